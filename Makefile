@@ -1,0 +1,62 @@
+# Two targets matter: `make dashboard` and `make test`. Each installs what it needs first.
+.DEFAULT_GOAL := help
+MODEL ?=
+DATA ?=
+SENTENCES ?=
+TOKENS ?=
+MAX_LENGTH ?=
+STORE ?= data/headscape
+DEVICE ?=
+DTYPE ?=
+SEED ?=
+BATCH ?=
+TEXT ?=
+LABEL ?=
+HOST ?= 127.0.0.1
+PORT ?= 8050
+DAYS ?= 7
+TORCH ?= torch==2.13.0
+PYTHON := .venv/bin/python
+
+.PHONY: help install ingest dashboard describe verify expire test lint check bench clean
+
+help:       ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+install: .venv/installed  ## virtual environment with everything the product and its tests need
+
+.venv/installed: pyproject.toml constraints.txt
+	python3 -m venv .venv
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt $(TORCH)
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[test]'
+	@touch $@
+
+ingest: install  ## bring the store up to date (MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT LABEL)
+	@$(PYTHON) -m ingest --store '$(STORE)' --model '$(MODEL)' --data '$(DATA)' --sentences '$(SENTENCES)' --tokens '$(TOKENS)' \
+	  --max-length '$(MAX_LENGTH)' --device '$(DEVICE)' --dtype '$(DTYPE)' --seed '$(SEED)' --batch '$(BATCH)' --text '$(TEXT)' --label '$(LABEL)'
+
+dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT)
+	@$(PYTHON) -m dashboard --store '$(STORE)' --host '$(HOST)' --port '$(PORT)' --ingest
+
+describe: install  ## what is in the store
+	@$(PYTHON) -m store describe '$(STORE)'
+
+verify: install  ## read the whole store, recompute a sample, name what is corrupt
+	@$(PYTHON) -m store verify '$(STORE)'
+
+expire: install  ## forget snapshots superseded more than DAYS ago
+	@$(PYTHON) -m store expire '$(STORE)' --days '$(DAYS)'
+
+test: install  ## every test (those in a browser need chromium)
+	@$(PYTHON) -m pytest
+
+lint: install  ## style and types
+	@$(PYTHON) -m ruff check . && $(PYTHON) -m mypy
+
+check: lint test  ## what main must always pass
+
+bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap
+	@$(PYTHON) -m pytest tests/bench -p no:cacheprovider -s
+
+clean:      ## remove the virtual environment; the store stays
+	rm -rf .venv *.egg-info .pytest_cache .mypy_cache .ruff_cache

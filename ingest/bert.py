@@ -1,0 +1,118 @@
+"""A BERT that shows what its attention heads work with: queries, keys, values and layer inputs, by hooks.
+
+The model runs on its fast attention path (sdpa), which never hands out a pattern; whoever needs one computes it from
+the captured queries and keys of a batch and drops it.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ingest.checkpoint import Checkpoint
+from ingest.errors import IngestError
+from store.kernels.attention import output_gram
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+@dataclass
+class Capture:
+    """What the layers worked with in one forward pass, one tensor a layer: (sentence, token, feature)."""
+
+    query: list[Tensor] = field(default_factory=list)
+    key: list[Tensor] = field(default_factory=list)
+    value: list[Tensor] = field(default_factory=list)
+    layer_input: list[Tensor] = field(default_factory=list)
+
+
+class _Passing(threading.local):
+    """The capture of the pass that runs in this thread."""
+
+    capture: Capture
+
+
+class Bert:
+    """A loaded checkpoint on a device. Layers, heads and sizes are those of the model."""
+
+    def __init__(self, checkpoint: Checkpoint, *, device: torch.device, dtype: torch.dtype) -> None:
+        self.device = device
+        self.dtype = dtype
+        self.model = _load(checkpoint).to(device).eval()
+        self.layers: int = self.model.config.num_hidden_layers
+        self.heads: int = self.model.config.num_attention_heads
+        self.channels: int = self.model.config.hidden_size // self.heads
+        self._passing = _Passing()
+        for layer in self.model.encoder.layer:
+            self._listen(layer)
+
+    def _listen(self, layer: nn.Module) -> None:
+        attention: Any = layer.attention
+        layer.register_forward_pre_hook(self._keep_input)
+        for name in ("query", "key", "value"):
+            getattr(attention.self, name).register_forward_hook(self._keep_output(name))
+
+    def _keep_output(self, name: str) -> Callable[..., None]:
+        def hook(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
+            getattr(self._passing.capture, name).append(output)
+
+        return hook
+
+    def _keep_input(self, _module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        self._passing.capture.layer_input.append(inputs[0])
+
+    def run(self, token_ids: Tensor, real: Tensor | None) -> Capture:
+        """One forward pass over (sentence, token); `real` is None where nothing is padding."""
+        self._passing.capture = capture = Capture()
+        mask = None if real is None else real.long()
+        with torch.inference_mode(), torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+            self.model(input_ids=token_ids, attention_mask=mask)
+        return capture
+
+    def split_heads(self, tensor: Tensor) -> Tensor:
+        """(sentence, token, head, channel) in float32 from a captured (sentence, token, feature)."""
+        return tensor.float().unflatten(-1, (self.heads, self.channels))
+
+    def output_grams(self) -> list[Tensor]:
+        """Per layer, the Gram matrices (head, channel, channel) of the heads' parts of the output projection."""
+        weights = [layer.attention.output.dense.weight.detach().float() for layer in self.model.encoder.layer]
+        return [output_gram(weight.T.unflatten(0, (self.heads, self.channels))) for weight in weights]
+
+
+def find_device(name: str) -> torch.device:
+    """The device a person means; `auto` takes the fastest there is."""
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if name == "auto":
+        return torch.device(next(kind for kind, available in there.items() if available))
+    if not there.get(name, False):
+        raise IngestError(
+            f"There is no device {name!r} here. Give DEVICE={', '.join(kind for kind, ok in there.items() if ok)} or auto."
+        )
+    return torch.device(name)
+
+
+def find_dtype(name: str, device: torch.device) -> torch.dtype:
+    """The dtype of the matrix products; `auto` is bfloat16 on cuda and float32 elsewhere."""
+    if name == "auto":
+        return torch.bfloat16 if device.type == "cuda" else torch.float32
+    if name not in DTYPES:
+        raise IngestError(f"DTYPE={name} is not known. Give one of auto, {', '.join(DTYPES)}.")
+    return DTYPES[name]
+
+
+def _load(checkpoint: Checkpoint) -> Any:
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    try:
+        return transformers.BertModel.from_pretrained(
+            checkpoint.folder, attn_implementation="sdpa", dtype=torch.float32, add_pooling_layer=False
+        )
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise IngestError(
+            f"{checkpoint.name} cannot be loaded as a BERT ({type(error).__name__}). Save the model again with save_pretrained."
+        ) from error

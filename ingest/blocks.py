@@ -1,0 +1,87 @@
+"""The plan of an ingest: which sentences stand in which block of the token axis, and what makes a block up to date."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Block:
+    """The unit of work: whole sentences in `length` rows of the token axis, padding at the end.
+
+    `lengths` and `token_ids` are those of its sentences, one after the other.
+    """
+
+    index: int
+    length: int
+    first_sentence: int
+    lengths: NDArray[np.int32]
+    token_ids: NDArray[np.int32]
+    token_flags: NDArray[np.uint8]
+
+    @property
+    def rows(self) -> slice:
+        """Its rows of the token axis."""
+        return slice(self.index * self.length, (self.index + 1) * self.length)
+
+    @property
+    def tokens(self) -> int:
+        """How many of its rows hold a token."""
+        return len(self.token_ids)
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences it holds."""
+        return len(self.lengths)
+
+
+def pack(lengths: NDArray[np.int32], *, length: int) -> NDArray[np.int64]:
+    """First row of every sentence on the token axis: in order, and no sentence crosses a block of `length` rows."""
+    starts = np.empty(len(lengths), np.int64)
+    row = 0
+    for sentence, size in enumerate(lengths):
+        if row % length + size > length:
+            row += -row % length
+        starts[sentence] = row
+        row += int(size)
+    return starts
+
+
+def plan(
+    lengths: NDArray[np.int32], token_ids: NDArray[np.int32], token_flags: NDArray[np.uint8], *, length: int
+) -> list[Block]:
+    """Blocks of a corpus from its sentences' lengths and its tokens without padding."""
+    owner = pack(lengths, length=length) // length
+    first = np.searchsorted(owner, np.arange(int(owner[-1]) + 2))
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return [
+        Block(
+            index,
+            length,
+            int(start),
+            lengths[start:stop],
+            token_ids[offsets[start] : offsets[stop]],
+            token_flags[offsets[start] : offsets[stop]],
+        )
+        for index, (start, stop) in enumerate(pairwise(first))
+    ]
+
+
+def content_hash(identity: Mapping[str, Any], *arrays: NDArray[Any]) -> int:
+    """64 bits that change when anything the result depends on changes; never 0, which means 'not written'."""
+    digest = hashlib.blake2b(json.dumps(identity, sort_keys=True).encode(), digest_size=8)
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return int.from_bytes(digest.digest(), "big") or 1
+
+
+def short_key(name: str, identity: Mapping[str, Any]) -> str:
+    """A group's name: readable, and different wherever the identity is."""
+    slug = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name).strip("-.")
+    return f"{slug[:60] or 'unnamed'}-{content_hash(identity):016x}"[:-8]

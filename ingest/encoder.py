@@ -1,0 +1,92 @@
+"""From the tokens of a block to everything the store keeps of them. Patterns live no longer than their batch."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ingest.batches import Batch, make_batches
+from ingest.bert import Bert, Capture
+from ingest.blocks import Block
+from ingest.buffers import BlockBuffers
+from store.kernels.attention import attention_pattern, value_norm
+from store.kernels.statistics import row_weights, source_rows, sum_over_sentences, token_statistics
+
+BATCH_TOKENS = {"cuda": 65536, "mps": 8192, "cpu": 512}
+
+
+class Encoder:
+    """Runs a BERT over blocks. On a CPU one batch a core at a time: many small steps share cores badly within a step."""
+
+    def __init__(self, bert: Bert, *, batch_tokens: int | None = None) -> None:
+        self.bert = bert
+        self.batch_tokens = batch_tokens or BATCH_TOKENS[bert.device.type]
+        self._grams = bert.output_grams()
+        streams = torch.get_num_threads() if bert.device.type == "cpu" else 1
+        if streams > 1:
+            torch.set_num_threads(1)
+        self._streams = ThreadPoolExecutor(streams, "encode")
+
+    def encode(self, block: Block, buffers: BlockBuffers) -> None:
+        """Fill the buffers with the block's queries, keys, value norms, statistics and sums."""
+        buffers.clear(block.tokens)
+        batches = make_batches(block, tokens=self.batch_tokens)
+        # Added in the order of the batches, so that the sums are the same bit for bit every time.
+        for sums, counts in self._streams.map(lambda batch: self._encode_batch(batch, buffers), batches):
+            buffers.add(sums, counts)
+        buffers.send()
+
+    def _encode_batch(self, batch: Batch, buffers: BlockBuffers) -> tuple[Tensor, Tensor]:
+        """Keep what is per token, return sums over sentences (source, statistic, layer, head) and their counts (source)."""
+        tensors = BatchTensors.on(self.bert.device, batch)
+        capture = self.bert.run(tensors.token_ids, tensors.mask)
+        with torch.inference_mode():
+            weight = buffers.exact(tensors.without_padding(row_weights(tensors.sources).permute(1, 2, 0)))
+            sums = [self._encode_layer(layer, capture, tensors, weight, buffers) for layer in range(self.bert.layers)]
+            return torch.stack(sums, dim=2), tensors.sources.any(dim=-1).sum(dim=-1)
+
+    def _encode_layer(
+        self, layer: int, capture: Capture, batch: "BatchTensors", weight: Tensor, buffers: BlockBuffers
+    ) -> Tensor:
+        query, key, value = (
+            self.bert.split_heads(tensors[layer]) for tensors in (capture.query, capture.key, capture.value)
+        )
+        pattern = attention_pattern(
+            query.transpose(1, 2), key.transpose(1, 2), None if batch.mask is None else batch.mask[:, None]
+        )
+        norms = value_norm(value.transpose(1, 2), self._grams[layer])
+        statistics = batch.without_padding(token_statistics(pattern, batch.flags, batch.real).permute(1, 3, 0, 2))
+        buffers.put("query", layer, batch.rows, batch.without_padding(query).transpose(0, 1))
+        buffers.put("key", layer, batch.rows, batch.without_padding(key).transpose(0, 1))
+        buffers.put("value_norm", layer, batch.rows, batch.without_padding(norms.transpose(1, 2)).T)
+        buffers.put("token_statistic", layer, batch.rows, statistics.permute(1, 2, 0))
+        return sum_over_sentences(buffers.exact(statistics), weight)
+
+
+@dataclass(frozen=True)
+class BatchTensors:
+    """A batch on the device."""
+
+    token_ids: Tensor
+    real: Tensor
+    mask: Tensor | None
+    flags: Tensor
+    places: Tensor
+    rows: Tensor
+    sources: Tensor
+
+    @classmethod
+    def on(cls, device: torch.device, batch: Batch) -> "BatchTensors":
+        """Copy a batch to the device."""
+        arrays = (batch.token_ids, batch.real, batch.flags, np.flatnonzero(batch.real), batch.rows)
+        token_ids, real, flags, places, rows = (
+            torch.from_numpy(array).to(device, non_blocking=True) for array in arrays
+        )
+        mask = None if batch.real.all() else real
+        return cls(token_ids, real, mask, flags, places, rows, source_rows(flags, real))
+
+    def without_padding(self, tensor: Tensor) -> Tensor:
+        """(real token, ...) from (sentence, token, ...). By index: a mask would make a GPU wait for the count."""
+        return tensor.flatten(0, 1).index_select(0, self.places)

@@ -1,0 +1,77 @@
+"""What an ingest is asked to do. Every flag of `python -m ingest` is a field here."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any
+
+from ingest.errors import IngestError
+
+#: About 107,000 tokens: with installation the first page is there in well under six minutes on two cores.
+DEFAULT_SENTENCES = 4000
+EMBEDDED = "embedded"
+
+
+def _setting(default: Any, explanation: str, kind: type = str) -> Any:
+    return field(default=default, metadata={"help": explanation, "type": kind})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One ingest. The defaults need no network and no GPU."""
+
+    model: str = _setting(EMBEDDED, "hub name or local folder of a BERT checkpoint; 'embedded' is all-MiniLM-L6-v2")
+    data: str = _setting(
+        EMBEDDED, "hub data set, or csv/parquet/jsonl/txt file; 'embedded' is the 25,000 labelled IMDB training reviews"
+    )
+    store: str = _setting("data/headscape", "folder, s3://bucket/prefix or gs://bucket/prefix of the store")
+    sentences: int | None = _setting(
+        None, f"how many sentences (default {DEFAULT_SENTENCES} where no TOKENS are given)", int
+    )
+    tokens: int | None = _setting(None, "how many tokens, instead of sentences", int)
+    max_length: int = _setting(128, "wordpieces of a sentence, [CLS] and [SEP] included; longer ones are cut", int)
+    device: str = _setting("auto", "auto, cuda, mps or cpu")
+    dtype: str = _setting("auto", "auto (bfloat16 on cuda, else float32), float32, bfloat16 or float16")
+    seed: int = _setting(0, "salts the content hash, so another seed takes another sample", int)
+    batch: int | None = _setting(None, "tokens of one forward pass (default 512 on a CPU, 65536 on a GPU)", int)
+    text: str = _setting("text", "name of the text column of the data")
+    label: str = _setting("label", "name of the label column of the data, if it has one")
+
+    def __post_init__(self) -> None:
+        for name in ("sentences", "tokens", "batch"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise IngestError(f"{name.upper()}={value} is too few. Give at least 1.")
+        if self.sentences is not None and self.tokens is not None:
+            raise IngestError("SENTENCES and TOKENS are two ways to say the same. Give one of them.")
+        if self.max_length < 3:
+            raise IngestError(f"MAX_LENGTH={self.max_length} leaves no room between [CLS] and [SEP]. Give at least 3.")
+
+
+def parse(arguments: Sequence[str] | None = None) -> Settings:
+    """Settings from command line flags; an empty flag means the default, so that make can pass all of them."""
+    parser = argparse.ArgumentParser(
+        prog="python -m ingest", description="Run a BERT over the sentences of a corpus and write the store."
+    )
+    for setting in fields(Settings):
+        parser.add_argument(_flag(setting), metavar=setting.name.upper(), help=_explanation(setting))
+    given = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value not in (None, "")}
+    return Settings(**{name: _convert(name, value) for name, value in given.items()})
+
+
+def _flag(setting: Field[Any]) -> str:
+    return "--" + setting.name.replace("_", "-")
+
+
+def _explanation(setting: Field[Any]) -> str:
+    default = setting.default
+    shown = "" if default in (None, MISSING) else f" (default {default})"
+    return f"{setting.metadata['help']}{shown}".replace("%", "%%")
+
+
+def _convert(name: str, value: str) -> Any:
+    kind = {setting.name: setting.metadata["type"] for setting in fields(Settings)}[name]
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise IngestError(f"{name.upper()}={value} is not a whole number. Give one, such as 2000.") from error

@@ -1,0 +1,144 @@
+"""Stage `tensors`: run the model over the blocks that are not up to date; write each while the next is computed."""
+
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+
+from ingest.blocks import Block, content_hash
+from ingest.buffers import BlockBuffers, Shape
+from ingest.corpus import PlannedCorpus
+from ingest.encoder import Encoder
+from ingest.progress import bar
+from store.groups import array_of, create_arrays
+from store.schema import MODEL_ARRAYS, SOURCES, STATISTICS, TILE
+from store.writer import Writer
+
+#: Everything a change of the code changes in the numbers must change this too.
+VERSION = "tensors/1"
+ATTENTION = "softmax over the tokens of the sentence of query . key / sqrt(channels)"
+
+
+@dataclass(frozen=True)
+class ModelGroup:
+    """The group of one model on one corpus, and what identifies it."""
+
+    key: str
+    identity: Mapping[str, Any]
+
+    @property
+    def path(self) -> str:
+        """Where it stands in the store."""
+        return f"models/{self.key}"
+
+    def block_hash(self, block: Block) -> int:
+        """Changes when anything the block's numbers depend on changes."""
+        return content_hash(dict(self.identity) | {"version": VERSION}, block.lengths, block.token_ids)
+
+
+def pending_blocks(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> list[Block]:
+    """Blocks of the plan whose numbers are missing or were computed from something else."""
+    group = writer.group(model.path)
+    done = np.asarray(array_of(group, "task_hash")[:]) if "task_hash" in group else np.zeros(0, np.uint64)
+    return [
+        block
+        for block in corpus.blocks
+        if block.index >= len(done) or int(done[block.index]) != model.block_hash(block)
+    ]
+
+
+def encode_corpus(
+    writer: Writer, model: ModelGroup, corpus: PlannedCorpus, blocks: list[Block], encoder: Encoder
+) -> None:
+    """Compute and write `blocks`; a commit each, so that a kill loses at most the two in flight."""
+    _prepare(writer, model, corpus, encoder)
+    done = corpus.tokens - sum(block.tokens for block in blocks)
+    began = time.monotonic()
+    with bar("tensors", total=corpus.tokens, unit="tokens", done=done) as progress:
+        for written in _write_behind(writer, model, blocks, encoder):
+            progress.update(written.tokens)
+    finish(writer, model, corpus, seconds=time.monotonic() - began, tokens=corpus.tokens - done)
+
+
+def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: Encoder) -> None:
+    """Arrays as long as the plan; never shorter than they were."""
+    group = writer.group(model.path)
+    before = array_of(group, "task_hash").shape[0] if "task_hash" in group else 0
+    tasks = max(before, len(corpus.blocks))
+    length = corpus.blocks[0].length
+    sizes = {
+        "layer": encoder.bert.layers,
+        "head": encoder.bert.heads,
+        "channel": encoder.bert.channels,
+        "block": length,
+        "tile": min(TILE, length),
+    }
+    sizes |= {"token": tasks * length, "task": tasks, "statistic": len(STATISTICS), "source": len(SOURCES)}
+    create_arrays(group, MODEL_ARRAYS, sizes)
+    array_of(group, "layer")[:] = np.arange(encoder.bert.layers)
+    array_of(group, "head")[:] = np.arange(encoder.bert.heads)
+    array_of(group, "statistic")[:] = np.array(list(STATISTICS), dtype=object)
+    array_of(group, "source")[:] = np.array(SOURCES, dtype=object)
+    group.attrs.update(model.identity)
+    if writer.changed:
+        writer.commit(f"room for {model.key}")
+
+
+def _write_behind(writer: Writer, model: ModelGroup, blocks: list[Block], encoder: Encoder) -> Iterator[Block]:
+    """Compute a block while the one before is written; yields blocks once they are committed."""
+    shape = Shape(encoder.bert.layers, encoder.bert.heads, encoder.bert.channels, blocks[0].length)
+    two = cycle([BlockBuffers(shape, encoder.bert.device) for _ in range(min(2, len(blocks)))])
+    with ThreadPoolExecutor(1, "write") as pool:
+        writing: tuple[Block, Future[None]] | None = None
+        for block, buffers in zip(blocks, two, strict=False):
+            encoder.encode(block, buffers)
+            if writing:
+                writing[1].result()
+                yield writing[0]
+            writing = block, pool.submit(_write, writer, model, block, buffers)
+        if writing:
+            writing[1].result()
+            yield writing[0]
+
+
+def _write(writer: Writer, model: ModelGroup, block: Block, buffers: BlockBuffers) -> None:
+    group = writer.group(model.path)
+    for name, array in buffers.arrays().items():
+        where = (..., block.rows, slice(None)) if name in ("query", "key") else (..., block.rows)
+        array_of(group, name)[where] = array
+    array_of(group, "block_sum")[block.index] = buffers.block_sum.cpu().numpy()
+    array_of(group, "block_count")[block.index] = buffers.block_count.cpu().numpy()
+    array_of(group, "task_hash")[block.index] = np.uint64(model.block_hash(block))
+    writer.commit(f"{model.key}: block {block.index}")
+
+
+def finish(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, seconds: float, tokens: int) -> None:
+    """Head statistics from the blocks' exact sums; from here on the model is complete for the plan."""
+    group = writer.group(model.path)
+    blocks = len(corpus.blocks)
+    sums = np.asarray(array_of(group, "block_sum")[:blocks]).sum(axis=0)
+    counts = np.asarray(array_of(group, "block_count")[:blocks]).sum(axis=0)
+    array_of(group, "head_statistic")[:] = head_means(sums, counts)
+    group.attrs.update(
+        {
+            "sentences": corpus.sentences,
+            "tokens": corpus.tokens,
+            "source_sentences": {source: int(count) for source, count in zip(SOURCES, counts, strict=True)},
+            "views": [],
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "tensors": {"tokens_computed": tokens, "seconds": round(seconds, 1), "blocks": blocks},
+        }
+    )
+    writer.commit(f"{model.key}: {corpus.sentences:,} sentences")
+
+
+def head_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Mean over sentences (source, statistic, layer, head); NaN where no sentence has such rows."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: np.ndarray = sums / counts[:, None, None, None]
+    return means

@@ -1,0 +1,80 @@
+"""From sentences to wordpieces, with what every wordpiece is: special, punctuation, or the inside of a word."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.errors import IngestError
+from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Wordpieces of sentences, one sentence after the other, without padding."""
+
+    lengths: NDArray[np.int32]
+    token_id: NDArray[np.int32]
+    position: NDArray[np.int16]
+    word_index: NDArray[np.int16]
+    token_flags: NDArray[np.uint8]
+    truncated: int
+
+
+class Tokenizer:
+    """The checkpoint's own tokenizer."""
+
+    def __init__(self, folder: Path, *, max_length: int) -> None:
+        from transformers import AutoTokenizer
+
+        try:
+            self._tokenizer = AutoTokenizer.from_pretrained(folder)
+        except (ValueError, OSError, KeyError) as error:
+            raise IngestError(
+                f"The tokenizer in {folder} cannot be loaded ({type(error).__name__}). Save it again with tokenizer.save_pretrained."
+            ) from error
+        self.max_length = max_length
+        self.vocab = _vocab(self._tokenizer)
+        self._flags = _vocab_flags(self.vocab, self._tokenizer.cls_token_id, self._tokenizer.sep_token_id)
+
+    def tokenize(self, texts: Sequence[str]) -> Tokens:
+        """Wordpieces of each text between [CLS] and [SEP], cut at `max_length`."""
+        encoded = self._tokenizer(list(texts), truncation=True, max_length=self.max_length)
+        lengths = np.fromiter(map(len, encoded["input_ids"]), np.int32)
+        token_id = np.fromiter((token for row in encoded["input_ids"] for token in row), np.int32)
+        words = (-1 if word is None else word for row in range(len(lengths)) for word in encoded.word_ids(row))
+        position = np.concatenate([np.arange(length, dtype=np.int16) for length in lengths])
+        truncated = sum(bool(encoding.overflowing) for encoding in encoded.encodings)
+        return Tokens(lengths, token_id, position, np.fromiter(words, np.int16), self._flags[token_id], truncated)
+
+
+def concatenate(parts: Sequence[Tokens]) -> Tokens:
+    """One after the other."""
+    fields = ("lengths", "token_id", "position", "word_index", "token_flags")
+    joined = {field: np.concatenate([getattr(part, field) for part in parts]) for field in fields}
+    return Tokens(**joined, truncated=sum(part.truncated for part in parts))
+
+
+def _vocab(tokenizer: Any) -> list[str]:
+    by_id = {number: piece for piece, number in tokenizer.get_vocab().items()}
+    return [by_id.get(number, "") for number in range(max(by_id) + 1)]
+
+
+def _vocab_flags(vocab: Sequence[str], cls: int, sep: int) -> NDArray[np.uint8]:
+    flags = np.fromiter(map(_wordpiece_flags, vocab), np.uint8)
+    flags[[cls, sep]] = CLS, SEP
+    return flags
+
+
+def _wordpiece_flags(piece: str) -> int:
+    letters = piece.removeprefix("##")
+    flags = CONTINUATION if piece != letters else 0
+    if piece in (".", ","):
+        return flags | PUNCTUATION
+    if letters and all(unicodedata.category(letter)[0] in "PS" for letter in letters):
+        return flags | SYMBOL
+    return flags

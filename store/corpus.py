@@ -1,0 +1,167 @@
+"""The opened store: one model on one corpus at one snapshot, as labelled, lazy selections."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from icechunk import Session
+from numpy.typing import NDArray
+
+from store.errors import StoreError
+from store.kernels.attention import attention_pattern
+from store.schema import PAD
+
+TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "token_flags")
+SENTENCE_ARRAYS = ("row_start", "row_size", "label", "document", "sentence_hash", "text")
+
+
+class Corpus:
+    """What one model does on one corpus, read at one snapshot. Nothing is loaded before it is asked for.
+
+    Attributes
+    ----------
+    name
+        Key of the model group.
+    snapshot
+        Snapshot every number comes from.
+    attributes
+        Provenance of the model: checkpoint, versions, dtype, settings, stages.
+    corpus_attributes
+        Provenance of the sentences and tokens.
+    """
+
+    def __init__(self, session: Session, name: str) -> None:
+        self.name = name
+        self.snapshot: str = session.snapshot_id
+        self._session = session
+        self._model = self._open(f"models/{name}")
+        self.attributes: Mapping[str, Any] = self._model.attrs
+        self._text = self._open(f"corpus/{self.attributes['corpus']}")
+        self.corpus_attributes: Mapping[str, Any] = self._text.attrs
+        self.n_sentences: int = int(self.attributes["sentences"])
+        self.n_tokens: int = int(self.attributes["tokens"])
+        self.layers: int = self._model.sizes["layer"]
+        self.heads: int = self._model.sizes["head"]
+
+    def _open(self, group: str) -> xr.Dataset:
+        # chunks=None: wrapping the arrays in dask made every read 3 to 20 times slower.
+        return xr.open_zarr(self._session.store, group=group, chunks=None, consolidated=False)
+
+    # -- tokens and sentences -----------------------------------------------------------------------
+
+    @cached_property
+    def sentences(self) -> xr.Dataset:
+        """Every sentence: row_start, row_size, label, document, sentence_hash, text (sentence). Loaded once."""
+        return self._text[list(SENTENCE_ARRAYS)].isel(sentence=slice(0, self.n_sentences)).load()
+
+    @cached_property
+    def tokens(self) -> xr.Dataset:
+        """Every row of the token axis, padding included: TOKEN_COORDINATES (token). Loaded once."""
+        return self._text[list(TOKEN_COORDINATES)].isel(token=slice(0, self._token_stop)).load()
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows of the token axis that hold a real token, in corpus order: (n_tokens,)."""
+        return np.flatnonzero((self.tokens.token_flags.values & PAD) == 0)
+
+    @cached_property
+    def vocab(self) -> NDArray[np.object_]:
+        """Wordpiece of each token id."""
+        return self._text.vocab.values
+
+    @cached_property
+    def _token_stop(self) -> int:
+        last = self._text[["row_start", "row_size"]].isel(sentence=self.n_sentences - 1)
+        return int(last.row_start + last.row_size)
+
+    def wordpieces(self, rows: slice | NDArray[np.int64]) -> list[str]:
+        """Wordpieces of rows of the token axis."""
+        return [str(piece) for piece in self.vocab[self.tokens.token_id.values[rows]]]
+
+    def sentence_rows(self, sentence: int) -> slice:
+        """Where the sentence's tokens stand on the token axis."""
+        if not 0 <= sentence < self.n_sentences:
+            raise StoreError(
+                f"There is no sentence {sentence}: the corpus has 0 to {self.n_sentences - 1}. Choose one of these."
+            )
+        start = int(self.sentences.row_start[sentence])
+        return slice(start, start + int(self.sentences.row_size[sentence]))
+
+    # -- what the model does ------------------------------------------------------------------------
+
+    @property
+    def query(self) -> xr.DataArray:
+        """Queries (layer, head, token, channel) in float16, before the 1/sqrt(channel) scale. Lazy."""
+        return self._per_token("query")
+
+    @property
+    def key(self) -> xr.DataArray:
+        """Keys (layer, head, token, channel) in float16. Lazy."""
+        return self._per_token("key")
+
+    @property
+    def value_norm(self) -> xr.DataArray:
+        """||f(x)|| (layer, head, token): the length of what the head hands on of a token (Kobayashi 2020). Lazy."""
+        return self._per_token("value_norm")
+
+    @property
+    def token_statistic(self) -> xr.DataArray:
+        """Statistics of every token's row (statistic, layer, head, token); `store.STATISTICS` defines them. Lazy."""
+        return self._per_token("token_statistic")
+
+    @property
+    def head_statistic(self) -> xr.DataArray:
+        """Means over sentences (source, statistic, layer, head); `source` says over which rows. float64, exact."""
+        return self._model.head_statistic
+
+    def _per_token(self, name: str) -> xr.DataArray:
+        array = self._model[name].isel(token=slice(0, self._token_stop))
+        return array.assign_coords({key: self.tokens[key] for key in ("position", "sentence_index", "token_flags")})
+
+    def pattern(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> xr.DataArray:
+        """Attention of one sentence, recomputed from its queries and keys; rows sum to 1.
+
+        Parameters
+        ----------
+        sentence
+            Index of the sentence.
+        layer, head
+            0-based; None for all.
+
+        Returns
+        -------
+        ([layer, head,] query_token, key_token) in float32, labelled with wordpieces.
+        """
+        query, key = (self._vectors(array, sentence, layer, head) for array in (self.query, self.key))
+        return xr.apply_ufunc(
+            attention_pattern,
+            query.rename(token="query_token", wordpiece="query_wordpiece"),
+            key.rename(token="key_token", wordpiece="key_wordpiece"),
+            input_core_dims=[["query_token", "channel"], ["key_token", "channel"]],
+            output_core_dims=[["query_token", "key_token"]],
+            keep_attrs=False,
+        ).rename("pattern")
+
+    def _vectors(self, array: xr.DataArray, sentence: int, layer: int | None, head: int | None) -> xr.DataArray:
+        rows = self.sentence_rows(sentence)
+        chosen = {dim: index for dim, index in (("layer", layer), ("head", head)) if index is not None}
+        part = array.sel(chosen).isel(token=rows).reset_coords(drop=True).load().astype(np.float32)
+        labels = {dim: chosen.get(dim, array[dim]) for dim in ("layer", "head")}
+        return part.assign_coords(labels | {"wordpiece": ("token", self.wordpieces(rows))})
+
+    # -- pictures -----------------------------------------------------------------------------------
+
+    @property
+    def views(self) -> list[str]:
+        """Names of the finished views, the default first."""
+        return list(self.attributes.get("views", []))
+
+    def view(self, name: str) -> xr.Dataset:
+        """A view: coordinates (layer, head, role, token, component), its fit, its fidelity; parameters as attrs. Lazy."""
+        if name not in self.views:
+            raise StoreError(
+                f"There is no view {name!r}. There are: {', '.join(self.views) or 'none; run `make ingest`'}."
+            )
+        return self._open(f"models/{self.name}/views/{name}")

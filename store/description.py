@@ -1,0 +1,137 @@
+"""What is in a store, as plain data and as text."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from store.repository import history, local_path
+from store.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class ModelDescription:
+    """One model of the store on its corpus."""
+
+    key: str
+    model: str
+    corpus: str
+    layers: int
+    heads: int
+    channels: int
+    sentences: int
+    tokens: int
+    dtype: str
+    weights_sha256: str
+    views: list[str]
+    finished: str
+    provenance: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class CorpusDescription:
+    """One corpus of the store."""
+
+    key: str
+    name: str
+    sentences: int
+    data_identity: str
+    max_length: int
+    truncated: int
+    label_names: list[str]
+
+
+@dataclass(frozen=True)
+class Description:
+    """A store at one snapshot."""
+
+    url: str
+    snapshot: str
+    published: str
+    schema_version: int
+    bytes: int | None
+    models: list[ModelDescription]
+    corpora: list[CorpusDescription]
+    history: list[dict[str, str]]
+
+
+def describe(snapshot: Snapshot) -> Description:
+    """Everything a person may ask of a store without reading its arrays."""
+    return Description(
+        url=snapshot.url,
+        snapshot=snapshot.id,
+        published=snapshot.published.isoformat(),
+        schema_version=int(str(snapshot.root.attrs["schema_version"])),
+        bytes=bytes_on_disk(snapshot.url),
+        models=[describe_model(snapshot, key) for key in snapshot.models],
+        corpora=[
+            describe_corpus(snapshot, key)
+            for key in sorted({str(model["corpus"]) for model in snapshot.models.values()})
+        ],
+        history=[
+            {"snapshot": old.snapshot, "published": old.published.isoformat(), "message": old.message}
+            for old in history(snapshot.repository, snapshot=snapshot.id)
+        ],
+    )
+
+
+def describe_model(snapshot: Snapshot, key: str) -> ModelDescription:
+    """One model group."""
+    attributes = snapshot.models[key]
+    layers, heads, _, channels = snapshot.root[f"models/{key}/query"].shape  # type: ignore[union-attr]
+    names = ("corpus", "sentences", "tokens", "dtype", "weights_sha256", "views", "finished", "provenance")
+    return ModelDescription(
+        key=key,
+        model=attributes["model_id"],
+        layers=layers,
+        heads=heads,
+        channels=channels,
+        **{name: attributes[name] for name in names},
+    )
+
+
+def describe_corpus(snapshot: Snapshot, key: str) -> CorpusDescription:
+    """One corpus group."""
+    group = snapshot.root[f"corpus/{key}"]
+    names = ("name", "data_identity", "max_length", "truncated", "label_names")
+    return CorpusDescription(
+        key=key, sentences=group["row_size"].shape[0], **{name: group.attrs[name] for name in names}
+    )  # type: ignore[index, union-attr, arg-type]
+
+
+def bytes_on_disk(url: str) -> int | None:
+    """Bytes of a local store with its whole history; None where counting would cost a request an object."""
+    path = local_path(url)
+    return None if path is None else sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+
+
+def as_json(description: Description) -> dict[str, Any]:
+    """The description as JSON-ready data."""
+    return asdict(description)
+
+
+def as_text(description: Description) -> str:
+    """The description for a person at a terminal."""
+    size = "" if description.bytes is None else f", {description.bytes / 1e6:,.0f} MB"
+    lines = [
+        f"{description.url}: snapshot {description.snapshot}, published {description.published}, schema {description.schema_version}{size}"
+    ]
+    for model in description.models:
+        per_token = (
+            ""
+            if description.bytes is None or len(description.models) > 1
+            else f", {description.bytes / model.tokens:,.0f} bytes a token"
+        )
+        lines += [
+            f"  model {model.key}",
+            f"    {model.layers} layers x {model.heads} heads x {model.channels} channels, {model.dtype}, weights {model.weights_sha256[:12]}",
+            f"    {model.sentences:,} sentences, {model.tokens:,} tokens of {model.corpus}{per_token}",
+            f"    views: {', '.join(model.views) or 'none'}; finished {model.finished}",
+        ]
+    for corpus in description.corpora:
+        lines += [
+            f"  corpus {corpus.key}: {corpus.sentences:,} sentences of {corpus.name}, at most {corpus.max_length} wordpieces ({corpus.truncated} cut)"
+        ]
+    lines += ["  history:"] + [
+        f"    {old['published']}  {old['snapshot']}  {old['message']}" for old in description.history
+    ]
+    return "\n".join(lines)

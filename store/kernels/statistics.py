@@ -1,0 +1,114 @@
+"""What a head does, counted: statistics of attention rows, and their means over sentences.
+
+Definitions follow Clark et al. 2019 ("What Does BERT Look At?", section 3): the denominator of an average is the
+number of query rows of the sentence, padding is never counted, sentences weigh equally. The number of [SEP] is
+taken from the sentence, not fixed at two.
+"""
+
+import numpy as np
+
+from store.kernels import AnyArray, as_float, namespace
+from store.schema import CLS, PUNCTUATION, SEP, SOURCES, STATISTICS, SYMBOL
+
+#: A key counts as attended above this weight (AttentionViz draws lines from here; its issue on sparsity).
+ATTENDED = 0.05
+
+
+def token_statistics(pattern: AnyArray, flags: AnyArray, real: AnyArray) -> AnyArray:
+    """Every statistic of `schema.STATISTICS`, in that order: (statistic, ..., head, token).
+
+    Parameters
+    ----------
+    pattern
+        (..., head, query_token, key_token); weight 0 on keys that are not real.
+    flags
+        (..., token), the schema's token flags.
+    real
+        (..., token), False for padding. Statistics of padding are meaningless.
+    """
+    xp = namespace(pattern)
+    to_classes = xp.matmul(pattern, _key_classes(flags, like=pattern)[..., None, :, :])
+    by_name = {
+        "to_cls": to_classes[..., 0],
+        "to_sep": to_classes[..., 1],
+        "to_punctuation": to_classes[..., 2],
+        "to_previous": _at_offset(pattern, -1),
+        "to_next": _at_offset(pattern, 1),
+        "to_self": _at_offset(pattern, 0),
+        "entropy": entropy(pattern),
+        "attended_keys": as_float((pattern > ATTENDED).sum(axis=-1), like=pattern),
+        "distance": attention_distance(pattern),
+        "received": (pattern * as_float(real, like=pattern)[..., None, :, None]).sum(axis=-2),
+    }
+    return xp.stack([by_name[name] for name in STATISTICS])
+
+
+def entropy(pattern: AnyArray) -> AnyArray:
+    """Entropy of each row in nats: (..., query_token). At most ln(tokens), reached by uniform attention.
+
+    The exact value. Clark's code mixes 1e-4 of the uniform distribution into the row to avoid ln 0, which moves a row by less than 0.0015 nats.
+    """
+    xp = namespace(pattern)
+    smallest = xp.finfo(pattern.dtype).tiny
+    return -(pattern * xp.log(xp.clip(pattern, smallest, None))).sum(axis=-1)
+
+
+def attention_distance(pattern: AnyArray) -> AnyArray:
+    """Mean distance in tokens between a query and what it attends to: (..., query_token)."""
+    place = np.arange(pattern.shape[-1])
+    distance = as_float(np.abs(place[:, None] - place[None, :]), like=pattern)
+    return (pattern * distance).sum(axis=-1)
+
+
+def source_rows(flags: AnyArray, real: AnyArray) -> AnyArray:
+    """Which rows belong to each of `schema.SOURCES`: bool (source, ..., token)."""
+    xp = namespace(flags)
+    special = (flags & (CLS | SEP | PUNCTUATION | SYMBOL)) != 0
+    by_name = {
+        "all": real,
+        "cls": real & ((flags & CLS) != 0),
+        "sep": real & ((flags & SEP) != 0),
+        "punctuation": real & ((flags & PUNCTUATION) != 0),
+        "word": real & ~special,
+    }
+    return xp.stack([by_name[name] for name in SOURCES])
+
+
+def row_weights(rows: AnyArray) -> AnyArray:
+    """What each row weighs in its sentence's mean, so that every sentence weighs 1: float32 (source, sentence, token).
+
+    `rows` is bool (source, sentence, token), from `source_rows`. A sentence without such rows weighs nothing.
+    """
+    xp = namespace(rows)
+    counts = xp.clip(rows.sum(axis=-1), 1, None)
+    return xp.where(rows, 1.0 / counts[..., None], 0.0)
+
+
+def sum_over_sentences(statistics: AnyArray, weights: AnyArray) -> AnyArray:
+    """Sum over sentences of the mean over a source's rows: (source, statistic, head).
+
+    Parameters
+    ----------
+    statistics
+        (token, statistic, head), float64 for an exact sum.
+    weights
+        (token, source), `row_weights` of the same tokens.
+    """
+    xp = namespace(statistics)
+    return xp.einsum("tah,ts->sah", statistics, weights)
+
+
+def _key_classes(flags: AnyArray, like: AnyArray) -> AnyArray:
+    """Columns [CLS], [SEP], punctuation as 0 or 1: (..., token, 3)."""
+    xp = namespace(flags)
+    return as_float(xp.stack([(flags & bit) != 0 for bit in (CLS, SEP, PUNCTUATION)], -1), like=like)
+
+
+def _at_offset(pattern: AnyArray, offset: int) -> AnyArray:
+    """Weight on the key `offset` places to the right of the query; 0 where there is none."""
+    xp = namespace(pattern)
+    weights = xp.zeros_like(pattern[..., 0])
+    diagonal = pattern.diagonal(offset, -2, -1)
+    start = max(0, -offset)
+    weights[..., start : start + diagonal.shape[-1]] = diagonal
+    return weights

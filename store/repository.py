@@ -1,0 +1,170 @@
+"""The icechunk repository behind a store: where it is, who may write, what has been published.
+
+Readers follow branch `main`; ingest commits to branch `ingest`; publishing moves `main` by compare-and-set. On a local
+disk the branch reference is a plain file, so whoever moves one holds an flock (two committers lose data silently without).
+"""
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import icechunk
+from icechunk import IcechunkError, Repository
+
+from store.errors import SnapshotNotFound, StoreError, StoreIncomplete, StoreNotFound
+
+MAIN = "main"
+INGEST = "ingest"
+#: Metadata key of the commit that a publication ends with.
+PUBLISHED = "published"
+
+icechunk.set_logs_filter("error")
+
+
+@dataclass(frozen=True)
+class Publication:
+    """One state of the store that readers have seen."""
+
+    snapshot: str
+    published: datetime
+    message: str
+
+
+def local_path(url: str) -> Path | None:
+    """The folder of a local store, None for a store behind a URL."""
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        return Path(parts.path)
+    return None if "://" in url else Path(url)
+
+
+def storage(url: str) -> icechunk.Storage:
+    """The icechunk storage a store's URL means: a folder, `s3://bucket/prefix` or `gs://bucket/prefix`."""
+    path = local_path(url)
+    if path is not None:
+        return icechunk.local_filesystem_storage(str(path))
+    parts = urlsplit(url)
+    prefix = parts.path.strip("/")
+    if parts.scheme == "s3" and parts.netloc and prefix:
+        return _s3_storage(parts.netloc, prefix)
+    if parts.scheme == "gs" and parts.netloc and prefix:
+        return icechunk.gcs_storage(bucket=parts.netloc, prefix=prefix, from_env=True)
+    raise StoreError(f"{url} is not a place for a store. Use a folder, s3://bucket/prefix or gs://bucket/prefix.")
+
+
+def _s3_storage(bucket: str, prefix: str) -> icechunk.Storage:
+    """Amazon's S3, or what AWS_ENDPOINT_URL names; credentials come from the environment as in every S3 tool."""
+    endpoint = os.environ.get("AWS_ENDPOINT_URL")
+    return icechunk.s3_storage(
+        bucket=bucket,
+        prefix=prefix,
+        from_env=True,
+        region=os.environ.get("AWS_REGION", "us-east-1"),
+        endpoint_url=endpoint,
+        allow_http=bool(endpoint and endpoint.startswith("http:")),
+        force_path_style=endpoint is not None,
+    )
+
+
+def open_repository(url: str) -> Repository:
+    """Open an existing repository; a folder that is none is never touched."""
+    place = storage(url)
+    try:
+        if not Repository.exists(place):
+            raise StoreNotFound(f"There is no store at {url}. Run `make ingest STORE={url}`.")
+        return Repository.open(place)
+    except IcechunkError as error:
+        raise StoreError(
+            f"The store at {url} cannot be opened ({first_line(error)}). Check the address and your access to it."
+        ) from error
+
+
+def create_repository(url: str) -> Repository:
+    """Open the repository, or create it where there is nothing yet."""
+    path = local_path(url)
+    if path is not None and path.exists() and not (path.is_dir() and _empty_or_repository(path)):
+        raise StoreError(f"{url} exists and is not a store. Choose another place with STORE=...")
+    repository = Repository.open_or_create(storage(url))
+    if INGEST not in repository.list_branches():
+        repository.create_branch(INGEST, repository.lookup_branch(MAIN))
+    return repository
+
+
+def _empty_or_repository(path: Path) -> bool:
+    return (path / "refs").is_dir() or not any(path.iterdir())
+
+
+@contextmanager
+def writing(url: str) -> Iterator[None]:
+    """Hold the store's lock, so that one process at a time moves references. Object stores need none."""
+    path = local_path(url)
+    if path is None:
+        yield
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path.with_name(path.name + ".lock"), "a", encoding="ascii") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StoreError(f"Another ingest is writing {url}. Run again when it has ended.") from error
+        yield
+
+
+def published_snapshot(repository: Repository, url: str) -> str:
+    """The snapshot readers see now."""
+    newest = next(iter(repository.ancestry(branch=MAIN)))
+    if newest.parent_id is None:
+        raise StoreIncomplete(f"Nothing has been published in {url} yet. Run `make ingest STORE={url}` to its end.")
+    return newest.id
+
+
+def history(repository: Repository, *, snapshot: str | None = None) -> list[Publication]:
+    """Every publication up to `snapshot` (default: up to now) that has not expired, newest first."""
+    ancestry = repository.ancestry(snapshot_id=snapshot) if snapshot else repository.ancestry(branch=MAIN)
+    return [
+        Publication(info.id, datetime.fromisoformat(str(info.metadata[PUBLISHED])), info.message)
+        for info in ancestry
+        if PUBLISHED in info.metadata
+    ]
+
+
+def check_snapshot(repository: Repository, snapshot: str) -> None:
+    """Raise unless readers have seen this snapshot and it has not expired."""
+    try:
+        info = repository.lookup_snapshot(snapshot)
+    except (IcechunkError, ValueError) as error:
+        raise SnapshotNotFound(
+            f"There is no snapshot {snapshot}. List them with `python -m store describe`."
+        ) from error
+    if PUBLISHED not in info.metadata:
+        raise SnapshotNotFound(f"Snapshot {snapshot} was never published. List them with `python -m store describe`.")
+
+
+def expire(url: str, age: timedelta) -> tuple[int, int]:
+    """Forget publications that were superseded more than `age` ago; returns (snapshots, bytes) freed.
+
+    A reader younger than `age` opened what was current then or later, so the publication that was current `age` ago
+    is the oldest one kept.
+    """
+    with writing(url):
+        repository = open_repository(url)
+        limit = datetime.now(UTC) - age
+        superseded = [publication for publication in history(repository) if publication.published <= limit]
+        if not superseded:
+            return 0, 0
+        oldest_kept = repository.lookup_snapshot(superseded[0].snapshot).written_at
+        expired = repository.expire_snapshots(oldest_kept)
+        freed = repository.garbage_collect(oldest_kept)
+        return len(expired), freed.bytes_deleted
+
+
+def first_line(error: BaseException) -> str:
+    """What an icechunk error says, without its trace and the frame it draws round it."""
+    lines = [line for line in (re.sub(r"^[^\w/]+", "", line).strip() for line in str(error).splitlines()) if line]
+    return (lines[0] if lines else type(error).__name__)[:200]

@@ -1,0 +1,210 @@
+"""Names, dims, dtypes and chunks of everything in a store: the interface between ingest and dashboard.
+
+A store holds `/corpus/<key>` (sentences and tokens of one data set under one tokenizer), `/models/<key>`
+(what one model does on one corpus) and `/models/<key>/views/<name>` (pictures derived from it).
+Numbering is 0-based everywhere; a head is shown as `L7 H9` (Clark's "8-10").
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SCHEMA_VERSION = 1
+
+#: Tokens of a block: the unit of work and the length of a shard; no sentence crosses a block.
+BLOCK = 8192
+#: Tokens of an inner chunk of query and key: one head of all tokens and one sentence of all heads both read well.
+TILE = 2048
+
+CLS, SEP, PUNCTUATION, CONTINUATION, PAD, SYMBOL = 1, 2, 4, 8, 16, 32
+#: PUNCTUATION is "." and "," only (Clark et al. 2019); SYMBOL is every other token without letter or digit.
+TOKEN_FLAGS = {
+    "cls": CLS,
+    "sep": SEP,
+    "punctuation": PUNCTUATION,
+    "continuation": CONTINUATION,
+    "pad": PAD,
+    "symbol": SYMBOL,
+}
+
+#: Query rows over which a head statistic is averaged.
+SOURCES = ("all", "cls", "sep", "punctuation", "word")
+ROLES = ("query", "key")
+STAGES = ("sentences", "tensors", "projections")
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A number per (layer, head, token), and how a person reads it."""
+
+    title: str
+    unit: str
+    formula: str
+
+
+STATISTICS: Mapping[str, Statistic] = {
+    "to_cls": Statistic("attention to [CLS]", "share", "sum of p(i,j) over j = [CLS]"),
+    "to_sep": Statistic("attention to [SEP]", "share", "sum of p(i,j) over j = [SEP]"),
+    "to_punctuation": Statistic("attention to . and ,", "share", "sum of p(i,j) over j = '.' or ','"),
+    "to_previous": Statistic("attention to the previous token", "share", "p(i,i-1), 0 for the first token"),
+    "to_next": Statistic("attention to the next token", "share", "p(i,i+1), 0 for the last token"),
+    "to_self": Statistic("attention to itself", "share", "p(i,i)"),
+    "entropy": Statistic("entropy of the row", "nats", "- sum over j of p(i,j) ln p(i,j)"),
+    "attended_keys": Statistic("keys above 5 %", "keys", "number of j with p(i,j) > 0.05"),
+    "distance": Statistic("mean attention distance", "tokens", "sum over j of p(i,j) |i - j|"),
+    "received": Statistic("attention received", "rows", "sum over queries i of p(i,j); 1 if attention were uniform"),
+}
+
+
+@dataclass(frozen=True)
+class Array:
+    """One array of a group: its dims, and chunk and shard in the same order, as numbers or names of sizes."""
+
+    dims: tuple[str, ...]
+    dtype: str
+    chunk: tuple[int | str, ...]
+    meaning: str
+    shard: tuple[int | str, ...] | None = None
+    fill: float | None = None
+    compressed: bool = True
+
+
+def _token(dtype: str, meaning: str, fill: int = 0) -> Array:
+    return Array(("token",), dtype, ("block",), meaning, fill=fill)
+
+
+def _sentence(dtype: str, meaning: str, fill: int = 0) -> Array:
+    return Array(("sentence",), dtype, (16384,), meaning, fill=fill)
+
+
+def _vectors(meaning: str) -> Array:
+    dims = ("layer", "head", "token", "channel")
+    shard = (1, "head", "block", "channel")
+    return Array(dims, "float16", (1, 1, "tile", "channel"), meaning, shard, float("nan"), compressed=False)
+
+
+CORPUS_ARRAYS: Mapping[str, Array] = {
+    "token_id": _token("int32", "index into vocab"),
+    "position": _token("int16", "position in the sentence, [CLS] is 0"),
+    "word_index": _token("int16", "word of the sentence this wordpiece belongs to, -1 for special tokens", -1),
+    "sentence_index": _token("int32", "sentence of the token, -1 for padding at the end of a block", -1),
+    "token_flags": _token("uint8", "bits: " + ", ".join(f"{bit} {name}" for name, bit in TOKEN_FLAGS.items()), PAD),
+    "row_start": _sentence("int64", "first token of the sentence"),
+    "row_size": _sentence("int32", "tokens of the sentence, [CLS] and [SEP] included"),
+    "label": _sentence("int16", "label of the review, -1 if it has none", -1),
+    "document": _sentence("int32", "index of the review in the data"),
+    "sentence_hash": _sentence(
+        "uint64", "content hash; sentences are sorted by it, so every prefix is a uniform sample"
+    ),
+    "text": Array(("sentence",), "str", (4096,), "the sentence as it stands in the review"),
+    "vocab": Array(("vocab",), "str", ("vocab",), "wordpiece of each token id"),
+}
+
+MODEL_ARRAYS: Mapping[str, Array] = {
+    "layer": Array(("layer",), "int16", ("layer",), "0-based"),
+    "head": Array(("head",), "int16", ("head",), "0-based"),
+    "statistic": Array(("statistic",), "str", ("statistic",), "names of the statistics"),
+    "source": Array(("source",), "str", ("source",), "query rows over which head statistics are averaged"),
+    "query": _vectors("query before the 1/sqrt(channel) scale"),
+    "key": _vectors("key"),
+    "token_statistic": Array(
+        ("statistic", "layer", "head", "token"),
+        "float16",
+        (1, 1, "head", "block"),
+        "statistics of each token's row (received: column)",
+        (1, "layer", "head", "block"),
+        float("nan"),
+        compressed=False,
+    ),
+    "value_norm": Array(
+        ("layer", "head", "token"),
+        "float16",
+        (1, "head", "block"),
+        "||f(x)|| = ||(x W_V + b_V) W_O|| of the head (Kobayashi 2020)",
+        ("layer", "head", "block"),
+        float("nan"),
+        compressed=False,
+    ),
+    "block_sum": Array(
+        ("task", "source", "statistic", "layer", "head"),
+        "float64",
+        (1, "source", "statistic", "layer", "head"),
+        "sum over the block's sentences of the mean over the sentence's rows of this source",
+    ),
+    "block_count": Array(("task", "source"), "int64", (1, "source"), "sentences of the block that have such rows"),
+    "head_statistic": Array(
+        ("source", "statistic", "layer", "head"),
+        "float64",
+        ("source", "statistic", "layer", "head"),
+        "mean over sentences (each weighs the same) of the mean over rows",
+        fill=float("nan"),
+    ),
+    "task_hash": Array(
+        ("task",), "uint64", (1,), "content hash of the block these numbers were computed from, 0 if not written"
+    ),
+}
+
+VIEW_ARRAYS: Mapping[str, Array] = {
+    "layer": MODEL_ARRAYS["layer"],
+    "head": MODEL_ARRAYS["head"],
+    "role": Array(("role",), "str", ("role",), "query or key"),
+    "coordinates": Array(
+        ("layer", "head", "role", "token", "component"),
+        "float32",
+        (1, 1, "role", "block", "component"),
+        "place of each query and key in the picture",
+        (1, "head", "role", "block", "component"),
+        float("nan"),
+        compressed=False,
+    ),
+    "mean": Array(("layer", "head", "feature"), "float64", ("layer", "head", "feature"), "mean of the fitted points"),
+    "components": Array(
+        ("layer", "head", "component", "feature"),
+        "float64",
+        ("layer", "head", "component", "feature"),
+        "axes of the picture",
+    ),
+    "radius": Array(("layer", "head"), "float64", ("layer", "head"), "longest key of the sample; the exact mode's M"),
+    "explained": Array(
+        ("layer", "head", "component"), "float64", ("layer", "head", "component"), "share of the variance on each axis"
+    ),
+    "block_low": Array(
+        ("task", "layer", "head", "component"),
+        "float32",
+        (1, "layer", "head", "component"),
+        "lowest coordinate in the block",
+    ),
+    "block_high": Array(
+        ("task", "layer", "head", "component"),
+        "float32",
+        (1, "layer", "head", "component"),
+        "highest coordinate in the block",
+    ),
+    "block_beyond": Array(
+        ("task", "layer", "head"),
+        "int64",
+        (1, "layer", "head"),
+        "keys of the block longer than the radius, placed as if as long",
+    ),
+    "fidelity": Array(
+        ("measure", "layer", "head"),
+        "float64",
+        ("measure", "layer", "head"),
+        "agreement of screen distance with attention",
+        fill=float("nan"),
+    ),
+    "measure": Array(
+        ("measure",),
+        "str",
+        ("measure",),
+        "spearman: of attention and screen distance per query, -1 is perfect; recall: of the 3 most attended keys among the 3 nearest",
+    ),
+    "view_hash": Array(
+        ("task",), "uint64", (1,), "hash of the fit and the block the coordinates were computed from, 0 if not written"
+    ),
+}
+MEASURES = ("spearman", "recall")
+
+
+def head_name(layer: int, head: int) -> str:
+    """How a head is written for a person: 0-based, `L7 H9`."""
+    return f"L{layer} H{head}"

@@ -1,0 +1,89 @@
+"""One published state of a store: which models it holds, and each of them as a Corpus."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import zarr
+from icechunk import IcechunkError, Repository
+
+from store.corpus import Corpus
+from store.errors import SchemaMismatch, StoreCorrupt, StoreError, StoreIncomplete
+from store.repository import PUBLISHED, check_snapshot, first_line, open_repository, published_snapshot
+from store.schema import SCHEMA_VERSION
+
+
+class Snapshot:
+    """A published, unchanging state of a store."""
+
+    def __init__(self, repository: Repository, url: str, snapshot: str | None = None) -> None:
+        self.url = url
+        self.repository = repository
+        self.id = snapshot or published_snapshot(repository, url)
+        check_snapshot(repository, self.id)
+        self.session = repository.readonly_session(snapshot_id=self.id)
+        self.root = self._checked_root()
+        self.models = self._finished_models()
+        self._corpora: dict[str, Corpus] = {}
+
+    def _checked_root(self) -> zarr.Group:
+        try:
+            root = zarr.open_group(self.session.store, mode="r")
+        except (IcechunkError, FileNotFoundError, ValueError) as error:
+            raise StoreCorrupt(
+                f"{self.url} cannot be read ({first_line(error)}). Run `python -m store verify {self.url}`."
+            ) from error
+        version = root.attrs.get("schema_version")
+        if version != SCHEMA_VERSION:
+            raise SchemaMismatch(
+                f"{self.url} has schema {version}, this Headscape reads {SCHEMA_VERSION}. Update Headscape, or ingest again with `make ingest STORE=...`."
+            )
+        return root
+
+    def _finished_models(self) -> Mapping[str, Mapping[str, Any]]:
+        groups = {name: dict(group.attrs) for name, group in self.root["models"].groups()}  # type: ignore[union-attr]
+        finished = {name: attributes for name, attributes in groups.items() if "sentences" in attributes}
+        if not finished:
+            raise StoreIncomplete(
+                f"No model has been ingested to its end in {self.url}. Run `make ingest STORE={self.url}`."
+            )
+        return dict(sorted(finished.items(), key=lambda item: str(item[1]["finished"]), reverse=True))
+
+    @property
+    def published(self) -> datetime:
+        """When readers first saw this state."""
+        return datetime.fromisoformat(str(self.repository.lookup_snapshot(self.id).metadata[PUBLISHED]))
+
+    def corpus(self, model: str | None = None) -> Corpus:
+        """One model on its corpus; None for the one ingested last."""
+        name = model or next(iter(self.models))
+        if name not in self.models:
+            raise StoreError(f"There is no model {name!r} in {self.url}. There are: {', '.join(self.models)}.")
+        if name not in self._corpora:
+            self._corpora[name] = Corpus(self.session, name)
+        return self._corpora[name]
+
+
+def open_snapshot(url: str, snapshot: str | None = None) -> Snapshot:
+    """The published state readers see now, or an older one by its id."""
+    return Snapshot(open_repository(url), url, snapshot)
+
+
+def open_corpus(url: str, *, snapshot: str | None = None, model: str | None = None) -> Corpus:
+    """Open a store to read it.
+
+    Parameters
+    ----------
+    url
+        Folder, `s3://bucket/prefix` or `gs://bucket/prefix`.
+    snapshot
+        Id of an older publication; None for what readers see now.
+    model
+        Key of a model of the store; None for the one ingested last.
+
+    Raises
+    ------
+    StoreError
+        With a sentence that ends in what to do next.
+    """
+    return open_snapshot(url, snapshot).corpus(model)

@@ -1,0 +1,88 @@
+"""The writing side of a store: one session at a time on branch `ingest`, and its publication."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import icechunk
+import zarr
+from icechunk import Repository
+
+from store.errors import SchemaMismatch, StoreError
+from store.repository import INGEST, MAIN, PUBLISHED, create_repository, writing
+from store.schema import SCHEMA_VERSION
+
+
+class Writer:
+    """Writes to a store in transactions. Nothing is seen by readers before `publish`."""
+
+    def __init__(self, repository: Repository, url: str) -> None:
+        self.repository = repository
+        self.url = url
+        self._session = repository.writable_session(INGEST)
+        self._prepare_root()
+
+    def _prepare_root(self) -> None:
+        root = zarr.open_group(self._session.store, mode="a")
+        version = root.attrs.get("schema_version")
+        if version is None:
+            root.attrs.update({"schema_version": SCHEMA_VERSION, "product": "headscape"})
+            root.require_group("corpus")
+            root.require_group("models")
+            self.commit("new store")
+        elif version != SCHEMA_VERSION:
+            raise SchemaMismatch(
+                f"{self.url} has schema {version}, this Headscape writes {SCHEMA_VERSION}. Ingest into another place with STORE=..., or update Headscape."
+            )
+
+    @property
+    def root(self) -> zarr.Group:
+        """The root group as this transaction sees it."""
+        return zarr.open_group(self._session.store, mode="r+")
+
+    def group(self, path: str) -> zarr.Group:
+        """A group of the store, created where it is missing."""
+        return self.root.require_group(path)
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is something to commit."""
+        return bool(self._session.has_uncommitted_changes)
+
+    def commit(self, message: str, metadata: Mapping[str, Any] | None = None) -> None:
+        """End the transaction, keep what it wrote, begin the next."""
+        self._session.commit(message, metadata=dict(metadata or {}))
+        self._session = self.repository.writable_session(INGEST)
+
+    def publish(self, message: str) -> str:
+        """Let readers see everything committed so far; returns the snapshot.
+
+        icechunk and zarr never call fsync, so the kernel is asked to write first: a power cut then cannot leave
+        `main` on a snapshot whose chunks are lost.
+        """
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self.root.attrs["published"] = now
+        self.commit(message, {PUBLISHED: now})
+        os.sync()
+        tip = self.repository.lookup_branch(INGEST)
+        seen = self.repository.lookup_branch(MAIN)
+        try:
+            self.repository.reset_branch(MAIN, tip, from_snapshot_id=seen)
+        except icechunk.IcechunkError as error:
+            raise StoreError("Somebody else published in the meantime. Run the ingest again.") from error
+        return tip
+
+    @property
+    def unpublished(self) -> bool:
+        """Whether committed work waits for publication (an ingest was killed between the two)."""
+        return bool(self.repository.lookup_branch(INGEST) != self.repository.lookup_branch(MAIN))
+
+
+@contextmanager
+def open_writer(url: str) -> Iterator[Writer]:
+    """The only writer of a store: creates the store where there is none and holds its lock until the end."""
+    # By default zarr compares every chunk with the fill value before it writes it: half of the cost of a block.
+    with writing(url), zarr.config.set({"array.write_empty_chunks": True}):
+        yield Writer(create_repository(url), url)
