@@ -19,7 +19,7 @@ from ingest.tensors import ModelGroup
 from store.groups import array_of, create_arrays
 from store.kernels.normalization import exact_mode, unit
 from store.kernels.projection import fit_pca, place
-from store.schema import MEASURES, ROLES, VIEW_ARRAYS
+from store.schema import MEASURES, ROLES, TILE, VIEW_ARRAYS
 from store.writer import Writer
 
 VIEW = "pca-exact"
@@ -97,7 +97,14 @@ def _prepare(writer: Writer, path: str, model: ModelGroup, corpus: PlannedCorpus
     layers, heads, rows, channels = array_of(writer.group(model.path), "query").shape
     group = writer.group(path)
     length = corpus.blocks[0].length
-    sizes = {"layer": layers, "head": heads, "token": rows, "block": length, "task": rows // length}
+    sizes = {
+        "layer": layers,
+        "head": heads,
+        "token": rows,
+        "block": length,
+        "task": rows // length,
+        "tile": min(TILE, length),
+    }
     sizes |= {"role": len(ROLES), "component": COMPONENTS, "feature": channels + 1, "measure": len(MEASURES)}
     create_arrays(group, VIEW_ARRAYS, sizes)
     for name, values in {"layer": np.arange(layers), "head": np.arange(heads)}.items():
@@ -172,7 +179,12 @@ def _place(writer: Writer, path: str, model: ModelGroup, block: Block, view_hash
 
 def _finish(writer: Writer, path: str, model: ModelGroup, corpus: PlannedCorpus, *, seconds: float) -> None:
     writer.group(path).attrs.update(
-        {"sentences": corpus.sentences, "tokens": corpus.tokens, "seconds": round(seconds, 1)}
+        {
+            "sentences": corpus.sentences,
+            "tokens": corpus.tokens,
+            "blocks": len(corpus.blocks),
+            "seconds": round(seconds, 1),
+        }
     )
     writer.group(model.path).attrs["views"] = [VIEW]
     writer.commit(f"{model.key}: {VIEW} of {corpus.tokens:,} tokens")

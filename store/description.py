@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from store.groups import array_of
 from store.repository import history, local_path
 from store.snapshot import Snapshot
 
@@ -21,6 +22,7 @@ class ModelDescription:
     sentences: int
     tokens: int
     dtype: str
+    attention: str
     weights_sha256: str
     views: list[str]
     finished: str
@@ -77,8 +79,8 @@ def describe(snapshot: Snapshot) -> Description:
 def describe_model(snapshot: Snapshot, key: str) -> ModelDescription:
     """One model group."""
     attributes = snapshot.models[key]
-    layers, heads, _, channels = snapshot.root[f"models/{key}/query"].shape  # type: ignore[union-attr]
-    names = ("corpus", "sentences", "tokens", "dtype", "weights_sha256", "views", "finished", "provenance")
+    layers, heads, _, channels = array_of(snapshot.group(f"models/{key}"), "query").shape
+    names = ("corpus", "sentences", "tokens", "dtype", "attention", "weights_sha256", "views", "finished", "provenance")
     return ModelDescription(
         key=key,
         model=attributes["model_id"],
@@ -91,11 +93,10 @@ def describe_model(snapshot: Snapshot, key: str) -> ModelDescription:
 
 def describe_corpus(snapshot: Snapshot, key: str) -> CorpusDescription:
     """One corpus group."""
-    group = snapshot.root[f"corpus/{key}"]
+    group = snapshot.group(f"corpus/{key}")
     names = ("name", "data_identity", "max_length", "truncated", "label_names")
-    return CorpusDescription(
-        key=key, sentences=group["row_size"].shape[0], **{name: group.attrs[name] for name in names}
-    )  # type: ignore[index, union-attr, arg-type]
+    recorded: dict[str, Any] = {name: group.attrs[name] for name in names}
+    return CorpusDescription(key=key, sentences=array_of(group, "row_size").shape[0], **recorded)
 
 
 def bytes_on_disk(url: str) -> int | None:

@@ -150,7 +150,7 @@ VIEW_ARRAYS: Mapping[str, Array] = {
     "coordinates": Array(
         ("layer", "head", "role", "token", "component"),
         "float32",
-        (1, 1, "role", "block", "component"),
+        (1, 1, "role", "tile", "component"),
         "place of each query and key in the picture",
         (1, "head", "role", "block", "component"),
         float("nan"),

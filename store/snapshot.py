@@ -41,13 +41,19 @@ class Snapshot:
         return root
 
     def _finished_models(self) -> Mapping[str, Mapping[str, Any]]:
-        groups = {name: dict(group.attrs) for name, group in self.root["models"].groups()}  # type: ignore[union-attr]
+        groups = {name: dict(group.attrs) for name, group in self.group("models").groups()}
         finished = {name: attributes for name, attributes in groups.items() if "sentences" in attributes}
         if not finished:
             raise StoreIncomplete(
                 f"No model has been ingested to its end in {self.url}. Run `make ingest STORE={self.url}`."
             )
         return dict(sorted(finished.items(), key=lambda item: str(item[1]["finished"]), reverse=True))
+
+    def group(self, path: str) -> zarr.Group:
+        """A group of this state."""
+        group = self.root[path]
+        assert isinstance(group, zarr.Group), f"{path} is an array, not a group"
+        return group
 
     @property
     def published(self) -> datetime:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import product
+from typing import Any
 
 import numpy as np
 import zarr
@@ -36,10 +37,10 @@ def verify(snapshot: Snapshot) -> Iterator[str]:
         yield from _wrong_rows(corpus)
         yield from _missing_numbers(corpus)
         yield from _wrong_statistics(corpus)
-        yield from _wrong_means(corpus, snapshot.root[f"models/{key}"])  # type: ignore[arg-type]
+        yield from _wrong_means(corpus, snapshot.group(f"models/{key}"))
 
 
-def _arrays(group: zarr.Group, path: str) -> Iterator[tuple[str, zarr.Array]]:  # type: ignore[type-arg]
+def _arrays(group: zarr.Group, path: str) -> Iterator[tuple[str, zarr.Array[Any]]]:
     for name, member in group.members():
         here = f"{path}/{name}"
         if isinstance(member, zarr.Group):
@@ -48,7 +49,7 @@ def _arrays(group: zarr.Group, path: str) -> Iterator[tuple[str, zarr.Array]]:  
             yield here, member
 
 
-def _unreadable(path: str, array: zarr.Array) -> Iterator[str]:  # type: ignore[type-arg]
+def _unreadable(path: str, array: zarr.Array[Any]) -> Iterator[str]:
     """Read the array in pieces of whole shards."""
     piece = array.shards or array.chunks
     starts = [range(0, size, step) for size, step in zip(array.shape, piece, strict=True)]
@@ -60,8 +61,8 @@ def _unreadable(path: str, array: zarr.Array) -> Iterator[str]:  # type: ignore[
             yield f"{path} cannot be read at {_spelled(array, corner)}: {first_line(error)}."
 
 
-def _spelled(array: zarr.Array, corner: tuple[int, ...]) -> str:  # type: ignore[type-arg]
-    dims = array.metadata.dimension_names or ()
+def _spelled(array: zarr.Array[Any], corner: tuple[int, ...]) -> str:
+    dims = getattr(array.metadata, "dimension_names", None) or [""] * len(corner)
     return ", ".join(f"{dim} {start}" for dim, start in zip(dims, corner, strict=True))
 
 

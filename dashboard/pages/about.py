@@ -1,0 +1,98 @@
+"""Page About this store: where every number comes from, what has been published, how to refresh it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from dashboard.address import Place
+from store.description import CorpusDescription, Description, ModelDescription, describe
+
+
+def layout(place: Place) -> list[object]:
+    """The page at a place."""
+    described = describe(place.snapshot)
+    return [
+        html.H1("About this store"),
+        _table("Store", _store_facts(described)),
+        *[_table(f"Model {model.model}", _model_facts(model)) for model in described.models],
+        *[_table(f"Corpus {corpus.name}", _corpus_facts(corpus)) for corpus in described.corpora],
+        *_history(described, place),
+        *_refreshing(described),
+    ]
+
+
+def _store_facts(described: Description) -> dict[str, str]:
+    return {
+        "place": described.url,
+        "snapshot": described.snapshot,
+        "published": described.published,
+        "schema version": str(described.schema_version),
+        "size with its history": "not counted on object storage"
+        if described.bytes is None
+        else f"{described.bytes / 1e6:,.0f} MB",
+    }
+
+
+def _model_facts(model: ModelDescription) -> dict[str, str]:
+    made: Mapping[str, Any] = model.provenance
+    return {
+        "shape": f"{model.layers} layers x {model.heads} heads x {model.channels} channels",
+        "sentences, tokens": f"{model.sentences:,}, {model.tokens:,}",
+        "weights sha256": model.weights_sha256,
+        "revision": str(made["revision"]),
+        "computed in": f"{model.dtype} on {made['device']}, {made['batch_tokens']:,} tokens a batch",
+        "attention": model.attention,
+        "with": ", ".join(f"{name} {version}" for name, version in made["versions"].items()),
+        "asked for": ", ".join(
+            f"{name.upper()}={value}" for name, value in made["settings"].items() if value is not None
+        ),
+        "stages done": f"sentences, tensors, projections ({', '.join(model.views) or 'none'}); {model.finished}",
+    }
+
+
+def _corpus_facts(corpus: CorpusDescription) -> dict[str, str]:
+    return {
+        "key": corpus.key,
+        "sentences": f"{corpus.sentences:,}, in the order of their content hash: every prefix is a uniform sample",
+        "labels": ", ".join(corpus.label_names) or "none",
+        "cut": f"{corpus.truncated:,} sentences had more than {corpus.max_length} wordpieces",
+        "data": corpus.data_identity,
+    }
+
+
+def _table(title: str, facts: Mapping[str, str]) -> html.Section:
+    rows = [html.Tr([html.Th(name, scope="row"), html.Td(value)]) for name, value in facts.items()]
+    return html.Section([html.H2(title), dmc.Table(html.Tbody(rows), className="facts")])
+
+
+def _history(described: Description, place: Place) -> list[object]:
+    rows = [
+        html.Tr(
+            [
+                html.Td(old["published"]),
+                html.Td(dcc.Link(old["snapshot"], href=f"/?snapshot={old['snapshot']}")),
+                html.Td(old["message"]),
+            ]
+        )
+        for old in described.history
+    ]
+    shown = "" if place.address.snapshot is None else " This page shows an older one: its link names the snapshot."
+    return [
+        html.H2("History"),
+        html.P(f"What readers have seen, newest first; a snapshot's link shows the whole dashboard as it was.{shown}"),
+        dmc.Table(html.Tbody(rows), className="facts"),
+    ]
+
+
+def _refreshing(described: Description) -> list[object]:
+    return [
+        html.H2("Refreshing it"),
+        html.P("An ingest computes only what is missing. This server shows what it publishes without a restart."),
+        html.Pre(
+            f"make ingest STORE={described.url} SENTENCES=8000          # more of the same corpus\n"
+            f"make ingest STORE={described.url} MODEL=<folder or name>  # another model beside this one\n"
+            f"make expire STORE={described.url} DAYS=7                  # forget what was superseded a week ago",
+        ),
+    ]

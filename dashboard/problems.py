@@ -1,0 +1,37 @@
+"""What a reader sees when something cannot be shown: one sentence that ends with what to do next, never a traceback."""
+
+import logging
+
+from flask import Flask, Response
+from icechunk import IcechunkError
+from werkzeug.exceptions import HTTPException
+
+from store import StoreError
+
+UNREADABLE = (
+    "This part of the store cannot be read. Run `make verify` to see what is corrupt, then ingest into another place."
+)
+UNEXPECTED = "Something went wrong on the server; its log says what. Reload the page, or go back to the first page."
+
+log = logging.getLogger("headscape")
+
+
+def sentence_for(error: Exception) -> tuple[str, int]:
+    """The sentence and the HTTP status for an error."""
+    if isinstance(error, StoreError):
+        return str(error), 404
+    if isinstance(error, HTTPException):
+        return str(error.description), error.code or 400
+    log.exception("could not answer", exc_info=error)
+    if isinstance(error, (IcechunkError, ValueError, OSError, RuntimeError)):
+        return UNREADABLE, 503
+    return UNEXPECTED, 503
+
+
+def register(server: Flask) -> None:
+    """Answer every error of a route with its sentence as plain text."""
+
+    @server.errorhandler(Exception)
+    def answer(error: Exception) -> Response:
+        sentence, status = sentence_for(error)
+        return Response(sentence, status, mimetype="text/plain")

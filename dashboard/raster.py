@@ -1,0 +1,34 @@
+"""The same points drawn on the server, for a browser without WebGL2: one PNG, transparent where there is nothing."""
+
+import io
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from dashboard.theme import PALETTE, Scheme, rgb
+
+
+def draw_panels(points: NDArray[np.float32], *, columns: int, side: int, gap: int, scheme: Scheme) -> bytes:
+    """A PNG of square panels, `side` pixels each with `gap` between: (panel, token, role, component) in 0..1."""
+    panels = len(points)
+    rows = -(-panels // columns)
+    image = np.zeros((rows * (side + gap) - gap, columns * (side + gap) - gap, 4), np.uint8)
+    for panel, places in enumerate(points):
+        top, left = (index * (side + gap) for index in divmod(panel, columns))
+        image[top : top + side, left : left + side] = draw_panel(places, side=side, scheme=scheme)
+    buffer = io.BytesIO()
+    Image.fromarray(image, "RGBA").save(buffer, "PNG", compress_level=3)
+    return buffer.getvalue()
+
+
+def draw_panel(places: NDArray[np.float32], *, side: int, scheme: Scheme) -> NDArray[np.uint8]:
+    """Pixels (y, x, RGBA) of one panel: hue by the share of queries and keys in the pixel, opacity by their number."""
+    pixel = np.clip((places * (side - 1)).round().astype(np.int64), 0, side - 1)
+    index = (side - 1 - pixel[..., 1]) * side + pixel[..., 0]
+    counts = np.stack([np.bincount(index[:, role], minlength=side * side) for role in range(2)], axis=-1)
+    total = counts.sum(axis=-1, keepdims=True)
+    colours = np.array([rgb(PALETTE[scheme]["query"]), rgb(PALETTE[scheme]["key"])], np.float64)
+    mixed = counts / np.maximum(total, 1) @ colours
+    opacity = np.where(total > 0, 255 * (1 - 0.45 ** np.sqrt(total)), 0)
+    return np.concatenate([mixed, opacity], axis=-1).round().astype(np.uint8).reshape(side, side, 4)

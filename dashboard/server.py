@@ -1,0 +1,38 @@
+"""The production server: gunicorn with threads; each worker opens the store for itself after the fork."""
+
+from typing import Any
+
+from gunicorn.app.base import BaseApplication
+
+from dashboard.app import create_app
+from dashboard.library import Library
+
+WORKERS = 2
+THREADS = 8
+
+
+class Server(BaseApplication):  # type: ignore[misc]
+    """Gunicorn on one store. icechunk's threads do not survive a fork, so nothing is opened before it."""
+
+    def __init__(self, store: str, *, host: str, port: int) -> None:
+        self.store = store
+        self.address = f"{host}:{port}"
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Settings of gunicorn."""
+        settings = {
+            "bind": self.address,
+            "workers": WORKERS,
+            "threads": THREADS,
+            "worker_class": "gthread",
+            "control_socket_disable": True,
+            "loglevel": "warning",
+            "timeout": 60,
+        }
+        for name, value in settings.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Any:
+        """The WSGI application of a worker."""
+        return create_app(Library(self.store)).server

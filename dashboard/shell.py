@@ -1,0 +1,122 @@
+"""What surrounds every page: header, navigation, notices."""
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from dashboard.address import Address, Place
+from dashboard.theme import MANTINE
+from store import Snapshot
+
+TITLES = {"heads": "Heads", "head": "Head", "about": "About this store"}
+#: How often an open tab asks whether something newer has been published.
+POLL_MILLISECONDS = 5_000
+
+
+def layout() -> dmc.MantineProvider:
+    """The empty shell; the page and the header's contents follow the address."""
+    return dmc.MantineProvider(
+        [
+            dcc.Location(id="location", refresh="callback-nav"),
+            dcc.Interval(id="poll", interval=POLL_MILLISECONDS),
+            dcc.Store(id="shown"),
+            html.A("Skip to the page", href="#page", className="skip"),
+            dmc.AppShell(
+                [
+                    dmc.AppShellHeader(_header()),
+                    dmc.AppShellNavbar(html.Nav(id="navigation", **{"aria-label": "Pages"}), p="xs"),
+                    dmc.AppShellMain([html.Div(id="newer", role="status"), html.Main(id="page", tabIndex=-1)]),
+                ],
+                header={"height": 56},
+                navbar={"width": 190, "breakpoint": "sm", "collapsed": {"mobile": False}},
+                padding="md",
+            ),
+        ],
+        theme=MANTINE,
+        defaultColorScheme="auto",
+    )
+
+
+def _header() -> html.Div:
+    return html.Div(
+        [
+            dcc.Link("Headscape", href="/", className="brand"),
+            html.Div(id="what-is-shown", className="what-is-shown"),
+            dmc.Button("Copy link", id="copy-link", variant="default", size="xs"),
+            dmc.ColorSchemeToggle(
+                lightIcon=html.Span("☀", **{"aria-hidden": "true"}),
+                darkIcon=html.Span("☾", **{"aria-hidden": "true"}),
+                variant="default",
+                size="md",
+                **{"aria-label": "Switch between light and dark"},
+            ),
+        ],
+        className="header",
+    )
+
+
+def navigation(place: Place) -> list[dmc.NavLink]:
+    """Links to the pages, at the same model, head and snapshot."""
+    return [
+        dmc.NavLink(label=title, href=place.address.on(page).href, active=page == place.address.page, id=f"go-{page}")
+        for page, title in TITLES.items()
+    ]
+
+
+def shown(place: Place) -> dict[str, object]:
+    """What the page shows, for the browser: a choice that says the same is no new link."""
+    address = place.address
+    tokens = min(address.tokens, place.corpus.n_tokens)
+    return {
+        "snapshot": place.snapshot.id,
+        "model": place.corpus.name,
+        "layer": address.layer,
+        "head": address.head,
+        "tokens": tokens,
+    }
+
+
+def what_is_shown(place: Place) -> list[object]:
+    """The header's line: model, corpus, snapshot and its date; a choice where there are several models."""
+    return [
+        _model_choice(place),
+        html.Span(_snapshot_line(place.snapshot), className="snapshot", title=place.snapshot.id),
+    ]
+
+
+def _model_choice(place: Place) -> object:
+    models = {
+        name: f"{attributes['model_id']} on {attributes['corpus']}"
+        for name, attributes in place.snapshot.models.items()
+    }
+    return dmc.Select(
+        id="model",
+        data=[{"value": name, "label": label} for name, label in models.items()],
+        value=place.corpus.name,
+        size="xs",
+        w=300,
+        allowDeselect=False,
+        **{"aria-label": "Model and corpus"},
+    )
+
+
+def _snapshot_line(snapshot: Snapshot) -> str:
+    return f"snapshot {snapshot.id[:8]}, {snapshot.published:%d %b %Y %H:%M} UTC"
+
+
+def newer_notice(place: Address, newest: Snapshot) -> dmc.Alert:
+    """Something newer has been published since this page was drawn."""
+    return dmc.Alert(
+        [
+            "A newer state of the store was published ",
+            f"{newest.published:%d %b %Y %H:%M} UTC. ",
+            html.A("Show it", href=place.href),
+        ],
+        color="blue",
+        variant="light",
+        mb="sm",
+    )
+
+
+def notices(place: Place) -> list[dmc.Alert]:
+    """What of the link could not be followed."""
+    return [dmc.Alert(notice, color="orange", variant="light", mb="sm") for notice in place.notices]
