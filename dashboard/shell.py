@@ -84,6 +84,10 @@ def what_is_shown(place: Place) -> list[object]:
 
 
 def _model_choice(place: Place) -> object:
+    if len(place.snapshot.models) == 1:
+        return html.Span(
+            f"{place.corpus.attributes['model_id']} on {place.corpus.corpus_attributes['name']}", className="one-model"
+        )
     models = {
         name: f"{attributes['model_id']} on {attributes['corpus']}"
         for name, attributes in place.snapshot.models.items()

@@ -22,22 +22,26 @@ class HeadNumber:
     rank: str
 
 
+#: Beside the means over all rows, what [CLS] gives and gets; all tokens together always receive 1.
+OF_CLS = {"entropy": "entropy of [CLS]", "received": "attention received by [CLS]"}
+
+
 def head_numbers(corpus: Corpus, layer: int, head: int) -> list[HeadNumber]:
-    """Every statistic of a head over all rows, then the entropy of [CLS]."""
+    """Every statistic of a head over all rows, then those of [CLS]."""
     means = corpus.head_statistic
-    numbers = [_head_number(means.sel(source="all", statistic=name).values, name, layer, head) for name in STATISTICS]
-    return [
-        *numbers,
-        _head_number(means.sel(source="cls", statistic="entropy").values, "entropy", layer, head, " of [CLS]"),
+    over_all = [
+        (name, means.sel(source="all", statistic=name), STATISTICS[name].title)
+        for name in STATISTICS
+        if name != "received"
     ]
+    of_cls = [(name, means.sel(source="cls", statistic=name), title) for name, title in OF_CLS.items()]
+    return [_head_number(values.values, name, title, layer, head) for name, values, title in over_all + of_cls]
 
 
-def _head_number(values: NDArray[np.float64], name: str, layer: int, head: int, of: str = "") -> HeadNumber:
+def _head_number(values: NDArray[np.float64], name: str, title: str, layer: int, head: int) -> HeadNumber:
     value = values[layer, head]
     rank = 1 + int((values > value).sum())
-    statistic = STATISTICS[name]
-    title = statistic.title.replace(" of the row", of) if of else statistic.title
-    return HeadNumber(title, statistic.formula, spell(value, statistic.unit), f"{rank} of {values.size}")
+    return HeadNumber(title, STATISTICS[name].formula, spell(value, STATISTICS[name].unit), f"{rank} of {values.size}")
 
 
 def spell(value: float, unit: str) -> str:

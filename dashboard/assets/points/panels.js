@@ -103,16 +103,17 @@
       const width = this.frame.parentElement.clientWidth - (this.single ? 0 : 34);
       const columns = this.properties.columns;
       const room = root.innerHeight - this.frame.getBoundingClientRect().top - root.scrollY - 24;
-      const fitting = this.single ? Math.min(width, Math.max(320, room)) : (width + GAP) / columns - GAP;
+      const [across, high] = this.single ? [width, Math.max(320, room)] : [(width + GAP) / columns - GAP, Math.max(120, room / this.rows - GAP)];
+      const fitting = Math.min(across, high);
       this.side = Math.max(SMALLEST_PANEL, Math.floor(fitting));
       this.scale = root.devicePixelRatio || 1;
-      const across = (count) => count * (this.side + GAP) - GAP;
+      const long = (count) => count * (this.side + GAP) - GAP;
       for (const shown of [this.canvas, this.image]) {
-        shown.style.width = `${across(columns)}px`;
-        shown.style.height = `${across(this.rows)}px`;
+        shown.style.width = `${long(columns)}px`;
+        shown.style.height = `${long(this.rows)}px`;
       }
-      this.canvas.width = Math.round(across(columns) * this.scale);
-      this.canvas.height = Math.round(across(this.rows) * this.scale);
+      this.canvas.width = Math.round(long(columns) * this.scale);
+      this.canvas.height = Math.round(long(this.rows) * this.scale);
       this.frame.parentElement.style.setProperty("--side", `${this.side}px`);
       this.paint();
     }

@@ -1,0 +1,95 @@
+"""A real browser on a real server. Fixtures for the tests that click."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from werkzeug.serving import make_server
+
+from dashboard.app import create_app
+from dashboard.library import Library
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+]
+DRAWN = '.frame[data-drawn^="/data/"]'
+
+Serve = Callable[[str], str]
+Open = Callable[..., Page]
+
+
+@contextmanager
+def serving(store: str) -> Iterator[str]:
+    """The address of a dashboard on a store, for as long as the context lasts."""
+    server = make_server("127.0.0.1", 0, create_app(Library(store)).server, threaded=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    if not CHROMIUM.exists():
+        pytest.skip(f"{CHROMIUM} is missing; install the package chromium")
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+
+
+@pytest.fixture(scope="session")
+def tiny_server(tiny_store: str) -> Iterator[str]:
+    with serving(tiny_store) as address:
+        yield address
+
+
+@pytest.fixture
+def open_page(chromium: Browser) -> Iterator[Open]:
+    """Opens pages in a fresh profile; any error on the console fails the test."""
+    errors: list[str] = []
+
+    def listen(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            errors.append(message.text)
+
+    def open_page(url: str, *, scheme: str = "light", width: int = 1440, height: int = 900) -> Page:
+        context = chromium.new_context(
+            color_scheme=scheme,  # type: ignore[arg-type]
+            viewport={"width": width, "height": height},
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        page = context.new_page()
+        page.on("console", listen)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(url)
+        return page
+
+    yield open_page
+    for context in chromium.contexts:
+        context.close()
+    assert not errors
+
+
+def drawn(page: Page) -> Page:
+    """The page once its points are painted."""
+    expect(page.locator(DRAWN)).to_be_visible()
+    page.wait_for_timeout(100)
+    return page
+
+
+def canvas_place(page: Page, x: float, y: float) -> tuple[float, float]:
+    """A place in the window from a place 0..1 in the picture, from its upper left."""
+    shown = page.locator(".frame canvas:visible, .frame img:visible").first.bounding_box()
+    assert shown is not None
+    return shown["x"] + x * shown["width"], shown["y"] + y * shown["height"]

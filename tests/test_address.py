@@ -1,0 +1,55 @@
+"""A link is a view: round trips, and whatever a stranger types is brought into bounds."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.address import MOST_TOKENS, Address, find
+from dashboard.library import Library
+
+
+@pytest.fixture(scope="module")
+def library(tiny_store: str) -> Library:
+    return Library(tiny_store)
+
+
+@given(layer=st.integers(0, 1), head=st.integers(0, 1), tokens=st.integers(1, MOST_TOKENS))
+def test_a_link_restores_the_state_it_was_made_of(library: Library, layer: int, head: int, tokens: int) -> None:
+    path, _, query = Address(page="head", layer=layer, head=head, tokens=tokens).href.partition("?")
+    found = find(library, path, query).address
+    assert (found.page, found.layer, found.head, found.tokens) == ("head", layer, head, tokens)
+
+
+@given(path=st.text(max_size=40), search=st.text(max_size=200))
+def test_any_text_is_a_place_within_bounds(library: Library, path: str, search: str) -> None:
+    place = find(library, path, search)
+    assert 0 <= place.address.layer < place.corpus.layers
+    assert 0 <= place.address.head < place.corpus.heads
+
+
+@pytest.mark.parametrize(
+    "junk", ["layer=99", "layer=-1", "layer=abc", "layer=1e3", "layer=٣", "head=999999999999999999", "tokens=0"]
+)
+def test_a_number_out_of_bounds_is_said(library: Library, junk: str) -> None:
+    (notice,) = find(library, "/head", f"?{junk}").notices
+    assert "is not to be had" in notice
+
+
+def test_an_unknown_model_is_said_and_the_newest_shown(library: Library) -> None:
+    place = find(library, "/", "?model=gpt-2")
+    assert place.corpus.name in place.snapshot.models
+    assert "gpt-2" in place.notices[0]
+
+
+def test_an_unknown_snapshot_is_said_and_the_newest_shown(library: Library) -> None:
+    place = find(library, "/", "?snapshot=AAAAAAAAAAAAAAAAAAAA")
+    assert place.snapshot.id == library.newest
+    assert "AAAA" in place.notices[0]
+
+
+def test_an_unknown_page_is_said(library: Library) -> None:
+    assert "etc/passwd" in find(library, "/../etc/passwd", "").notices[0]
+
+
+def test_a_link_to_an_older_snapshot_keeps_naming_it(library: Library) -> None:
+    assert find(library, "/", f"?snapshot={library.newest}").address.href == f"/?snapshot={library.newest}"

@@ -1,0 +1,78 @@
+"""Page Heads in a browser: a panel for every head, named on hover, opened by click or Enter."""
+
+import io
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from store import Corpus
+from tests.browser import Open, canvas_place, drawn
+
+
+def colours(picture: bytes) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(picture)).convert("RGB")).astype(int)
+
+
+def test_every_head_has_points_in_its_panel(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
+    page = drawn(open_page(tiny_server))
+    picture = colours(page.locator(".frame canvas").screenshot())
+    for layer in range(tiny_corpus.layers):
+        for head in range(tiny_corpus.heads):
+            rows, columns = (size // 2 for size in picture.shape[:2])
+            panel = picture[layer * rows : (layer + 1) * rows, head * columns : (head + 1) * columns]
+            assert np.ptp(panel, axis=(0, 1)).max() > 50
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_queries_are_blue_and_keys_are_orange(open_page: Open, tiny_server: str, scheme: str) -> None:
+    picture = colours(drawn(open_page(tiny_server, scheme=scheme)).locator(".frame canvas").screenshot())
+    blueness = picture[..., 2] - picture[..., 0]
+    assert blueness.max() > 40
+    assert blueness.min() < -40
+
+
+def test_hover_names_the_head_and_what_it_does(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(tiny_server))
+    page.mouse.move(*canvas_place(page, 0.75, 0.25))
+    expect(page.locator(".tip")).to_contain_text(re.compile(r"L0 H1.*attends.*entropy.*Spearman"))
+
+
+def test_a_click_opens_the_head(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(tiny_server))
+    page.mouse.click(*canvas_place(page, 0.25, 0.75))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of L1 H0")
+    assert page.url.endswith("/head?layer=1&head=0")
+
+
+def test_the_keyboard_reaches_and_opens_a_head(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(tiny_server))
+    page.locator(".frame").focus()
+    for key in ("ArrowRight", "ArrowDown"):
+        page.keyboard.press(key)
+    expect(page.locator(".says")).to_contain_text("L1 H1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of L1 H1")
+
+
+def test_the_picture_says_n_of_n_and_how_faithful_it_is(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
+    page = drawn(open_page(tiny_server))
+    expect(
+        page.get_by_text(f"{tiny_corpus.n_tokens:,} tokens of {tiny_corpus.n_sentences:,} sentences")
+    ).to_be_visible()
+    expect(page.get_by_text("sentences the fit has not seen")).to_be_visible()
+
+
+def test_the_theme_switch_repaints_in_the_other_colours(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(tiny_server))
+    before = colours(page.locator(".frame canvas").screenshot()).mean()
+    page.get_by_role("button", name="Switch between light and dark").click()
+    page.wait_for_timeout(300)
+    assert colours(page.locator(".frame canvas").screenshot()).mean() < before - 100
+
+
+def test_a_narrow_window_shows_every_panel(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(tiny_server, width=900))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 900

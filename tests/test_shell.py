@@ -1,0 +1,99 @@
+"""Around the pages, in a browser: provenance, publications, several models, accessibility, no WebGL2, a corrupt chunk."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, expect
+
+from store import Corpus
+from tests.browser import CHROMIUM, FLAGS, Open, canvas_place, drawn, serving
+
+
+def test_about_tells_where_every_number_comes_from(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
+    page = open_page(f"{tiny_server}/about")
+    expect(page.get_by_role("row").filter(has_text="weights sha256")).to_contain_text(
+        tiny_corpus.attributes["weights_sha256"]
+    )
+    expect(page.get_by_role("row").filter(has_text="sentences, tokens")).to_contain_text(f"{tiny_corpus.n_tokens:,}")
+    expect(page.get_by_text("make ingest STORE=").first).to_be_visible()
+
+
+def test_the_header_names_snapshot_and_date(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
+    page = open_page(tiny_server)
+    expect(
+        page.get_by_text(re.compile(rf"snapshot {tiny_corpus.snapshot[:8]}, \d\d \w+ \d{{4}} \d\d:\d\d UTC"))
+    ).to_be_visible()
+
+
+def test_a_publication_shows_up_without_a_restart(open_page: Open, tmp_path: Path, ingest: Callable[..., str]) -> None:
+    url = ingest(tmp_path / "store", sentences=10)
+    with serving(url) as address:
+        page = drawn(open_page(address))
+        ingest(Path(url), sentences=20)
+        page.get_by_role("link", name="Show it").click(timeout=15_000)
+        expect(page.get_by_text("tokens of 20 sentences")).to_be_visible()
+
+
+def test_a_tab_opened_before_a_publication_still_gets_its_own_snapshot(
+    open_page: Open, tmp_path: Path, ingest: Callable[..., str]
+) -> None:
+    url = ingest(tmp_path / "store", sentences=10)
+    with serving(url) as address:
+        page = drawn(open_page(address))
+        before = page.locator(".frame").get_attribute("data-drawn") or ""
+        ingest(Path(url), sentences=20)
+        answer = page.request.get(address + before)
+        assert answer.status == 200
+
+
+def test_one_of_several_models_can_be_chosen(
+    open_page: Open, tmp_path: Path, ingest: Callable[..., str], odd_model: Path
+) -> None:
+    url = ingest(tmp_path / "store", sentences=10)
+    ingest(Path(url), sentences=10, model=str(odd_model))
+    with serving(url) as address:
+        page = drawn(open_page(address))
+        expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of all 12 heads")
+        page.get_by_role("textbox", name="Model and corpus").click()
+        page.get_by_role("option").filter(has_text="tiny-bert").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of all 4 heads")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/", "/head?layer=1&head=1", "/about"])
+def test_axe_finds_nothing_serious(open_page: Open, tiny_server: str, path: str, scheme: str) -> None:
+    page = open_page(tiny_server + path, scheme=scheme)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.wait_for_timeout(300)
+    violations = Axe().run(page).response["violations"]
+    assert [
+        (found["id"], [node["html"] for node in found["nodes"]])
+        for found in violations
+        if found["impact"] in ("serious", "critical")
+    ] == []
+
+
+def test_without_webgl2_the_server_draws(tiny_server: str, chromium: Browser) -> None:
+    browser = chromium.browser_type.launch(executable_path=CHROMIUM, args=[*FLAGS, "--disable-3d-apis"])
+    page = browser.new_page()
+    page.goto(tiny_server)
+    drawn(page)
+    expect(page.locator(".frame img")).to_be_visible()
+    assert page.evaluate("document.querySelector('.frame img').naturalWidth") > 300
+    page.mouse.move(*canvas_place(page, 0.75, 0.25))
+    expect(page.locator(".tip")).to_contain_text("L0 H1")
+    browser.close()
+
+
+def test_a_corrupt_chunk_is_said_in_one_sentence(tmp_path: Path, chromium: Browser, ingest: Callable[..., str]) -> None:
+    url = ingest(tmp_path / "store", sentences=10)
+    with serving(url) as address:
+        for chunk in (Path(url) / "chunks").iterdir():
+            chunk.write_bytes(chunk.read_bytes()[: chunk.stat().st_size // 3])
+        page = chromium.new_page()
+        page.goto(address)
+        expect(page.locator("body")).to_contain_text("Run `make verify`")
+        page.close()
