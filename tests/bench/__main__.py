@@ -1,0 +1,32 @@
+"""`python -m tests.bench [ingest|memory|reading|browser ...]`: measure, and print the tables."""
+
+import sys
+
+from tests.bench.browser import pages
+from tests.bench.ingest import memory_and_bytes, rate
+from tests.bench.reading import reads
+from tests.bench.table import machine
+
+BENCHMARKS = {
+    "ingest": lambda: rate("embedded", sentences=2000),
+    "memory": lambda: memory_and_bytes((2000, 8000)),
+    "reading": lambda: reads(layers=12, heads=12, channels=64, tokens=50_000),
+    "browser": lambda: pages([(12, 12, 64, 10_000), (12, 12, 64, 50_000)]),
+}
+
+
+def main(names: list[str]) -> int:
+    """Run the named benchmarks, or all."""
+    if unknown := set(names) - set(BENCHMARKS):
+        print(
+            f"There is no benchmark {', '.join(sorted(unknown))}. There are: {', '.join(BENCHMARKS)}.", file=sys.stderr
+        )
+        return 1
+    print(machine())
+    for name in names or BENCHMARKS:
+        BENCHMARKS[name]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

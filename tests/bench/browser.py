@@ -1,0 +1,129 @@
+"""What a reader waits for, in a real browser on a production server: first paint, bytes, hover, head switch."""
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from store import open_corpus
+from tests.bench.synthetic import temporary_store
+from tests.bench.table import show
+from tests.browser import CHROMIUM, DRAWN, FLAGS, canvas_place
+
+ROUNDS = 5
+
+#: Time from a step's key to the frame that shows the new head, from inside the page.
+SWITCH = """(key) => new Promise((resolve) => {
+  const before = document.querySelector(".frame").dataset.drawn;
+  const began = performance.now();
+  const watch = () => {
+    const now = document.querySelector(".frame")?.dataset.drawn;
+    now && now !== before ? resolve(performance.now() - began) : requestAnimationFrame(watch);
+  };
+  document.querySelector(".frame").dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  watch();
+})"""
+
+#: Time from the pointer's move to the text it brings up.
+HOVER = """([x, y, wanted]) => new Promise((resolve) => {
+  const tip = document.querySelector(".tip");
+  tip.replaceChildren();
+  const frame = document.querySelector(".frame");
+  const began = performance.now();
+  const watch = () => (tip.textContent && tip.style.display === "block" ? resolve(performance.now() - began) : performance.now() - began > 3000 ? resolve(NaN) : setTimeout(watch, 1));
+  frame.dispatchEvent(new PointerEvent("pointermove", { clientX: x, clientY: y, bubbles: true }));
+  watch();
+})"""
+
+
+@contextmanager
+def production_server(store: str) -> Iterator[str]:
+    """`python -m dashboard` in a process of its own."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dashboard", "--store", store, "--port", str(port)], stdout=subprocess.DEVNULL
+    )
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/_healthz")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _wait_for(url: str) -> None:
+    for _ in range(300):
+        try:
+            urllib.request.urlopen(url, timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise TimeoutError(url)
+
+
+def pages(shapes: list[tuple[int, int, int, int]]) -> None:
+    """First paint, wire, hover and head switch for stores of these (layers, heads, channels, tokens)."""
+    rows = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        for shape in shapes:
+            store = temporary_store(**dict(zip(("layers", "heads", "channels", "tokens"), shape, strict=True)))
+            with production_server(store) as address:
+                rows.append(
+                    (
+                        f"{shape[0]}x{shape[1]}x{shape[2]}",
+                        f"{open_corpus(store).n_tokens:,}",
+                        *measure(browser, address),
+                    )
+                )
+            shutil.rmtree(Path(store).parent)
+    columns = ("heads", "tokens", "first paint", "on the wire", "hover, grid", "hover, point", "head switch")
+    show(f"In the browser, medians of {ROUNDS} (headless Chromium, software WebGL, 1440x900)", columns, rows)
+
+
+def measure(browser: Browser, address: str) -> tuple[str, ...]:
+    """One row of the table; the first round warms the server."""
+    firsts, wires = zip(*(first_paint(browser, address) for _ in range(ROUNDS + 1)), strict=True)
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(address)
+    page.wait_for_selector(DRAWN)
+    grid = [hover(page, 0.1 + 0.15 * turn, 0.3) for turn in range(ROUNDS)]
+    page.goto(f"{address}/head?layer=3&head=3")
+    page.wait_for_selector(DRAWN)
+    switch = [page.evaluate(SWITCH, key) for key in ["ArrowRight", "ArrowDown"] * (ROUNDS // 2 + 1)]
+    point = [hover(page, 0.4 + 0.05 * turn, 0.5) for turn in range(ROUNDS)]
+    page.close()
+    figures = [f"{1000 * median(firsts[1:]):,.0f} ms", f"{median(wires[1:]) / 1e6:.2f} MB"]
+    return (*figures, *(f"{median(times):,.0f} ms" for times in (grid, point, switch)))
+
+
+def first_paint(browser: Browser, address: str) -> tuple[float, float]:
+    """Seconds from navigation to painted points with an empty cache, and bytes received."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    received: list[float] = []
+    session = context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.on("Network.loadingFinished", lambda event: received.append(event["encodedDataLength"]))
+    page.goto(address)
+    page.wait_for_selector(DRAWN)
+    page.wait_for_timeout(200)
+    painted = page.evaluate("performance.getEntriesByName('headscape-drawn')[0].startTime")
+    context.close()
+    return painted / 1000, sum(received)
+
+
+def hover(page: Page, x: float, y: float) -> float:
+    """Milliseconds from a move of the pointer to what it brings up."""
+    px, py = canvas_place(page, x, y)
+    return float(page.evaluate(HOVER, [px, py, ""]))

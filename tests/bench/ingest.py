@@ -1,0 +1,142 @@
+"""How fast ingest is against a plain forward pass over the same batches, how much memory it takes, how large a store is."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import torch
+
+from ingest.batches import make_batches
+from ingest.bert import Bert, find_device, find_dtype
+from ingest.checkpoint import Checkpoint, find_checkpoint
+from ingest.corpus import PlannedCorpus, prepare_corpus
+from ingest.encoder import BATCH_TOKENS, Encoder
+from ingest.pipeline import _model_group
+from ingest.reviews import find_data
+from ingest.settings import Settings
+from ingest.tensors import encode_corpus, pending_blocks
+from store.writer import Writer, open_writer
+from tests.bench.table import show
+
+ROUNDS = 3
+
+
+def rate(model: str, *, sentences: int) -> None:
+    """Tokens a second: plain forward pass, and everything ingest computes and writes; in turns, so that noise hits both."""
+    cores = torch.get_num_threads()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(model=model, store=f"{folder}/store", sentences=sentences)
+        checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
+        device = find_device("auto")
+        dtype = find_dtype("auto", device)
+        with open_writer(settings.store) as writer:
+            corpus = prepare_corpus(writer, settings, data, checkpoint)
+            encoder = Encoder(Bert(checkpoint, device=device, dtype=dtype))
+            plain = transformers_model(checkpoint, device)
+            rounds = []
+            for number in range(ROUNDS + 1):
+                torch.set_num_threads(cores)
+                forward = timed(lambda: plain_pass(plain, corpus, device, dtype))
+                torch.set_num_threads(1 if device.type == "cpu" else cores)
+                whole = timed(lambda number=number: ingest_pass(writer, checkpoint, corpus, encoder, str(number)))  # type: ignore[misc]
+                rounds.append((corpus.tokens / forward, corpus.tokens / whole))
+    report(checkpoint.name, device, dtype, rounds[1:])
+
+
+def report(name: str, device: torch.device, dtype: torch.dtype, rounds: list[tuple[float, float]]) -> None:
+    """The first round warms up and is not counted."""
+    ratios = sorted(whole / forward for forward, whole in rounds)
+    rows = [
+        ("plain forward pass (sdpa, same batches)", f"{median(forward for forward, _ in rounds):,.0f}", "1"),
+        (
+            "ingest: q, k, statistics, value norms, written and committed",
+            f"{median(whole for _, whole in rounds):,.0f}",
+            f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})",
+        ),
+    ]
+    show(
+        f"Ingest rate: {name}, {device.type}, {str(dtype).removeprefix('torch.')}, {len(rounds)} rounds",
+        ("", "tokens/s", "ratio: median (range)"),
+        rows,
+    )
+
+
+def transformers_model(checkpoint: Checkpoint, device: torch.device) -> torch.nn.Module:
+    """The plain model, without hooks."""
+    import transformers
+
+    return (
+        transformers.BertModel.from_pretrained(
+            checkpoint.folder, attn_implementation="sdpa", dtype=torch.float32, add_pooling_layer=False
+        )
+        .to(device)
+        .eval()
+    )
+
+
+def plain_pass(model: torch.nn.Module, corpus: PlannedCorpus, device: torch.device, dtype: torch.dtype) -> None:
+    """Forward over the very batches of the ingest, outputs dropped."""
+    for block in corpus.blocks:
+        for batch in make_batches(block, tokens=BATCH_TOKENS[device.type]):
+            ids, real = (torch.from_numpy(array).to(device) for array in (batch.token_ids, batch.real))
+            mask = None if batch.real.all() else real.long()
+            with torch.inference_mode(), torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+                model(input_ids=ids, attention_mask=mask)
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def ingest_pass(writer: Writer, checkpoint: Checkpoint, corpus: PlannedCorpus, encoder: Encoder, name: str) -> None:
+    """The whole stage `tensors` into a group of its own."""
+    model = _model_group(checkpoint, corpus, dtype=f"round {name}")
+    encode_corpus(writer, model, corpus, pending_blocks(writer, model, corpus), encoder)
+
+
+def timed(work: Callable[[], None]) -> float:
+    """Seconds the work took."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def memory_and_bytes(counts: tuple[int, int]) -> None:
+    """Peak memory and size of whole ingests of two sizes, each in a process of its own."""
+    rows = []
+    peaks = []
+    for sentences in counts:
+        folder = Path(tempfile.mkdtemp())
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "ingest", "--store", str(folder / "store"), "--sentences", str(sentences)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        said = process.stdout.read() if process.stdout else ""
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+        tokens = int(said.partition("(")[2].partition(" tokens")[0].replace(",", ""))
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        peaks.append(usage.ru_maxrss / 1024)
+        rows.append(
+            (
+                f"{sentences:,}",
+                f"{tokens:,}",
+                f"{time.perf_counter() - began:.0f} s",
+                f"{peaks[-1]:,.0f} MB",
+                f"{size / 1e6:,.0f} MB",
+                f"{size / tokens:,.0f}",
+            )
+        )
+        shutil.rmtree(folder)
+    show(
+        f"Whole ingest, default model and data: peak memory grows {peaks[1] / peaks[0]:.2f} times",
+        ("sentences", "tokens", "time", "peak memory", "store", "bytes/token"),
+        rows,
+    )

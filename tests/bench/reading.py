@@ -1,0 +1,64 @@
+"""How fast the store is read, against a memmap of the same numbers."""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from store import open_corpus
+from tests.bench.synthetic import temporary_store
+from tests.bench.table import show
+
+ROUNDS = 7
+
+
+def reads(*, layers: int, heads: int, channels: int, tokens: int) -> None:
+    """One head of all tokens, and one sentence of all heads: store and memmap, warm."""
+    store = temporary_store(layers=layers, heads=heads, channels=channels, tokens=tokens)
+    corpus = open_corpus(store)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "query.npy"
+        flat = np.lib.format.open_memmap(path, "w+", np.float16, (layers, heads, corpus.query.sizes["token"], channels))
+        for layer in range(layers):
+            flat[layer] = corpus.query[layer].values
+        flat.flush()
+        mapped = np.load(path, mmap_mode="r")
+        sentence = corpus.sentence_rows(100)
+        rows = [
+            _row("one head, all tokens", lambda: corpus.query[3, 7].values, lambda: np.array(mapped[3, 7])),
+            _row(
+                "one sentence, all heads",
+                lambda: corpus.query[:, :, sentence].values,
+                lambda: np.array(mapped[:, :, sentence]),
+            ),
+            _row("pattern of one sentence, one head", lambda: corpus.pattern(100, layer=3, head=7).values, None),
+            _row("open the store", lambda: open_corpus(store), None),
+        ]
+    shutil.rmtree(Path(store).parent)
+    show(
+        f"Reading, {layers}x{heads}x{channels} heads, {corpus.n_tokens:,} tokens, warm, medians of {ROUNDS}",
+        ("", "store", "memmap", "ratio"),
+        rows,
+    )
+
+
+def _row(name: str, ours: Callable[[], object], theirs: Callable[[], object] | None) -> tuple[str, ...]:
+    store = _milliseconds(ours)
+    if theirs is None:
+        return name, f"{store:.1f} ms", "", ""
+    memmap = _milliseconds(theirs)
+    return name, f"{store:.1f} ms", f"{memmap:.1f} ms", f"{store / memmap:.1f}"
+
+
+def _milliseconds(work: Callable[[], object]) -> float:
+    work()
+    times = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        work()
+        times.append(1000 * (time.perf_counter() - began))
+    return median(times)

@@ -1,0 +1,91 @@
+"""A store of any shape: real sentences, random queries and keys, pictures by the real stage. For speed, not for science."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from ingest.blocks import Block
+from ingest.checkpoint import find_checkpoint
+from ingest.corpus import PlannedCorpus, prepare_corpus
+from ingest.projections import project_corpus
+from ingest.reviews import find_data
+from ingest.settings import Settings
+from ingest.tensors import ModelGroup, finish
+from store.groups import array_of, create_arrays
+from store.schema import BLOCK, MODEL_ARRAYS, SOURCES, STATISTICS, TILE
+from store.writer import Writer, open_writer
+
+
+def make_store(place: Path, *, layers: int, heads: int, channels: int, tokens: int) -> str:
+    """Write a store of this shape; returns its address."""
+    settings = Settings(store=str(place), tokens=tokens)
+    checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
+    with open_writer(settings.store) as writer:
+        corpus = prepare_corpus(writer, settings, data, checkpoint)
+        identity = {
+            "corpus": corpus.key,
+            "model_id": "synthetic",
+            "weights_sha256": "none",
+            "config": {},
+            "dtype": "float16",
+            "attention": "random",
+        }
+        model = ModelGroup(f"synthetic-{layers}x{heads}x{channels}", identity)
+        _write(writer, model, corpus, {"layer": layers, "head": heads, "channel": channels})
+        made = {
+            "settings": {},
+            "revision": "none",
+            "tokenizer_sha256": "none",
+            "data": {},
+            "device": "none",
+            "batch_tokens": 0,
+            "python": "",
+            "versions": {},
+        }
+        writer.group(model.path).attrs["provenance"] = made
+        finish(writer, model, corpus, seconds=0, tokens=corpus.tokens)
+        project_corpus(writer, model, corpus)
+        writer.publish("synthetic")
+    return settings.store
+
+
+def _write(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, shape: dict[str, int]) -> None:
+    group = writer.group(model.path)
+    tasks = len(corpus.blocks)
+    sizes = shape | {
+        "token": tasks * BLOCK,
+        "task": tasks,
+        "statistic": len(STATISTICS),
+        "source": len(SOURCES),
+        "block": BLOCK,
+        "tile": TILE,
+    }
+    create_arrays(group, MODEL_ARRAYS, sizes)
+    for name in ("layer", "head"):
+        array_of(group, name)[:] = np.arange(shape[name])
+    array_of(group, "statistic")[:] = np.array(list(STATISTICS), dtype=object)
+    array_of(group, "source")[:] = np.array(SOURCES, dtype=object)
+    group.attrs.update(model.identity)
+    random = np.random.default_rng(0)
+    for block in corpus.blocks:
+        _write_block(writer, model, block, random)
+
+
+def _write_block(writer: Writer, model: ModelGroup, block: Block, random: np.random.Generator) -> None:
+    group = writer.group(model.path)
+    rows = slice(block.rows.start, block.rows.start + block.tokens)
+    for name in ("query", "key"):
+        array = array_of(group, name)
+        shape = (*array.shape[:2], block.tokens, array.shape[3])
+        array[:, :, rows] = random.standard_normal(shape, np.float32).astype(np.float16)
+    sums = array_of(group, "block_sum")
+    sums[block.index] = random.random(sums.shape[1:]) * block.sentences
+    array_of(group, "block_count")[block.index] = np.full(len(SOURCES), block.sentences)
+    array_of(group, "task_hash")[block.index] = np.uint64(model.block_hash(block))
+    writer.commit(f"block {block.index}")
+
+
+def temporary_store(*, layers: int, heads: int, channels: int, tokens: int) -> str:
+    """A synthetic store in a temporary folder."""
+    return make_store(Path(tempfile.mkdtemp()) / "store", layers=layers, heads=heads, channels=channels, tokens=tokens)
