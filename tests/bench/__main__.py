@@ -1,9 +1,10 @@
-"""`python -m tests.bench [ingest|memory|reading|browser ...]`: measure, and print the tables."""
+"""`python -m tests.bench [ingest|memory|reading|kills|browser ...]`: measure, and print the tables."""
 
 import sys
 
 from tests.bench.browser import pages
 from tests.bench.ingest import memory_and_bytes, rate
+from tests.bench.kills import kills
 from tests.bench.reading import reads
 from tests.bench.table import machine
 
@@ -11,6 +12,7 @@ BENCHMARKS = {
     "ingest": lambda: rate("embedded", sentences=2000),
     "memory": lambda: memory_and_bytes((2000, 8000)),
     "reading": lambda: reads(layers=12, heads=12, channels=64, tokens=50_000),
+    "kills": lambda: kills(20),
     "browser": lambda: pages([(12, 12, 64, 10_000), (12, 12, 64, 50_000)]),
 }
 

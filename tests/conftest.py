@@ -1,0 +1,258 @@
+"""A tiny random BERT, a few reviews, and the store the real ingest makes of them. Nothing here needs a network."""
+
+import os
+import random
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# Before anything imports `datasets`, `transformers` or `huggingface_hub`: they read these once.
+_CACHE = tempfile.TemporaryDirectory(prefix="headscape-tests-", ignore_cleanup_errors=True)
+os.environ |= {
+    "HF_HUB_OFFLINE": "1",
+    "HF_HOME": _CACHE.name,
+    "HF_DATASETS_CACHE": f"{_CACHE.name}/datasets",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+
+import hypothesis  # noqa: E402
+import icechunk  # noqa: E402
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+import transformers  # noqa: E402
+import zarr  # noqa: E402
+
+import store  # noqa: E402
+from ingest import corpus, pipeline, projections  # noqa: E402
+from ingest.__main__ import main as ingest_command  # noqa: E402
+from ingest.settings import Settings  # noqa: E402
+from tests.browser import chromium, open_page, tiny_server  # noqa: E402, F401 (fixtures of the tests that click)
+
+# No clock decides a test, and the same cases run every time.
+hypothesis.settings.register_profile("calm", deadline=None, database=None, derandomize=True)
+hypothesis.settings.load_profile("calm")
+
+#: Small, so that a few sentences already make many blocks, and most are not a part of the fit.
+BLOCK = 64
+FIT_TOKENS = 200
+MAX_LENGTH = 24
+SENTENCES = 40
+
+_TEXT = (
+    "the a film movie plot was is not very good bad great awful acting i it we loved hated scene ending and but with of"
+    " music mr . wayne really never watch again one two slow funny sad long"
+)
+WORDS = _TEXT.split()
+
+Ingest = Callable[..., str]
+
+
+def save_model(folder: Path, *, layers: int = 2, heads: int = 2, channels: int = 8, seed: int = 0) -> Path:
+    """A BERT with random weights, large enough that attention is not uniform, and with biases that are not zero."""
+    torch.manual_seed(seed)
+    config = transformers.BertConfig(
+        vocab_size=len(_vocabulary()),
+        hidden_size=heads * channels,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=4 * channels,
+        max_position_embeddings=128,
+        initializer_range=0.3,
+    )
+    model = transformers.BertModel(config, add_pooling_layer=False)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim == 1:
+                parameter += 0.2 * torch.randn_like(parameter)
+    model.save_pretrained(folder)
+    _save_tokenizer(folder)
+    return folder
+
+
+def _vocabulary() -> list[str]:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *".,!?'\"-()", *"0123456789", *letters]
+    return list(dict.fromkeys([*pieces, *(f"##{letter}" for letter in letters), *WORDS]))
+
+
+def _save_tokenizer(folder: Path) -> None:
+    vocabulary = {piece: number for number, piece in enumerate(_vocabulary())}
+    transformers.BertTokenizer(vocab=vocabulary, do_lower_case=True).save_pretrained(folder)
+
+
+def write_reviews(path: Path, *, reviews: int = 60, seed: int = 0) -> Path:
+    """Short reviews with breaks, duplicates, an empty one, and words the model does not know."""
+    import csv
+
+    choose = random.Random(seed)
+    rows = [("", "positive"), ("The film was good.", "positive"), ("The film was good.", "negative")]
+    while len(rows) < reviews:
+        sentences = [_sentence(choose) for _ in range(choose.randint(1, 4))]
+        rows.append((choose.choice([" ", "<br /><br />"]).join(sentences), choose.choice(["negative", "positive"])))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *rows])
+    return path
+
+
+def _sentence(choose: random.Random) -> str:
+    words = [choose.choice([word for word in WORDS if word.isalpha()]) for _ in range(choose.randint(2, 9))]
+    return " ".join([*words, choose.choice(["zany", "very", "odd"])]).capitalize() + choose.choice(".!?")
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_model(tmp_path_factory.mktemp("model") / "tiny-bert")
+
+
+@pytest.fixture(scope="session")
+def odd_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Other numbers of layers, heads and channels, no two of them equal."""
+    return save_model(tmp_path_factory.mktemp("model") / "odd-bert", layers=3, heads=4, channels=5, seed=1)
+
+
+@pytest.fixture(scope="session", params=["tiny_model", "odd_model"])
+def any_model(request: pytest.FixtureRequest) -> Path:
+    folder: Path = request.getfixturevalue(request.param)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def eager() -> Callable[[Path], Any]:
+    """Loads transformers' own BERT with its slow attention, which hands out the patterns, in float64."""
+
+    def load(folder: Path) -> Any:
+        return transformers.BertModel.from_pretrained(
+            folder, attn_implementation="eager", dtype=torch.float64, add_pooling_layer=False
+        ).eval()
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def tiny_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_reviews(tmp_path_factory.mktemp("data") / "reviews.csv")
+
+
+@pytest.fixture(scope="session")
+def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
+    """Runs the real ingest in small blocks; every setting can be given. Returns the store's address."""
+
+    def ingest(place: Path, *, fit_tokens: int = FIT_TOKENS, **settings: Any) -> str:
+        chosen: dict[str, Any] = {"model": str(tiny_model), "data": str(tiny_data), "max_length": MAX_LENGTH}
+        if "tokens" not in settings:
+            chosen["sentences"] = SENTENCES
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(corpus, "BLOCK", BLOCK)
+            patch.setattr(projections, "FIT_TOKENS", fit_tokens)
+            chosen |= {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
+            pipeline.run(Settings(**(chosen | {"store": str(place)})))
+        return str(place)
+
+    return ingest
+
+
+@pytest.fixture(scope="session")
+def tiny_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
+    return ingest(tmp_path_factory.mktemp("store") / "tiny")
+
+
+@pytest.fixture
+def tiny_corpus(tiny_store: str) -> Iterator[store.Corpus]:
+    return store.open_corpus(tiny_store)
+
+
+@pytest.fixture(scope="session")
+def three(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store with three publications."""
+    place = tmp_path_factory.mktemp("three") / "store"
+    for sentences in (5, 10, 15):
+        ingest(place, sentences=sentences)
+    return str(place)
+
+
+@pytest.fixture
+def copy(three: str, tmp_path: Path) -> str:
+    return str(shutil.copytree(three, tmp_path / "store"))
+
+
+@pytest.fixture(scope="session")
+def stopped_after() -> Callable[[Callable[..., Any], int], Callable[..., Any]]:
+    """Makes a function that is interrupted when it is called once too often: a kill at one exact moment."""
+
+    def stopped_after(function: Callable[..., Any], calls: int) -> Callable[..., Any]:
+        count = iter(range(calls))
+
+        def stopped(*arguments: Any, **options: Any) -> Any:
+            if next(count, None) is None:
+                raise KeyboardInterrupt
+            return function(*arguments, **options)
+
+        return stopped
+
+    return stopped_after
+
+
+@pytest.fixture(scope="session")
+def read_arrays() -> Callable[[str], dict[str, np.ndarray]]:
+    """Every array of what is published, by its path, read by icechunk and zarr alone."""
+
+    def read(url: str) -> dict[str, np.ndarray]:
+        repository = icechunk.Repository.open(icechunk.local_filesystem_storage(url))
+        root = zarr.open_group(repository.readonly_session("main").store, mode="r")
+        members = root.members(max_depth=None)
+        return {path: np.asarray(array[:]) for path, array in members if isinstance(array, zarr.Array)}
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def commits() -> Callable[[str], list[str]]:
+    """Messages of everything ever committed to a store, oldest first."""
+
+    def read(url: str) -> list[str]:
+        repository = icechunk.Repository.open(icechunk.local_filesystem_storage(url))
+        return [info.message for info in repository.ancestry(branch="ingest")][::-1]
+
+    return read
+
+
+@pytest.fixture
+def complaint(
+    tiny_model: Path, tiny_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """The one sentence with which `python -m ingest` refuses what it is asked."""
+
+    def complaint(**settings: object) -> str:
+        asked = {"model": tiny_model, "data": tiny_data, "store": tmp_path / "store", "max_length": MAX_LENGTH}
+        asked |= settings
+        flags = [part for name, value in asked.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.argv", ["ingest", *flags])
+            status = ingest_command()
+        said = _said(capfd.readouterr().err)
+        assert (status, len(said)) == (1, 1), said
+        assert said[0].startswith("ingest: ")
+        assert _INSTRUCTION.search(said[0]), f"says no next step: {said[0]}"
+        return said[0].removeprefix("ingest: ")
+
+    return complaint
+
+
+#: The last sentence tells what to do.
+_INSTRUCTION = re.compile(
+    r"[.)] (Give|Run|Save|Choose|Name|Install|Ingest|Free|Use|Try|Update|Check|List)[^.]*(\.\S[^.]*)*\.{1,3}$"
+)
+
+
+def _said(stderr: str) -> list[str]:
+    """Lines for a person: neither empty nor a progress bar."""
+    return [
+        line
+        for line in stderr.replace("\r", "\n").splitlines()
+        if line.strip() and "it/s]" not in line and "|" not in line
+    ]

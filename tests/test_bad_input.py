@@ -1,0 +1,140 @@
+"""Whatever is wrong with settings and data, a person gets one sentence that says what to do next."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import store
+from ingest.__main__ import main
+from ingest.errors import IngestError
+from ingest.settings import DEFAULT_SENTENCES, Settings, parse
+
+Complaint = Callable[..., str]
+Ingest = Callable[..., str]
+
+
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        ({"sentences": 0}, "SENTENCES=0 is too few"),
+        ({"sentences": -3}, "SENTENCES=-3 is too few"),
+        ({"tokens": 0}, "TOKENS=0 is too few"),
+        ({"batch": 0}, "BATCH=0 is too few"),
+        ({"sentences": "abc"}, "SENTENCES=abc is not a whole number"),
+        ({"tokens": "1.5"}, "TOKENS=1.5 is not a whole number"),
+        ({"sentences": 5, "tokens": 50}, "SENTENCES and TOKENS"),
+        ({"max_length": 2}, "MAX_LENGTH=2 leaves no room"),
+        ({"seed": 1 << 64}, f"SEED={1 << 64}"),
+        ({"device": "tpu"}, "no device 'tpu'"),
+        ({"dtype": "int8"}, "DTYPE=int8 is not known"),
+        ({"text": "body"}, "no column 'body', it has: text, label"),
+        ({"data": "missing.csv"}, "no data file missing.csv"),
+        ({"data": "nobody/nothing"}, "neither a file here nor to be had from the hub"),
+        ({"data": "."}, "no data file ."),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(settings: dict[str, object], part: str, complaint: Complaint) -> None:
+    assert part in complaint(**settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("none.csv", b"", "is empty"),
+        ("head.csv", b"text,label\n", "head"),
+        ("blank.csv", b'text,label\n"  ",1\n"<br />",0\n', "no text in its column 'text'"),
+        ("reviews.doc", b"a film", "does not end in .csv"),
+    ],
+)
+def test_a_file_without_reviews_is_refused(
+    name: str, content: bytes, part: str, tmp_path: Path, complaint: Complaint
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert part in complaint(data=tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["binary.csv", "binary.parquet", "binary.jsonl", "binary.txt"])
+def test_a_file_that_is_not_what_its_name_says_is_refused(name: str, tmp_path: Path, tiny_model: Path) -> None:
+    """In a process of its own: `datasets` writes to the real stderr."""
+    (tmp_path / name).write_bytes(bytes(range(256)) * 20)
+    command = [sys.executable, "-m", "ingest", "--data", name, "--model", str(tiny_model), "--store", "store"]
+    ended = subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(here())}, capture_output=True)
+    said = [line for line in ended.stderr.decode().splitlines() if line.strip()]
+    assert ended.returncode == 1
+    assert len(said) == 1, said
+    assert said[0].startswith(f"ingest: {name} cannot be read as ")
+
+
+def here() -> Path:
+    return Path(store.__file__).parents[1]
+
+
+def test_text_of_ten_thousand_words_is_cut_and_counted(ingest: Ingest, tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("film " * 10_000 + "\nA sad one.\n")
+    corpus = store.open_corpus(ingest(tmp_path / "store", data=tmp_path / "long.txt"))
+    assert sorted(corpus.sentences.row_size.values) == [6, 24]
+    assert corpus.corpus_attributes["truncated"] == 1
+
+
+def test_only_sentences_of_the_store_are_counted_as_cut(ingest: Ingest, tmp_path: Path) -> None:
+    """A budget of tokens tokenizes more than it takes."""
+    (tmp_path / "long.txt").write_text("".join(f"film {chr(97 + n)} {'long ' * 30}\n" for n in range(20)))
+    corpus = store.open_corpus(ingest(tmp_path / "store", data=tmp_path / "long.txt", tokens=50))
+    assert corpus.n_sentences == corpus.corpus_attributes["truncated"] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("\U0001f600 \U0001f389", ["[UNK]", "[UNK]"]),
+        ("\u05e9\u05dc\u05d5\u05dd", ["[UNK]"]),
+        ("\u200b\u200f", []),
+        ("A\x00 film", ["a", "film"]),
+    ],
+)
+def test_any_text_is_ingested(text: str, pieces: list[str], ingest: Ingest, tmp_path: Path) -> None:
+    lines = [json.dumps({"text": one}) for one in ("  ", text)]
+    (tmp_path / "odd.jsonl").write_text("\n".join(lines))
+    corpus = store.open_corpus(ingest(tmp_path / "store", data=tmp_path / "odd.jsonl"))
+    assert corpus.n_sentences == 1
+    assert corpus.wordpieces(corpus.sentence_rows(0)) == ["[CLS]", *pieces, "[SEP]"]
+
+
+def test_a_budget_is_the_default_one_where_none_is_given() -> None:
+    assert parse(["--sentences", "", "--tokens", ""]) == Settings()
+    assert DEFAULT_SENTENCES == 4000
+
+
+@pytest.mark.parametrize("flags", [["--sentences", "7"], ["--tokens", "70"], ["--seed", "-5"], ["--max-length", "9"]])
+def test_numbers_are_read_from_flags(flags: list[str]) -> None:
+    assert getattr(parse(flags), flags[0][2:].replace("-", "_")) == int(flags[1])
+
+
+def test_every_setting_has_a_flag_that_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(["--help"])
+    shown = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert all(f"--{name.replace('_', '-')} " in shown for name in Settings.__dataclass_fields__)
+
+
+def test_a_mistake_in_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what a person can mend becomes a sentence."""
+
+    def broken(_settings: Settings) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("ingest.__main__.run", broken)
+    monkeypatch.setattr("sys.argv", ["ingest"])
+    with pytest.raises(ZeroDivisionError):
+        main()
+
+
+def test_settings_are_checked_wherever_they_are_made() -> None:
+    with pytest.raises(IngestError, match="SENTENCES=0"):
+        Settings(sentences=0)

@@ -1,0 +1,133 @@
+"""Whatever is wrong with the place of a store, a person gets one sentence that says what to do next."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import store
+from store.__main__ import main
+from store.errors import SchemaMismatch, StoreError, StoreIncomplete
+from store.writer import open_writer
+
+Complaint = Callable[..., str]
+
+
+@pytest.fixture
+def newer(tiny_store: str, tmp_path: Path) -> str:
+    """A store that a later Headscape has written."""
+    place = str(shutil.copytree(tiny_store, tmp_path / "newer"))
+    with open_writer(place) as writer:
+        writer.root.attrs["schema_version"] = 999
+        writer.publish("from the future")
+    return place
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of two megabytes."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    if not shutil.which("mount") or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", place]).returncode:
+        pytest.skip("mounting a small disk is not allowed here")
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+def test_a_folder_that_is_no_store_is_refused_and_left_alone(tmp_path: Path, complaint: Complaint) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "letter.txt").write_text("dear")
+    assert "exists and is not a store" in complaint()
+    assert [file.name for file in (tmp_path / "store").iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.parametrize("place", ["store", "store/below"])
+def test_a_file_is_no_place_for_a_store(place: str, tmp_path: Path, complaint: Complaint) -> None:
+    (tmp_path / "store").write_text("dear")
+    assert "store" in complaint(store=tmp_path / place)
+    assert (tmp_path / "store").read_text() == "dear"
+
+
+def test_a_place_that_cannot_be_written_is_refused(complaint: Complaint) -> None:
+    assert "/proc/" in complaint(store="/proc/headscape/store")
+
+
+@pytest.mark.parametrize("url", ["ftp://host/store", "s3://bucket", "s3://", "gs:///prefix", "http://host/a"])
+def test_an_address_of_another_kind_is_refused(url: str, complaint: Complaint) -> None:
+    assert f"{url} is not a place for a store" in complaint(store=url)
+
+
+def test_an_ingest_refuses_a_store_of_a_newer_schema(newer: str, complaint: Complaint) -> None:
+    assert "has schema 999" in complaint(store=newer)
+
+
+def test_a_reader_refuses_a_store_of_a_newer_schema(newer: str) -> None:
+    with pytest.raises(SchemaMismatch, match="has schema 999, this Headscape reads 1"):
+        store.open_corpus(newer)
+
+
+def test_a_store_where_no_model_is_finished_is_incomplete(tmp_path: Path) -> None:
+    with open_writer(str(tmp_path / "store")) as writer:
+        writer.publish("too early")
+    with pytest.raises(StoreIncomplete, match="No model has been ingested to its end"):
+        store.open_corpus(str(tmp_path / "store"))
+
+
+def test_a_second_ingest_is_refused_while_the_first_runs(tmp_path: Path, complaint: Complaint) -> None:
+    with open_writer(str(tmp_path / "store")):
+        assert "Another ingest is writing" in complaint()
+
+
+@pytest.mark.parametrize("command", ["describe", "verify", "expire"])
+@pytest.mark.parametrize("kind", ["missing", "folder", "file", "url"])
+def test_commands_refuse_what_is_no_store(
+    kind: str, command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("dear")
+    assert main([command, "ftp://host/a" if kind == "url" else str(tmp_path / kind)]) == 1
+    said = capfd.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert said[0].startswith("store: ")
+    assert "Run `make ingest STORE=" in said[0] or "Use a folder" in said[0]
+
+
+@pytest.mark.parametrize("days", ["-1", "nan", "1e9"])
+def test_expiry_after_an_impossible_number_of_days_is_refused(
+    days: str, tiny_store: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = shutil.copytree(tiny_store, tmp_path / "store")
+    try:
+        status = main(["expire", str(place), "--days", days])
+    except SystemExit as refused:
+        status = refused.code if isinstance(refused.code, int) else 1
+    assert status in (1, 2)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_commands_run_as_a_program(tiny_store: str) -> None:
+    command = [sys.executable, "-m", "store", "describe", tiny_store]
+    folder = str(Path(store.__file__).parents[1])
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "40 sentences" in ended.stdout
+
+
+def test_a_full_disk_is_told_and_the_store_stays_readable(
+    full_disk: Path, ingest: Callable[..., str], complaint: Complaint
+) -> None:
+    place = ingest(full_disk / "store", sentences=5)
+    (full_disk / "ballast").write_bytes(bytes(shutil.disk_usage(full_disk).free - 100_000))
+    assert "The disk is full" in complaint(store=place, sentences=80)
+    assert store.open_corpus(place).n_sentences == 5
+
+
+def test_every_error_of_the_store_is_one_kind() -> None:
+    from store import errors
+
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    assert all(issubclass(kind, StoreError) for kind in kinds)

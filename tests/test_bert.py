@@ -1,0 +1,121 @@
+"""What the hooks catch is what transformers' own modules work with."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from ingest.bert import Bert, Capture, find_device, find_dtype
+from ingest.checkpoint import find_checkpoint
+from ingest.errors import IngestError
+
+CPU = torch.device("cpu")
+TOKENS = torch.tensor([[2, 40, 41, 42, 43, 44, 3], [2, 50, 51, 3, 0, 0, 0]])
+REAL = TOKENS != 0
+
+
+@pytest.fixture(scope="module")
+def bert(any_model: Path) -> Bert:
+    return Bert(find_checkpoint(str(any_model)), device=CPU, dtype=torch.float32)
+
+
+@pytest.fixture(scope="module")
+def reference(any_model: Path, eager: Callable[[Path], Any]) -> Any:
+    return eager(any_model)
+
+
+@pytest.fixture(scope="module")
+def hidden(reference: Any) -> list[Tensor]:
+    """What every layer is given, said by transformers itself in float64."""
+    with torch.inference_mode():
+        return list(reference(TOKENS, REAL.long(), output_hidden_states=True).hidden_states)
+
+
+@pytest.fixture(scope="module")
+def capture(bert: Bert) -> Capture:
+    return bert.run(TOKENS, REAL)
+
+
+def test_layers_heads_and_channels_are_those_of_the_config(bert: Bert, reference: Any) -> None:
+    config = reference.config
+    assert (bert.layers, bert.heads) == (config.num_hidden_layers, config.num_attention_heads)
+    assert bert.channels == config.hidden_size // config.num_attention_heads
+
+
+def test_layer_inputs_are_the_hidden_states(capture: Capture, hidden: list[Tensor]) -> None:
+    assert len(capture.layer_input) == len(hidden) - 1
+    for caught, expected in zip(capture.layer_input, hidden, strict=False):
+        np.testing.assert_allclose(caught[REAL], expected[REAL], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["query", "key", "value"])
+def test_vectors_are_the_layer_input_times_the_weights(
+    name: str, capture: Capture, hidden: list[Tensor], reference: Any
+) -> None:
+    weights = reference.state_dict()
+    for layer, caught in enumerate(getattr(capture, name)):
+        weight, bias = (weights[f"encoder.layer.{layer}.attention.self.{name}.{part}"] for part in ("weight", "bias"))
+        expected = hidden[layer] @ weight.T + bias
+        np.testing.assert_allclose(caught[REAL], expected[REAL], rtol=1e-4, atol=1e-4)
+
+
+def test_padding_changes_nothing_for_real_tokens(bert: Bert, capture: Capture) -> None:
+    alone = bert.run(TOKENS[1:, :4], None)
+    for name in ("query", "key", "value", "layer_input"):
+        for padded, short in zip(getattr(capture, name), getattr(alone, name), strict=True):
+            np.testing.assert_allclose(padded[1, :4], short[0], rtol=1e-4, atol=1e-5)
+
+
+def test_heads_are_split_as_transformers_splits_them(bert: Bert) -> None:
+    features = torch.arange(2 * 3 * bert.heads * bert.channels).reshape(2, 3, -1)
+    heads = bert.split_heads(features)
+    for head in range(bert.heads):
+        expected = features[:, :, head * bert.channels : (head + 1) * bert.channels]
+        np.testing.assert_array_equal(heads[:, :, head], expected)
+
+
+def test_output_grams_are_products_of_the_heads_slices(bert: Bert, reference: Any) -> None:
+    for layer, grams in enumerate(bert.output_grams()):
+        weight = reference.encoder.layer[layer].attention.output.dense.weight.detach().numpy()
+        for head in range(bert.heads):
+            part = weight[:, head * bert.channels : (head + 1) * bert.channels]
+            np.testing.assert_allclose(grams[head], part.T @ part, rtol=1e-4, atol=1e-5)
+
+
+def test_passes_in_two_threads_do_not_mix(bert: Bert) -> None:
+    inputs = [TOKENS[:1], TOKENS[1:, :4]] * 8
+    expected = [bert.run(tokens, None).query[-1] for tokens in inputs]
+    with ThreadPoolExecutor(2) as pool:
+        captures = list(pool.map(lambda tokens: bert.run(tokens, None), inputs))
+    for capture, query in zip(captures, expected, strict=True):
+        assert len(capture.query) == bert.layers
+        np.testing.assert_allclose(capture.query[-1], query, rtol=1e-5, atol=1e-5)
+
+
+def test_lower_precision_gives_nearly_the_same_queries(any_model: Path, capture: Capture) -> None:
+    low = Bert(find_checkpoint(str(any_model)), device=CPU, dtype=torch.bfloat16).run(TOKENS, REAL)
+    for caught, exact in zip(low.query, capture.query, strict=True):
+        assert caught.dtype == torch.bfloat16
+        assert (caught.float() - exact)[REAL].norm() < 0.05 * exact[REAL].norm()
+
+
+def test_auto_takes_a_device_that_is_there_and_the_dtype_that_suits_it() -> None:
+    assert find_device("auto").type in ("cuda", "mps", "cpu")
+    assert find_dtype("auto", CPU) == torch.float32
+    assert find_dtype("auto", torch.device("cuda")) == torch.bfloat16
+
+
+@pytest.mark.parametrize("name", ["tpu", "cuda:99", ""])
+def test_a_device_that_is_not_there_is_refused_with_those_that_are(name: str) -> None:
+    with pytest.raises(IngestError, match=r"Give DEVICE=.*cpu.* or auto\.$"):
+        find_device(name)
+
+
+def test_an_unknown_dtype_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(IngestError, match=r"Give one of auto, float32, bfloat16, float16\.$"):
+        find_dtype("int8", CPU)

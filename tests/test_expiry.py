@@ -1,0 +1,97 @@
+"""Old publications are forgotten once nobody can be reading them, and never before."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import store
+from store import repository, writer
+from store.errors import SnapshotNotFound, StoreNotFound
+from store.repository import expire, history, open_repository
+from store.verification import verify
+
+Ingest = Callable[..., str]
+StoppedAfter = Callable[[Callable[..., Any], int], Callable[..., Any]]
+
+
+def sentences_by_snapshot(url: str) -> list[int]:
+    snapshots = [publication.snapshot for publication in history(open_repository(url))]
+    return [store.open_corpus(url, snapshot=snapshot).n_sentences for snapshot in snapshots]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
+    """Lets `expire` believe that so much time has passed since now."""
+
+    def move(by: timedelta) -> None:
+        moved = type("Moved", (datetime,), {"now": classmethod(lambda _, zone: datetime.now(zone) + by)})
+        monkeypatch.setattr(repository, "datetime", moved)
+
+    return move
+
+
+def test_expiring_at_once_keeps_what_readers_see_now_and_nothing_older(copy: str) -> None:
+    expire(copy, timedelta(0))
+    assert sentences_by_snapshot(copy) == [15]
+    assert list(verify(store.open_snapshot(copy))) == []
+
+
+def test_nothing_expires_before_its_age(copy: str) -> None:
+    assert expire(copy, timedelta(days=7)) == (0, 0)
+    assert sentences_by_snapshot(copy) == [15, 10, 5]
+
+
+def test_expiring_keeps_the_publication_that_was_current_so_long_ago(
+    copy: str, clock: Callable[[timedelta], None]
+) -> None:
+    """A reader who opened the second publication shortly before the third may still read."""
+    second = history(open_repository(copy))[1].published
+    clock(second + timedelta(days=7, microseconds=1) - datetime.now(UTC))
+    expire(copy, timedelta(days=7))
+    assert sentences_by_snapshot(copy) == [15, 10]
+    for publication in history(open_repository(copy)):
+        assert list(verify(store.open_snapshot(copy, publication.snapshot))) == []
+
+
+def test_expiring_frees_what_only_old_publications_needed(copy: str) -> None:
+    def size() -> int:
+        return sum(file.stat().st_size for file in Path(copy).rglob("*") if file.is_file())
+
+    before = size()
+    snapshots, freed = expire(copy, timedelta(0))
+    assert snapshots > 2
+    assert 0 < freed <= before - size() + freed * 0.05
+
+
+def test_an_expired_publication_says_so(copy: str) -> None:
+    oldest = history(open_repository(copy))[-1].snapshot
+    expire(copy, timedelta(0))
+    with pytest.raises(SnapshotNotFound, match=r"`python -m store describe`\.$"):
+        store.open_snapshot(copy, oldest)
+
+
+def test_an_ingest_goes_on_after_its_history_expired(copy: str, ingest: Ingest) -> None:
+    expire(copy, timedelta(0))
+    ingest(Path(copy), sentences=20)
+    assert sentences_by_snapshot(copy) == [20, 15]
+    assert list(verify(store.open_snapshot(copy))) == []
+
+
+def test_work_of_a_killed_ingest_survives_expiry(
+    copy: str, ingest: Ingest, stopped_after: StoppedAfter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(writer.Writer, "publish", stopped_after(lambda: None, 0))
+        with pytest.raises(KeyboardInterrupt):
+            ingest(Path(copy), sentences=20)
+    expire(copy, timedelta(0))
+    assert store.open_corpus(copy).n_sentences == 15
+    assert store.open_corpus(ingest(Path(copy), sentences=20)).n_sentences == 20
+
+
+def test_a_place_without_a_store_cannot_expire(tmp_path: Path) -> None:
+    with pytest.raises(StoreNotFound):
+        expire(str(tmp_path / "none"), timedelta(0))

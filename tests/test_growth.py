@@ -1,0 +1,173 @@
+"""A larger budget only adds to a store; what is there already is not computed again."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import store
+from store.verification import verify
+
+Ingest = Callable[..., str]
+ReadArrays = Callable[[str], dict[str, np.ndarray]]
+Commits = Callable[[str], list[str]]
+BLOCK = 64
+STEP = 26
+
+
+@pytest.fixture(scope="module")
+def small(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return ingest(tmp_path_factory.mktemp("small") / "store", sentences=STEP)
+
+
+@pytest.fixture
+def copy(small: str, tmp_path: Path) -> Path:
+    """A store of its own with the first sentences."""
+    return Path(shutil.copytree(small, tmp_path / "store"))
+
+
+@pytest.fixture(scope="module")
+def grown(small: str, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    place = tmp_path_factory.mktemp("grown") / "store"
+    return ingest(shutil.copytree(small, place))
+
+
+@pytest.fixture(scope="module")
+def odd_budget(tiny_store: str) -> int:
+    """Tokens of the first 21 sentences and one more, which no sentence can use."""
+    return int(store.open_corpus(tiny_store).sentences.row_size.values[:21].sum()) + 1
+
+
+def blocks_computed(messages: list[str], stage: str) -> list[int]:
+    """Blocks of `tensors` ("model: block 3") or of the view ("model: pca-exact block 3") that were committed."""
+    return [int(message.rpartition(" ")[2]) for message in messages if f": {stage}block " in message]
+
+
+def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
+    assert found.keys() == expected.keys()
+    for path, array in expected.items():
+        np.testing.assert_array_equal(found[path], array, err_msg=path)
+
+
+def test_growing_in_steps_equals_ingesting_at_once(grown: str, tiny_store: str, read_arrays: ReadArrays) -> None:
+    assert_same(read_arrays(grown), read_arrays(tiny_store))
+
+
+def test_growing_changes_nothing_when_the_fit_has_to_follow(
+    copy: Path, ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
+) -> None:
+    grown, at_once = (ingest(place, fit_tokens=10_000) for place in (copy, tmp_path / "at-once"))
+    assert_same(read_arrays(grown), read_arrays(at_once))
+
+
+def test_growing_by_tokens_equals_ingesting_at_once(ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path) -> None:
+    for tokens in (150, 300, 400):
+        ingest(tmp_path / "steps", tokens=tokens)
+    ingest(tmp_path / "once", tokens=400)
+    assert_same(read_arrays(str(tmp_path / "steps")), read_arrays(str(tmp_path / "once")))
+
+
+@pytest.mark.parametrize("stage", ["", "pca-exact "])
+def test_growing_computes_only_the_last_block_and_those_after_it(
+    stage: str, small: str, grown: str, commits: Commits
+) -> None:
+    corpus = store.open_corpus(grown)
+    last_before, first_new, last = (
+        int(corpus.sentences.row_start[sentence]) // BLOCK for sentence in (STEP - 1, STEP, -1)
+    )
+    assert last_before == first_new, "choose a STEP that ends amid a block"
+    new = commits(grown)[len(commits(small)) :]
+    assert blocks_computed(new, stage) == list(range(first_new, last + 1))
+
+
+def test_growing_moves_no_sentence_and_keeps_its_tokens(small: str, grown: str) -> None:
+    before, after = store.open_corpus(small), store.open_corpus(grown)
+    assert after.sentences.isel(sentence=slice(STEP)).identical(before.sentences)
+    assert after.tokens.isel(token=slice(before.tokens.sizes["token"])).identical(before.tokens)
+
+
+@pytest.mark.parametrize("name", ["query", "key", "value_norm", "token_statistic"])
+def test_growing_leaves_the_numbers_of_earlier_sentences(name: str, small: str, grown: str) -> None:
+    """Bit for bit in whole blocks; in the last one sentences now stand in other batches."""
+    before, after = store.open_corpus(small), store.open_corpus(grown)
+    whole = int(before.sentences.row_start[-1]) // BLOCK * BLOCK
+    first, again = getattr(before, name), getattr(after, name).isel(token=slice(before.tokens.sizes["token"]))
+    np.testing.assert_array_equal(first.isel(token=slice(whole)), again.isel(token=slice(whole)))
+    np.testing.assert_allclose(first, again, rtol=1e-3, atol=1e-4)
+
+
+def test_a_second_run_has_nothing_to_do(copy: Path, ingest: Ingest, capsys: pytest.CaptureFixture[str]) -> None:
+    before = store.open_snapshot(str(copy)).id
+    ingest(copy, sentences=STEP)
+    assert capsys.readouterr().out.startswith("Nothing to do: ")
+    assert store.open_snapshot(str(copy)).id == before
+
+
+@pytest.mark.parametrize("budget", [{"sentences": 5}, {"tokens": 50}, {"sentences": 1}, {"tokens": 1}])
+def test_a_smaller_budget_does_nothing(
+    budget: dict[str, int], copy: Path, ingest: Ingest, commits: Commits, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = commits(str(copy))
+    ingest(copy, **budget)
+    assert capsys.readouterr().out.startswith("Nothing to do: ")
+    assert commits(str(copy)) == before
+
+
+def test_a_second_run_with_the_same_tokens_has_nothing_to_do(
+    ingest: Ingest, tmp_path: Path, odd_budget: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        ingest(tmp_path / "store", tokens=odd_budget)
+    assert "Nothing to do: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("more", "sentences"), [(-2, 20), (-1, 21), (0, 21)])
+def test_a_budget_of_tokens_takes_as_many_sentences_as_fit(
+    more: int, sentences: int, ingest: Ingest, tmp_path: Path, odd_budget: int
+) -> None:
+    corpus = store.open_corpus(ingest(tmp_path / "store", tokens=odd_budget + more))
+    assert corpus.n_sentences == sentences
+    assert corpus.n_tokens == corpus.sentences.row_size.sum() <= odd_budget + more
+
+
+def test_a_budget_larger_than_the_data_takes_all_of_it_once(
+    ingest: Ingest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    everything = store.open_corpus(ingest(tmp_path / "store", sentences=100_000)).n_sentences
+    ingest(tmp_path / "store", sentences=200_000)
+    assert "Nothing to do: " in capsys.readouterr().out
+    assert store.open_corpus(ingest(tmp_path / "store", tokens=10_000_000)).n_sentences == everything < 1000
+
+
+def test_another_seed_takes_another_sample_beside_the_first(copy: Path, ingest: Ingest) -> None:
+    first = store.open_corpus(str(copy))
+    second = store.open_corpus(ingest(copy, sentences=STEP, seed=7))
+    assert set(first.sentences.text.values) != set(second.sentences.text.values)
+    assert len(store.open_snapshot(str(copy)).models) == 2
+
+
+@pytest.mark.parametrize("other", ["model", "data", "dtype", "max_length"])
+def test_what_is_ingested_beside_a_model_leaves_it_as_it_was(
+    other: str, copy: Path, ingest: Ingest, odd_model: Path, read_arrays: ReadArrays, tmp_path: Path
+) -> None:
+    (tmp_path / "other.txt").write_text("A film.\nA long film.\n")
+    settings: dict[str, Any] = {
+        "model": odd_model,
+        "data": tmp_path / "other.txt",
+        "dtype": "bfloat16",
+        "max_length": 10,
+    }
+    before = read_arrays(str(copy))
+    after = read_arrays(ingest(copy, sentences=STEP, **{other: settings[other]}))
+    assert_same({path: after[path] for path in before}, before)
+    snapshot = store.open_snapshot(str(copy))
+    assert (len(snapshot.models), list(verify(snapshot))) == (2, [])
+
+
+def test_two_models_with_one_tokenizer_share_their_sentences(copy: Path, ingest: Ingest, odd_model: Path) -> None:
+    ingest(copy, sentences=STEP, model=str(odd_model))
+    models = store.open_snapshot(str(copy)).models.values()
+    assert len({model["corpus"] for model in models}) == 1

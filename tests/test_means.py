@@ -1,0 +1,58 @@
+"""Means over sentences: every sentence weighs the same, against an explicit loop in float64."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from ingest.tensors import head_means
+from store.kernels.statistics import row_weights, sum_over_sentences
+
+LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
+SHAPES = st.tuples(*(st.integers(1, size) for size in (3, 5, 9)))
+
+
+@LIBRARIES
+@given(rows=arrays.arrays(bool, SHAPES))
+def test_every_sentence_with_rows_weighs_one_and_the_others_nothing(make: Any, rows: np.ndarray) -> None:
+    weights = np.asarray(row_weights(make(rows)), np.float64)
+    np.testing.assert_allclose(weights.sum(axis=-1), rows.any(axis=-1), atol=1e-6)
+
+
+@LIBRARIES
+@given(rows=arrays.arrays(bool, SHAPES))
+def test_rows_of_a_sentence_weigh_the_same_and_other_rows_nothing(make: Any, rows: np.ndarray) -> None:
+    weights = np.asarray(row_weights(make(rows)), np.float64)
+    expected = np.where(rows, 1 / np.maximum(rows.sum(axis=-1, keepdims=True), 1), 0)
+    np.testing.assert_allclose(weights, expected, rtol=1e-7)
+
+
+@LIBRARIES
+def test_sum_over_sentences_is_the_sum_of_an_explicit_loop(make: Any) -> None:
+    choose = np.random.default_rng(0)
+    statistics, weights = choose.standard_normal((20, 10, 3)), choose.random((20, 5))
+    expected = np.zeros((5, 10, 3))
+    for token in range(20):
+        for source in range(5):
+            expected[source] += statistics[token] * weights[token, source]
+    np.testing.assert_allclose(np.asarray(sum_over_sentences(make(statistics), make(weights))), expected, rtol=1e-12)
+
+
+def test_a_long_sentence_weighs_as_much_as_a_short_one() -> None:
+    rows = np.array([[[True, False, False, False], [True, True, True, True]]])
+    statistics = np.array([8.0, 1, 2, 3, 6])[:, None, None]
+    total = sum_over_sentences(statistics, row_weights(rows)[:, rows[0]].T)
+    assert total.item() == 8 + 3
+
+
+def test_head_means_divide_by_the_sentences_of_each_source() -> None:
+    sums = np.array([6.0, 6.0])[:, None, None, None]
+    np.testing.assert_array_equal(head_means(sums, np.array([2, 3])).ravel(), [3, 2])
+
+
+def test_a_source_without_sentences_has_no_mean() -> None:
+    assert np.isnan(head_means(np.zeros((1, 1, 1, 1)), np.array([0]))).all()

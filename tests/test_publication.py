@@ -1,0 +1,234 @@
+"""What readers see: whole ingests only, one at a time, and older ones by their id until they expire."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zarr
+
+import store
+from ingest import projections, tensors
+from store import writer
+from store.errors import SnapshotNotFound, StoreError, StoreIncomplete
+from store.repository import expire, history, open_repository
+from store.verification import verify
+from store.writer import open_writer
+
+Ingest = Callable[..., str]
+StoppedAfter = Callable[[Callable[..., Any], int], Callable[..., Any]]
+
+
+def test_nothing_is_published_before_the_first_ingest_ends(tmp_path: Path) -> None:
+    with open_writer(str(tmp_path / "store")):
+        pass
+    with pytest.raises(StoreIncomplete):
+        store.open_corpus(str(tmp_path / "store"))
+
+
+def test_readers_do_not_see_what_was_committed_and_not_published(copy: str) -> None:
+    before = store.open_snapshot(copy).id
+    with open_writer(copy) as opened:
+        opened.root.attrs["secret"] = True
+        opened.commit("unpublished")
+    after = store.open_snapshot(copy)
+    assert after.id == before
+    assert "secret" not in after.root.attrs
+
+
+def test_publishing_moves_readers_to_what_was_committed(copy: str) -> None:
+    with open_writer(copy) as opened:
+        opened.root.attrs["news"] = True
+        snapshot = opened.publish("news")
+    assert store.open_snapshot(copy).id == snapshot
+    assert store.open_snapshot(copy).root.attrs["news"] is True
+
+
+def test_a_reader_keeps_what_it_opened_while_others_publish(copy: str) -> None:
+    corpus = store.open_corpus(copy)
+    with open_writer(copy) as opened:
+        array = opened.group(f"models/{corpus.name}")["value_norm"]
+        assert isinstance(array, zarr.Array)
+        array[:] = 0
+        opened.publish("other numbers")
+    assert float(np.nanmin(corpus.value_norm)) > 0
+    assert float(np.nanmax(store.open_corpus(copy).value_norm)) == 0
+
+
+def test_publishing_twice_in_one_second_works(copy: str) -> None:
+    with open_writer(copy) as opened:
+        assert len({opened.publish("one"), opened.publish("two")}) == 2
+    assert [publication.message for publication in history(open_repository(copy))][:2] == ["two", "one"]
+
+
+def test_history_lists_every_publication_newest_first(three: str) -> None:
+    publications = history(open_repository(three))
+    assert [publication.message.split(": ")[1].split()[0] for publication in publications] == ["15", "10", "5"]
+    assert sorted(publications, key=lambda one: one.published, reverse=True) == publications
+
+
+def test_an_older_publication_opens_by_its_id(three: str) -> None:
+    snapshots = [publication.snapshot for publication in history(open_repository(three))]
+    assert [store.open_corpus(three, snapshot=one).n_sentences for one in snapshots] == [15, 10, 5]
+
+
+def test_a_commit_that_was_never_published_does_not_open(three: str) -> None:
+    published = {publication.snapshot for publication in history(open_repository(three))}
+    commits = [info.id for info in open_repository(three).ancestry(branch="main") if info.id not in published]
+    with pytest.raises(SnapshotNotFound, match="never published"):
+        store.open_snapshot(three, commits[0])
+
+
+@pytest.mark.parametrize("snapshot", ["nonsense", "1CECHNKREP0F1RSTCMT0", "ZZZZZZZZZZZZZZZZZZZZ"])
+def test_an_unknown_snapshot_is_refused(three: str, snapshot: str) -> None:
+    with pytest.raises(SnapshotNotFound, match=r"`python -m store describe`\.$"):
+        store.open_snapshot(three, snapshot)
+
+
+def test_a_second_writer_is_refused_while_the_first_writes(copy: str) -> None:
+    with open_writer(copy), pytest.raises(StoreError, match=r"^Another ingest is writing .* Run again"):
+        open_writer(copy).__enter__()
+
+
+def test_a_writer_that_has_ended_leaves_the_store_to_the_next(copy: str) -> None:
+    for _ in range(2):
+        with open_writer(copy) as opened:
+            assert not opened.changed
+
+
+def test_expiring_is_refused_while_an_ingest_writes(copy: str) -> None:
+    with open_writer(copy), pytest.raises(StoreError, match="Another ingest"):
+        expire(copy, timedelta(0))
+
+
+def test_publishing_over_somebody_elses_publication_is_refused(copy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On an object store there is no lock: another process may move `main` between our look and our move."""
+    with open_writer(copy) as opened:
+        look_up = opened.repository.lookup_branch
+        oldest = history(opened.repository)[-1].snapshot
+        stale = {"main": oldest}
+        monkeypatch.setattr(writer.Repository, "lookup_branch", lambda _, name: stale.get(name) or look_up(name))
+        with pytest.raises(StoreError, match=r"Run the ingest again\.$"):
+            opened.publish("too late")
+
+
+def test_a_commit_over_somebody_elses_commit_is_refused(copy: str) -> None:
+    first, second = (writer.Writer(open_repository(copy), copy) for _ in range(2))
+    for one in (first, second):
+        one.root.attrs["who"] = repr(one)
+    first.commit("first")
+    with pytest.raises(StoreError, match=r"Run the ingest again\.$"):
+        second.commit("second")
+
+
+def test_an_ingest_killed_before_publication_is_published_by_the_next(
+    copy: str,
+    ingest: Ingest,
+    stopped_after: StoppedAfter,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(writer.Writer, "publish", stopped_after(lambda: None, 0))
+        with pytest.raises(KeyboardInterrupt):
+            ingest(Path(copy), sentences=20)
+    assert store.open_corpus(copy).n_sentences == 15
+    ingest(Path(copy), sentences=20)
+    assert capsys.readouterr().out.startswith("Published ")
+    assert store.open_corpus(copy).n_sentences == 20
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 2])
+def test_a_model_that_is_half_grown_stays_sound_when_another_is_published(
+    blocks: int,
+    copy: str,
+    ingest: Ingest,
+    odd_model: Path,
+    stopped_after: StoppedAfter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(tensors, "_write", stopped_after(tensors._write, blocks))
+        with pytest.raises(KeyboardInterrupt):
+            ingest(Path(copy), sentences=40)
+    ingest(Path(copy), sentences=10, model=odd_model)
+    snapshot = store.open_snapshot(copy)
+    assert sorted(int(model["sentences"]) for model in snapshot.models.values()) == [10, 15]
+    assert list(verify(snapshot)) == []
+
+
+def test_a_model_keeps_its_picture_when_another_is_published_while_it_grows(
+    copy: str, ingest: Ingest, odd_model: Path, stopped_after: StoppedAfter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = store.open_corpus(copy).name
+    with monkeypatch.context() as patch:
+        patch.setattr("ingest.pipeline.project_corpus", stopped_after(lambda: None, 0))
+        with pytest.raises(KeyboardInterrupt):
+            ingest(Path(copy), sentences=20)
+    ingest(Path(copy), sentences=10, model=odd_model)
+    corpus = store.open_corpus(copy, model=name)
+    assert corpus.views == ["pca-exact"]
+    assert not np.isnan(corpus.view("pca-exact").coordinates.isel(token=corpus.rows)).any()
+
+
+def test_a_picture_follows_from_its_own_fit_when_another_model_is_published_while_it_changes(
+    copy: str, ingest: Ingest, odd_model: Path, stopped_after: StoppedAfter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = store.open_corpus(copy).name
+    with monkeypatch.context() as patch:
+        patch.setattr(projections, "_place", stopped_after(projections._place, 1))
+        with pytest.raises(KeyboardInterrupt):
+            ingest(Path(copy), sentences=30, fit_tokens=10_000)
+    ingest(Path(copy), sentences=10, model=odd_model)
+    corpus = store.open_corpus(copy, model=name)
+    view = corpus.view("pca-exact").load()
+    query, coordinates = corpus.query.isel(token=corpus.rows), view.coordinates.isel(token=corpus.rows)
+    units = query.values / np.linalg.norm(query.values.astype(float), axis=-1, keepdims=True)
+    centred = np.pad(units, [(0, 0)] * 3 + [(0, 1)]) - view["mean"].values[:, :, None]
+    expected = centred @ np.swapaxes(view.components.values, -1, -2)
+    np.testing.assert_allclose(coordinates.sel(role="query"), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("sentences", [10, 15, 20])
+def test_a_model_keeps_its_picture_when_a_smaller_ingest_follows_a_killed_larger_one(
+    sentences: int, copy: str, ingest: Ingest, stopped_after: StoppedAfter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("ingest.pipeline.project_corpus", stopped_after(lambda: None, 0))
+        with pytest.raises(KeyboardInterrupt):
+            ingest(Path(copy), sentences=30)
+    corpus = store.open_corpus(ingest(Path(copy), sentences=sentences))
+    assert corpus.views == ["pca-exact"]
+    assert not np.isnan(corpus.view("pca-exact").coordinates.isel(token=corpus.rows)).any()
+
+
+def test_a_smaller_ingest_after_a_killed_larger_one_is_whole(
+    copy: str, ingest: Ingest, stopped_after: StoppedAfter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(tensors, "_write", stopped_after(tensors._write, 3))
+        with pytest.raises(KeyboardInterrupt):
+            ingest(Path(copy), sentences=40)
+    found = store.open_corpus(ingest(Path(copy), sentences=20))
+    expected = store.open_corpus(ingest(tmp_path / "other", sentences=20))
+    np.testing.assert_array_equal(found.query, expected.query)
+    np.testing.assert_array_equal(found.head_statistic, expected.head_statistic)
+
+
+def test_a_smaller_ingest_keeps_what_a_killed_larger_one_had_computed(
+    copy: str,
+    ingest: Ingest,
+    stopped_after: StoppedAfter,
+    commits: Callable[[str], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(tensors, "finish", stopped_after(lambda: None, 0))
+        with pytest.raises(KeyboardInterrupt):
+            ingest(Path(copy), sentences=40)
+    before = commits(ingest(Path(copy), sentences=26))
+    after = commits(ingest(Path(copy), sentences=40))[len(before) :]
+    shared = int(store.open_corpus(copy).sentences.row_start[26]) // 64
+    assert [message.partition(": block ")[2] for message in after if ": block " in message] == [str(shared)]

@@ -1,0 +1,108 @@
+"""From reviews to the sentences of a corpus."""
+
+import random
+import weakref
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.reviews import Review
+from ingest.sentences import Sentence, sentence_hash, split_review, split_reviews, take_smallest
+
+HASHES = st.lists(st.integers(0, 300), max_size=200)
+
+
+def with_hashes(hashes: list[int]) -> list[Sentence]:
+    return [Sentence(hash_, str(hash_), -1, document) for document, hash_ in enumerate(hashes)]
+
+
+@pytest.mark.parametrize(
+    ("review", "sentences"),
+    [
+        ("I saw it. It was long.", ["I saw it.", "It was long."]),
+        ("Good film<br />with a plot", ["Good film with a plot"]),
+        ("Two  spaces\tand\nlines", ["Two spaces and lines"]),
+        ("no full stop<br /><br />next one", ["no full stop", "next one"]),
+        ("no full stop<BR><br/>next one", ["no full stop", "next one"]),
+        ("no full stop\n\nnext one", ["no full stop", "next one"]),
+        ("I saw it. it was long! really? yes.", ["I saw it.", "it was long!", "really?", "yes."]),
+        ("I like Mr. Wayne a lot. He acts.", ["I like Mr. Wayne a lot.", "He acts."]),
+        ("", []),
+        (" \n\t<br /><br /> ", []),
+    ],
+)
+def test_review_is_split_into_its_sentences(review: str, sentences: list[str]) -> None:
+    assert split_review(review) == sentences
+
+
+@given(parts=st.lists(st.sampled_from(["a", "b.", " ", "! ", "?", "\n\n", "<br />", "\U0001f600", "\u05d0"])))
+def test_splitting_loses_nothing_but_space_and_breaks(parts: list[str]) -> None:
+    kept = "".join("".join(split_review("".join(parts))).split())
+    assert kept == "".join(part.strip() for part in parts if part != "<br />")
+
+
+@given(review=st.text(max_size=60))
+def test_sentences_are_never_empty_or_padded_with_space(review: str) -> None:
+    assert all(sentence and sentence == sentence.strip() for sentence in split_review(review))
+
+
+def test_sentences_keep_the_label_and_the_review_they_come_from() -> None:
+    reviews = [Review(7, "One here. Two here.", 1), Review(8, "", 0), Review(9, "Three here.", 0)]
+    found = [(one.text, one.label, one.document) for one in split_reviews(reviews, seed=0)]
+    assert found == [("One here.", 1, 7), ("Two here.", 1, 7), ("Three here.", 0, 9)]
+
+
+def test_hash_depends_on_the_text_and_the_seed_only() -> None:
+    hashes = {sentence_hash(text, seed=seed) for text in ("a", "b", "a") for seed in (0, 1, -1)}
+    assert len(hashes) == 6
+    assert all(0 <= hash_ < 1 << 64 for hash_ in hashes)
+
+
+def test_another_seed_takes_another_sample() -> None:
+    reviews = [Review(0, f"Sentence {chr(97 + number)} here.", -1) for number in range(26)]
+    samples = [{s.text for s in take_smallest(split_reviews(reviews, seed=seed), 8)} for seed in (0, 1)]
+    assert samples[0] != samples[1]
+
+
+@given(hashes=HASHES, count=st.integers(1, 40))
+def test_the_smallest_are_those_of_a_sorted_set(hashes: list[int], count: int) -> None:
+    found = take_smallest(with_hashes(hashes), count)
+    assert [sentence.hash for sentence in found] == sorted(set(hashes))[:count]
+
+
+@given(hashes=HASHES, count=st.integers(1, 40), more=st.integers(0, 40))
+def test_a_larger_count_only_appends(hashes: list[int], count: int, more: int) -> None:
+    sentences = with_hashes(hashes)
+    assert take_smallest(sentences, count + more)[:count] == take_smallest(sentences, count)
+
+
+@given(hashes=HASHES)
+def test_of_equal_sentences_the_first_is_taken(hashes: list[int]) -> None:
+    for sentence in take_smallest(with_hashes(hashes), 300):
+        assert sentence.document == hashes.index(sentence.hash)
+
+
+def test_the_smallest_of_more_sentences_than_are_kept_at_once_are_still_exact() -> None:
+    choose = random.Random(0)
+    hashes = [choose.getrandbits(64) for _ in range(1500)]
+    for count in (20, 100, 200):
+        found = take_smallest(with_hashes(hashes), count)
+        assert [sentence.hash for sentence in found] == sorted(hashes)[:count]
+
+
+def test_memory_grows_with_the_count_and_not_with_the_data() -> None:
+    """Sentences are made one by one, the smallest last; those that were dropped must not be alive any more."""
+    alive: weakref.WeakSet[Sentence] = weakref.WeakSet()
+    counts: list[int] = []
+
+    def stream() -> Iterator[Sentence]:
+        for number in range(10_000, 0, -1):
+            sentence = Sentence(number, str(number), -1, 0)
+            alive.add(sentence)
+            counts.append(len(alive))
+            yield sentence
+
+    take_smallest(stream(), 10)
+    assert max(counts) < 2000

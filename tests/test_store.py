@@ -1,0 +1,168 @@
+"""The opened store: labelled selections, and a sentence with the next step where there is none."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import store
+from store.__main__ import main
+from store.description import as_json, as_text, describe
+from store.errors import StoreError, StoreNotFound
+from store.schema import PAD, SOURCES, STATISTICS, head_name
+
+Ingest = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def odd_corpus(ingest: Ingest, odd_model: Path, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
+    """3 layers, 4 heads, 5 channels: no size can be mistaken for another."""
+    return store.open_corpus(ingest(tmp_path_factory.mktemp("store") / "odd", model=odd_model))
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "sizes"),
+    [
+        ("query", ("layer", "head", "token", "channel"), {"layer": 3, "head": 4, "channel": 5}),
+        ("key", ("layer", "head", "token", "channel"), {"layer": 3, "head": 4, "channel": 5}),
+        ("value_norm", ("layer", "head", "token"), {"layer": 3, "head": 4}),
+        ("token_statistic", ("statistic", "layer", "head", "token"), {"statistic": 10, "layer": 3, "head": 4}),
+        ("head_statistic", ("source", "statistic", "layer", "head"), {"source": 5, "layer": 3, "head": 4}),
+    ],
+)
+def test_numbers_are_labelled(
+    name: str, dims: tuple[str, ...], sizes: dict[str, int], odd_corpus: store.Corpus
+) -> None:
+    array = getattr(odd_corpus, name)
+    assert array.dims == dims
+    assert {dim: array.sizes[dim] for dim in sizes} == sizes
+    assert array["layer"].values.tolist() == [0, 1, 2]
+    assert array["head"].values.tolist() == [0, 1, 2, 3]
+
+
+def test_statistics_and_sources_are_chosen_by_name(odd_corpus: store.Corpus) -> None:
+    assert odd_corpus.token_statistic.statistic.values.tolist() == list(STATISTICS)
+    assert odd_corpus.head_statistic.source.values.tolist() == list(SOURCES)
+    assert odd_corpus.head_statistic.sel(source="all", statistic="entropy", layer=2, head=3).ndim == 0
+
+
+def test_tokens_of_any_number_say_where_they_stand(odd_corpus: store.Corpus) -> None:
+    array = odd_corpus.value_norm.isel(token=odd_corpus.sentence_rows(7))
+    assert (array.sentence_index.values == 7).all()
+    assert array.position.values.tolist() == list(range(array.sizes["token"]))
+
+
+def test_pattern_is_labelled_with_the_wordpieces_of_queries_and_keys(odd_corpus: store.Corpus) -> None:
+    pattern = odd_corpus.pattern(3)
+    pieces = odd_corpus.wordpieces(odd_corpus.sentence_rows(3))
+    assert pattern.dims == ("layer", "head", "query_token", "key_token")
+    assert pattern.query_wordpiece.values.tolist() == pattern.key_wordpiece.values.tolist() == pieces
+
+
+def test_pattern_of_one_head_is_that_part_of_the_pattern_of_all(odd_corpus: store.Corpus) -> None:
+    one = odd_corpus.pattern(3, layer=2, head=1)
+    assert one.dims == ("query_token", "key_token")
+    assert (int(one["layer"]), int(one["head"])) == (2, 1)
+    np.testing.assert_allclose(one, odd_corpus.pattern(3)[2, 1], rtol=1e-5)
+
+
+def test_rows_of_a_pattern_sum_to_one(odd_corpus: store.Corpus) -> None:
+    np.testing.assert_allclose(odd_corpus.pattern(5).sum("key_token"), 1, rtol=1e-5)
+
+
+def test_rows_hold_every_token_and_no_padding(odd_corpus: store.Corpus) -> None:
+    spans = [odd_corpus.sentence_rows(sentence) for sentence in range(odd_corpus.n_sentences)]
+    expected = np.concatenate([np.arange(span.start, span.stop) for span in spans])
+    np.testing.assert_array_equal(odd_corpus.rows, expected)
+    assert len(odd_corpus.rows) == odd_corpus.n_tokens
+    assert odd_corpus.tokens.token_flags.values[odd_corpus.rows].max() < PAD * 4
+    assert not (odd_corpus.tokens.token_flags.values[odd_corpus.rows] & PAD).any()
+
+
+def test_sentences_come_with_the_label_and_the_review_they_stand_in(odd_corpus: store.Corpus, tiny_data: Path) -> None:
+    with tiny_data.open(encoding="utf-8", newline="") as file:
+        reviews = list(csv.DictReader(file))
+    names = odd_corpus.corpus_attributes["label_names"]
+    sentences = odd_corpus.sentences
+    for text, label, document in zip(*(sentences[name].values for name in ("text", "label", "document")), strict=True):
+        assert text in reviews[document]["text"]
+        assert names[label] == reviews[document]["label"]
+
+
+@pytest.mark.parametrize("sentence", [-1, 40, 10**9])
+def test_a_sentence_that_is_not_there_is_refused(sentence: int, odd_corpus: store.Corpus) -> None:
+    with pytest.raises(StoreError, match=r"the corpus has 0 to 39\. Choose one of these\.$"):
+        odd_corpus.sentence_rows(sentence)
+
+
+def test_a_view_that_is_not_there_is_refused_with_those_that_are(odd_corpus: store.Corpus) -> None:
+    with pytest.raises(StoreError, match=r"no view 'tsne'. There are: pca-exact\.$"):
+        odd_corpus.view("tsne")
+
+
+def test_a_model_that_is_not_there_is_refused_with_those_that_are(tiny_store: str) -> None:
+    with pytest.raises(StoreError, match=r"no model 'gpt' in .* There are: tiny-bert-[0-9a-f]{8}\.$"):
+        store.open_corpus(tiny_store, model="gpt")
+
+
+def test_a_place_without_a_store_is_refused_and_not_touched(tmp_path: Path) -> None:
+    with pytest.raises(StoreNotFound, match=r"Run `make ingest STORE=.*`\.$"):
+        store.open_corpus(str(tmp_path / "none"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_model_ingested_last_opens_first(ingest: Ingest, odd_model: Path, tmp_path: Path) -> None:
+    ingest(tmp_path / "store", sentences=3)
+    ingest(tmp_path / "store", sentences=3, model=odd_model)
+    snapshot = store.open_snapshot(str(tmp_path / "store"))
+    names = [name.partition("-bert")[0] for name in snapshot.models]
+    assert sorted(names) == ["odd", "tiny"]
+    assert snapshot.corpus().name == next(iter(snapshot.models))
+
+
+def test_a_corpus_is_opened_once(tiny_store: str) -> None:
+    snapshot = store.open_snapshot(tiny_store)
+    assert snapshot.corpus() is snapshot.corpus(next(iter(snapshot.models)))
+
+
+def test_a_folder_may_be_given_as_a_file_url(tiny_store: str) -> None:
+    assert store.open_corpus(f"file://{tiny_store}").n_sentences == 40
+
+
+def test_description_tells_what_is_in_the_store(tiny_store: str, tiny_corpus: store.Corpus) -> None:
+    told = as_json(describe(store.open_snapshot(tiny_store)))
+    model, corpus = told["models"][0], told["corpora"][0]
+    assert (model["layers"], model["heads"], model["channels"], model["sentences"]) == (2, 2, 8, 40)
+    assert (model["tokens"], model["corpus"]) == (tiny_corpus.n_tokens, corpus["key"])
+    assert (corpus["name"], corpus["sentences"], corpus["max_length"]) == ("reviews", 40, 24)
+    assert [old["snapshot"] for old in told["history"]] == [told["snapshot"]]
+    assert told["bytes"] == sum(file.stat().st_size for file in Path(tiny_store).rglob("*") if file.is_file())
+
+
+def test_description_survives_json(tiny_store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["describe", tiny_store, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == as_json(describe(store.open_snapshot(tiny_store)))
+
+
+def test_description_as_text_names_models_corpora_and_history(
+    tiny_store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["describe", tiny_store]) == 0
+    shown = capsys.readouterr().out
+    assert shown == as_text(describe(store.open_snapshot(tiny_store))) + "\n"
+    for part in ("2 layers x 2 heads x 8 channels, float32", "40 sentences", "views: pca-exact", "history:"):
+        assert part in shown
+
+
+def test_provenance_records_settings_versions_and_content(tiny_store: str, tiny_model: Path) -> None:
+    model = next(iter(store.open_snapshot(tiny_store).models.values()))
+    assert model["provenance"]["settings"]["model"] == str(tiny_model)
+    assert {"torch", "transformers", "zarr", "icechunk", "headscape"} == set(model["provenance"]["versions"])
+    assert len(model["weights_sha256"]) == 64
+
+
+def test_a_head_is_written_with_numbers_from_zero() -> None:
+    assert head_name(7, 9) == "L7 H9"

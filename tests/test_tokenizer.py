@@ -1,0 +1,95 @@
+"""From sentences to wordpieces and what each of them is, by the tiny model's tokenizer."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import transformers
+
+from ingest.errors import IngestError
+from ingest.tokenizer import Tokenizer, Tokens, concatenate
+from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
+
+TEXT = "The film, zany!"
+PIECES = ["[CLS]", "the", "film", ",", "z", "##a", "##n", "##y", "!", "[SEP]"]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny_model: Path) -> Tokenizer:
+    return Tokenizer(tiny_model, max_length=12)
+
+
+def pieces(tokenizer: Tokenizer, tokens: Tokens) -> list[str]:
+    return [tokenizer.vocab[number] for number in tokens.token_id]
+
+
+def test_wordpieces_stand_between_cls_and_sep(tokenizer: Tokenizer) -> None:
+    assert pieces(tokenizer, tokenizer.tokenize([TEXT])) == PIECES
+
+
+def test_flags_say_what_a_wordpiece_is(tokenizer: Tokenizer) -> None:
+    flags = [CLS, 0, 0, PUNCTUATION, 0, CONTINUATION, CONTINUATION, CONTINUATION, SYMBOL, SEP]
+    assert tokenizer.tokenize([TEXT]).token_flags.tolist() == flags
+
+
+@pytest.mark.parametrize(("mark", "flag"), [(".", PUNCTUATION), (",", PUNCTUATION), ("!", SYMBOL), ("-", SYMBOL)])
+def test_only_full_stop_and_comma_are_punctuation(tokenizer: Tokenizer, mark: str, flag: int) -> None:
+    assert tokenizer.tokenize([f"the {mark}"]).token_flags[2] == flag
+
+
+def test_unknown_and_mask_are_not_symbols(tokenizer: Tokenizer) -> None:
+    tokens = tokenizer.tokenize(["\U0001f600 [MASK]"])
+    assert pieces(tokenizer, tokens) == ["[CLS]", "[UNK]", "[MASK]", "[SEP]"]
+    assert tokens.token_flags.tolist() == [CLS, 0, 0, SEP]
+
+
+def test_word_index_counts_words_and_marks(tokenizer: Tokenizer) -> None:
+    assert tokenizer.tokenize([TEXT]).word_index.tolist() == [-1, 0, 1, 2, 3, 3, 3, 3, 4, -1]
+
+
+def test_position_begins_again_with_every_sentence(tokenizer: Tokenizer) -> None:
+    tokens = tokenizer.tokenize(["The film", "It"])
+    assert tokens.lengths.tolist() == [4, 3]
+    assert tokens.position.tolist() == [0, 1, 2, 3, 0, 1, 2]
+
+
+def test_a_long_sentence_is_cut_and_still_ends_in_sep(tokenizer: Tokenizer) -> None:
+    tokens = tokenizer.tokenize(["the " * 50, "the"])
+    assert tokens.lengths.tolist() == [12, 3]
+    assert np.sum(tokens.truncated) == 1
+    assert tokens.token_flags[11] == SEP
+
+
+def test_a_sentence_of_exactly_the_longest_length_is_not_cut(tokenizer: Tokenizer) -> None:
+    tokens = tokenizer.tokenize(["the " * 10])
+    assert (tokens.lengths.tolist(), np.sum(tokens.truncated)) == ([12], 0)
+
+
+def test_a_sentence_without_wordpieces_is_cls_and_sep(tokenizer: Tokenizer) -> None:
+    assert pieces(tokenizer, tokenizer.tokenize(["\u200b"])) == ["[CLS]", "[SEP]"]
+
+
+def test_token_ids_are_those_of_the_checkpoints_own_tokenizer(tokenizer: Tokenizer, tiny_model: Path) -> None:
+    texts = [TEXT, "We loved MR. Wayne", "the " * 50, "caf\u00e9 \u05d0\u05d1 (1999)"]
+    own = transformers.AutoTokenizer.from_pretrained(tiny_model)
+    expected = [number for text in texts for number in own(text, truncation=True, max_length=12)["input_ids"]]
+    assert tokenizer.tokenize(texts).token_id.tolist() == expected
+
+
+def test_vocab_is_the_wordpiece_of_every_number(tokenizer: Tokenizer, tiny_model: Path) -> None:
+    own = transformers.AutoTokenizer.from_pretrained(tiny_model)
+    assert tokenizer.vocab == own.convert_ids_to_tokens(range(len(own)))
+
+
+def test_concatenating_equals_tokenizing_at_once(tokenizer: Tokenizer) -> None:
+    texts = [TEXT, "the " * 50, "It", "the " * 60]
+    parts = concatenate([tokenizer.tokenize(texts[:1]), tokenizer.tokenize(texts[1:])])
+    whole = tokenizer.tokenize(texts)
+    assert np.sum(parts.truncated) == np.sum(whole.truncated) == 2
+    for name in ("lengths", "token_id", "position", "word_index", "token_flags"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
+
+
+def test_a_folder_without_a_tokenizer_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(IngestError, match=r"save_pretrained\.$"):
+        Tokenizer(tmp_path, max_length=12)

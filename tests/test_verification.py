@@ -1,0 +1,120 @@
+"""`verify` finds what is broken, names it, and finds nothing where nothing is."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zarr
+
+import store
+from store.__main__ import main
+from store.verification import verify
+from store.writer import open_writer
+
+
+@pytest.fixture
+def copy(tiny_store: str, tmp_path: Path) -> str:
+    return str(shutil.copytree(tiny_store, tmp_path / "store"))
+
+
+def largest(folder: Path) -> Path:
+    return max((file for file in folder.rglob("*") if file.is_file()), key=lambda file: file.stat().st_size)
+
+
+def change(url: str, path: str, index: Any, value: Any) -> None:
+    """Publish another number in place of a right one; the path begins in the model's group."""
+    corpus = store.open_corpus(url)
+    groups = {"model": f"models/{corpus.name}", "corpus": f"corpus/{corpus.attributes['corpus']}"}
+    kind, _, name = path.partition("/")
+    with open_writer(url) as writer:
+        array = writer.group(groups[kind])[name]
+        assert isinstance(array, zarr.Array)
+        array[index] = value
+        writer.publish("a wrong number")
+
+
+def test_a_sound_store_is_said_to_be_sound(tiny_store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", tiny_store]) == 0
+    assert capsys.readouterr().out.startswith(f"{tiny_store} is sound: every array of snapshot ")
+
+
+def test_a_larger_store_of_odd_shape_is_sound(ingest: Callable[..., str], odd_model: Path, tmp_path: Path) -> None:
+    place = ingest(tmp_path / "store", model=odd_model, sentences=80)
+    assert list(verify(store.open_snapshot(place))) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "index", "value", "finding"),
+    [
+        ("model/token_statistic", (6, 1, 0, 0), 9, "the statistics of sentence 0 do not follow"),
+        ("model/query", (1, 1, 0, 3), 40, "the statistics of sentence 0 do not follow"),
+        ("model/key", (0, 0, slice(0, 3)), np.nan, "layer 0 of key has tokens without numbers"),
+        ("model/head_statistic", (0, 0, 0, 0), 0.123, "the head statistics are not the means"),
+        ("model/block_sum", (0, 0, 0, 0, 0), 7, "the head statistics are not the means"),
+        ("corpus/sentence_index", 3, 5, "the tokens' sentences do not match"),
+        ("corpus/token_flags", 3, 16, "the tokens' sentences do not match"),
+        ("corpus/sentence_hash", 3, 0, "not in the order of their hash"),
+    ],
+)
+def test_a_wrong_number_is_found(path: str, index: Any, value: Any, finding: str, copy: str) -> None:
+    change(copy, path, index, value)
+    assert any(finding in found for found in verify(store.open_snapshot(copy)))
+
+
+def test_findings_are_counted_and_the_next_step_is_told(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    change(copy, "model/head_statistic", (0, 0, 0, 0), 0.123)
+    assert main(["verify", copy]) == 1
+    shown = capsys.readouterr()
+    assert len(shown.out.splitlines()) == 1
+    assert shown.err == f"store: 1 findings in {copy}. Ingest again into another place, or open an older snapshot.\n"
+
+
+def test_an_older_snapshot_stays_sound_when_a_newer_one_is_wrong(copy: str) -> None:
+    before = store.open_snapshot(copy).id
+    change(copy, "model/head_statistic", (0, 0, 0, 0), 0.123)
+    assert main(["verify", copy, "--snapshot", before]) == 0
+
+
+@pytest.mark.parametrize("damage", ["cut", "lost"])
+def test_a_damaged_chunk_is_found_and_its_array_named(
+    damage: str, copy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chunk = largest(Path(copy) / "chunks")
+    chunk.write_bytes(chunk.read_bytes()[:100]) if damage == "cut" else chunk.unlink()
+    assert main(["verify", copy]) == 1
+    found = capsys.readouterr().out.splitlines()
+    assert found
+    assert all(line.startswith("/models/tiny-bert-") and " cannot be read at layer " in line for line in found)
+
+
+def test_a_damaged_manifest_is_found(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = largest(Path(copy) / "manifests")
+    manifest.write_bytes(manifest.read_bytes()[:100])
+    assert main(["verify", copy]) == 1
+    assert " cannot be read at " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["describe", "verify"])
+@pytest.mark.parametrize("damage", ["cut", "lost"])
+def test_a_damaged_snapshot_is_told_in_one_sentence(
+    damage: str, command: str, copy: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = Path(copy) / "snapshots" / store.open_snapshot(copy).id
+    file.write_bytes(file.read_bytes()[:100]) if damage == "cut" else file.unlink()
+    assert main([command, copy]) == 1
+    said = capfd.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert said[0].startswith("store: ")
+
+
+@pytest.mark.parametrize("damage", ["cut", "lost"])
+def test_a_damaged_branch_is_told_in_one_sentence(damage: str, copy: str, capfd: pytest.CaptureFixture[str]) -> None:
+    file = Path(copy) / "refs" / "branch.main" / "ref.json"
+    file.write_text("{") if damage == "cut" else file.unlink()
+    assert main(["verify", copy]) == 1
+    said = capfd.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert said[0].startswith("store: ")
