@@ -105,14 +105,25 @@ def find_dtype(name: str, device: torch.device) -> torch.dtype:
 
 def _load(checkpoint: Checkpoint) -> Any:
     import transformers
+    from safetensors import SafetensorError
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     try:
-        return transformers.BertModel.from_pretrained(
-            checkpoint.folder, attn_implementation="sdpa", dtype=torch.float32, add_pooling_layer=False
+        loaded: Any = transformers.BertModel.from_pretrained(
+            checkpoint.folder,
+            attn_implementation="sdpa",
+            dtype=torch.float32,
+            add_pooling_layer=False,
+            output_loading_info=True,
         )
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
+    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
         raise IngestError(
             f"{checkpoint.name} cannot be loaded as a BERT ({type(error).__name__}). Save the model again with save_pretrained."
         ) from error
+    model, said = loaded
+    if said["missing_keys"]:
+        raise IngestError(
+            f"{checkpoint.name} cannot be loaded as a BERT (no weights for {min(said['missing_keys'])}). Save the model again with save_pretrained."
+        )
+    return model

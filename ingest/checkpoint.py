@@ -70,6 +70,8 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
         raise IngestError(
             f"{name} is a {config.get('model_type', 'model of no stated type')}, not a BERT. Give a checkpoint whose config.json says model_type bert."
         )
+    if config.get("is_decoder"):
+        raise IngestError(f"{name} is a decoder: its tokens do not see the whole sentence. Give a BERT encoder.")
     weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
     if not weights:
         raise IngestError(f"{folder} has a config.json but no weights. Save the model there with save_pretrained.")
@@ -99,7 +101,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
 def _read_json(folder: Path, file: str) -> dict[str, Any]:
     try:
         return dict(json.loads((folder / file).read_text("utf-8")))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (TypeError, ValueError) as error:
         raise IngestError(f"{folder}/{file} is not readable as JSON. Save the model again.") from error
 
 

@@ -81,10 +81,22 @@ def prepare_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: C
         exhausted = len(tokens.lengths) == len(sentences) < budget.most_sentences
         _write(group, sentences[: len(tokens.lengths)], tokens, tokenizer.vocab)
         group.attrs.update(
-            identity | {"name": data.name, "label_names": names, "exhausted": exhausted, "truncated": tokens.truncated}
+            identity
+            | {
+                "name": data.name,
+                "label_names": names,
+                "exhausted": exhausted,
+                "truncated": int(tokens.truncated.sum()),
+                "tokens_asked": budget.tokens or 0,
+            }
         )
         writer.commit(f"sentences of {key}: {len(tokens.lengths):,}")
     return PlannedCorpus(key, _stored_plan(group, budget))
+
+
+def stored_corpus(writer: Writer, key: str, sentences: int) -> PlannedCorpus:
+    """The plan of so many sentences that the store holds already."""
+    return PlannedCorpus(key, _stored_plan(writer.group(f"corpus/{key}"), Budget(sentences, None)))
 
 
 def _identity(settings: Settings, data: Data, checkpoint: Checkpoint) -> dict[str, Any]:
@@ -102,7 +114,13 @@ def _identity(settings: Settings, data: Data, checkpoint: Checkpoint) -> dict[st
 
 
 def _holds(group: zarr.Group, budget: Budget) -> bool:
-    return "row_size" in group and (budget.met_by(_read(group, "row_size")) or bool(group.attrs.get("exhausted")))
+    """Also where one more sentence would be too much for the tokens: then the sum stays below the budget."""
+    asked = int(str(group.attrs.get("tokens_asked", 0)))
+    return "row_size" in group and (
+        budget.met_by(_read(group, "row_size"))
+        or bool(group.attrs.get("exhausted"))
+        or 0 < (budget.tokens or 0) <= asked
+    )
 
 
 def _read_sentences(
@@ -140,7 +158,7 @@ def _first_sentences(tokens: Tokens, budget: Budget) -> Tokens:
         tokens.position[:stop],
         tokens.word_index[:stop],
         tokens.token_flags[:stop],
-        tokens.truncated,
+        tokens.truncated[:count],
     )
 
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.blocks import short_key
 from ingest.checkpoint import Checkpoint, find_checkpoint
-from ingest.corpus import PlannedCorpus, prepare_corpus
-from ingest.projections import project_corpus
+from ingest.corpus import PlannedCorpus, prepare_corpus, stored_corpus
+from ingest.errors import IngestError
+from ingest.projections import VIEW, project_corpus
 from ingest.reviews import Data, find_data
 from ingest.settings import Settings
-from ingest.tensors import ATTENTION, ModelGroup, encode_corpus, finish, pending_blocks
+from ingest.tensors import ATTENTION, ModelGroup, complete, encode_corpus, pending_blocks
 from store.writer import Writer, open_writer
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 def run(settings: Settings) -> None:
     """Ingest as asked; what is already in the store is not computed again."""
     checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
+    _check_length(settings, checkpoint)
     with open_writer(settings.store) as writer:
         corpus = prepare_corpus(writer, settings, data, checkpoint)
         model, changed = _bring_up_to_date(writer, settings, checkpoint, data, corpus)
@@ -42,7 +44,8 @@ def _bring_up_to_date(
     model = _model_group(checkpoint, corpus, dtype=str(dtype).removeprefix("torch."))
     held = int(str(writer.group(model.path).attrs.get("sentences", 0)))
     if held > corpus.sentences:
-        return model, False
+        # What is held is never made smaller; if its ingest was killed before the pictures, they are finished now.
+        corpus = stored_corpus(writer, corpus.key, held)
     blocks = pending_blocks(writer, model, corpus)
     if blocks:
         from ingest.encoder import Encoder
@@ -50,10 +53,17 @@ def _bring_up_to_date(
         encoder = Encoder(Bert(checkpoint, device=device, dtype=dtype), batch_tokens=settings.batch)
         writer.group(model.path).attrs["provenance"] = _provenance(settings, checkpoint, data, encoder)
         encode_corpus(writer, model, corpus, blocks, encoder)
-    elif held < corpus.sentences:
-        finish(writer, model, corpus, seconds=0, tokens=0)
     projected = project_corpus(writer, model, corpus)
-    return model, bool(blocks) or held < corpus.sentences or projected
+    changed = bool(blocks) or projected or held < corpus.sentences
+    if changed:
+        complete(writer, model, corpus, views=[VIEW])
+    return model, changed
+
+
+def _check_length(settings: Settings, checkpoint: Checkpoint) -> None:
+    longest = int(checkpoint.config.get("max_position_embeddings", settings.max_length))
+    if settings.max_length > longest:
+        raise IngestError(f"{checkpoint.name} reads at most {longest} wordpieces. Give MAX_LENGTH={longest} or less.")
 
 
 def _model_group(checkpoint: Checkpoint, corpus: PlannedCorpus, *, dtype: str) -> ModelGroup:

@@ -137,6 +137,8 @@ def _fit(
             "placed": "every other token by the same formula: (unit vector - mean) . components",
         }
     )
+    # Until every block is placed on the new axes, readers rather see no picture than one of two fits.
+    writer.group(model.path).attrs["views"] = []
     writer.commit(f"{model.key}: fit of {VIEW}")
 
 
@@ -186,5 +188,4 @@ def _finish(writer: Writer, path: str, model: ModelGroup, corpus: PlannedCorpus,
             "seconds": round(seconds, 1),
         }
     )
-    writer.group(model.path).attrs["views"] = [VIEW]
     writer.commit(f"{model.key}: {VIEW} of {corpus.tokens:,} tokens")

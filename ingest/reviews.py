@@ -1,5 +1,6 @@
 """Find a data set, say exactly which one it is, and read its reviews."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +108,7 @@ def _load_file(path: Path) -> "Dataset":
     if not path.stat().st_size:
         raise IngestError(f"{path} is empty. Give a file with at least one review.")
     datasets.disable_progress_bars()
+    datasets.utils.logging.set_verbosity(logging.CRITICAL)  # it logs what the error below says already
     try:
         return datasets.load_dataset(BUILDERS[path.suffix], data_files=str(path), split="train")
     except (datasets.exceptions.DatasetGenerationError, ValueError, OSError) as error:

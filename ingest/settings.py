@@ -44,6 +44,8 @@ class Settings:
                 raise IngestError(f"{name.upper()}={value} is too few. Give at least 1.")
         if self.sentences is not None and self.tokens is not None:
             raise IngestError("SENTENCES and TOKENS are two ways to say the same. Give one of them.")
+        if not -(1 << 63) <= self.seed < 1 << 63:
+            raise IngestError(f"SEED={self.seed} is beyond 64 bits. Give a smaller one.")
         if self.max_length < 3:
             raise IngestError(f"MAX_LENGTH={self.max_length} leaves no room between [CLS] and [SEP]. Give at least 3.")
 

@@ -1,6 +1,5 @@
 """Stage `tensors`: run the model over the blocks that are not up to date; write each while the next is computed."""
 
-import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from ingest.encoder import Encoder
 from ingest.progress import bar
 from store.groups import array_of, create_arrays
 from store.schema import MODEL_ARRAYS, SOURCES, STATISTICS, TILE
+from store.shards import write_block
 from store.writer import Writer
 
 #: Everything a change of the code changes in the numbers must change this too.
@@ -58,11 +58,9 @@ def encode_corpus(
     """Compute and write `blocks`; a commit each, so that a kill loses at most the two in flight."""
     _prepare(writer, model, corpus, encoder)
     done = corpus.tokens - sum(block.tokens for block in blocks)
-    began = time.monotonic()
     with bar("tensors", total=corpus.tokens, unit="tokens", done=done) as progress:
         for written in _write_behind(writer, model, blocks, encoder):
             progress.update(written.tokens)
-    finish(writer, model, corpus, seconds=time.monotonic() - began, tokens=corpus.tokens - done)
 
 
 def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: Encoder) -> None:
@@ -109,16 +107,19 @@ def _write_behind(writer: Writer, model: ModelGroup, blocks: list[Block], encode
 def _write(writer: Writer, model: ModelGroup, block: Block, buffers: BlockBuffers) -> None:
     group = writer.group(model.path)
     for name, array in buffers.arrays().items():
-        where = (..., block.rows, slice(None)) if name in ("query", "key") else (..., block.rows)
-        array_of(group, name)[where] = array
+        write_block(array_of(group, name), array, block=block.index)
     array_of(group, "block_sum")[block.index] = buffers.block_sum.cpu().numpy()
     array_of(group, "block_count")[block.index] = buffers.block_count.cpu().numpy()
     array_of(group, "task_hash")[block.index] = np.uint64(model.block_hash(block))
     writer.commit(f"{model.key}: block {block.index}")
 
 
-def finish(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, seconds: float, tokens: int) -> None:
-    """Head statistics from the blocks' exact sums; from here on the model is complete for the plan."""
+def complete(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, views: list[str]) -> None:
+    """Head statistics from the blocks' exact sums, and the plan's size: from this commit on the model says it holds it.
+
+    Until here nothing a reader goes by has changed, so that an ingest killed on the way cannot be half seen, not even
+    if another model is published meanwhile.
+    """
     group = writer.group(model.path)
     blocks = len(corpus.blocks)
     sums = np.asarray(array_of(group, "block_sum")[:blocks]).sum(axis=0)
@@ -128,10 +129,10 @@ def finish(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, seconds:
         {
             "sentences": corpus.sentences,
             "tokens": corpus.tokens,
+            "blocks": blocks,
             "source_sentences": {source: int(count) for source, count in zip(SOURCES, counts, strict=True)},
-            "views": [],
+            "views": views,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-            "tensors": {"tokens_computed": tokens, "seconds": round(seconds, 1), "blocks": blocks},
         }
     )
     writer.commit(f"{model.key}: {corpus.sentences:,} sentences")

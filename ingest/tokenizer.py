@@ -22,7 +22,7 @@ class Tokens:
     position: NDArray[np.int16]
     word_index: NDArray[np.int16]
     token_flags: NDArray[np.uint8]
-    truncated: int
+    truncated: NDArray[np.bool_]
 
 
 class Tokenizer:
@@ -48,15 +48,15 @@ class Tokenizer:
         token_id = np.fromiter((token for row in encoded["input_ids"] for token in row), np.int32)
         words = (-1 if word is None else word for row in range(len(lengths)) for word in encoded.word_ids(row))
         position = np.concatenate([np.arange(length, dtype=np.int16) for length in lengths])
-        truncated = sum(bool(encoding.overflowing) for encoding in encoded.encodings)
+        truncated = np.fromiter((bool(encoding.overflowing) for encoding in encoded.encodings), np.bool_)
         return Tokens(lengths, token_id, position, np.fromiter(words, np.int16), self._flags[token_id], truncated)
 
 
 def concatenate(parts: Sequence[Tokens]) -> Tokens:
     """One after the other."""
-    fields = ("lengths", "token_id", "position", "word_index", "token_flags")
+    fields = ("lengths", "token_id", "position", "word_index", "token_flags", "truncated")
     joined = {field: np.concatenate([getattr(part, field) for part in parts]) for field in fields}
-    return Tokens(**joined, truncated=sum(part.truncated for part in parts))
+    return Tokens(**joined)
 
 
 def _vocab(tokenizer: Any) -> list[str]:

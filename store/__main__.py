@@ -41,11 +41,18 @@ def _parser() -> argparse.ArgumentParser:
         if name == "expire":
             command.add_argument(
                 "--days",
-                type=float,
+                type=_days,
                 default=7,
                 help="keep what a reader opened within so many days may be reading (default 7)",
             )
     return parser
+
+
+def _days(text: str) -> float:
+    days = float(text)
+    if not 0 <= days < 36500:
+        raise ValueError(text)
+    return days
 
 
 def _describe(options: argparse.Namespace) -> int:

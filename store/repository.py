@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import IO
 from urllib.parse import urlsplit
 
 import icechunk
 from icechunk import IcechunkError, Repository
 
-from store.errors import SnapshotNotFound, StoreError, StoreIncomplete, StoreNotFound
+from store.errors import SnapshotNotFound, StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound
 
 MAIN = "main"
 INGEST = "ingest"
@@ -74,9 +75,10 @@ def _s3_storage(bucket: str, prefix: str) -> icechunk.Storage:
 
 def open_repository(url: str) -> Repository:
     """Open an existing repository; a folder that is none is never touched."""
-    place = storage(url)
+    place, path = storage(url), local_path(url)
     try:
-        if not Repository.exists(place):
+        # icechunk makes a folder where there is none, and panics where there is a file.
+        if (path is not None and not path.is_dir()) or not Repository.exists(place):
             raise StoreNotFound(f"There is no store at {url}. Run `make ingest STORE={url}`.")
         return Repository.open(place)
     except IcechunkError as error:
@@ -107,8 +109,7 @@ def writing(url: str) -> Iterator[None]:
     if path is None:
         yield
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path.with_name(path.name + ".lock"), "a", encoding="ascii") as lock:
+    with _open_lock(path) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -116,9 +117,22 @@ def writing(url: str) -> Iterator[None]:
         yield
 
 
+def _open_lock(path: Path) -> IO[str]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return open(path.with_name(path.name + ".lock"), "a", encoding="ascii")
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written ({error.strerror}). Choose another place with STORE=...") from error
+
+
 def published_snapshot(repository: Repository, url: str) -> str:
     """The snapshot readers see now."""
-    newest = next(iter(repository.ancestry(branch=MAIN)))
+    try:
+        newest = next(iter(repository.ancestry(branch=MAIN)))
+    except IcechunkError as error:
+        raise StoreCorrupt(
+            f"What was published last in {url} cannot be read ({first_line(error)}). Ingest again into another place."
+        ) from error
     if newest.parent_id is None:
         raise StoreIncomplete(f"Nothing has been published in {url} yet. Run `make ingest STORE={url}` to its end.")
     return newest.id

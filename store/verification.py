@@ -110,7 +110,7 @@ def _disagreement(corpus: Corpus, sentence: int) -> float:
 
 def _wrong_means(corpus: Corpus, group: zarr.Group) -> Iterator[str]:
     """Head statistics must be the blocks' sums over the sentences, unless a larger ingest has begun to add blocks."""
-    blocks = int(corpus.attributes["tensors"]["blocks"])
+    blocks = int(corpus.attributes["blocks"])
     sums, counts = (np.asarray(array_of(group, name)[:blocks]).sum(axis=0) for name in ("block_sum", "block_count"))
     if int(counts[0]) != corpus.n_sentences:
         return

@@ -53,7 +53,10 @@ class Writer:
 
     def commit(self, message: str, metadata: Mapping[str, Any] | None = None) -> None:
         """End the transaction, keep what it wrote, begin the next."""
-        self._session.commit(message, metadata=dict(metadata or {}))
+        try:
+            self._session.commit(message, metadata=dict(metadata or {}))
+        except icechunk.ConflictError as error:
+            raise StoreError(f"Another ingest has written {self.url} in the meantime. Run the ingest again.") from error
         self._session = self.repository.writable_session(INGEST)
 
     def publish(self, message: str) -> str:
@@ -62,7 +65,7 @@ class Writer:
         icechunk and zarr never call fsync, so the kernel is asked to write first: a power cut then cannot leave
         `main` on a snapshot whose chunks are lost.
         """
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
         self.root.attrs["published"] = now
         self.commit(message, {PUBLISHED: now})
         os.sync()

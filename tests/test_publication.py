@@ -10,7 +10,7 @@ import pytest
 import zarr
 
 import store
-from ingest import projections, tensors
+from ingest import pipeline, projections, tensors
 from store import writer
 from store.errors import SnapshotNotFound, StoreError, StoreIncomplete
 from store.repository import expire, history, open_repository
@@ -173,22 +173,17 @@ def test_a_model_keeps_its_picture_when_another_is_published_while_it_grows(
     assert not np.isnan(corpus.view("pca-exact").coordinates.isel(token=corpus.rows)).any()
 
 
-def test_a_picture_follows_from_its_own_fit_when_another_model_is_published_while_it_changes(
+def test_no_picture_of_two_fits_is_shown_when_another_model_is_published_while_it_changes(
     copy: str, ingest: Ingest, odd_model: Path, stopped_after: StoppedAfter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Rather none, until the killed ingest goes on."""
     name = store.open_corpus(copy).name
     with monkeypatch.context() as patch:
         patch.setattr(projections, "_place", stopped_after(projections._place, 1))
         with pytest.raises(KeyboardInterrupt):
             ingest(Path(copy), sentences=30, fit_tokens=10_000)
     ingest(Path(copy), sentences=10, model=odd_model)
-    corpus = store.open_corpus(copy, model=name)
-    view = corpus.view("pca-exact").load()
-    query, coordinates = corpus.query.isel(token=corpus.rows), view.coordinates.isel(token=corpus.rows)
-    units = query.values / np.linalg.norm(query.values.astype(float), axis=-1, keepdims=True)
-    centred = np.pad(units, [(0, 0)] * 3 + [(0, 1)]) - view["mean"].values[:, :, None]
-    expected = centred @ np.swapaxes(view.components.values, -1, -2)
-    np.testing.assert_allclose(coordinates.sel(role="query"), expected, atol=1e-3)
+    assert store.open_corpus(copy, model=name).views == []
 
 
 @pytest.mark.parametrize("sentences", [10, 15, 20])
@@ -225,7 +220,7 @@ def test_a_smaller_ingest_keeps_what_a_killed_larger_one_had_computed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(tensors, "finish", stopped_after(lambda: None, 0))
+        patch.setattr(pipeline, "complete", stopped_after(pipeline.complete, 0))
         with pytest.raises(KeyboardInterrupt):
             ingest(Path(copy), sentences=40)
     before = commits(ingest(Path(copy), sentences=26))

@@ -8,10 +8,10 @@ import numpy as np
 from ingest.blocks import Block
 from ingest.checkpoint import find_checkpoint
 from ingest.corpus import PlannedCorpus, prepare_corpus
-from ingest.projections import project_corpus
+from ingest.projections import VIEW, project_corpus
 from ingest.reviews import find_data
 from ingest.settings import Settings
-from ingest.tensors import ModelGroup, finish
+from ingest.tensors import ModelGroup, complete
 from store.groups import array_of, create_arrays
 from store.schema import BLOCK, MODEL_ARRAYS, SOURCES, STATISTICS, TILE
 from store.writer import Writer, open_writer
@@ -44,8 +44,8 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, tokens: i
             "versions": {},
         }
         writer.group(model.path).attrs["provenance"] = made
-        finish(writer, model, corpus, seconds=0, tokens=corpus.tokens)
         project_corpus(writer, model, corpus)
+        complete(writer, model, corpus, views=[VIEW])
         writer.publish("synthetic")
     return settings.store
 
