@@ -6,7 +6,6 @@ a few steps of Python for each of a block's 600 tiles, on the same interpreter l
 at 0.76 of a plain forward pass with it. Reading goes through zarr, and tests hold both writers to the same bytes.
 """
 
-import asyncio
 import struct
 from functools import lru_cache
 from itertools import product
@@ -17,6 +16,7 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 from zarr.buffer.cpu import Buffer
+from zarr.core.sync import sync
 
 
 def write_block(array: zarr.Array[Any], values: NDArray[Any], *, block: int) -> None:
@@ -36,7 +36,7 @@ def write_block(array: zarr.Array[Any], values: NDArray[Any], *, block: int) -> 
     if values.shape != whole or values.dtype != array.dtype:
         raise ValueError(f"{array.path} takes blocks {whole} of {array.dtype}, got {values.shape} of {values.dtype}")
     places = product(*(range(size // step) for size, step in zip(whole, shard, strict=True)))
-    asyncio.run(_set_all(array, values, axis, block, places))
+    sync(_set_all(array, values, axis, block, places))
 
 
 async def _set_all(array: zarr.Array[Any], values: NDArray[Any], axis: int, block: int, places: Any) -> None:
