@@ -43,7 +43,7 @@ class Encoder:
         tensors = BatchTensors.on(self.bert.device, batch)
         capture = self.bert.run(tensors.token_ids, tensors.mask)
         with torch.inference_mode():
-            weight = buffers.exact(tensors.without_padding(row_weights(tensors.sources).permute(1, 2, 0)))
+            weight = tensors.without_padding(row_weights(buffers.exact(tensors.sources)).permute(1, 2, 0))
             sums = [self._encode_layer(layer, capture, tensors, weight, buffers) for layer in range(self.bert.layers)]
             return torch.stack(sums, dim=2), tensors.sources.any(dim=-1).sum(dim=-1)
 
@@ -90,4 +90,4 @@ class BatchTensors:
     def without_padding(self, tensor: Tensor) -> Tensor:
         """(real token, ...) from (sentence, token, ...). By index: a mask would make a GPU wait for the count."""
         flat = tensor.flatten(0, 1)
-        return flat if self.mask is None else flat.index_select(0, self.places)
+        return flat if self.mask is None else flat.index_select(0, self.places.to(flat.device))

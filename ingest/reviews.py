@@ -64,11 +64,10 @@ def _embedded_data() -> Data:
 
 def _hub_data(data: str) -> Data:
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
     try:
         revision = HfApi().dataset_info(data, timeout=30).sha
-    except (HfHubHTTPError, HFValidationError, OSError, RuntimeError) as error:
+    except Exception as error:  # the hub's client lets through whatever its transport raises
         raise IngestError(
             f"Data {data!r} is neither a file here nor to be had from the hub ({type(error).__name__}). "
             "Give DATA=<file> or a name such as DATA=stanfordnlp/imdb."
@@ -123,7 +122,7 @@ def _load_hub(data: Data) -> "Dataset":
     revision = data.identity.rpartition("@")[2]
     try:
         return datasets.load_dataset(data.place, split="train", revision=revision)
-    except (datasets.exceptions.DatasetGenerationError, ValueError, OSError) as error:
+    except Exception as error:  # as above
         raise IngestError(
             f"{data.name} cannot be loaded from the hub ({type(error).__name__}). Try again, or download it and give DATA=<file>."
         ) from error

@@ -12,6 +12,7 @@ import pytest
 import store
 from ingest.__main__ import main
 from ingest.errors import IngestError
+from ingest.reviews import find_data
 from ingest.settings import DEFAULT_SENTENCES, Settings, parse
 
 Complaint = Callable[..., str]
@@ -138,3 +139,12 @@ def test_a_mistake_in_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch)
 def test_settings_are_checked_wherever_they_are_made() -> None:
     with pytest.raises(IngestError, match="SENTENCES=0"):
         Settings(sentences=0)
+
+
+def test_a_hub_that_cannot_be_reached_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ConnectionResetError("no route")
+
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", refuse)
+    with pytest.raises(IngestError, match=r"neither a file here nor to be had from the hub .* Give DATA="):
+        find_data("somebody/reviews")

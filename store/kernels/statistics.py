@@ -75,13 +75,12 @@ def source_rows(flags: AnyArray, real: AnyArray) -> AnyArray:
 
 
 def row_weights(rows: AnyArray) -> AnyArray:
-    """What each row weighs in its sentence's mean, so that every sentence weighs 1: float32 (source, sentence, token).
+    """What each row weighs in its sentence's mean, so that every sentence weighs 1: (source, sentence, token).
 
-    `rows` is bool (source, sentence, token), from `source_rows`. A sentence without such rows weighs nothing.
+    `rows` is `source_rows` as bool, or as 0 and 1 in float64 for exact weights. A sentence without such rows weighs nothing.
     """
     xp = namespace(rows)
-    counts = xp.clip(rows.sum(axis=-1), 1, None)
-    return xp.where(rows, 1.0 / counts[..., None], 0.0)
+    return rows / xp.clip(rows.sum(axis=-1), 1, None)[..., None]
 
 
 def sum_over_sentences(statistics: AnyArray, weights: AnyArray) -> AnyArray:
