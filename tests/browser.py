@@ -78,7 +78,7 @@ def open_page(chromium: Browser) -> Iterator[Open]:
     yield open_page
     for context in chromium.contexts:
         context.close()
-    assert not errors
+    assert errors == []
 
 
 def drawn(page: Page) -> Page:

@@ -35,6 +35,7 @@ def test_a_publication_shows_up_without_a_restart(open_page: Open, tmp_path: Pat
         ingest(Path(url), sentences=20)
         page.get_by_role("link", name="Show it").click(timeout=15_000)
         expect(page.get_by_text("tokens of 20 sentences")).to_be_visible()
+        page.close()  # before its server: an open page asks it every few seconds
 
 
 def test_a_tab_opened_before_a_publication_still_gets_its_own_snapshot(
@@ -46,6 +47,7 @@ def test_a_tab_opened_before_a_publication_still_gets_its_own_snapshot(
         before = page.locator(".frame").get_attribute("data-drawn") or ""
         ingest(Path(url), sentences=20)
         answer = page.request.get(address + before)
+        page.close()
         assert answer.status == 200
 
 
@@ -60,6 +62,7 @@ def test_one_of_several_models_can_be_chosen(
         page.get_by_role("textbox", name="Model and corpus").click()
         page.get_by_role("option").filter(has_text="tiny-bert").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of all 4 heads")
+        page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
