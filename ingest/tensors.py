@@ -132,7 +132,7 @@ def complete(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, views:
             "blocks": blocks,
             "source_sentences": {source: int(count) for source, count in zip(SOURCES, counts, strict=True)},
             "views": views,
-            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "finished": datetime.now(UTC).isoformat(timespec="microseconds"),
         }
     )
     writer.commit(f"{model.key}: {corpus.sentences:,} sentences")
