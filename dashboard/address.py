@@ -35,10 +35,6 @@ class Address:
         query = urlencode({name: value for name, value in fields.items() if value is not None})
         return f"/{'' if self.page == 'heads' else self.page}" + (f"?{query}" if query else "")
 
-    def at(self, *, layer: int, head: int) -> "Address":
-        """The same state at the page of a head."""
-        return replace(self, page="head", layer=layer, head=head)
-
     def on(self, page: str) -> "Address":
         """The same state on another page."""
         return replace(self, page=page)

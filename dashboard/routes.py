@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from flask import Flask, Response, abort, jsonify, request
 
+from dashboard.address import MOST_TOKENS
 from dashboard.hover import as_json, point_card
 from dashboard.library import Library
 from dashboard.points import GRID_TOKENS, encode, grid_points, head_points
@@ -12,7 +13,6 @@ from dashboard.theme import Scheme
 from store import Corpus
 
 FOREVER = "private, max-age=31536000, immutable"
-MOST_TOKENS = 1_000_000
 MOST_RASTER_SIDE = 1_200
 
 

@@ -29,7 +29,6 @@ TOKEN_FLAGS = {
 #: Query rows over which a head statistic is averaged.
 SOURCES = ("all", "cls", "sep", "punctuation", "word")
 ROLES = ("query", "key")
-STAGES = ("sentences", "tensors", "projections")
 
 
 @dataclass(frozen=True)
