@@ -1,58 +1,75 @@
-"""Judge a view: how well distance on screen tells attention, head by head, on sentences the fit has not seen."""
+"""Judge a picture: how well distance on screen tells attention, head by head, on sentences the fit has not seen."""
+
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.corpus import PlannedCorpus
-from ingest.progress import bar
-from ingest.tensors import ModelGroup
-from store.groups import array_of
+from ingest.sample import Spans
 from store.kernels.attention import attention_pattern
-from store.kernels.fidelity import recall, screen_distance, spearman
-from store.schema import ROLES
-from store.writer import Writer
+from store.kernels.fidelity import recall, screen_distance, spearman, trustworthy
+from store.kernels.normalization import unit
+from store.views import MEASURES, RECALL_KEYS
 
-JUDGED_SENTENCES = 100
-RECALL_KEYS = 3
+Floats = NDArray[np.floating]
 
-
-def judge_view(writer: Writer, path: str, model: ModelGroup, corpus: PlannedCorpus, *, fitted: int) -> None:
-    """Write the fidelity of every head: mean over the sentences after the `fitted` first, or the last where none are left."""
-    group, source = writer.group(path), writer.group(model.path)
-    held_out = fitted < corpus.sentences
-    first = fitted if held_out else max(0, corpus.sentences - JUDGED_SENTENCES)
-    spans = _spans(corpus)[first : first + JUDGED_SENTENCES]
-    rows = slice(int(spans[0, 0]), int(spans[-1, 1]))
-    layers = array_of(source, "query").shape[0]
-    with bar("fidelity", total=layers, unit="layers") as progress:
-        for layer in range(layers):
-            query, key = (np.asarray(array_of(source, name)[layer, :, rows]).astype(np.float32) for name in ROLES)
-            coordinates = np.asarray(array_of(group, "coordinates")[layer, :, :, rows])
-            array_of(group, "fidelity")[:, layer] = judge_layer(query, key, coordinates, spans - rows.start)
-            progress.update()
-    whose = "the fit has not seen" if held_out else "of the fit, as there are no others"
-    group.attrs.update({"judged_on": f"{len(spans):,} sentences {whose}", "held_out": held_out})
+#: Tokens whose queries and keys trustworthiness compares with each other: it takes the square of their number.
+TRUSTED_TOKENS = 300
+#: Queries, and keys from anywhere, of measure `across`.
+ACROSS_QUERIES, ACROSS_KEYS = 100, 600
 
 
-def judge_layer(
-    query: NDArray[np.float32], key: NDArray[np.float32], coordinates: NDArray[np.float32], spans: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """`schema.MEASURES` of a layer's heads, mean over sentences: (measure, head).
+def judge_layer(query: Floats, key: Floats, normalized: tuple[Floats, Floats], places: Floats, spans: Spans) -> Floats:
+    """`store.views.MEASURES` of a layer's heads: (measure, head).
 
-    `query`, `key` are (head, token, channel), `coordinates` (head, role, token, component), `spans` the sentences' (first row, end).
+    `query`, `key` and the normalized ones are (head, token, channel), `places` (head, role, token, component), `spans` the
+    sentences' (first row, end) in them.
     """
-    total = np.zeros((2, len(query)))
-    for start, stop in spans:
-        pattern = attention_pattern(query[:, start:stop], key[:, start:stop])
-        distance = screen_distance(coordinates[:, 0, start:stop], coordinates[:, 1, start:stop])
-        total += np.stack([spearman(pattern, distance), recall(pattern, distance, k=RECALL_KEYS)])
-    return total / len(spans)
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        heads = range(len(query))
+        normal_query, normal_key = normalized
+        judged = pool.map(
+            lambda head: judge_head(query[head], key[head], normal_query[head], normal_key[head], places[head], spans),
+            heads,
+        )
+        return np.stack(list(judged), axis=-1)
 
 
-def _spans(corpus: PlannedCorpus) -> NDArray[np.int64]:
-    """First row and end of every sentence on the token axis: (sentence, 2)."""
-    starts = [block.rows.start + np.cumsum(block.lengths) - block.lengths for block in corpus.blocks]
-    lengths = [block.lengths for block in corpus.blocks]
-    return np.stack([np.concatenate(starts), np.concatenate(starts) + np.concatenate(lengths)], axis=-1).astype(
-        np.int64
-    )
+def judge_head(
+    query: Floats, key: Floats, normal_query: Floats, normal_key: Floats, places: Floats, spans: Spans
+) -> Floats:
+    """The measures of one head, in the order of `MEASURES`; the first two are means over sentences."""
+    within = np.mean([_within(query[rows], key[rows], places[:, rows]) for rows in map(_rows, spans)], axis=0)
+    by_name = {
+        "spearman": within[0],
+        "recall": within[1],
+        "trustworthiness": _trustworthiness(normal_query, normal_key, places),
+        "across": _across(query, key, places),
+    }
+    return np.array([by_name[name] for name in MEASURES])
+
+
+def _rows(span: NDArray[np.int64]) -> slice:
+    return slice(int(span[0]), int(span[1]))
+
+
+def _within(query: Floats, key: Floats, places: Floats) -> tuple[Floats, Floats]:
+    pattern, distance = attention_pattern(query, key), screen_distance(places[0], places[1])
+    return spearman(pattern, distance), recall(pattern, distance, k=RECALL_KEYS)
+
+
+def _trustworthiness(query: Floats, key: Floats, places: Floats) -> float:
+    chosen = _evenly(len(query), TRUSTED_TOKENS)
+    points = unit(np.concatenate([query[chosen], key[chosen]]))
+    return trustworthy(points, np.concatenate(list(places[:, chosen])))
+
+
+def _across(query: Floats, key: Floats, places: Floats) -> Floats:
+    some, many = _evenly(len(query), ACROSS_QUERIES), _evenly(len(key), ACROSS_KEYS)
+    return spearman(query[some] @ key[many].T, screen_distance(places[0, some], places[1, many]))
+
+
+def _evenly(count: int, most: int) -> NDArray[np.int64]:
+    """At most so many of `count` places, at even steps."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))

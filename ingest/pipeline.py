@@ -9,10 +9,13 @@ from ingest.blocks import short_key
 from ingest.checkpoint import Checkpoint, find_checkpoint
 from ingest.corpus import PlannedCorpus, prepare_corpus, stored_corpus
 from ingest.errors import IngestError
-from ingest.projections import VIEW, project_corpus
+from ingest.normalizations import normalize_corpus
+from ingest.projections import Material, finished_views, project_corpus, show_views
 from ingest.reviews import Data, find_data
+from ingest.sample import take_sample
 from ingest.settings import Settings
 from ingest.tensors import ATTENTION, ModelGroup, complete, encode_corpus, pending_blocks
+from store.views import ViewName
 from store.writer import Writer, open_writer
 
 if TYPE_CHECKING:
@@ -25,39 +28,85 @@ def run(settings: Settings) -> None:
     _check_length(settings, checkpoint)
     with open_writer(settings.store) as writer:
         corpus = prepare_corpus(writer, settings, data, checkpoint)
-        model, changed = _bring_up_to_date(writer, settings, checkpoint, data, corpus)
-        if not changed and not writer.unpublished:
-            say(f"Nothing to do: {settings.store} holds {model.key} with {_held(writer, model)}.")
+        ingest = Ingest(writer, settings, checkpoint, data, corpus)
+        ingest.bring_up_to_date()
+        if not ingest.changed and not writer.unpublished:
+            say(f"Nothing to do: {settings.store} holds {ingest.model.key} with {ingest.held}.")
             return
-        snapshot = writer.publish(f"{checkpoint.name} on {data.name}: {_held(writer, model)}")
-    say(f"Published {model.key} with {_held(writer, model)} in {settings.store} as snapshot {snapshot}.")
+        if writer.unpublished:
+            ingest.publish()
 
 
-def _bring_up_to_date(
-    writer: Writer, settings: Settings, checkpoint: Checkpoint, data: Data, corpus: PlannedCorpus
-) -> tuple[ModelGroup, bool]:
-    """The stages that follow the sentences; says whether any had something to do."""
-    from ingest.bert import Bert, find_device, find_dtype
+class Ingest:
+    """The stages that follow the sentences, for one model on one corpus; says whether any had something to do."""
 
-    device = find_device(settings.device)
-    dtype = find_dtype(settings.dtype, device)
-    model = _model_group(checkpoint, corpus, dtype=str(dtype).removeprefix("torch."))
-    held = int(str(writer.group(model.path).attrs.get("sentences", 0)))
-    if held > corpus.sentences:
+    def __init__(
+        self, writer: Writer, settings: Settings, checkpoint: Checkpoint, data: Data, corpus: PlannedCorpus
+    ) -> None:
+        from ingest.bert import find_device, find_dtype
+
+        self.writer, self.settings, self.checkpoint, self.data = writer, settings, checkpoint, data
+        self.device = find_device(settings.device)
+        self.dtype = find_dtype(settings.dtype, self.device)
+        self.model = _model_group(checkpoint, corpus, dtype=str(self.dtype).removeprefix("torch."))
+        self.held_before = int(str(writer.group(self.model.path).attrs.get("sentences", 0)))
         # What is held is never made smaller; if its ingest was killed before the pictures, they are finished now.
-        corpus = stored_corpus(writer, corpus.key, held)
-    blocks = pending_blocks(writer, model, corpus)
-    if blocks:
+        smaller = self.held_before > corpus.sentences
+        self.corpus = stored_corpus(writer, corpus.key, self.held_before) if smaller else corpus
+        self.changed = False
+
+    @property
+    def held(self) -> str:
+        """How much the store holds of the model, for a person."""
+        attributes = self.writer.group(self.model.path).attrs
+        return f"{attributes['sentences']:,} sentences ({attributes['tokens']:,} tokens)"
+
+    def bring_up_to_date(self) -> None:
+        """Tensors and normalisations, then picture by picture; a new model can be read after the first of them."""
+        self._encode()
+        sample = take_sample(self.corpus)
+        self.changed |= normalize_corpus(self.writer, self.model, self.corpus, sample)
+        material = Material(self.writer, self.model, self.corpus, sample, self.settings.seed, str(self.device))
+        first, *others = self._names()
+        for _ in project_corpus(material, [first]):
+            self.changed = True
+        if self.changed or self.held_before < self.corpus.sentences:
+            complete(self.writer, self.model, self.corpus, views=finished_views(material, [first, *others]))
+            self.changed = True
+            self._show_early()
+        for _ in project_corpus(material, others):
+            self.changed = True
+            show_views(material, [first, *others])
+            self._show_early()
+
+    def publish(self) -> None:
+        """Let readers see it."""
+        snapshot = self.writer.publish(f"{self.checkpoint.name} on {self.data.name}: {self.held}")
+        say(f"Published {self.model.key} with {self.held} in {self.settings.store} as snapshot {snapshot}.")
+
+    def _show_early(self) -> None:
+        """Readers who had nothing of this model need not wait for the last picture; others keep what is whole."""
+        if not self.held_before:
+            self.publish()
+
+    def _encode(self) -> None:
+        blocks = pending_blocks(self.writer, self.model, self.corpus)
+        if not blocks:
+            return
+        from ingest.bert import Bert
         from ingest.encoder import Encoder
 
-        encoder = Encoder(Bert(checkpoint, device=device, dtype=dtype), batch_tokens=settings.batch)
-        writer.group(model.path).attrs["provenance"] = _provenance(settings, checkpoint, data, encoder)
-        encode_corpus(writer, model, corpus, blocks, encoder)
-    projected = project_corpus(writer, model, corpus)
-    changed = bool(blocks) or projected or held < corpus.sentences
-    if changed:
-        complete(writer, model, corpus, views=[VIEW])
-    return model, changed
+        bert = Bert(self.checkpoint, device=self.device, dtype=self.dtype)
+        encoder = Encoder(bert, batch_tokens=self.settings.batch)
+        provenance = _provenance(self.settings, self.checkpoint, self.data, encoder)
+        self.writer.group(self.model.path).attrs["provenance"] = provenance
+        encode_corpus(self.writer, self.model, self.corpus, blocks, encoder)
+        self.changed = True
+
+    def _names(self) -> list[ViewName]:
+        """The views asked for, and those there are already, which must not stay behind."""
+        there = sorted(self.writer.group(f"{self.model.path}/views").group_keys())
+        return list(dict.fromkeys([*self.settings.view_names, *map(ViewName.parse, there)]))
 
 
 def _check_length(settings: Settings, checkpoint: Checkpoint) -> None:
@@ -90,11 +139,6 @@ def _provenance(settings: Settings, checkpoint: Checkpoint, data: Data, encoder:
         "python": platform.python_version(),
         "versions": {name: version(name) for name in ("headscape", "torch", "transformers", "zarr", "icechunk")},
     }
-
-
-def _held(writer: Writer, model: ModelGroup) -> str:
-    attributes = writer.group(model.path).attrs
-    return f"{attributes['sentences']:,} sentences ({attributes['tokens']:,} tokens)"
 
 
 def say(sentence: str) -> None:

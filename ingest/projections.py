@@ -1,191 +1,227 @@
-"""Stage `projections`: fit a picture of every head on a sample, place every other token by the same formula.
+"""Stage `projections`: pictures of every head. Fitted on a sample, every other token placed by a stated rule, then judged.
 
-`pca-exact`: principal components of unit vectors in exact mode, where the cosine orders keys exactly as attention does.
+The unit of work is a layer; each ends in a commit. Pictures that share a normalisation and look for the same neighbours
+are placed together.
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
 
 import numpy as np
-import zarr
 from numpy.typing import NDArray
 
-from ingest.blocks import Block, content_hash
+from ingest.attention_projection import AttentionProjection
 from ingest.corpus import PlannedCorpus
-from ingest.fidelity import judge_view
+from ingest.fidelity import judge_layer
+from ingest.fits import Projection
+from ingest.neighbours import Nearest, Neighbours
+from ingest.normalizations import read_constants
+from ingest.pca import Pca
+from ingest.picture import Picture
 from ingest.progress import bar
+from ingest.sample import JUDGED_SENTENCES, Sample, lengths, read_rows, span_rows
 from ingest.tensors import ModelGroup
-from store.groups import array_of, create_arrays
-from store.kernels.normalization import exact_mode, unit
-from store.kernels.projection import fit_pca, place
-from store.schema import MEASURES, ROLES, TILE, VIEW_ARRAYS
+from store.groups import array_of
+from store.views import JUDGED, MEASURES, ViewName
 from store.writer import Writer
 
-VIEW = "pca-exact"
-VERSION = "pca-exact/1"
-COMPONENTS = 2
-#: The picture is fitted on the first whole sentences within so many tokens, a uniform sample of the corpus.
-FIT_TOKENS = 20_000
+Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
-class Fit:
-    """The formula that places a layer's queries and keys."""
+class Material:
+    """What pictures are made of."""
 
-    radius: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    axes: NDArray[np.float64]
-    explained: NDArray[np.float64]
+    writer: Writer
+    model: ModelGroup
+    corpus: PlannedCorpus
+    sample: Sample
+    seed: int
+    device: str
+
+    def picture(self, name: ViewName) -> Picture:
+        """The view group, and what its fits have to be made of."""
+        kind = KINDS[name.projection]
+        seed = 0 if kind is Pca else self.seed
+        identity = {"view": str(name), "version": kind.version, "seed": seed}
+        made_of = self.fit_sample(name).content_hash(self.model, self.corpus, **identity)
+        return Picture(self.writer, self.model, name, made_of)
+
+    def fit_sample(self, name: ViewName) -> Sample:
+        """What a picture is fitted on."""
+        tokens = KINDS[name.projection].fit_tokens
+        return self.sample if tokens is None else self.sample.first(tokens)
+
+    def normalized(self, layer: int, name: str, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Normalised queries and keys (head, token, channel) of a layer at rows of the token axis, in float32."""
+        constants = read_constants(self.writer, self.model, layer, name)
+        query, key = constants.apply(*read_rows(self.writer, self.model, layer, rows))
+        return query.astype(np.float32), key.astype(np.float32)
 
 
-def sample_rows(corpus: PlannedCorpus) -> tuple[NDArray[np.int64], int]:
-    """Rows of the sentences the picture is fitted on, and how many sentences that are; at least one."""
-    lengths = np.concatenate([block.lengths for block in corpus.blocks])
-    sentences = max(1, int(np.searchsorted(np.cumsum(lengths), FIT_TOKENS, side="right")))
-    tokens = int(lengths[:sentences].sum())
-    rows = np.concatenate([block.index * block.length + np.arange(block.tokens) for block in corpus.blocks])
-    return rows[:tokens], sentences
+@dataclass(frozen=True)
+class Task:
+    """A picture to be made, and how."""
+
+    picture: Picture
+    projection: Projection
+    sample: Sample
+
+    @property
+    def name(self) -> ViewName:
+        """Of the view."""
+        return self.picture.name
 
 
-def project_corpus(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> bool:
-    """Bring the view up to date; False if there was nothing to do."""
-    rows, sentences = sample_rows(corpus)
-    sample_hash = _sample_hash(model, corpus, rows)
-    path = f"{model.path}/views/{VIEW}"
-    blocks = _pending(writer.group(path), corpus, model, sample_hash)
-    if (
-        not blocks
-        and writer.group(model.path).attrs.get("views") == [VIEW]
-        and writer.group(path).attrs.get("sentences") == corpus.sentences
-    ):
-        return False
-    _prepare(writer, path, model, corpus)
-    if writer.group(path).attrs.get("sample_hash") != str(sample_hash):
-        _fit(writer, path, model, rows, sentences, sample_hash)
+KINDS: dict[str, type[Pca] | type[AttentionProjection] | type[Neighbours]] = {
+    "attention": AttentionProjection,
+    "pca": Pca,
+    "tsne": Neighbours,
+    "umap": Neighbours,
+    "attentionviz": Neighbours,
+}
+
+
+def project_corpus(material: Material, names: list[ViewName]) -> Iterator[list[ViewName]]:
+    """Bring pictures up to date, group by group; yields the names of those that had something to do, once they are done."""
+    for _, group in groupby(names, key=_group):
+        pending = [name for name in group if not material.picture(name).finished(material.corpus)]
+        if pending:
+            _make(material, pending)
+            yield pending
+
+
+def finished_views(material: Material, names: list[ViewName]) -> list[str]:
+    """Those that are whole: fewer dimensions first, then the most faithful on sentences no fit has seen."""
+    whole = [name for name in names if material.picture(name).finished(material.corpus)]
+
+    def rank(name: ViewName) -> tuple[int, float]:
+        fidelity = array_of(material.writer.group(material.picture(name).path), "fidelity")
+        held_out = np.asarray(fidelity[MEASURES.index("spearman"), JUDGED.index("held_out")])
+        return name.components, float(np.nanmean(held_out))
+
+    return [str(name) for name in sorted(whole, key=rank)]
+
+
+def show_views(material: Material, names: list[ViewName]) -> None:
+    """Name the pictures that are whole in the model's attributes, the one a reader sees first in front."""
+    material.writer.group(material.model.path).attrs["views"] = finished_views(material, names)
+    material.writer.commit(f"{material.model.key}: views")
+
+
+def _group(name: ViewName) -> tuple[str, ...]:
+    """Names with the same key are placed together."""
+    shared = KINDS[name.projection] is Neighbours
+    return ("neighbours", name.normalization) if shared else (str(name),)
+
+
+def _make(material: Material, names: list[ViewName]) -> None:
+    tasks = _tasks(material, names)
     began = time.monotonic()
-    done = corpus.tokens - sum(block.tokens for block in blocks)
-    with bar("projections", total=corpus.tokens, unit="tokens", done=done) as progress:
-        for block in blocks:
-            _place(writer, path, model, block, _view_hash(model, block, sample_hash))
-            progress.update(block.tokens)
-    judge_view(writer, path, model, corpus, fitted=sentences)
-    _finish(writer, path, model, corpus, seconds=time.monotonic() - began)
-    return True
-
-
-def _sample_hash(model: ModelGroup, corpus: PlannedCorpus, rows: NDArray[np.int64]) -> int:
-    """Changes when the fit would: with the sample's rows, or the numbers of the blocks they stand in."""
-    blocks = corpus.blocks[: int(rows[-1]) // corpus.blocks[0].length + 1]
-    return content_hash({"version": VERSION}, rows, np.array([model.block_hash(block) for block in blocks], np.uint64))
-
-
-def _view_hash(model: ModelGroup, block: Block, sample_hash: int) -> int:
-    return content_hash({"sample": sample_hash, "block": model.block_hash(block)})
-
-
-def _pending(group: zarr.Group, corpus: PlannedCorpus, model: ModelGroup, sample_hash: int) -> list[Block]:
-    done = np.asarray(array_of(group, "view_hash")[:]) if "view_hash" in group else np.zeros(0, np.uint64)
-    return [
-        block
-        for block in corpus.blocks
-        if block.index >= len(done) or int(done[block.index]) != _view_hash(model, block, sample_hash)
-    ]
-
-
-def _prepare(writer: Writer, path: str, model: ModelGroup, corpus: PlannedCorpus) -> None:
-    layers, heads, rows, channels = array_of(writer.group(model.path), "query").shape
-    group = writer.group(path)
-    length = corpus.blocks[0].length
-    sizes = {
-        "layer": layers,
-        "head": heads,
-        "token": rows,
-        "block": length,
-        "task": rows // length,
-        "tile": min(TILE, length),
-    }
-    sizes |= {"role": len(ROLES), "component": COMPONENTS, "feature": channels + 1, "measure": len(MEASURES)}
-    create_arrays(group, VIEW_ARRAYS, sizes)
-    for name, values in {"layer": np.arange(layers), "head": np.arange(heads)}.items():
-        array_of(group, name)[:] = values
-    for name, names in {"role": ROLES, "measure": MEASURES}.items():
-        array_of(group, name)[:] = np.array(names, dtype=object)
-
-
-def _fit(
-    writer: Writer, path: str, model: ModelGroup, rows: NDArray[np.int64], sentences: int, sample_hash: int
-) -> None:
-    group, source = writer.group(path), writer.group(model.path)
-    layers = array_of(source, "query").shape[0]
-    with bar("fit", total=layers, unit="layers") as progress:
+    for task in tasks:
+        _hide(material, task.name)
+        _fit(material, task)
+    layers = tasks[0].picture.layers
+    title = str(names[0]) if len(names) == 1 else f"{len(names)} views"
+    with bar(title, total=layers, unit="layers") as progress:
         for layer in range(layers):
-            fit = fit_layer(*(_vectors(source, name, layer, slice(0, int(rows[-1]) + 1))[:, rows] for name in ROLES))
-            array_of(group, "radius")[layer], array_of(group, "mean")[layer] = fit.radius, fit.mean
-            array_of(group, "components")[layer], array_of(group, "explained")[layer] = fit.axes, fit.explained
+            _place_layer(material, tasks, layer)
+            for task in tasks:
+                _judge(material, task, layer)
+            material.writer.commit(f"{material.model.key}: layer {layer} of {', '.join(map(str, names))}")
             progress.update()
-    group.attrs.update(
+    for task in tasks:
+        _finish(material, task, seconds=(time.monotonic() - began) / len(tasks))
+
+
+def _tasks(material: Material, names: list[ViewName]) -> list[Task]:
+    """How each picture of a group is made; they share what is near what."""
+    sample = material.fit_sample(names[0])
+
+    def read(layer: int) -> tuple[Floats, Floats]:
+        return material.normalized(layer, names[0].normalization, sample.rows)
+
+    nearest = Nearest(read, device=material.device)
+    return [Task(material.picture(name), _projection(material, name, sample, nearest), sample) for name in names]
+
+
+def _projection(material: Material, name: ViewName, sample: Sample, nearest: Nearest) -> Projection:
+    kind = KINDS[name.projection]
+    if kind is Neighbours:
+        return Neighbours(name, nearest, seed=material.seed)
+    if kind is Pca:
+        return Pca(name)
+    return AttentionProjection(name, lengths(sample.spans), seed=material.seed, device=material.device)
+
+
+def _hide(material: Material, name: ViewName) -> None:
+    """Until it is whole again, readers rather see no picture than a part of one: a fit may have changed below it."""
+    attributes = material.writer.group(material.model.path).attrs
+    shown = list(attributes.get("views", []))  # type: ignore[arg-type]
+    if str(name) in shown:
+        attributes["views"] = [view for view in shown if view != str(name)]
+
+
+def _fit(material: Material, task: Task) -> None:
+    layers = task.picture.unfitted()
+    exact = task.name.normalization == "exact"
+    channels = array_of(material.writer.group(material.model.path), "query").shape[-1]
+    task.picture.prepare(features=channels + exact, length=material.corpus.blocks[0].length)
+
+    def read(layer: int) -> tuple[Floats, Floats]:
+        return material.normalized(layer, task.name.normalization, task.sample.rows)
+
+    with bar(f"fit {task.name}", total=len(layers), unit="layers") as progress:
+        for layer, parameters in task.projection.fits(layers, read, progress.update):
+            task.picture.write_fit(layer, parameters, task.projection.place(layer, parameters, *read(layer), 0))
+
+
+def _place_layer(material: Material, tasks: list[Task], layer: int) -> None:
+    pending = {block.index: block for task in tasks for block in task.picture.pending(material.corpus, layer)}
+    parameters = [task.picture.parameters(layer) for task in tasks]
+    for block in pending.values():
+        rows = block.rows.start + np.arange(block.tokens)
+        first = sum(earlier.tokens for earlier in material.corpus.blocks[: block.index])
+        vectors = material.normalized(layer, tasks[0].name.normalization, rows)
+        for task, own in zip(tasks, parameters, strict=True):
+            task.picture.write_places(layer, block, task.projection.place(layer, own, *vectors, first))
+
+
+def _judge(material: Material, task: Task, layer: int) -> None:
+    for judged, spans in {"held_out": material.sample.judged, "fitted": task.sample.spans[:JUDGED_SENTENCES]}.items():
+        rows = span_rows(spans)
+        query, key = read_rows(material.writer, material.model, layer, rows)
+        ends = np.cumsum(lengths(spans))
+        own = np.stack([ends - lengths(spans), ends], axis=-1)
+        normalized = material.normalized(layer, task.name.normalization, rows)
+        measures = judge_layer(query, key, normalized, task.picture.places(layer, rows), own)
+        task.picture.write_fidelity(layer, judged, measures)
+
+
+def _finish(material: Material, task: Task, *, seconds: float) -> None:
+    name, sample, corpus = task.name, task.sample, material.corpus
+    group = material.writer.group(task.picture.path)
+    outside = int(np.asarray(array_of(group, "beyond")[: len(corpus.blocks)]).sum())
+    task.picture.describe(
         {
-            "title": "PCA of unit vectors, exact mode",
-            "method": "pca",
-            "normalization": "exact",
-            "version": VERSION,
-            "fitted_on": f"queries and keys of the first {sentences:,} sentences, {len(rows):,} tokens",
-            "sample_sentences": sentences,
-            "sample_tokens": len(rows),
-            "sample_hash": str(sample_hash),
-            "placed": "every other token by the same formula: (unit vector - mean) . components",
-        }
-    )
-    # Until every block is placed on the new axes, readers rather see no picture than one of two fits.
-    writer.group(model.path).attrs["views"] = []
-    writer.commit(f"{model.key}: fit of {VIEW}")
-
-
-def fit_layer(query: NDArray[np.float32], key: NDArray[np.float32]) -> Fit:
-    """Fit every head of a layer on (head, token, channel) queries and keys together."""
-    radius = np.sqrt((key * key).sum(axis=-1, dtype=np.float64)).max(axis=-1)
-    points = np.concatenate(_normalized(query, key, radius), axis=1)
-    mean, axes, explained = zip(*(fit_pca(head, components=COMPONENTS) for head in points), strict=True)
-    return Fit(radius, np.stack(mean), np.stack(axes), np.stack(explained))
-
-
-def _normalized(query: NDArray[np.float32], key: NDArray[np.float32], radius: NDArray[np.float64]) -> tuple[Any, Any]:
-    exact_query, exact_key = exact_mode(query.astype(np.float64), key.astype(np.float64), radius)
-    return unit(exact_query), unit(exact_key)
-
-
-def _vectors(group: zarr.Group, name: str, layer: int, rows: slice) -> NDArray[np.float32]:
-    return np.asarray(array_of(group, name)[layer, :, rows]).astype(np.float32)
-
-
-def _place(writer: Writer, path: str, model: ModelGroup, block: Block, view_hash: int) -> None:
-    group, source = writer.group(path), writer.group(model.path)
-    rows = slice(block.rows.start, block.rows.start + block.tokens)
-    layers, heads = array_of(source, "query").shape[:2]
-    coordinates = np.full((layers, heads, len(ROLES), block.length, COMPONENTS), np.nan, np.float32)
-    beyond = np.zeros((layers, heads), np.int64)
-    for layer in range(layers):
-        radius, mean, axes = (np.asarray(array_of(group, name)[layer]) for name in ("radius", "mean", "components"))
-        query, key = (_vectors(source, name, layer, rows) for name in ROLES)
-        for role, points in enumerate(_normalized(query, key, radius)):
-            coordinates[layer, :, role, : block.tokens] = place(points, mean, axes)
-        beyond[layer] = (np.sqrt((key * key).sum(axis=-1, dtype=np.float64)) > radius[:, None]).sum(axis=-1)
-    array_of(group, "coordinates")[:, :, :, block.rows] = coordinates
-    array_of(group, "block_low")[block.index] = np.nanmin(coordinates, axis=(2, 3))
-    array_of(group, "block_high")[block.index] = np.nanmax(coordinates, axis=(2, 3))
-    array_of(group, "block_beyond")[block.index] = beyond
-    array_of(group, "view_hash")[block.index] = np.uint64(view_hash)
-    writer.commit(f"{model.key}: {VIEW} block {block.index}")
-
-
-def _finish(writer: Writer, path: str, model: ModelGroup, corpus: PlannedCorpus, *, seconds: float) -> None:
-    writer.group(path).attrs.update(
-        {
+            "title": name.title,
+            "projection": name.projection,
+            "normalization": name.normalization,
+            "components": name.components,
+            "seed": material.seed,
+            "version": task.projection.version,
+            "fitted_on": f"queries and keys of the first {sample.sentences:,} sentences, {sample.tokens:,} tokens",
+            "placed": task.projection.placed,
+            "judged_on": material.sample.judged_on,
+            "sample_sentences": sample.sentences,
+            "sample_tokens": sample.tokens,
+            "beyond": outside,
             "sentences": corpus.sentences,
             "tokens": corpus.tokens,
             "blocks": len(corpus.blocks),
             "seconds": round(seconds, 1),
         }
     )
-    writer.commit(f"{model.key}: {VIEW} of {corpus.tokens:,} tokens")
+    material.writer.commit(f"{material.model.key}: {name} of {corpus.tokens:,} tokens")

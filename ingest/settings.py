@@ -6,10 +6,28 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any
 
 from ingest.errors import IngestError
+from store.views import ViewName
 
 #: About 107,000 tokens: with installation the first page is there in well under six minutes on two cores.
 DEFAULT_SENTENCES = 4000
 EMBEDDED = "embedded"
+#: In the order they are made: the first is there after seconds, the second is the most faithful in two dimensions.
+DEFAULT_VIEWS = (
+    "pca-exact-2d",
+    "attention-raw-2d",
+    "pca-exact-3d",
+    "attention-raw-3d",
+    "pca-raw-2d",
+    "pca-centroid-2d",
+    "pca-scaled-2d",
+    "pca-sphere-2d",
+    "pca-shared-2d",
+    "attentionviz-centroid-2d",
+    "tsne-exact-2d",
+    "umap-exact-2d",
+    "tsne-exact-3d",
+    "umap-exact-3d",
+)
 
 
 def _setting(default: Any, explanation: str, kind: type = str) -> Any:
@@ -36,6 +54,9 @@ class Settings:
     batch: int | None = _setting(None, "tokens of one forward pass (default 512 on a CPU, 65536 on a GPU)", int)
     text: str = _setting("text", "name of the text column of the data")
     label: str = _setting("label", "name of the label column of the data, if it has one")
+    views: str = _setting(
+        ",".join(DEFAULT_VIEWS), "pictures to make, <projection>-<normalization>-<2d or 3d>, with commas between"
+    )
 
     def __post_init__(self) -> None:
         for name in ("sentences", "tokens", "batch"):
@@ -48,6 +69,16 @@ class Settings:
             raise IngestError(f"SEED={self.seed} is beyond 64 bits. Give a smaller one.")
         if self.max_length < 3:
             raise IngestError(f"MAX_LENGTH={self.max_length} leaves no room between [CLS] and [SEP]. Give at least 3.")
+        if not self.view_names:
+            raise IngestError("VIEWS names no view. Give at least one, such as pca-exact-2d.")
+
+    @property
+    def view_names(self) -> list[ViewName]:
+        """The pictures asked for."""
+        try:
+            return [ViewName.parse(name.strip()) for name in self.views.split(",") if name.strip()]
+        except ValueError as error:
+            raise IngestError(f"{error}. Give VIEWS=... such as pca-exact-2d,tsne-raw-3d.") from error
 
 
 def parse(arguments: Sequence[str] | None = None) -> Settings:

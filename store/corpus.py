@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from store.errors import StoreError
 from store.kernels.attention import attention_pattern
 from store.schema import PAD
+from store.views import MOST
 
 TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "token_flags")
 SENTENCE_ARRAYS = ("row_start", "row_size", "label", "document", "sentence_hash", "text")
@@ -165,3 +166,21 @@ class Corpus:
                 f"There is no view {name!r}. There are: {', '.join(self.views) or 'none; run `make ingest`'}."
             )
         return self._open(f"models/{self.name}/views/{name}")
+
+    def places(
+        self, view: str, rows: NDArray[np.int64], *, layer: int | None = None, head: int | None = None
+    ) -> NDArray[np.float32]:
+        """Where queries and keys are drawn, 0 to 1 on every axis of the view's cube: ([layer, head,] token, role, component).
+
+        `rows` are ascending rows of the token axis.
+        """
+        coordinates = self.view(view).coordinates
+        chosen = {dim: index for dim, index in (("layer", layer), ("head", head)) if index is not None}
+        start = int(rows[0])
+        stored = coordinates.isel(chosen).isel(token=slice(start, int(rows[-1]) + 1)).values
+        return np.moveaxis(stored[..., rows - start, :], -3, -2).astype(np.float32) / MOST
+
+    @cached_property
+    def normalizations(self) -> xr.Dataset:
+        """Constants of every normalisation and what they do: (normalization, layer, head); see `store.normalizations`."""
+        return self._open(f"models/{self.name}/normalizations").load()

@@ -1,14 +1,15 @@
 """Names, dims, dtypes and chunks of everything in a store: the interface between ingest and dashboard.
 
 A store holds `/corpus/<key>` (sentences and tokens of one data set under one tokenizer), `/models/<key>`
-(what one model does on one corpus) and `/models/<key>/views/<name>` (pictures derived from it).
+(what one model does on one corpus), `/models/<key>/normalizations` (`store/normalizations.py`) and
+`/models/<key>/views/<name>` (pictures derived from it, `store/views.py`).
 Numbering is 0-based everywhere; a head is shown as `L7 H9` (Clark's "8-10").
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: Tokens of a block: the unit of work and the length of a shard; no sentence crosses a block.
 BLOCK = 8192
@@ -141,67 +142,6 @@ MODEL_ARRAYS: Mapping[str, Array] = {
         ("task",), "uint64", (1,), "content hash of the block these numbers were computed from, 0 if not written"
     ),
 }
-
-VIEW_ARRAYS: Mapping[str, Array] = {
-    "layer": MODEL_ARRAYS["layer"],
-    "head": MODEL_ARRAYS["head"],
-    "role": Array(("role",), "str", ("role",), "query or key"),
-    "coordinates": Array(
-        ("layer", "head", "role", "token", "component"),
-        "float32",
-        (1, 1, "role", "tile", "component"),
-        "place of each query and key in the picture",
-        (1, "head", "role", "block", "component"),
-        float("nan"),
-        compressed=False,
-    ),
-    "mean": Array(("layer", "head", "feature"), "float64", ("layer", "head", "feature"), "mean of the fitted points"),
-    "components": Array(
-        ("layer", "head", "component", "feature"),
-        "float64",
-        ("layer", "head", "component", "feature"),
-        "axes of the picture",
-    ),
-    "radius": Array(("layer", "head"), "float64", ("layer", "head"), "longest key of the sample; the exact mode's M"),
-    "explained": Array(
-        ("layer", "head", "component"), "float64", ("layer", "head", "component"), "share of the variance on each axis"
-    ),
-    "block_low": Array(
-        ("task", "layer", "head", "component"),
-        "float32",
-        (1, "layer", "head", "component"),
-        "lowest coordinate in the block",
-    ),
-    "block_high": Array(
-        ("task", "layer", "head", "component"),
-        "float32",
-        (1, "layer", "head", "component"),
-        "highest coordinate in the block",
-    ),
-    "block_beyond": Array(
-        ("task", "layer", "head"),
-        "int64",
-        (1, "layer", "head"),
-        "keys of the block longer than the radius, placed as if as long",
-    ),
-    "fidelity": Array(
-        ("measure", "layer", "head"),
-        "float64",
-        ("measure", "layer", "head"),
-        "agreement of screen distance with attention",
-        fill=float("nan"),
-    ),
-    "measure": Array(
-        ("measure",),
-        "str",
-        ("measure",),
-        "spearman: of attention and screen distance per query, -1 is perfect; recall: of the 3 most attended keys among the 3 nearest",
-    ),
-    "view_hash": Array(
-        ("task",), "uint64", (1,), "hash of the fit and the block the coordinates were computed from, 0 if not written"
-    ),
-}
-MEASURES = ("spearman", "recall")
 
 
 def head_name(layer: int, head: int) -> str:

@@ -4,11 +4,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
+#: Neighbours whose loss trustworthiness counts.
+NEIGHBOURS = 10
 
 
 def screen_distance(query: Floats, key: Floats) -> Floats:
     """Euclidean distance of every query to every key: (..., query_token, key_token) from (..., token, component)."""
     return np.sqrt(((query[..., :, None, :] - key[..., None, :, :]) ** 2).sum(axis=-1))
+
+
+def cosine_distance(query: Floats, key: Floats) -> Floats:
+    """1 - cosine of every query and every key: (..., query_token, key_token) from (..., token, channel)."""
+    norms = [np.linalg.norm(vectors, axis=-1) for vectors in (query, key)]
+    lengths = norms[0][..., :, None] * norms[1][..., None, :]
+    return 1 - query @ np.swapaxes(key, -1, -2) / np.where(lengths > 0, lengths, 1)
 
 
 def spearman(pattern: Floats, distance: Floats) -> Floats:
@@ -30,6 +39,19 @@ def recall(pattern: Floats, distance: Floats, *, k: int) -> Floats:
     nearest = np.argsort(distance, axis=-1, kind="stable")[..., :k]
     found = (attended[..., :, None] == nearest[..., None, :]).any(axis=-1)
     return found.mean(axis=(-2, -1))
+
+
+def trustworthy(points: Floats, places: Floats) -> float:
+    """Whether neighbours on screen are neighbours in head space (Venna and Kaski 2001), 1 is best; NaN for a few points.
+
+    scikit-learn's measure of `points` (point, feature) by cosine and `places` (point, component), queries and keys alike.
+    """
+    from sklearn.manifold import trustworthiness
+
+    neighbours = min(NEIGHBOURS, (len(points) - 1) // 2)
+    if neighbours < 1:
+        return float("nan")
+    return float(trustworthiness(points, places, n_neighbors=neighbours, metric="cosine"))
 
 
 def _centred(ranks: Floats) -> Floats:

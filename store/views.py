@@ -1,0 +1,114 @@
+"""The pictures of a store: how a view is named, and the arrays that hold its places, its formula and its fidelity."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from store.normalizations import NORMALIZATIONS
+from store.schema import MODEL_ARRAYS, Array
+
+#: Projections, and how a person reads their names.
+PROJECTIONS: Mapping[str, str] = {
+    "attention": "Trained to keep attention",
+    "pca": "PCA",
+    "tsne": "t-SNE",
+    "umap": "UMAP",
+    "attentionviz": "AttentionViz look (t-SNE, perplexity 50, 300 steps)",
+}
+#: spearman and recall: see `store/kernels/fidelity.py`; trustworthiness: scikit-learn's, of the 10 nearest neighbours in
+#: head space; across: Spearman of q.k and distance on screen over keys from anywhere, not only the query's sentence.
+MEASURES = ("spearman", "recall", "trustworthiness", "across")
+#: On which sentences: those no picture was fitted on, and those this one was.
+JUDGED = ("held_out", "fitted")
+#: Keys that `recall` looks for.
+RECALL_KEYS = 3
+#: The largest stored coordinate; places are in a cube with one side for all components.
+MOST = 65535
+
+_NAME = re.compile(rf"({'|'.join(PROJECTIONS)})-({'|'.join(NORMALIZATIONS)})-([23])d")
+
+
+@dataclass(frozen=True)
+class ViewName:
+    """A picture of every head: which projection of which normalisation, in how many dimensions."""
+
+    projection: str
+    normalization: str
+    components: int
+
+    @classmethod
+    def parse(cls, name: str) -> "ViewName":
+        """From `attention-raw-2d`; a ValueError where that is none."""
+        found = _NAME.fullmatch(name)
+        if not found:
+            raise ValueError(
+                f"{name!r} is no view: a view is <projection>-<normalization>-<2d or 3d>, with the projections "
+                f"{', '.join(PROJECTIONS)} and the normalizations {', '.join(NORMALIZATIONS)}"
+            )
+        return cls(found[1], found[2], int(found[3]))
+
+    def __str__(self) -> str:
+        return f"{self.projection}-{self.normalization}-{self.components}d"
+
+    @property
+    def title(self) -> str:
+        """How a person reads it."""
+        return f"{PROJECTIONS[self.projection]} of {self.normalization} vectors in {self.components}D"
+
+
+def _per_head(name: str, dims: tuple[str, ...], meaning: str, dtype: str = "float64") -> dict[str, Array]:
+    whole = ("head", *dims)
+    return {name: Array(("layer", *whole), dtype, (1, *whole), meaning)}
+
+
+VIEW_ARRAYS: Mapping[str, Array] = {
+    "layer": MODEL_ARRAYS["layer"],
+    "head": MODEL_ARRAYS["head"],
+    "role": Array(("role",), "str", ("role",), "query or key"),
+    "measure": Array(("measure",), "str", ("measure",), "names of the measures of fidelity"),
+    "judged": Array(("judged",), "str", ("judged",), "on sentences that no fit has seen, or on those of this fit"),
+    "coordinates": Array(
+        ("layer", "head", "role", "token", "component"),
+        "uint16",
+        (1, 1, "role", "tile", "component"),
+        "place of each query and key: low + coordinate / 65535 * side",
+        (1, "head", "role", "block", "component"),
+        0,
+        compressed=False,
+    ),
+    **_per_head("low", ("component",), "lowest place of the cube"),
+    **_per_head("side", (), "side of the cube, the same in all directions"),
+    "beyond": Array(
+        ("task", "layer", "head"), "int64", (1, 1, "head"), "points of the block outside the cube, drawn on its border"
+    ),
+    "fidelity": Array(
+        ("measure", "judged", "layer", "head"),
+        "float64",
+        ("measure", "judged", 1, "head"),
+        "agreement of distance on screen with attention",
+        fill=float("nan"),
+    ),
+    "fit_hash": Array(("layer",), "uint64", (1,), "hash of everything the layer's fit depends on, 0 if not fitted"),
+    "view_hash": Array(
+        ("task", "layer"), "uint64", (1, 1), "hash of the fit and the block the places were computed from, 0 if none"
+    ),
+}
+
+#: Of each projection what places another token; the formulas are in `store/kernels/projection.py`.
+PARAMETERS: Mapping[str, Mapping[str, Array]] = {
+    "pca": {
+        **_per_head("mean", ("feature",), "mean of the fitted points"),
+        **_per_head("components", ("component", "feature"), "axes of the picture"),
+        **_per_head("explained", ("component",), "share of the variance on each axis"),
+    },
+    "attention": {
+        **_per_head("weight_in", ("role", "feature", "hidden"), "first layer of the network", "float32"),
+        **_per_head("bias_in", ("role", "hidden"), "its bias", "float32"),
+        **_per_head("weight_out", ("role", "hidden", "component"), "second layer", "float32"),
+        **_per_head("bias_out", ("role", "component"), "its bias", "float32"),
+    },
+    **dict.fromkeys(
+        ("tsne", "umap", "attentionviz"),
+        _per_head("fitted", ("role", "sample", "component"), "places of the fitted tokens", "float32"),
+    ),
+}
