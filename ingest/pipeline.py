@@ -9,6 +9,7 @@ from ingest.blocks import short_key
 from ingest.checkpoint import Checkpoint, find_checkpoint
 from ingest.corpus import PlannedCorpus, prepare_corpus, stored_corpus
 from ingest.errors import IngestError
+from ingest.pairs import find_pairs
 from ingest.projections import VIEW, project_corpus
 from ingest.reviews import Data, find_data
 from ingest.settings import Settings
@@ -54,7 +55,8 @@ def _bring_up_to_date(
         writer.group(model.path).attrs["provenance"] = _provenance(settings, checkpoint, data, encoder)
         encode_corpus(writer, model, corpus, blocks, encoder)
     projected = project_corpus(writer, model, corpus)
-    changed = bool(blocks) or projected or held < corpus.sentences
+    paired = find_pairs(writer, model, corpus)  # the last before `complete`, which commits what it found
+    changed = bool(blocks) or projected or paired or held < corpus.sentences
     if changed:
         complete(writer, model, corpus, views=[VIEW])
     return model, changed

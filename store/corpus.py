@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from store.errors import StoreError
 from store.kernels.attention import attention_pattern
-from store.schema import PAD
+from store.schema import PAD, PAIR_NUMBERS
 
 TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "token_flags")
 SENTENCE_ARRAYS = ("row_start", "row_size", "label", "document", "sentence_hash", "text")
@@ -48,6 +48,13 @@ class Corpus:
     def _open(self, group: str) -> xr.Dataset:
         # chunks=None: wrapping the arrays in dask made every read 3 to 20 times slower.
         return xr.open_zarr(self._session.store, group=group, chunks=None, consolidated=False)
+
+    def _open_if_there(self, group: str) -> xr.Dataset:
+        """Empty where the store was written by a Headscape that did not know the group."""
+        try:
+            return self._open(group)
+        except FileNotFoundError:
+            return xr.Dataset()
 
     # -- tokens and sentences -----------------------------------------------------------------------
 
@@ -150,6 +157,18 @@ class Corpus:
         part = array.sel(chosen).isel(token=rows).reset_coords(drop=True).load().astype(np.float32)
         labels = {dim: chosen.get(dim, array[dim]) for dim in ("layer", "head")}
         return part.assign_coords(labels | {"wordpiece": ("token", self.wordpieces(rows))})
+
+    @cached_property
+    def pairs(self) -> xr.Dataset:
+        """Strongest pairs of every head: query_token, key_token (rows of the token axis), logit, weight (layer, head, rank).
+
+        Loaded once. Within sentences, over the whole corpus, each two wordpieces at their strongest; without [CLS], [SEP]
+        and pairs of a token with itself. Where a head has fewer, the tokens are -1 and the numbers NaN.
+        """
+        group = self._open_if_there(f"models/{self.name}/pairs")
+        if "sentences" not in group.attrs:  # as long as they are being found for the first time
+            raise StoreError(f"{self.name} has no strongest pairs yet. Find them with `make ingest`.")
+        return group[list(PAIR_NUMBERS)].load()
 
     # -- pictures -----------------------------------------------------------------------------------
 

@@ -203,6 +203,34 @@ VIEW_ARRAYS: Mapping[str, Array] = {
 }
 MEASURES = ("spearman", "recall")
 
+#: Pairs that are kept of every head.
+PAIR_RANKS = 100
+
+
+def _pairs(dtype: str, meaning: str, fill: float) -> Array:
+    return Array(("layer", "head", "rank"), dtype, ("layer", "head", "rank"), meaning, fill=fill)
+
+
+def _block_pairs(dtype: str, meaning: str, fill: float) -> Array:
+    dims = ("task", "layer", "head", "rank")
+    return Array(dims, dtype, (1, "layer", "head", "rank"), f"{meaning}, of the block's strongest pairs", fill=fill)
+
+
+PAIR_NUMBERS: Mapping[str, tuple[str, str, float]] = {
+    "query_token": ("int64", "row of the query on the token axis, -1 where there are fewer pairs", -1),
+    "key_token": ("int64", "row of the key on the token axis, -1 where there are fewer pairs", -1),
+    "logit": ("float32", "q.k / sqrt(channel), the strongest first; each two wordpieces once", float("nan")),
+    "weight": ("float32", "p(i,j) of the pair", float("nan")),
+}
+
+PAIR_ARRAYS: Mapping[str, Array] = {
+    "layer": MODEL_ARRAYS["layer"],
+    "head": MODEL_ARRAYS["head"],
+    **{name: _pairs(*number) for name, number in PAIR_NUMBERS.items()},
+    **{f"block_{name}": _block_pairs(*number) for name, number in PAIR_NUMBERS.items()},
+    "pairs_hash": Array(("task",), "uint64", (1,), "hash of the block the pairs were found in, 0 if not written"),
+}
+
 
 def head_name(layer: int, head: int) -> str:
     """How a head is written for a person: 0-based, `L7 H9`."""
