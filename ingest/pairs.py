@@ -18,7 +18,7 @@ from ingest.progress import bar
 from ingest.tensors import ModelGroup
 from store.groups import array_of, create_arrays
 from store.kernels.pairs import Admitted, Pairs, admitted_pairs, merge_pairs, strongest_pairs
-from store.schema import PAIR_ARRAYS, PAIR_NUMBERS, PAIR_RANKS
+from store.schema import PAIR_ARRAYS, PAIR_NUMBERS, PAIR_RANKS, ROLES
 from store.writer import Writer
 
 VERSION = "pairs/1"
@@ -111,14 +111,14 @@ def _pair_batches(block: Block) -> Iterator[PairBatch]:
 
 def _layer_pairs(source: zarr.Group, layer: int, block: Block, batches: list[PairBatch]) -> Pairs:
     rows = slice(block.rows.start, block.rows.start + block.tokens)
-    query, key = (np.asarray(array_of(source, name)[layer, :, rows]).astype(np.float32) for name in ("query", "key"))
+    query, key = (np.asarray(array_of(source, name)[layer, :, rows]).astype(np.float32) for name in ROLES)
     parts = [
         strongest_pairs(_padded(query, batch), _padded(key, batch), batch.padded_rows, batch.admitted, count=PAIR_RANKS)
         for batch in batches
     ]
     pairs = merge_pairs(parts, block.token_ids, count=PAIR_RANKS)
-    query, key = (np.where(rows < 0, -1, rows + block.rows.start) for rows in (pairs.query_token, pairs.key_token))
-    return Pairs(query, key, pairs.logit, pairs.weight)
+    query_token, key_token = (np.where(row < 0, -1, row + rows.start) for row in (pairs.query_token, pairs.key_token))
+    return pairs._replace(query_token=query_token, key_token=key_token)
 
 
 def _padded(vectors: NDArray[np.float32], batch: PairBatch) -> NDArray[np.float32]:
