@@ -96,6 +96,22 @@ class Corpus:
         start = int(self.sentences.row_start[sentence])
         return slice(start, start + int(self.sentences.row_size[sentence]))
 
+    @cached_property
+    def columns(self) -> xr.Dataset:
+        """Categorical columns that came with the data, int16 codes (sentence), -1 for none. Loaded once.
+
+        Each array's attrs say its `title` in the data and its `names`, one per code. Empty where there are none.
+        """
+        group = self._open_if_there(f"corpus/{self.attributes['corpus']}/columns")
+        columns = (
+            group[list(group.attrs.get("titles", []))]
+            .isel(sentence=slice(0, self.n_sentences), missing_dims="ignore")
+            .load()
+        )
+        for name, column in columns.items():
+            column.attrs |= {"title": group.attrs["titles"][name], "names": group.attrs["names"][name]}
+        return columns
+
     # -- what the model does ------------------------------------------------------------------------
 
     @property

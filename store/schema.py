@@ -98,6 +98,9 @@ CORPUS_ARRAYS: Mapping[str, Array] = {
     "vocab": Array(("vocab",), "str", ("vocab",), "wordpiece of each token id"),
 }
 
+#: Every array of `/corpus/<key>/columns`: a categorical column that came with the data.
+COLUMN = _sentence("int16", "category of the sentence's review: index into `names`, -1 if it has none", -1)
+
 MODEL_ARRAYS: Mapping[str, Array] = {
     "layer": Array(("layer",), "int16", ("layer",), "0-based"),
     "head": Array(("head",), "int16", ("head",), "0-based"),
