@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FEWEST, MOST = 2, 64
 MOST_COLUMNS = 16
 ROWS_AT_ONCE = 10_000
+#: No category: a csv cannot tell the two apart.
+NONE = (None, "")
 
 _KINDS = re.compile(r"(large_)?string|string_view|bool|u?int\d+|float\d+")
 
@@ -65,7 +67,7 @@ def _categories(table: "Dataset", title: str) -> list[Any] | None:
         return None
     found: set[Any] = set()
     for values in _distinct_values(table, title):
-        found |= {value for value in values if value is not None and value == value}  # NaN is none either
+        found |= {value for value in values if value not in NONE and value == value}  # NaN is none either
         if len(found) > MOST or not all(_is_whole(value) for value in values):
             return None
     return sorted(found) if len(found) >= FEWEST else None

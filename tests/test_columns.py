@@ -36,6 +36,7 @@ def written(path: Path, columns: dict[str, Sequence[Any]]) -> Path:
     ("values", "names"),
     [
         (["war", "art", None, "war"], ["art", "war"]),
+        (["war", "art", "", "war"], ["art", "war"]),
         ([True, False, None, True], ["False", "True"]),
         ([10, 9, None, 10], ["9", "10"]),
         ([10.0, 9.0, None, float("nan")], ["9", "10"]),
