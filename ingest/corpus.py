@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 
 from ingest.blocks import Block, pack, plan, short_key
 from ingest.checkpoint import Checkpoint
+from ingest.columns import column_codes
 from ingest.errors import IngestError
 from ingest.progress import bar, watched
-from ingest.reviews import Data, read_reviews
+from ingest.reviews import Data, Reviews, read_reviews
 from ingest.sentences import SPLITTER, Sentence, split_reviews, take_smallest
 from ingest.settings import DEFAULT_SENTENCES, Settings
 from ingest.tokenizer import Tokenizer, Tokens, concatenate
 from store.groups import array_of, create_arrays
-from store.schema import BLOCK, CORPUS_ARRAYS, PAD
+from store.schema import BLOCK, COLUMN, CORPUS_ARRAYS, PAD
 from store.writer import Writer
 
 TEXTS_AT_ONCE = 1000
@@ -76,15 +77,16 @@ def prepare_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: C
     key = short_key(data.name, identity)
     group = writer.group(f"corpus/{key}")
     if not _holds(group, budget):
-        sentences, tokenizer, names = _read_sentences(settings, data, checkpoint, budget)
+        sentences, tokenizer, reviews = _read_sentences(settings, data, checkpoint, budget)
         tokens = _tokenize(tokenizer, [sentence.text for sentence in sentences], budget)
         exhausted = len(tokens.lengths) == len(sentences) < budget.most_sentences
         _write(group, sentences[: len(tokens.lengths)], tokens, tokenizer.vocab)
+        _write_columns(group, sentences[: len(tokens.lengths)], reviews)
         group.attrs.update(
             identity
             | {
                 "name": data.name,
-                "label_names": names,
+                "label_names": reviews.label_names,
                 "exhausted": exhausted,
                 "truncated": int(tokens.truncated.sum()),
                 "tokens_asked": budget.tokens or 0,
@@ -125,16 +127,16 @@ def _holds(group: zarr.Group, budget: Budget) -> bool:
 
 def _read_sentences(
     settings: Settings, data: Data, checkpoint: Checkpoint, budget: Budget
-) -> tuple[list[Sentence], Tokenizer, list[str]]:
-    reviews, count, names = read_reviews(data, text=settings.text, label=settings.label)
+) -> tuple[list[Sentence], Tokenizer, Reviews]:
+    reviews = read_reviews(data, text=settings.text, label=settings.label)
     tokenizer = Tokenizer(checkpoint.folder, max_length=settings.max_length)
-    counted = watched(reviews, "sentences", total=count, unit="reviews")
+    counted = watched(reviews, "sentences", total=len(reviews), unit="reviews")
     sentences = take_smallest(split_reviews(counted, seed=settings.seed), budget.most_sentences)
     if not sentences:
         raise IngestError(
             f"{data.name} has no text in its column {settings.text!r}. Name the text column with TEXT=..."
         )
-    return sentences, tokenizer, names
+    return sentences, tokenizer, reviews
 
 
 def _tokenize(tokenizer: Tokenizer, texts: list[str], budget: Budget) -> Tokens:
@@ -196,6 +198,19 @@ def _sentence_columns(sentences: list[Sentence], tokens: Tokens, starts: NDArray
         "sentence_hash": np.array([sentence.hash for sentence in sentences], np.uint64),
         "text": np.array([sentence.text for sentence in sentences], dtype=object),
     }
+
+
+def _write_columns(group: zarr.Group, sentences: list[Sentence], reviews: Reviews) -> None:
+    """Categories of every sentence's review. Which columns there are depends on the data only, not on the sample."""
+    if not reviews.columns:
+        return
+    columns = group.require_group("columns")
+    create_arrays(columns, {column.array: COLUMN for column in reviews.columns}, {"sentence": len(sentences)})
+    documents = np.array([sentence.document for sentence in sentences])
+    for column in reviews.columns:
+        array_of(columns, column.array)[:] = column_codes(reviews.table, column, documents)
+    columns.attrs["titles"] = {column.array: column.title for column in reviews.columns}
+    columns.attrs["names"] = {column.array: column.names for column in reviews.columns}
 
 
 def _stored_plan(group: zarr.Group, budget: Budget) -> list[Block]:

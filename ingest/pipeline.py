@@ -10,6 +10,7 @@ from ingest.checkpoint import Checkpoint, find_checkpoint
 from ingest.corpus import PlannedCorpus, prepare_corpus, stored_corpus
 from ingest.errors import IngestError
 from ingest.normalizations import normalize_corpus
+from ingest.pairs import find_pairs
 from ingest.projections import Material, finished_views, project_corpus, show_views
 from ingest.reviews import Data, find_data
 from ingest.sample import take_sample
@@ -70,6 +71,8 @@ class Ingest:
         first, *others = self._names()
         for _ in project_corpus(material, [first]):
             self.changed = True
+        # The last before `complete`, which commits what it found.
+        self.changed |= find_pairs(self.writer, self.model, self.corpus)
         if self.changed or self.held_before < self.corpus.sentences:
             complete(self.writer, self.model, self.corpus, views=finished_views(material, [first, *others]))
             self.changed = True

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.checkpoint import package_folder, sha256
+from ingest.columns import Column, find_columns
 from ingest.errors import IngestError
 from ingest.settings import EMBEDDED
 
@@ -36,6 +37,30 @@ class Review:
     document: int
     text: str
     label: int
+
+
+@dataclass(frozen=True)
+class Reviews:
+    """The reviews of a data set in its order; read one by one, as often as they are iterated over."""
+
+    table: "Dataset"
+    text: str
+    label: str
+    label_names: list[str]
+    #: What else sorts them into categories.
+    columns: list[Column]
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __iter__(self) -> Iterator[Review]:
+        numbers = {name: number for number, name in enumerate(self.label_names)}
+        numbers |= {str(number): number for number in range(len(numbers)) if str(number) not in numbers}
+        columns = [self.text]
+        columns += [self.label] if self.label_names and self.label in self.table.column_names else []
+        for document, row in enumerate(self.table.select_columns(columns)):
+            value = row.get(self.label)
+            yield Review(document, str(row[self.text] or ""), -1 if value is None else numbers[str(value)])
 
 
 def find_data(data: str) -> Data:
@@ -75,8 +100,8 @@ def _hub_data(data: str) -> Data:
     return Data(data, data, f"hub:{data}@{revision}")
 
 
-def read_reviews(data: Data, *, text: str, label: str) -> tuple[Iterator[Review], int, list[str]]:
-    """The reviews one by one, how many there are, and the names of their labels."""
+def read_reviews(data: Data, *, text: str, label: str) -> Reviews:
+    """The reviews with the names of their labels; says what is wrong with the data."""
     table = _load(data)
     if data.place != EMBEDDED and Path(data.place).suffix == ".txt":
         text = "text"
@@ -87,7 +112,7 @@ def read_reviews(data: Data, *, text: str, label: str) -> tuple[Iterator[Review]
     if not len(table):
         raise IngestError(f"{data.name} has no reviews. Give a file with at least one.")
     names = list(EMBEDDED_LABELS) if data.place == EMBEDDED else _label_names(table, label)
-    return _reviews(table, text, label, names), len(table), names
+    return Reviews(table, text, label, names, find_columns(table, besides=(text, label)))
 
 
 def _load(data: Data) -> "Dataset":
@@ -135,12 +160,3 @@ def _label_names(table: "Dataset", label: str) -> list[str]:
     if hasattr(feature, "names"):
         return list(feature.names)
     return sorted({str(value) for value in table.unique(label) if value is not None})
-
-
-def _reviews(table: "Dataset", text: str, label: str, names: list[str]) -> Iterator[Review]:
-    numbers = {name: number for number, name in enumerate(names)}
-    numbers |= {str(number): number for number in range(len(names)) if str(number) not in numbers}
-    columns = [text] + ([label] if names and label in table.column_names else [])
-    for document, row in enumerate(table.select_columns(columns)):
-        value = row.get(label)
-        yield Review(document, str(row[text] or ""), -1 if value is None else numbers[str(value)])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from store.errors import StoreError
 from store.kernels.attention import attention_pattern
-from store.schema import PAD
+from store.schema import PAD, PAIR_NUMBERS
 from store.views import MOST
 
 TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "token_flags")
@@ -49,6 +49,13 @@ class Corpus:
     def _open(self, group: str) -> xr.Dataset:
         # chunks=None: wrapping the arrays in dask made every read 3 to 20 times slower.
         return xr.open_zarr(self._session.store, group=group, chunks=None, consolidated=False)
+
+    def _open_if_there(self, group: str) -> xr.Dataset:
+        """Empty where the store was written by a Headscape that did not know the group."""
+        try:
+            return self._open(group)
+        except FileNotFoundError:
+            return xr.Dataset()
 
     # -- tokens and sentences -----------------------------------------------------------------------
 
@@ -89,6 +96,22 @@ class Corpus:
             )
         start = int(self.sentences.row_start[sentence])
         return slice(start, start + int(self.sentences.row_size[sentence]))
+
+    @cached_property
+    def columns(self) -> xr.Dataset:
+        """Categorical columns that came with the data, int16 codes (sentence), -1 for none. Loaded once.
+
+        Each array's attrs say its `title` in the data and its `names`, one per code. Empty where there are none.
+        """
+        group = self._open_if_there(f"corpus/{self.attributes['corpus']}/columns")
+        columns = (
+            group[list(group.attrs.get("titles", []))]
+            .isel(sentence=slice(0, self.n_sentences), missing_dims="ignore")
+            .load()
+        )
+        for name, column in columns.items():
+            column.attrs |= {"title": group.attrs["titles"][name], "names": group.attrs["names"][name]}
+        return columns
 
     # -- what the model does ------------------------------------------------------------------------
 
@@ -151,6 +174,18 @@ class Corpus:
         part = array.sel(chosen).isel(token=rows).reset_coords(drop=True).load().astype(np.float32)
         labels = {dim: chosen.get(dim, array[dim]) for dim in ("layer", "head")}
         return part.assign_coords(labels | {"wordpiece": ("token", self.wordpieces(rows))})
+
+    @cached_property
+    def pairs(self) -> xr.Dataset:
+        """Strongest pairs of every head: query_token, key_token (rows of the token axis), logit, weight (layer, head, rank).
+
+        Loaded once. Within sentences, over the whole corpus, each two wordpieces at their strongest; without [CLS], [SEP]
+        and pairs of a token with itself. Where a head has fewer, the tokens are -1 and the numbers NaN.
+        """
+        group = self._open_if_there(f"models/{self.name}/pairs")
+        if "sentences" not in group.attrs:  # as long as they are being found for the first time
+            raise StoreError(f"{self.name} has no strongest pairs yet. Find them with `make ingest`.")
+        return group[list(PAIR_NUMBERS)].load()
 
     # -- pictures -----------------------------------------------------------------------------------
 

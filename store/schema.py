@@ -99,6 +99,9 @@ CORPUS_ARRAYS: Mapping[str, Array] = {
     "vocab": Array(("vocab",), "str", ("vocab",), "wordpiece of each token id"),
 }
 
+#: Every array of `/corpus/<key>/columns`: a categorical column that came with the data.
+COLUMN = _sentence("int16", "category of the sentence's review: index into `names`, -1 if it has none", -1)
+
 MODEL_ARRAYS: Mapping[str, Array] = {
     "layer": Array(("layer",), "int16", ("layer",), "0-based"),
     "head": Array(("head",), "int16", ("head",), "0-based"),
@@ -141,6 +144,34 @@ MODEL_ARRAYS: Mapping[str, Array] = {
     "task_hash": Array(
         ("task",), "uint64", (1,), "content hash of the block these numbers were computed from, 0 if not written"
     ),
+}
+
+#: Pairs that are kept of every head.
+PAIR_RANKS = 100
+
+
+def _pairs(dtype: str, meaning: str, fill: float) -> Array:
+    return Array(("layer", "head", "rank"), dtype, ("layer", "head", "rank"), meaning, fill=fill)
+
+
+def _block_pairs(dtype: str, meaning: str, fill: float) -> Array:
+    dims = ("task", "layer", "head", "rank")
+    return Array(dims, dtype, (1, "layer", "head", "rank"), f"{meaning}, of the block's strongest pairs", fill=fill)
+
+
+PAIR_NUMBERS: Mapping[str, tuple[str, str, float]] = {
+    "query_token": ("int64", "row of the query on the token axis, -1 where there are fewer pairs", -1),
+    "key_token": ("int64", "row of the key on the token axis, -1 where there are fewer pairs", -1),
+    "logit": ("float32", "q.k / sqrt(channel), the strongest first; each two wordpieces once", float("nan")),
+    "weight": ("float32", "p(i,j) of the pair", float("nan")),
+}
+
+PAIR_ARRAYS: Mapping[str, Array] = {
+    "layer": MODEL_ARRAYS["layer"],
+    "head": MODEL_ARRAYS["head"],
+    **{name: _pairs(*number) for name, number in PAIR_NUMBERS.items()},
+    **{f"block_{name}": _block_pairs(*number) for name, number in PAIR_NUMBERS.items()},
+    "pairs_hash": Array(("task",), "uint64", (1,), "hash of the block the pairs were found in, 0 if not written"),
 }
 
 

@@ -30,7 +30,7 @@ corpus.BLOCK, projections.FIT_TOKENS = 64, 200
 sys.exit(main())
 """
 #: Messages of commits: a kill comes as soon as one is there.
-MOMENTS = [": block 5", ": block 9", ": pca-exact block 4", ": pca-exact block 8"]
+MOMENTS = [": block 5", ": block 9", ": pca-exact block 4", ": pca-exact block 8", ": pairs block 4", ": pairs block 8"]
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_every_block_was_committed_once_in_spite_of_the_kills(
     killed: tuple[str, list[tuple[int, list[str]]], list[str]], published: str, commits: Commits
 ) -> None:
     new = commits(killed[0])[len(commits(published)) :]
-    for stage in (": block ", ": pca-exact block "):
+    for stage in (": block ", ": pca-exact block ", ": pairs block "):
         numbers = [message.partition(stage)[2] for message in new if stage in message]
         assert len(numbers) == len(set(numbers)) > 10
 

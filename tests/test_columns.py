@@ -1,0 +1,200 @@
+"""Categorical columns of the data, from a file to labelled arrays."""
+
+import csv
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pytest
+
+import store
+from ingest.columns import MOST, MOST_COLUMNS, ROWS_AT_ONCE, column_codes, find_columns
+from store.verification import verify
+
+Ingest = Callable[..., str]
+REVIEWS = 80
+
+
+def names_of(**columns: Sequence[Any]) -> dict[str, list[str]]:
+    """Columns that are found categorical in a table of these, by their title."""
+    return {column.title: column.names for column in find_columns(datasets.Dataset.from_dict(columns), besides=())}
+
+
+def written(path: Path, columns: dict[str, Sequence[Any]]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([list(columns), *zip(*columns.values(), strict=True)])
+    return path
+
+
+# -- which columns --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (["war", "art", None, "war"], ["art", "war"]),
+        (["war", "art", "", "war"], ["art", "war"]),
+        ([True, False, None, True], ["False", "True"]),
+        ([10, 9, None, 10], ["9", "10"]),
+        ([10.0, 9.0, None, float("nan")], ["9", "10"]),
+        ([-1, 0, 1, 0], ["-1", "0", "1"]),
+    ],
+)
+def test_a_column_of_few_values_is_categorical(values: list[Any], names: list[str]) -> None:
+    assert names_of(column=values) == {"column": names}
+
+
+@pytest.mark.parametrize("values", [["war"] * 4, [None] * 4, [1, 1, None, 1], [0.5, 1.5, 0.5, 1.5], [["a"], ["b"]] * 2])
+def test_other_columns_are_left_out(values: list[Any]) -> None:
+    assert names_of(column=values) == {}
+
+
+@pytest.mark.parametrize(("count", "found"), [(MOST, 1), (MOST + 1, 0)])
+def test_too_many_values_are_no_categories(count: int, found: int) -> None:
+    assert len(names_of(column=[f"value {number}" for number in range(count)] * 2)) == found
+
+
+def test_a_value_far_down_still_counts() -> None:
+    values = [0, 1] * ROWS_AT_ONCE
+    assert names_of(few=[*values, 7], many=[*values, 0.5]) == {"few": ["0", "1", "7"]}
+
+
+def test_at_most_sixteen_columns_are_found_the_first_of_the_file() -> None:
+    columns = {f"c{number}": ["a", "b"] for number in range(MOST_COLUMNS + 3)}
+    assert list(names_of(**columns)) == list(columns)[:MOST_COLUMNS]
+
+
+def test_numbers_that_the_data_names_are_shown_by_name() -> None:
+    features = datasets.Features({"mood": datasets.ClassLabel(names=["sad", "gay", "odd"])})
+    table = datasets.Dataset.from_dict({"mood": [2, 0, -1, None]}, features=features)
+    (column,) = find_columns(table, besides=())
+    assert column.names == ["sad", "odd"]
+    assert column_codes(table, column, np.arange(4)).tolist() == [1, 0, -1, -1]
+
+
+def test_text_and_label_are_no_further_columns() -> None:
+    table = datasets.Dataset.from_dict({"text": ["a", "b"], "label": [0, 1], "genre": ["war", "art"]})
+    assert [column.title for column in find_columns(table, besides=("text", "label"))] == ["genre"]
+
+
+def test_odd_titles_become_names_that_differ() -> None:
+    titles = ["Genre / Kind", "genre-kind", "sentence", "\u6620\u753b", "", "../..", "__init__", "2 stars", "x" * 99]
+    table = datasets.Dataset.from_dict({title: ["a", "b"] for title in titles})
+    found = {column.title: column.array for column in find_columns(table, besides=())}
+    assert list(found) == titles
+    assert list(found.values()) == [
+        "genre_kind", "genre_kind_2", "sentence_2", "column", "column_2", "column_3", "init", "2_stars", "x" * 60
+    ]  # fmt: skip
+
+
+# -- in a store -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def columns() -> dict[str, Sequence[Any]]:
+    """What a csv of reviews brings; "" is none."""
+    number = range(REVIEWS)
+    return {
+        "Body": [f"Film {at // 26} was {chr(97 + at % 26)}. It was {chr(97 + at % 26)} {at}." for at in number],
+        "stars": [at % 5 for at in number],
+        "id": [f"tt{at}" for at in number],
+        "Genre (main)": [("war", "art", "")[at % 3] for at in number],
+        "seen": [("True", "False", "")[at // 2 % 3] for at in number],
+        "year": [("", 1999, 2010, 987)[at % 4] for at in number],
+        "source": ["here"] * REVIEWS,
+    }
+
+
+@pytest.fixture(scope="module")
+def data(columns: dict[str, Sequence[Any]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("data") / "reviews.csv", columns)
+
+
+@pytest.fixture(scope="module")
+def place(ingest: Ingest, data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return ingest(tmp_path_factory.mktemp("columns") / "store", data=data, text="Body", label="stars")
+
+
+@pytest.fixture(scope="module")
+def corpus(place: str) -> store.Corpus:
+    return store.open_corpus(place)
+
+
+def test_every_sentence_has_the_categories_of_its_review(
+    corpus: store.Corpus, columns: dict[str, Sequence[Any]]
+) -> None:
+    for array in corpus.columns.data_vars.values():
+        for document, code in zip(corpus.sentences.document.values, array.values, strict=True):
+            expected = str(columns[array.attrs["title"]][document])
+            assert (array.attrs["names"][code] if code >= 0 else "") == expected
+
+
+def test_columns_come_in_the_order_of_the_file(corpus: store.Corpus) -> None:
+    titles = {name: array.attrs["title"] for name, array in corpus.columns.data_vars.items()}
+    assert titles == {"genre_main": "Genre (main)", "seen": "seen", "year": "year"}
+    assert list(titles) == ["genre_main", "seen", "year"]
+
+
+def test_codes_are_small_integers_by_sentence(corpus: store.Corpus) -> None:
+    assert {array.dtype for array in corpus.columns.values()} == {np.dtype("int16")}
+    assert dict(corpus.columns.sizes) == {"sentence": corpus.n_sentences}
+
+
+def test_categories_do_not_depend_on_the_sample(ingest: Ingest, data: Path, tmp_path: Path) -> None:
+    few = store.open_corpus(ingest(tmp_path / "store", data=data, text="Body", label="stars", sentences=1))
+    assert few.columns.genre_main.attrs["names"] == ["art", "war"]
+
+
+def test_growing_appends_and_equals_ingesting_at_once(
+    ingest: Ingest, data: Path, corpus: store.Corpus, tmp_path: Path
+) -> None:
+    for sentences in (10, 25, 40):
+        grown = store.open_corpus(
+            ingest(tmp_path / "store", data=data, text="Body", label="stars", sentences=sentences)
+        )
+        assert grown.columns.identical(corpus.columns.isel(sentence=slice(sentences)))
+
+
+def test_a_smaller_model_on_a_grown_corpus_reads_its_own_sentences(
+    place: str, ingest: Ingest, data: Path, odd_model: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(place, tmp_path / "store")
+    small = store.open_corpus(ingest(copy, data=data, text="Body", label="stars", model=odd_model, sentences=7))
+    assert small.columns.sizes["sentence"] == small.n_sentences == 7
+
+
+def test_an_interrupted_ingest_writes_the_columns_with_the_sentences(
+    ingest: Ingest, data: Path, corpus: store.Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for module, name in (("corpus", "_write_columns"), ("pipeline", "encode_corpus")):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"ingest.{module}.{name}", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                ingest(tmp_path / "store", data=data, text="Body", label="stars")
+    found = store.open_corpus(ingest(tmp_path / "store", data=data, text="Body", label="stars"))
+    assert found.columns.identical(corpus.columns)
+
+
+def test_data_without_categories_has_no_columns(tiny_corpus: store.Corpus) -> None:
+    assert len(tiny_corpus.columns) == 0
+
+
+def test_sentences_older_than_the_columns_read_as_before_and_get_them_as_they_grow(
+    ingest: Ingest, data: Path, corpus: store.Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, settings = tmp_path / "store", {"data": data, "text": "Body", "label": "stars"}
+    with monkeypatch.context() as patch:
+        patch.setattr("ingest.corpus._write_columns", lambda *_: None)
+        old = store.open_corpus(ingest(place, **settings, sentences=10))
+    assert (len(old.columns), old.sentences.sizes["sentence"]) == (0, 10)
+    assert store.open_corpus(ingest(place, **settings)).columns.identical(corpus.columns)
+
+
+def test_a_store_with_columns_is_sound(place: str) -> None:
+    assert list(verify(store.open_snapshot(place))) == []
