@@ -11,6 +11,7 @@ DTYPE ?=
 SEED ?=
 BATCH ?=
 TEXT ?=
+VIEWS ?=
 LABEL ?=
 HOST ?= 127.0.0.1
 PORT ?= 8050
@@ -19,7 +20,7 @@ TORCH ?= torch==2.13.0
 ONLY ?=
 PYTHON := .venv/bin/python
 
-.PHONY: help install ingest dashboard describe verify expire test lint check bench clean
+.PHONY: help install ingest projections dashboard describe verify expire test lint check bench clean
 
 help:       ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -32,9 +33,14 @@ install: .venv/installed  ## virtual environment with everything the product and
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[test]'
 	@touch $@
 
-ingest: install  ## bring the store up to date (MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT LABEL)
-	@$(PYTHON) -m ingest --store '$(STORE)' --model '$(MODEL)' --data '$(DATA)' --sentences '$(SENTENCES)' --tokens '$(TOKENS)' \
-	  --max-length '$(MAX_LENGTH)' --device '$(DEVICE)' --dtype '$(DTYPE)' --seed '$(SEED)' --batch '$(BATCH)' --text '$(TEXT)' --label '$(LABEL)'
+ASKED = --store '$(STORE)' --model '$(MODEL)' --data '$(DATA)' --sentences '$(SENTENCES)' --tokens '$(TOKENS)' \
+  --max-length '$(MAX_LENGTH)' --device '$(DEVICE)' --dtype '$(DTYPE)' --seed '$(SEED)' --batch '$(BATCH)' --text '$(TEXT)' --label '$(LABEL)' --views '$(VIEWS)'
+
+ingest: install  ## bring the store up to date (MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT LABEL VIEWS)
+	@$(PYTHON) -m ingest $(ASKED)
+
+projections: install  ## more pictures of what the store holds (VIEWS=tsne-raw-2d,umap-sphere-3d MODEL DATA)
+	@$(PYTHON) -m ingest $(ASKED) --stage projections
 
 dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT)
 	@$(PYTHON) -m dashboard --store '$(STORE)' --host '$(HOST)' --port '$(PORT)' --ingest

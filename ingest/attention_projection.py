@@ -21,13 +21,14 @@ from ingest.fits import Advance, Parameters, Read
 from store.kernels.projection import place_by_network
 from store.views import PARAMETERS, ViewName
 
-HIDDEN = 64
-STEPS = 1500
-SENTENCES = 24
-LEARNING_RATE = 0.01
+HIDDEN = 32
+STEPS = 1000
+#: Tokens of a step: sentences of like length, one after the other in their order by length.
+TOKENS = 384
+LEARNING_RATE = 0.02
 TEMPERATURE = 2.0
 #: Weight of the loss over keys from anywhere, and how many queries and keys it takes a step.
-ACROSS, ANYWHERE = 0.3, 192
+ACROSS, ANYWHERE = 0.3, 96
 
 Floats = NDArray[np.floating]
 
@@ -97,8 +98,8 @@ class Sentences:
 
     def draw(self, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """A batch of like length: places in the sample and which are real, (sentence, token) each."""
-        count = min(SENTENCES, len(self.size))
-        first = int(torch.randint(len(self.size) - count + 1, (1,), generator=generator))
+        first = int(torch.randint(len(self.size), (1,), generator=generator))
+        count = max(1, TOKENS // int(self.size[first]))
         start, size = self.start[first : first + count], self.size[first : first + count]
         offset = torch.arange(int(size.max()))
         return start[:, None] + torch.minimum(offset, size[:, None] - 1), offset < size[:, None]

@@ -96,6 +96,13 @@ def prepare_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: C
     return PlannedCorpus(key, _stored_plan(group, budget))
 
 
+def find_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint) -> PlannedCorpus | None:
+    """All sentences that the store holds of the data; None if it holds none."""
+    key = short_key(data.name, _identity(settings, data, checkpoint))
+    group = writer.group(f"corpus/{key}")
+    return stored_corpus(writer, key, len(_read(group, "row_size"))) if "row_size" in group else None
+
+
 def stored_corpus(writer: Writer, key: str, sentences: int) -> PlannedCorpus:
     """The plan of so many sentences that the store holds already."""
     return PlannedCorpus(key, _stored_plan(writer.group(f"corpus/{key}"), Budget(sentences, None)))

@@ -20,12 +20,12 @@ def fit_head(points: Floats, *, projection: str, components: int, seed: int) -> 
 
 
 def _tsne(points: Floats, components: int, seed: int) -> Floats:
-    """Converged, on unit vectors, where the distance is a function of the cosine."""
+    """On unit vectors, where the distance is a function of the cosine."""
     from sklearn.manifold import TSNE
 
-    places: Floats = TSNE(components, perplexity=_perplexity(30, points), random_state=seed, n_jobs=1).fit_transform(
-        points
-    )
+    places: Floats = TSNE(
+        components, perplexity=_perplexity(30, points), max_iter=500, random_state=seed, n_jobs=1
+    ).fit_transform(points)
     return places
 
 
@@ -44,7 +44,7 @@ def _umap(points: Floats, components: int, seed: int) -> Floats:
 
     neighbours = min(15, len(points) - 1)
     start = "spectral" if len(points) > 50 else "random"
-    fit = UMAP(n_components=components, n_neighbors=neighbours, init=start, random_state=seed, n_jobs=1)
+    fit = UMAP(n_components=components, n_neighbors=neighbours, n_epochs=200, init=start, random_state=seed, n_jobs=1)
     places: Floats = fit.fit_transform(points)
     return places
 

@@ -6,7 +6,7 @@ fit, so heads go to processes; they do not hand out a formula, so that the rule 
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import cache, partial
 from multiprocessing import get_context
 from os import cpu_count
 
@@ -24,7 +24,7 @@ from store.views import ViewName
 Floats = NDArray[np.floating]
 
 #: Tokens a picture is fitted on: t-SNE and UMAP take more time than all else, and the others find their places anyway.
-FIT_TOKENS = 2_000
+FIT_TOKENS = 1_000
 #: Fitted points among which another one is placed.
 NEIGHBOURS = 5
 
@@ -42,14 +42,13 @@ class Neighbours:
     def fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
         """The places of the fitted tokens of every layer."""
         fit = partial(fit_head, projection=self.name.projection, components=self.name.components, seed=self.seed)
-        with _processes() as pool:
-            for layer in layers:
-                points = np.concatenate([unit(vectors) for vectors in read(layer)], axis=1)
-                places = []
-                for head in pool.map(fit, points.astype(np.float32)):
-                    places.append(head.reshape(2, -1, self.name.components))
-                    advance(1 / len(points))
-                yield layer, {"fitted": np.stack(places)}
+        for layer in layers:
+            points = np.concatenate([unit(vectors) for vectors in read(layer)], axis=1)
+            places = []
+            for head in _processes().map(fit, points.astype(np.float32)):
+                places.append(head.reshape(2, -1, self.name.components))
+                advance(1 / len(points))
+            yield layer, {"fitted": np.stack(places)}
 
     def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:
         """Places (head, role, token, component); a fitted token keeps its own."""
@@ -96,6 +95,10 @@ class Nearest:
         return self._fitted[1]
 
 
+@cache
 def _processes() -> ProcessPoolExecutor:
-    """A process for every core. Started anew, not forked: icechunk's and torch's threads do not survive that."""
+    """A process for every core, for all pictures: each takes seconds to import the libraries.
+
+    Started anew, not forked: icechunk's and torch's threads do not survive that.
+    """
     return ProcessPoolExecutor(cpu_count(), mp_context=get_context("spawn"))

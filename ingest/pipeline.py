@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.blocks import short_key
 from ingest.checkpoint import Checkpoint, find_checkpoint
-from ingest.corpus import PlannedCorpus, prepare_corpus, stored_corpus
+from ingest.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
 from ingest.errors import IngestError
 from ingest.normalizations import normalize_corpus
 from ingest.pairs import find_pairs
@@ -28,14 +28,23 @@ def run(settings: Settings) -> None:
     checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
     _check_length(settings, checkpoint)
     with open_writer(settings.store) as writer:
-        corpus = prepare_corpus(writer, settings, data, checkpoint)
-        ingest = Ingest(writer, settings, checkpoint, data, corpus)
+        ingest = Ingest(writer, settings, checkpoint, data, _planned(writer, settings, checkpoint, data))
         ingest.bring_up_to_date()
         if not ingest.changed and not writer.unpublished:
             say(f"Nothing to do: {settings.store} holds {ingest.model.key} with {ingest.held}.")
             return
         if writer.unpublished:
             ingest.publish()
+
+
+def _planned(writer: Writer, settings: Settings, checkpoint: Checkpoint, data: Data) -> PlannedCorpus:
+    """The sentences of the budget; for the projections alone those that the store holds."""
+    if settings.stage == "all":
+        return prepare_corpus(writer, settings, data, checkpoint)
+    held = find_corpus(writer, settings, data, checkpoint)
+    if held is None:
+        raise IngestError(f"{settings.store} holds nothing of {data.name} yet. Run `make ingest` first.")
+    return held
 
 
 class Ingest:
@@ -51,8 +60,10 @@ class Ingest:
         self.dtype = find_dtype(settings.dtype, self.device)
         self.model = _model_group(checkpoint, corpus, dtype=str(self.dtype).removeprefix("torch."))
         self.held_before = int(str(writer.group(self.model.path).attrs.get("sentences", 0)))
+        if settings.stage == "projections" and not self.held_before:
+            raise IngestError(f"{settings.store} holds nothing of {checkpoint.name} yet. Run `make ingest` first.")
         # What is held is never made smaller; if its ingest was killed before the pictures, they are finished now.
-        smaller = self.held_before > corpus.sentences
+        smaller = settings.stage == "projections" or self.held_before > corpus.sentences
         self.corpus = stored_corpus(writer, corpus.key, self.held_before) if smaller else corpus
         self.changed = False
 

@@ -11,6 +11,7 @@ from store.views import ViewName
 #: About 107,000 tokens: with installation the first page is there in well under six minutes on two cores.
 DEFAULT_SENTENCES = 4000
 EMBEDDED = "embedded"
+STAGES = ("all", "projections")
 #: In the order they are made: the first is there after seconds, the second is the most faithful in two dimensions.
 DEFAULT_VIEWS = (
     "pca-exact-2d",
@@ -54,6 +55,10 @@ class Settings:
     batch: int | None = _setting(None, "tokens of one forward pass (default 512 on a CPU, 65536 on a GPU)", int)
     text: str = _setting("text", "name of the text column of the data")
     label: str = _setting("label", "name of the label column of the data, if it has one")
+    stage: str = _setting(
+        "all",
+        "all, or projections: no more sentences and tensors than the store holds, only what is missing of its pictures",
+    )
     views: str = _setting(
         ",".join(DEFAULT_VIEWS), "pictures to make, <projection>-<normalization>-<2d or 3d>, with commas between"
     )
@@ -69,6 +74,8 @@ class Settings:
             raise IngestError(f"SEED={self.seed} is beyond 64 bits. Give a smaller one.")
         if self.max_length < 3:
             raise IngestError(f"MAX_LENGTH={self.max_length} leaves no room between [CLS] and [SEP]. Give at least 3.")
+        if self.stage not in STAGES:
+            raise IngestError(f"STAGE={self.stage} is none. Give one of {', '.join(STAGES)}.")
         if not self.view_names:
             raise IngestError("VIEWS names no view. Give at least one, such as pca-exact-2d.")
 
