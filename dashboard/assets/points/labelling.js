@@ -2,7 +2,7 @@
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
   const MOST = 300;
-  const HEIGHT = 13;
+  const HEIGHT = 15;
   const FONTS = { plain: "11px system-ui, sans-serif", strong: "600 12px system-ui, sans-serif" };
   const ROLES = ["query", "key"];
   const widths = new Map();
@@ -34,14 +34,14 @@
   }
 
   /** All points of the head with a label: what is selected first, then in the order of the corpus. */
-  function* ofHead({ points, mask }, { pieces, ids }) {
+  function* ofHead({ points, mask }, { pieces, ids }, quiet) {
     const { components, places, most } = points;
     const count = 2 * Math.min(points.tokens, ids.length);
     for (const wanted of mask ? [1, 0] : [1])
       for (let i = 0; i < count; i++) {
         if (mask && mask.values[i] !== wanted) continue;
         const place = Array.from({ length: components }, (_, c) => places[i * components + c] / most);
-        yield { place, text: pieces[ids[i >> 1]], role: i & 1, kind: "plain", faint: wanted === 0 };
+        yield { place, text: pieces[ids[i >> 1]], role: i & 1, kind: "plain", faint: quiet || wanted === 0 };
       }
   }
 
@@ -59,7 +59,7 @@
     const { points } = panels.data;
     const sources = [];
     if (focus) sources.push(["strong", ofSentence(focus, role), 9]);
-    if (pieces && points?.panels === 1) sources.push(["plain", ofHead(panels.data, pieces), 6]);
+    if (pieces && points?.panels === 1) sources.push(["plain", ofHead(panels.data, pieces, Boolean(focus)), 6]);
     const chosen = [];
     for (const [kind, candidates, beside] of sources) {
       const fits = { most: MOST - chosen.length, height: HEIGHT, beside };

@@ -3,6 +3,8 @@
   const headscape = (root.headscape = root.headscape || {});
   const GAP = 4;
   const SMALLEST_PANEL = 36;
+  /** All panels fit the window, but for the sake of that none gets smaller than this. */
+  const LEGIBLE = 64;
   /** A turned cube is wider than its side; at this size almost every point of one stays in its panel. */
   const CUBE = 0.8;
 
@@ -11,7 +13,7 @@
     const rows = Math.ceil(count / columns);
     const single = count === 1;
     const across = (width + GAP) / columns - GAP;
-    const high = single ? Math.max(320, height) : Math.max(120, height / rows - GAP);
+    const high = single ? Math.max(320, height) : Math.max(LEGIBLE, height / rows - GAP);
     const side = Math.max(SMALLEST_PANEL, Math.floor(Math.min(across, high)));
     const long = (many) => many * (side + GAP) - GAP;
     return { columns, rows, count, single, side, gap: GAP, inset: single ? 4 : 1.5, width: long(columns), height: long(rows), part: dimensions === 3 ? CUBE : 1 };

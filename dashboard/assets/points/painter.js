@@ -91,7 +91,16 @@
       gl.disable(gl.SCISSOR_TEST);
     }
 
-    /** `only` draws one of the panels that were taken, `shift` moves panels on by so many places. */
+    /** Ranges of points to draw: all in one, or of each panel its first `most`: any first part of a corpus is a fair sample. */
+    function ranges({ only, most }) {
+      const perPanel = parts.points.tokens * 2;
+      const count = Math.min(perPanel, most);
+      if (only !== undefined) return [[only * perPanel, count]];
+      if (count === perPanel) return [[0, parts.points.panels * perPanel]];
+      return Array.from({ length: parts.points.panels }, (_, panel) => [panel * perPanel, count]);
+    }
+
+    /** `only` draws one of the panels that were taken, `shift` moves panels on by so many places, `most` is the most points of each. */
     function paint(view) {
       if (gl.isContextLost()) return;
       gl.viewport(0, 0, canvas.width, canvas.height);
@@ -99,11 +108,9 @@
       if (!parts.points) return;
       takeRamp(view.ramp);
       uniforms(view);
-      const perPanel = parts.points.tokens * 2;
-      const [first, count] = view.only === undefined ? [0, parts.points.panels * perPanel] : [view.only * perPanel, perPanel];
       for (const pass of parts.mask ? [0, 1] : [0]) {
         gl.uniform1i(linked.at.pass, pass);
-        gl.drawArrays(gl.POINTS, first, count);
+        for (const [first, count] of ranges(view)) gl.drawArrays(gl.POINTS, first, count);
       }
     }
 

@@ -26,6 +26,7 @@
       this.host.classList.toggle("no-webgl", !this.painter);
       this.parts = headscape.loading.create();
       this.hover = headscape.hover.create(this);
+      this.pace = headscape.pace.create(() => this.paint());
       this.layer = headscape.overlay.create(this);
       this.address = headscape.cameraAddress.create(this);
       this.tool = headscape.toolbar.create(this);
@@ -96,6 +97,7 @@
       const { yaw, pitch } = this.camera;
       this.camera = headscape.camera.parse(picture.at, picture.dimensions);
       if (turned) this.camera = { ...this.camera, yaw, pitch };
+      if (turned) this.address.write();
       this.hover.focus = grid === picture ? Math.max(0, this.came) : 0;
       this.frame.dataset.zoom = this.camera.zoom.toFixed(2);
     }
@@ -162,8 +164,9 @@
     paintNow() {
       const { layout, camera, scale, palette, scheme } = this;
       const shown = { layout, camera, scale, palette, scheme, ramp: this.picture.ramp?.[scheme], ...this.section() };
-      const points = (this.data.points?.tokens || 1) * 2;
-      this.painter.paint({ ...shown, ...headscape.marks(points, layout.side * camera.zoom), dim: this.layer.focused ? 0.45 : 1 });
+      const most = this.pace.most(this.data.points, shown.only !== undefined);
+      const marks = headscape.marks(Math.min(most, (this.data.points?.tokens || 1) * 2), layout.side * camera.zoom);
+      this.painter.paint({ ...shown, ...marks, most, dim: this.layer.focused ? 0.45 : 1 });
       this.layer.draw();
       this.placeNames();
     }
@@ -217,6 +220,7 @@
       this.camera = camera;
       this.frame.dataset.zoom = camera.zoom.toFixed(2);
       this.hover.hide();
+      this.pace.moved();
       this.paint();
       this.layer.moved();
       this.address.write();
@@ -307,6 +311,7 @@
     release() {
       this.hide();
       this.layer.release();
+      this.pace.release();
       this.listening.abort();
       this.watchers.forEach((watcher) => watcher.disconnect());
       this.painter?.release();

@@ -33,6 +33,7 @@
       panels.dragging = true;
       dragged = [px, py];
       if (panels.tool.drawing) return panels.tool.extend(px, py);
+      if (panels.single && panels.tool.name !== "move") return;
       if (panels.picture.dimensions === 3 && !event.shiftKey) return panels.turn(dx * DEGREES, dy * DEGREES);
       if (panels.single || panels.camera.zoom > 1) panels.pan(dx, dy);
     }
@@ -52,7 +53,8 @@
       const clicked = pressed && !wasDragging;
       pressed = dragged = null;
       panels.dragging = false;
-      if (panels.tool.drawing) return panels.tool.end();
+      if (panels.tool.drawing && !clicked) return panels.tool.end();
+      panels.tool.cancel();
       if (wasDragging) panels.settle();
       if (clicked) click(...place);
     }
@@ -75,8 +77,10 @@
 
     function wheel(event) {
       if (!panels.painter || !panels.layout || event.target.closest(".tip")) return;
-      event.preventDefault();
       const pixels = event.deltaY * (event.deltaMode === 1 ? 30 : 1);
+      // All heads are in view: turning on scrolls the page, as it would beside the picture.
+      if (!panels.single && pixels > 0 && panels.camera.zoom === 1) return;
+      event.preventDefault();
       const now = event.timeStamp;
       if (panels.camera.zoom > 1) inside = now;
       if (panels.single && pixels > 0 && panels.camera.zoom === 1 && now - inside > REST) return panels.leave();

@@ -1,7 +1,7 @@
 // The buttons beside the picture of a head, and the region a reader draws with two of them.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
-  const SVG = "http://www.w3.org/20/svg";
+  const SVG = "http://www.w3.org/2000/svg";
   /** A region has at least this area (of the unit square, twice), else it was a slip of the hand. */
   const SMALLEST = 2e-6;
   const ICONS = {
