@@ -288,3 +288,63 @@ def test_what_is_asked_again_is_fetched_once_and_what_is_late_is_dropped(page: P
       window.fetch = before;
       return [await late, last, again, asked];
     }""") == [None, {"points": "b", "mask": "m"}, {"points": "b", "mask": None}, ["a", "b", "m"]]
+
+
+@pytest.fixture
+def address(chromium: Browser) -> Iterator[Page]:
+    """A page with something in its address bar, and what Dash puts beside the callbacks."""
+    page = chromium.new_page()
+    page.route("**/*", lambda route: route.fulfill(body="<!doctype html>", content_type="text/html"))
+    page.goto("http://headscape.test/head?layer=1&head=2&view=pca-raw-2d&where=kind%3Aword&at=0.5,0.5,2,0,0")
+    page.evaluate("window.dash_clientside = { no_update: 'stay', callback_context: { triggered: [] } }")
+    page.add_script_tag(path=ASSETS / "address.js")
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("choice", "search"),
+    [
+        (
+            "'colour', 'kind', {}",
+            "?layer=1&head=2&view=pca-raw-2d&where=kind%3Aword&at=0.5%2C0.5%2C2%2C0%2C0&colour=kind",
+        ),
+        ("'layer', '3', { layer: 1 }", "?layer=3&head=2&view=pca-raw-2d&where=kind%3Aword"),
+        ("'view', 'tsne', { view: 'pca-raw-2d', defaults: { view: 'tsne' } }", "?layer=1&head=2&where=kind%3Aword"),
+        ("'where', '', { where: 'kind:word' }", "?layer=1&head=2&view=pca-raw-2d&at=0.5%2C0.5%2C2%2C0%2C0"),
+        ("'where', null, { where: 'kind:word' }", "?layer=1&head=2&view=pca-raw-2d&at=0.5%2C0.5%2C2%2C0%2C0"),
+        ("'layer', '1', { layer: 1 }", "stay"),
+        ("'colour', null, {}", "stay"),
+        ("'layer', '1', null", "stay"),
+    ],
+)
+def test_a_choice_changes_its_field_of_the_address_and_no_other(address: Page, choice: str, search: str) -> None:
+    assert address.evaluate(f"() => headscape.address.choose({choice})") == search
+
+
+@pytest.mark.parametrize(
+    ("sent", "link"),
+    [
+        ("opened", "/head?layer=4&head=5&view=pca-raw-2d&where=kind%3Aword"),
+        ("stepped", "/head?layer=3&head=6&view=pca-raw-2d&where=kind%3Aword"),
+        ("left", "/?view=pca-raw-2d&where=kind%3Aword"),
+    ],
+)
+def test_going_to_another_picture_keeps_what_was_chosen(address: Page, sent: str, link: str) -> None:
+    assert (
+        address.evaluate(
+            """(sent) => {
+      window.dash_clientside.callback_context.triggered = [{ prop_id: `points.${sent}` }];
+      return headscape.address.go({ panel: 0 }, { rows: -1, columns: 1 }, { panel: 0 }, { panels: [{ name: "L4 H5" }] });
+    }""",
+            sent,
+        )
+        == link
+    )
+
+
+def test_a_chosen_point_and_a_region_become_a_link(address: Page) -> None:
+    fields = "?layer=1&head=2&view=pca-raw-2d&where=kind%3Aword&at=0.5%2C0.5%2C2%2C0%2C0"
+    assert address.evaluate("headscape.address.pick({ token: 7, role: 'key' })") == f"{fields}&token=7&role=key"
+    assert address.evaluate("headscape.address.pick({ token: -1, role: 'key' })") == fields
+    assert address.evaluate("headscape.address.lasso({ lasso: 'v,1,2' })") == f"{fields}&lasso=v%2C1%2C2"

@@ -12,19 +12,22 @@
       const { layout } = panels;
       const row = Math.max(0, Math.min(layout.rows - 1, Math.floor(hover.focus / layout.columns) + rows));
       const column = Math.max(0, Math.min(layout.columns - 1, (hover.focus % layout.columns) + columns));
-      hover.showPanel(Math.min(layout.count - 1, row * layout.columns + column));
+      const panel = Math.min(layout.count - 1, row * layout.columns + column);
+      const [left, top, side] = headscape.layout.rectangle(layout, panels.camera, panel);
+      reveal(left + side / 2, top + side / 2);
+      hover.showPanel(panel);
     }
 
     /** The keyboard stands on a point: its ring and its card stay until it goes on. */
     function stand(point) {
       if (point < 0) return;
-      reveal(point);
+      reveal(...hover.pixelOf(point));
       hover.showPoint(point);
       panels.keyboard = hover.kept = true;
     }
 
-    function reveal(point) {
-      const [px, py] = hover.pixelOf(point);
+    /** The picture moves where it has to. */
+    function reveal(px, py) {
       const { width, height } = panels.layout;
       if (px < 0 || py < 0 || px > width || py > height) panels.pan(width / 2 - px, height / 2 - py);
     }
@@ -46,7 +49,6 @@
       else panels.zoom(1 / FACTOR);
     }
 
-    /** Opens what the zoomed grid shows, else zooms in. */
     const zoomIn = () => panels.zoom(FACTOR);
 
     function act(key, shift) {

@@ -73,7 +73,7 @@
     for (const { place, text, role, kind, faint, dx } of labels) {
       const [px, py] = toPixel(place);
       context.font = FONTS[kind];
-      context.globalAlpha = faint ? 0.45 : 1;
+      context.globalAlpha = faint ? 0.35 : 1;
       context.strokeText(text, px + dx, py);
       context.fillStyle = palette[ROLES[role]];
       context.fillText(text, px + dx, py);

@@ -4,7 +4,7 @@
   const GAP = 4;
   const SMALLEST_PANEL = 36;
   /** All panels fit the window, but for the sake of that none gets smaller than this. */
-  const LEGIBLE = 64;
+  const LEGIBLE = 56;
   /** A turned cube is wider than its side; at this size almost every point of one stays in its panel. */
   const CUBE = 0.8;
 

@@ -21,7 +21,7 @@
     async function load() {
       const { json } = headscape.loading;
       const { picture } = panels;
-      if (!picture.focus) [focus, state.focused] = [null, false];
+      if (panels.frame.dataset.overlay !== (picture.focus || "")) clear();
       try {
         const came = await parts.load({ focus: { url: picture.focus, read: json }, labels: { url: picture.labels, read: json } });
         if (!came || panels.picture !== picture) return;
@@ -32,6 +32,12 @@
       } catch (error) {
         panels.problem.textContent = error.message;
       }
+    }
+
+    /** The lines of another point say nothing of this one. */
+    function clear() {
+      [focus, state.focused, panels.frame.dataset.overlay] = [null, false, ""];
+      renew();
     }
 
     // -- labels: which of them is decided when the camera rests -----------------------------------

@@ -1,14 +1,12 @@
 // The state of the component: which picture, what of it has come, where the reader looks. Pointer, keys and toolbar call it.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
-  const GLIDE = 350;
   const BESIDE = { grid: 34, single: 42 };
   const BELOW = 24;
   /** So much of the frame a panel fills when the wheel opens its head. */
   const OPENS_AT = 0.9;
 
   const scheme = () => document.documentElement.getAttribute("data-mantine-color-scheme") || "light";
-  const isStill = () => root.matchMedia("(prefers-reduced-motion: reduce)").matches;
   const placeOf = (picture) => picture?.points.split("?")[0];
 
   class Panels {
@@ -26,7 +24,7 @@
       this.host.classList.toggle("no-webgl", !this.painter);
       this.parts = headscape.loading.create();
       this.hover = headscape.hover.create(this);
-      this.pace = headscape.pace.create(() => this.paint());
+      this.pace = headscape.pace.create(this);
       this.layer = headscape.overlay.create(this);
       this.address = headscape.cameraAddress.create(this);
       this.tool = headscape.toolbar.create(this);
@@ -80,7 +78,6 @@
       this.still();
       this.hover.hide();
       this.address.forget();
-      this.parts.cancel();
     }
 
     /** Another picture than before: where the reader looks at first, and out of which panel it grows. */
@@ -106,7 +103,7 @@
       const { points, colours, mask, sizes } = this.picture;
       const { bytes } = headscape.loading;
       this.frame.setAttribute("aria-busy", "true");
-      if (!this.painter) return this.loadImage();
+      if (!this.painter) return headscape.stillPicture.load(this);
       try {
         const data = await this.parts.load({
           points: { url: points, read: bytes(headscape.decode) },
@@ -130,17 +127,6 @@
       if (!this.emerging) return;
       this.emerging = false;
       this.glide(headscape.camera.parse(null, this.picture.dimensions));
-    }
-
-    loadImage() {
-      const { raster, dimensions, colours, mask } = this.picture;
-      this.note.textContent = dimensions === 3 ? "This browser has no WebGL2: pictures in space cannot be shown. Choose one in the plane." : "This browser has no WebGL2: this is a still picture, without colours, search, lasso and zoom.";
-      this.note.hidden = dimensions !== 3 && raster && !colours && !mask && !this.single;
-      this.image.onload = () => this.finish("", true);
-      this.image.onerror = () => this.finish("The picture could not be loaded. Reload the page.");
-      if (!raster || dimensions === 3) return this.finish("", true);
-      const pixels = (length) => Math.round(length * this.scale);
-      this.image.src = `${raster}&side=${pixels(this.layout.side)}&gap=${pixels(this.layout.gap)}&scheme=${scheme()}`;
     }
 
     finish(problem, renewed) {
@@ -168,7 +154,7 @@
       const marks = headscape.marks(Math.min(most, (this.data.points?.tokens || 1) * 2), layout.side * camera.zoom);
       this.painter.paint({ ...shown, ...marks, most, dim: this.layer.focused ? 0.45 : 1 });
       this.layer.draw();
-      this.placeNames();
+      headscape.names.place(this);
     }
 
     /** While a head's picture is on its way its panel of the grid stands in for it, and the other way round. */
@@ -181,7 +167,7 @@
     schemeChanged() {
       if (!this.picture) return;
       if (this.painter) this.paint();
-      else this.loadImage();
+      else headscape.stillPicture.load(this);
     }
 
     resize() {
@@ -195,23 +181,8 @@
       const pixels = [this.layout.width, this.layout.height].map((length) => Math.round(length * this.scale));
       for (const canvas of [this.canvas, this.overlay]) if (canvas.width !== pixels[0] || canvas.height !== pixels[1]) [canvas.width, canvas.height] = pixels;
       this.host.style.setProperty("--side", `${this.layout.side}px`);
-      this.placeNames();
+      headscape.names.place(this);
       if (this.painter) this.paintNow();
-    }
-
-    /** The names of layers and heads stay beside their panels. */
-    placeNames() {
-      if (this.single) return;
-      const { layout, camera } = this;
-      const place = (names, panelOf, axis, long) =>
-        [...names.children].forEach((name, i) => {
-          const box = headscape.layout.rectangle(layout, camera, panelOf(i));
-          const middle = box[axis] + box[2] / 2;
-          name.style.transform = axis ? `translateY(${middle}px) translateY(-50%)` : `translateX(${middle}px) translateX(-50%)`;
-          name.style.visibility = middle < 0 || middle > long ? "hidden" : "visible";
-        });
-      place(this.host.querySelector(".column-names"), (i) => i, 0, layout.width);
-      place(this.host.querySelector(".row-names"), (i) => i * layout.columns, 1, layout.height);
     }
 
     // -- where the reader looks -------------------------------------------------------------------
@@ -253,17 +224,9 @@
     }
 
     /** Moves there within a moment, then does what follows. */
-    glide(target, then = () => {}) {
+    glide(target, then) {
       this.still();
-      if (isStill()) return this.look(target), then();
-      const [from, begin] = [this.camera, root.performance.now()];
-      const step = (now) => {
-        const part = Math.max(0, Math.min(1, (now - begin) / GLIDE));
-        this.look(headscape.camera.between(from, target, part * part * (3 - 2 * part)));
-        this.gliding = part < 1 ? root.requestAnimationFrame(step) : 0;
-        if (!this.gliding) then();
-      };
-      this.gliding = root.requestAnimationFrame(step);
+      headscape.glide.start(this, target, then);
     }
 
     still() {
@@ -310,6 +273,7 @@
 
     release() {
       this.hide();
+      this.parts.cancel();
       this.layer.release();
       this.pace.release();
       this.listening.abort();
