@@ -307,12 +307,12 @@ def address(chromium: Browser) -> Iterator[Page]:
     [
         (
             "'colour', 'kind', {}",
-            "?layer=1&head=2&view=pca-raw-2d&where=kind%3Aword&at=0.5%2C0.5%2C2%2C0%2C0&colour=kind",
+            "?layer=1&head=2&view=pca-raw-2d&where=kind%3Aword&at=0.5,0.5,2,0,0&colour=kind",
         ),
         ("'layer', '3', { layer: 1 }", "?layer=3&head=2&view=pca-raw-2d&where=kind%3Aword"),
         ("'view', 'tsne', { view: 'pca-raw-2d', defaults: { view: 'tsne' } }", "?layer=1&head=2&where=kind%3Aword"),
-        ("'where', '', { where: 'kind:word' }", "?layer=1&head=2&view=pca-raw-2d&at=0.5%2C0.5%2C2%2C0%2C0"),
-        ("'where', null, { where: 'kind:word' }", "?layer=1&head=2&view=pca-raw-2d&at=0.5%2C0.5%2C2%2C0%2C0"),
+        ("'where', '', { where: 'kind:word' }", "?layer=1&head=2&view=pca-raw-2d&at=0.5,0.5,2,0,0"),
+        ("'where', null, { where: 'kind:word' }", "?layer=1&head=2&view=pca-raw-2d&at=0.5,0.5,2,0,0"),
         ("'layer', '1', { layer: 1 }", "stay"),
         ("'colour', null, {}", "stay"),
         ("'layer', '1', null", "stay"),
@@ -344,7 +344,7 @@ def test_going_to_another_picture_keeps_what_was_chosen(address: Page, sent: str
 
 
 def test_a_chosen_point_and_a_region_become_a_link(address: Page) -> None:
-    fields = "?layer=1&head=2&view=pca-raw-2d&where=kind%3Aword&at=0.5%2C0.5%2C2%2C0%2C0"
+    fields = "?layer=1&head=2&view=pca-raw-2d&where=kind%3Aword&at=0.5,0.5,2,0,0"
     assert address.evaluate("headscape.address.pick({ token: 7, role: 'key' })") == f"{fields}&token=7&role=key"
     assert address.evaluate("headscape.address.pick({ token: -1, role: 'key' })") == fields
-    assert address.evaluate("headscape.address.lasso({ lasso: 'v,1,2' })") == f"{fields}&lasso=v%2C1%2C2"
+    assert address.evaluate("headscape.address.lasso({ lasso: 'v,1,2' })") == f"{fields}&lasso=v,1,2"

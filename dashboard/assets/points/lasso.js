@@ -2,6 +2,8 @@
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
   const MOST_VERTICES = 60;
+  /** Squared: what is nearer to the outline than half of a thousandth does not show in a link. */
+  const FINEST = 0.0005 ** 2;
 
   /** Squared distance of a place from the line between two. */
   function apart([x, y], [ax, ay], [bx, by]) {
@@ -13,7 +15,6 @@
 
   /** Ramer-Douglas-Peucker, farthest place first: the outline with at most `most` vertices. */
   function simplify(outline, most = MOST_VERTICES) {
-    if (outline.length <= most) return outline;
     const kept = new Set([0, outline.length - 1]);
     const farthest = (first, last) => {
       let [best, at] = [0, -1];
@@ -26,8 +27,8 @@
     const open = [farthest(0, outline.length - 1)];
     while (kept.size < most && open.length) {
       open.sort((a, b) => a.best - b.best);
-      const { at, first, last } = open.pop();
-      if (at < 0) continue;
+      const { best, at, first, last } = open.pop();
+      if (best < FINEST) continue;
       kept.add(at);
       open.push(farthest(first, at), farthest(at, last));
     }

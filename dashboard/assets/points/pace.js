@@ -7,7 +7,7 @@
   const FEW = 80_000;
 
   function create(panels) {
-    let [slow, moving, resting] = [false, false, 0];
+    let [slow, moving, resting, measured] = [false, false, 0, 0];
 
     function moved() {
       moving = true;
@@ -21,21 +21,20 @@
       if (slow) panels.paint();
     }
 
-    /** The graphics card works two frames behind. */
-    function afterFrames(count, act) {
-      root.requestAnimationFrame(() => (count > 1 ? afterFrames(count - 1, act) : act()));
-    }
-
-    /** The most points of a panel to draw now; when it is all of them, how long that took is seen some frames later. */
+    /** The most points of a panel to draw now; when it is all of many, how long that takes tells whether it is slow. */
     function most(points, single) {
       const total = points ? points.tokens * 2 * (single ? 1 : points.panels) : 0;
-      if (slow && moving && total > FEW) return 2 * Math.ceil((FEW / total) * points.tokens);
-      const begin = root.performance.now();
-      if (total > FEW) afterFrames(3, () => (slow = root.performance.now() - begin > SLOW));
-      return Infinity;
+      measured = total > FEW && !(slow && moving) ? root.performance.now() : 0;
+      return total > FEW && slow && moving ? 2 * Math.ceil((FEW / total) * points.tokens) : Infinity;
     }
 
-    return { moved, most, release: () => root.clearTimeout(resting) };
+    /** To be called when it was drawn. */
+    function drawn() {
+      const begin = measured;
+      if (begin) panels.painter.whenDone(() => (slow = root.performance.now() - begin > SLOW));
+    }
+
+    return { moved, most, drawn, release: () => root.clearTimeout(resting) };
   }
 
   headscape.pace = { create };

@@ -114,6 +114,19 @@
       }
     }
 
+    /** Calls when all that was asked for is drawn: the graphics card works frames behind. */
+    function whenDone(act) {
+      const fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+      gl.flush();
+      const look = () => {
+        if (gl.isContextLost()) return;
+        if (gl.getSyncParameter(fence, gl.SYNC_STATUS) !== gl.SIGNALED) return root.setTimeout(look, 15);
+        gl.deleteSync(fence);
+        act();
+      };
+      root.setTimeout(look, 15);
+    }
+
     function restore() {
       const before = parts;
       parts = {};
@@ -124,7 +137,7 @@
     /** Give the context back: a browser keeps only sixteen. */
     const release = () => gl.getExtension("WEBGL_lose_context")?.loseContext();
 
-    return { take, paint, restore, release };
+    return { take, paint, whenDone, restore, release };
   }
 
   headscape.painter = { create };

@@ -153,6 +153,7 @@
       const most = this.pace.most(this.data.points, shown.only !== undefined);
       const marks = headscape.marks(Math.min(most, (this.data.points?.tokens || 1) * 2), layout.side * camera.zoom);
       this.painter.paint({ ...shown, ...marks, most, dim: this.layer.focused ? 0.45 : 1 });
+      this.pace.drawn();
       this.layer.draw();
       headscape.names.place(this);
     }
