@@ -8,7 +8,7 @@
     const perPixel = points / (side * side);
     const crowded = Math.max(0.5, Math.min(1, (0.05 / perPixel) ** 0.25));
     const size = Math.max(1.5, Math.min(LARGEST, 3.6 * (side / 700) ** 0.35 * crowded));
-    const alpha = Math.max(0.08, Math.min(0.85, 0.35 / (perPixel * size * size)));
+    const alpha = Math.max(0.08, Math.min(0.85, 0.7 / (perPixel * size * size)));
     return { size, alpha };
   }
 

@@ -12,11 +12,11 @@
   function create(panels) {
     const parts = headscape.loading.create();
     const context = panels.overlay.getContext("2d");
-    const state = { focused: false, load, draw, moved, renew, release };
+    const state = { focused: false, load, draw, refresh, moved, renew, release };
     let focus = null;
     let pieces = null;
     let labels = [];
-    let waiting = 0;
+    let [waiting, drawing] = [0, 0];
 
     async function load() {
       const { json } = headscape.loading;
@@ -28,7 +28,8 @@
         [focus, pieces, state.focused] = [came.focus, came.labels, Boolean(came.focus)];
         panels.frame.dataset.overlay = picture.focus || "";
         renew();
-        panels.paint();
+        refresh();
+        if (state.focused) panels.paint();
       } catch (error) {
         panels.problem.textContent = error.message;
       }
@@ -38,12 +39,13 @@
     function clear() {
       [focus, state.focused, panels.frame.dataset.overlay] = [null, false, ""];
       renew();
+      panels.paint();
     }
 
     // -- labels: which of them is decided when the camera rests -----------------------------------
 
     function moved() {
-      if (!waiting) waiting = root.setTimeout(() => ((waiting = 0), renew(), panels.paint()), PAUSE);
+      if (!waiting) waiting = root.setTimeout(() => ((waiting = 0), renew(), refresh()), PAUSE);
     }
 
     function renew() {
@@ -54,6 +56,12 @@
     // -- drawing ----------------------------------------------------------------------------------
 
     const toPixel = (place) => headscape.layout.toPixel(panels.layout, panels.camera, 0, ...headscape.camera.square(panels.camera, place));
+
+    /** Soon, without the points below. */
+    function refresh() {
+      root.cancelAnimationFrame(drawing);
+      drawing = root.requestAnimationFrame(() => panels.picture && panels.layout && draw());
+    }
 
     function draw() {
       const { layout, scale } = panels;
@@ -141,6 +149,7 @@
 
     function release() {
       root.clearTimeout(waiting);
+      root.cancelAnimationFrame(drawing);
       parts.cancel();
     }
 

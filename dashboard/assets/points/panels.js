@@ -122,8 +122,8 @@
       this.painter.take(data);
       this.data = data;
       this.finish("", renewed);
-      this.paint();
       this.layer.renew();
+      if (renewed) this.paint();
       if (!this.emerging) return;
       this.emerging = false;
       this.glide(headscape.camera.parse(null, this.picture.dimensions));
@@ -180,10 +180,13 @@
       this.scale = root.devicePixelRatio || 1;
       for (const shown of [this.canvas, this.image, this.overlay]) Object.assign(shown.style, { width: `${this.layout.width}px`, height: `${this.layout.height}px` });
       const pixels = [this.layout.width, this.layout.height].map((length) => Math.round(length * this.scale));
-      for (const canvas of [this.canvas, this.overlay]) if (canvas.width !== pixels[0] || canvas.height !== pixels[1]) [canvas.width, canvas.height] = pixels;
+      const sized = [this.canvas, this.overlay].filter((canvas) => canvas.width !== pixels[0] || canvas.height !== pixels[1]);
+      for (const canvas of sized) [canvas.width, canvas.height] = pixels;
       this.host.style.setProperty("--side", `${this.layout.side}px`);
       headscape.names.place(this);
-      if (this.painter) this.paintNow();
+      // Another size empties a canvas at once; what it shows has to be there before the next frame.
+      if (sized.length && this.painter) this.paintNow();
+      else this.paint();
     }
 
     // -- where the reader looks -------------------------------------------------------------------

@@ -76,7 +76,7 @@
     function extend(px, py) {
       if (state.name === "box") state.outline = headscape.lasso.box(state.outline[0], place(px, py));
       else state.outline.push(place(px, py));
-      panels.paint();
+      panels.layer.refresh();
     }
 
     /** A finished region goes out; the picture comes back with it as its `lasso`. */
@@ -89,7 +89,7 @@
     }
 
     function cancel() {
-      if (state.drawing) panels.paint();
+      if (state.drawing) panels.layer.refresh();
       state.drawing = false;
       state.outline = [];
     }
