@@ -8,7 +8,7 @@
   /** The fields of the address bar: a page's own state may be older, the canvas writes the camera there. */
   const fieldsNow = () => new URLSearchParams(root.location.search);
   /** A comma may stand in a link as it is; regions and cameras are full of them. */
-  const link = (fields) => (fields.size ? "?" + fields.toString().replaceAll("%2C", ",") : "");
+  const link = (fields) => `?${fields}`.replaceAll("%2C", ",").replace(/^\?$/, "");
   const isNothing = (value) => value === null || value === undefined || value === "" || value === false;
 
   /** The fields with one changed, or taken away where it says nothing that is not so anyway. */

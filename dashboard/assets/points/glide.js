@@ -10,7 +10,7 @@
     const [from, begin] = [panels.camera, root.performance.now()];
     const step = (now) => {
       const part = Math.max(0, Math.min(1, (now - begin) / MILLISECONDS));
-      panels.look(headscape.camera.between(from, target, ease(part)));
+      panels.look(part < 1 ? headscape.camera.between(from, target, ease(part)) : target);
       panels.gliding = part < 1 ? root.requestAnimationFrame(step) : 0;
       if (!panels.gliding) then();
     };

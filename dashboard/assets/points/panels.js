@@ -94,7 +94,7 @@
       const { yaw, pitch } = this.camera;
       this.camera = headscape.camera.parse(picture.at, picture.dimensions);
       if (turned) this.camera = { ...this.camera, yaw, pitch };
-      if (turned) this.address.write();
+      this.address.write();
       this.hover.focus = grid === picture ? Math.max(0, this.came) : 0;
       this.frame.dataset.zoom = this.camera.zoom.toFixed(2);
     }
