@@ -6,35 +6,43 @@ from dash.development.base_component import Component
 
 
 class PointPanels(Component):
-    """Square panels of points, row by row; one panel is the page of a head.
+    """Square panels of points, row by row; one panel is the page of a head. One instance serves all pages.
 
     Parameters
     ----------
     id
         Dash id.
-    src, raster
-        URLs of the points (see `dashboard.points`) and of the picture drawn where there is no WebGL2.
-    card
-        URL of a point's card up to the role, `.../token/3/7/`; only with one panel.
-    columns
-        Panels in a row.
-    panels
-        For each panel its name and what is said of it on hover: `{"name": "L3 H7", "says": "..."}`.
-    label
-        What the canvas shows, for a screen reader.
-    palette
-        Colours by scheme, `dashboard.theme.PALETTE`.
+    picture
+        What is shown, None for nothing. A part whose URL stays is not fetched again:
+
+        - `panels`: for each panel its name and what is said of it on hover, `{"name": "L3 H7", "says": "..."}`;
+          `columns`: panels in a row; `label`: what the canvas shows, for a screen reader and under a saved picture
+        - `dimensions`: 2 or 3; `points`: URL of the points; `raster`: URL of the picture drawn where there is no WebGL2
+        - `colours`: URL of a code per point, None for the colours of the roles;
+          `ramp`: colours by code, `{"light": {"query": [...], "key": [...]}, "dark": {...}}`
+        - `mask`: URL of what is selected; `sizes`: URL of a size per point; `labels`: URL of the tokens' wordpieces
+        - `card`: URL of a point's card up to the role, `.../token/3/7/`
+        - `chosen`: the clicked point, `{"token": 5, "role": "key"}`; `focus`: URL of its sentence's places and lines;
+          `marks`: pairs of positions in that sentence, `[[4, 9], ...]`
+        - `lasso`: the selected region, `at`: where the reader looks, both as in a link
+        - `palette`: colours by scheme, `dashboard.theme.PALETTE`
     opened
         Out: index of the panel a reader opened, with a counter: `{"panel": 43, "count": 1}`.
     stepped
         Out: arrow key on a single panel: `{"rows": -1, "columns": 0, "count": 1}`.
+    left
+        Out: a reader went out of a head, back to all of them: `{"panel": 43, "count": 1}`, -1 where it is not known.
+    picked
+        Out: a point was chosen, token -1 for none: `{"token": 5, "role": "key", "count": 1}`.
+    lassoed
+        Out: a region was drawn, "" for none: `{"lasso": "attention-exact-2d,3,7,0,0,100,100,...", "count": 1}`.
     """
 
     _children_props: list[str] = []  # noqa: RUF012 (Dash reads these as plain class attributes)
     _base_nodes = ["children"]  # noqa: RUF012
     _namespace = "headscape"
     _type = "PointPanels"
-    _prop_names = ["id", "src", "raster", "card", "columns", "panels", "label", "palette", "opened", "stepped"]  # noqa: RUF012
+    _prop_names = ["id", "picture", "opened", "stepped", "left", "picked", "lassoed"]  # noqa: RUF012
     _valid_wildcard_attributes: list[str] = []  # noqa: RUF012
     available_properties = _prop_names
     available_wildcard_properties: list[str] = []  # noqa: RUF012

@@ -2,28 +2,64 @@
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
   const dash = () => root.dash_clientside;
+  /** Another picture than before: where the reader looked at in the old one says nothing of it. */
+  const MOVES = ["model", "layer", "head", "view"];
+
+  /** The fields of the address bar: a page's own state may be older, the canvas writes the camera there. */
+  const fieldsNow = () => new URLSearchParams(root.location.search);
+  /** A comma may stand in a link as it is; regions and cameras are full of them. */
+  const link = (fields) => `?${fields}`.replaceAll("%2C", ",").replace(/^\?$/, "");
+  const isNothing = (value) => value === null || value === undefined || value === "" || value === false;
+
+  /** The fields with one changed, or taken away where it says nothing that is not so anyway. */
+  function withField(fields, field, value, standard) {
+    if (isNothing(value) || (standard !== undefined && String(standard) === String(value))) fields.delete(field);
+    else fields.set(field, value);
+    if (MOVES.includes(field)) fields.delete("at");
+    return fields;
+  }
+
+  const same = (one, other) => (isNothing(one) ? isNothing(other) : String(one) === String(other));
 
   /** The query string with one field changed; nothing if the page shows that already. */
-  function choose(field, value, search, shown) {
-    if (value === null || value === undefined || !shown || String(shown[field]) === String(value)) return dash().no_update;
-    const fields = new URLSearchParams(search || "");
-    fields.set(field, value);
-    return "?" + fields.toString();
+  function choose(field, value, shown) {
+    if (!shown || value === undefined || same(shown[field], value)) return dash().no_update;
+    return link(withField(fieldsNow(), field, value, shown.defaults?.[field]));
   }
 
   /** The page of a head: the one a reader opened in the grid, or the neighbour an arrow key asked for. */
-  function headLink(name, search, step) {
+  function headLink(name, step) {
     const [, layer, head] = name.match(/^L(\d+) H(\d+)$/).map(Number);
-    const fields = new URLSearchParams(search || "");
-    fields.set("layer", layer + (step ? step.rows : 0));
-    fields.set("head", head + (step ? step.columns : 0));
-    return "/head?" + fields.toString();
+    const fields = withField(fieldsNow(), "layer", String(layer + (step ? step.rows : 0)));
+    return "/head" + link(withField(fields, "head", String(head + (step ? step.columns : 0))));
   }
 
-  function go(opened, stepped, panels, search) {
-    const byStep = dash().callback_context.triggered.some((trigger) => trigger.prop_id === "points.stepped");
-    if (byStep && stepped) return headLink(panels[0].name, search, stepped);
-    return opened ? headLink(panels[opened.panel].name, search) : dash().no_update;
+  /** The page of all heads. */
+  function headsLink() {
+    const fields = fieldsNow();
+    for (const field of ["layer", "head", "at"]) fields.delete(field);
+    return "/" + link(fields);
+  }
+
+  /** Where to go: opened, stepped, left as the canvas sent them; `picture` is what it shows. */
+  function go(opened, stepped, left, picture) {
+    const sent = dash().callback_context.triggered.map((trigger) => trigger.prop_id);
+    if (!picture) return dash().no_update;
+    if (sent.includes("points.left") && left) return headsLink();
+    if (sent.includes("points.stepped") && stepped) return headLink(picture.panels[0].name, stepped);
+    return opened && picture.panels[opened.panel] ? headLink(picture.panels[opened.panel].name) : dash().no_update;
+  }
+
+  /** The point that was clicked, or none. */
+  function pick(picked) {
+    if (!picked) return dash().no_update;
+    const fields = withField(fieldsNow(), "token", picked.token < 0 ? null : String(picked.token));
+    return link(withField(fields, "role", picked.token < 0 ? null : picked.role));
+  }
+
+  /** The region that was drawn, or none. */
+  function lasso(lassoed) {
+    return lassoed ? link(withField(fieldsNow(), "lasso", lassoed.lasso)) : dash().no_update;
   }
 
   function copy(clicks) {
@@ -34,6 +70,6 @@
     );
   }
 
-  headscape.address = { choose, go, copy, headLink };
+  headscape.address = { choose, go, pick, lasso, copy, headLink, headsLink };
   if (typeof module !== "undefined") module.exports = headscape.address;
 })(typeof window === "undefined" ? globalThis : window);

@@ -1,20 +1,61 @@
-// Points as the server sends them (dashboard/points.py): HSP1, panels, tokens, bytes a coordinate, then x and y.
+// What the server sends, as typed arrays: points (HSP2), colours or sizes (HSC1), masks (HSM1). All little-endian.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
-  const HEADER = 16;
+  const RELOAD = "Reload the page.";
 
-  /** {panels, tokens, width, places}; point i of a panel is token i >> 1, a query if i is even, else a key. */
-  function decode(buffer) {
+  /** The numbers after the four letters, and where the values start. */
+  function header(buffer, magic, what, count) {
+    const start = 4 + 4 * count;
+    const letters = buffer.byteLength < start ? "" : String.fromCharCode(...new Uint8Array(buffer, 0, 4));
+    if (letters !== magic) throw new Error(`These are no ${what}. ${RELOAD}`);
     const view = new DataView(buffer);
-    const magic = String.fromCharCode(...new Uint8Array(buffer, 0, 4));
-    if (magic !== "HSP1") throw new Error("These are no points");
-    const [panels, tokens, width] = [4, 8, 12].map((offset) => view.getUint32(offset, true));
-    const count = panels * tokens * 4;
-    if (buffer.byteLength !== HEADER + count * width) throw new Error("Points were cut on their way");
-    const places = width === 1 ? new Uint8Array(buffer, HEADER, count) : new Uint16Array(buffer, HEADER, count);
-    return { panels, tokens, width, places, most: width === 1 ? 255 : 65535 };
+    return { numbers: Array.from({ length: count }, (_, i) => view.getUint32(4 + 4 * i, true)), start };
   }
 
-  headscape.decode = decode;
+  function expectBytes(buffer, start, bytes, what) {
+    if (buffer.byteLength !== start + bytes) throw new Error(`The ${what} were cut on their way. ${RELOAD}`);
+  }
+
+  /** {panels, tokens, components, width, places, most}; point i of a panel is token i >> 1, a query if i is even, else a key. */
+  function decode(buffer) {
+    const { numbers, start } = header(buffer, "HSP2", "points", 4);
+    const [panels, tokens, components, width] = numbers;
+    if (![2, 3].includes(components) || ![1, 2].includes(width)) throw new Error(`These points are of another version. ${RELOAD}`);
+    const count = panels * tokens * 2 * components;
+    expectBytes(buffer, start, count * width, "points");
+    const places = width === 1 ? new Uint8Array(buffer, start, count) : new Uint16Array(buffer, start, count);
+    return { panels, tokens, components, width, places, most: width === 1 ? 255 : 65535 };
+  }
+
+  /** {panels, tokens, values}: a code 0..254 per point, 255 where it is missing. */
+  function colours(buffer) {
+    const { numbers, start } = header(buffer, "HSC1", "colours", 2);
+    const [panels, tokens] = numbers;
+    expectBytes(buffer, start, panels * tokens * 2, "colours");
+    return { panels, tokens, values: new Uint8Array(buffer, start) };
+  }
+
+  /** {panels, tokens, values, selected}: 1 per selected point, else 0, and how many are selected. */
+  function mask(buffer) {
+    const { numbers, start } = header(buffer, "HSM1", "selected points", 2);
+    const [panels, tokens] = numbers;
+    const count = panels * tokens * 2;
+    expectBytes(buffer, start, Math.ceil(count / 8), "selected points");
+    const bits = new Uint8Array(buffer, start);
+    const values = new Uint8Array(count);
+    let selected = 0;
+    for (let i = 0; i < count; i++) selected += values[i] = (bits[i >> 3] >> (7 - (i & 7))) & 1;
+    return { panels, tokens, values, selected };
+  }
+
+  /** One value per point of all panels: values that are the same in every panel are repeated. */
+  function spread(decoded, panels) {
+    if (decoded.panels === panels) return decoded.values;
+    const all = new Uint8Array(panels * decoded.values.length);
+    for (let panel = 0; panel < panels; panel++) all.set(decoded.values, panel * decoded.values.length);
+    return all;
+  }
+
+  headscape.decode = Object.assign(decode, { colours, mask, spread });
   if (typeof module !== "undefined") module.exports = { decode };
 })(typeof window === "undefined" ? globalThis : window);

@@ -2,6 +2,8 @@
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
   const CELLS = 256;
+  /** The square on which a turned cube is seen is up to this much wider than the cube. */
+  const DIAGONAL = Math.sqrt(3);
 
   /** Index of one panel's points; `places` are x, y pairs from 0 to `most`. */
   function build(places, most) {
@@ -16,26 +18,61 @@
     return { places, most, starts, order };
   }
 
+  /** Places of a turned cube as pairs, so that all of them lie between 0 and 65535. */
+  function flatten(points, camera) {
+    const [right, up] = headscape.camera.rotation(camera);
+    const { places, most } = points;
+    const flat = new Uint16Array((places.length / 3) * 2);
+    const scale = 65535 / DIAGONAL / most;
+    const [fromRight, fromUp] = [right, up].map((row) => 32767.5 - 0.5 * (row[0] + row[1] + row[2]) * most * scale);
+    for (let from = 0, to = 0; from < places.length; from += 3, to += 2) {
+      const [x, y, z] = [places[from], places[from + 1], places[from + 2]];
+      flat[to] = fromRight + scale * (right[0] * x + right[1] * y + right[2] * z);
+      flat[to + 1] = fromUp + scale * (up[0] * x + up[1] * y + up[2] * z);
+    }
+    return flat;
+  }
+
+  /** From the square to the index of flattened places. */
+  const shrink = (value) => 0.5 + (value - 0.5) / DIAGONAL;
+
   const cell = (coordinate, most) => Math.min(CELLS - 1, Math.floor((coordinate / most) * CELLS));
 
-  /** The point nearest to (x, y) within `radius`, all from 0 to 1; -1 if there is none. */
-  function nearest(index, x, y, radius) {
+  /** The point within `radius` of (x, y), all from 0 to 1, of the least `cost(dx, dy)`; -1 if there is none. */
+  function least(index, x, y, radius, cost, limit) {
     const { places, most, starts, order } = index;
     const range = (centre) => [centre - radius, centre + radius].map((v) => Math.max(0, Math.min(CELLS - 1, Math.floor(v * CELLS))));
     const [left, right] = range(x);
     const [bottom, top] = range(y);
-    let best = radius * radius * most * most;
+    let best = limit;
     let found = -1;
     for (let row = bottom; row <= top; row++) {
       for (let slot = starts[row * CELLS + left]; slot < starts[row * CELLS + right + 1]; slot++) {
         const i = order[slot];
-        const distance = (places[2 * i] - x * most) ** 2 + (places[2 * i + 1] - y * most) ** 2;
-        if (distance <= best) [best, found] = [distance, i];
+        const worth = cost(places[2 * i] - x * most, places[2 * i + 1] - y * most);
+        if (worth <= best) [best, found] = [worth, i];
       }
     }
     return found;
   }
 
-  headscape.gridIndex = { build, nearest };
+  /** The point nearest to (x, y) within `radius`, all from 0 to 1; -1 if there is none. */
+  const nearest = (index, x, y, radius) => least(index, x, y, radius, (dx, dy) => dx * dx + dy * dy, (radius * index.most) ** 2);
+
+  /** The point nearest to point `from` in a direction (one of dx, dy is 0), within 45 degrees of it; -1 if there is none. */
+  function towards(index, from, dx, dy) {
+    const [x, y] = [index.places[2 * from] / index.most, index.places[2 * from + 1] / index.most];
+    const cost = (across, up) => {
+      const [ahead, aside] = [across * dx + up * dy, Math.abs(across * dy) + Math.abs(up * dx)];
+      return ahead > 0 && aside <= ahead ? across * across + up * up : Infinity;
+    };
+    for (let radius = 1 / CELLS; radius < 2; radius *= 2) {
+      const found = least(index, x, y, radius, cost, (radius * index.most) ** 2);
+      if (found >= 0) return found;
+    }
+    return -1;
+  }
+
+  headscape.gridIndex = { build, flatten, shrink, nearest, towards, DIAGONAL };
   if (typeof module !== "undefined") module.exports = headscape.gridIndex;
 })(typeof window === "undefined" ? globalThis : window);

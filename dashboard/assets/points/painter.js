@@ -1,107 +1,143 @@
-// Draws all panels with one call on one WebGL2 canvas. Queries are discs, keys are diamonds.
+// Draws all panels with one call on one WebGL2 canvas; a second call draws what is selected on top.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
-
-  const VERTEX = `#version 300 es
-    in vec2 place;
-    uniform int perPanel, columns;
-    uniform vec2 canvas;          // pixels
-    uniform float side, gap, size, zoom;
-    uniform vec2 centre;
-    uniform vec3 queryColour, keyColour;
-    out vec3 colour;
-    flat out int role;
-    void main() {
-      int panel = gl_VertexID / perPanel;
-      role = gl_VertexID & 1;
-      colour = role == 0 ? queryColour : keyColour;
-      vec2 corner = vec2(panel % columns, panel / columns) * (side + gap);
-      vec2 inside = (place - centre) * zoom + 0.5;
-      float margin = 0.5 * size / side;
-      if (any(lessThan(inside, vec2(-margin))) || any(greaterThan(inside, vec2(1.0 + margin)))) {
-        gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
-        return;
-      }
-      float inset = zoom > 1.0 ? 0.0 : size * 0.5 + 1.0;
-      vec2 pixel = corner + vec2(inset) + vec2(inside.x, 1.0 - inside.y) * (side - 2.0 * inset);
-      gl_Position = vec4(pixel / canvas * vec2(2.0, -2.0) + vec2(-1.0, 1.0), 0.0, 1.0);
-      gl_PointSize = size;
-    }`;
-
-  const FRAGMENT = `#version 300 es
-    precision mediump float;
-    in vec3 colour;
-    flat in int role;
-    uniform float alpha;
-    out vec4 shown;
-    void main() {
-      vec2 from = abs(gl_PointCoord - 0.5);
-      if (role == 0 ? dot(from, from) > 0.25 : from.x + from.y > 0.5) discard;
-      shown = vec4(colour * alpha, alpha);
-    }`;
-
-  function compile(gl, kind, source) {
-    const shader = gl.createShader(kind);
-    gl.shaderSource(shader, source);
-    gl.compileShader(shader);
-    if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS) && !gl.isContextLost()) throw new Error(gl.getShaderInfoLog(shader));
-    return shader;
-  }
-
-  function link(gl) {
-    const program = gl.createProgram();
-    gl.attachShader(program, compile(gl, gl.VERTEX_SHADER, VERTEX));
-    gl.attachShader(program, compile(gl, gl.FRAGMENT_SHADER, FRAGMENT));
-    gl.linkProgram(program);
-    return program;
-  }
+  /** Attributes beside the place: each one byte per point, replaced without touching the places. */
+  const BYTES = { colours: 1, mask: 2, sizes: 3 };
+  const MISSING = { light: "#868a91", dark: "#8b8f96" };
 
   const rgb = (hex) => [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16) / 255);
+
+  /** Texture of 256 colours for queries, below them those for keys. */
+  function texels({ query, key }) {
+    const values = new Uint8Array(2 * 256 * 4).fill(255);
+    [query, key].forEach((colours, row) => colours.slice(0, 256).forEach((hex, i) => values.set(rgb(hex).map((part) => Math.round(255 * part)), 4 * (256 * row + i))));
+    return values;
+  }
 
   /** A painter on a canvas, or null where there is no WebGL2. */
   function create(canvas) {
     const gl = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: false });
     if (!gl) return null;
-    let program = link(gl);
-    let points = null;
+    let linked, buffers, ramp;
+    let parts = {};
+    prepare();
 
-    function upload(decoded) {
-      points = decoded;
-      gl.useProgram(program);
-      gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
-      gl.bufferData(gl.ARRAY_BUFFER, decoded.places, gl.STATIC_DRAW);
-      const place = gl.getAttribLocation(program, "place");
-      gl.enableVertexAttribArray(place);
-      gl.vertexAttribPointer(place, 2, decoded.width === 1 ? gl.UNSIGNED_BYTE : gl.UNSIGNED_SHORT, true, 0, 0);
+    function prepare() {
+      linked = headscape.shaders.link(gl);
+      buffers = Object.fromEntries(["points", ...Object.keys(BYTES)].map((name) => [name, gl.createBuffer()]));
+      ramp = null;
+      gl.useProgram(linked.program);
+      gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
+      for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, name, gl.NEAREST);
       gl.enable(gl.BLEND);
       gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     }
 
-    function paint({ columns, side, gap, size, alpha, camera, palette }) {
-      if (!points || gl.isContextLost()) return;
-      const at = (name) => gl.getUniformLocation(program, name);
-      gl.viewport(0, 0, canvas.width, canvas.height);
+    function fill(name, index, values, components, kind, normalized) {
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffers[name]);
+      gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
+      gl.enableVertexAttribArray(index);
+      gl.vertexAttribPointer(index, components, kind, normalized, 0, 0);
+    }
+
+    function fillBytes(name, points, decoded) {
+      if (decoded && decoded.tokens !== points.tokens) throw new Error(`The ${name} belong to other points. Reload the page.`);
+      if (decoded) fill(name, BYTES[name], headscape.decode.spread(decoded, points.panels), 1, gl.UNSIGNED_BYTE, false);
+      else gl.disableVertexAttribArray(BYTES[name]);
+    }
+
+    /** {points, colours, mask, sizes} as decoded or null; only what is another object than before goes to the graphics card. */
+    function take(next) {
+      const { points } = next;
+      const renewed = parts.points !== points;
+      if (renewed) fill("points", 0, points.places, points.components, points.width === 1 ? gl.UNSIGNED_BYTE : gl.UNSIGNED_SHORT, true);
+      for (const name of Object.keys(BYTES)) if (renewed || parts[name] !== next[name]) fillBytes(name, points, next[name]);
+      parts = next;
+    }
+
+    function takeRamp(colours) {
+      if (!colours || ramp === colours) return;
+      ramp = colours;
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 2, 0, gl.RGBA, gl.UNSIGNED_BYTE, texels(colours));
+    }
+
+    function uniforms({ layout, camera, scale, size, alpha, dim, shift, palette, scheme }) {
+      const { at } = linked;
+      const [width, height] = [layout.width * scale, layout.height * scale];
+      const pixels = { side: layout.side * scale, gap: layout.gap * scale, inset: layout.inset * scale, size: size * scale };
+      const whole = { perPanel: parts.points.tokens * 2, columns: layout.columns, shift, coloured: parts.colours && ramp ? 1 : 0 };
+      const flags = { masked: parts.mask ? 1 : 0, sized: parts.sizes ? 1 : 0, clipped: layout.single ? 0 : 1 };
+      for (const [name, value] of Object.entries({ ...whole, ...flags })) gl.uniform1i(at[name], value);
+      for (const [name, value] of Object.entries({ ...pixels, part: layout.part, zoom: camera.zoom, alpha, dim })) gl.uniform1f(at[name], value);
+      gl.uniform2f(at.canvas, width, height);
+      gl.uniform2f(at.centre, camera.x * width, (1 - camera.y) * height);
+      const colours = { queryColour: palette.query, keyColour: palette.key, missingColour: MISSING[scheme] || MISSING.light };
+      for (const [name, hex] of Object.entries(colours)) gl.uniform3f(at[name], ...rgb(hex));
+      gl.uniformMatrix3fv(at.turn, true, parts.points.components === 3 ? headscape.camera.rotation(camera).flat() : [1, 0, 0, 0, 1, 0, 0, 0, 0]);
+    }
+
+    /** The ground of every panel: scissored clears, so that nothing but points goes through a shader. */
+    function ground({ layout, camera, scale, palette }) {
+      gl.disable(gl.SCISSOR_TEST);
       gl.clearColor(0, 0, 0, 0);
       gl.clear(gl.COLOR_BUFFER_BIT);
-      gl.uniform1i(at("perPanel"), points.tokens * 2);
-      gl.uniform1i(at("columns"), columns);
-      gl.uniform2f(at("canvas"), canvas.width, canvas.height);
-      gl.uniform2f(at("centre"), camera.x, camera.y);
-      for (const [name, value] of Object.entries({ side, gap, size, alpha, zoom: camera.zoom })) gl.uniform1f(at(name), value);
-      gl.uniform3f(at("queryColour"), ...rgb(palette.query));
-      gl.uniform3f(at("keyColour"), ...rgb(palette.key));
-      gl.drawArrays(gl.POINTS, 0, points.panels * points.tokens * 2);
+      gl.enable(gl.SCISSOR_TEST);
+      gl.clearColor(...rgb(palette.panel), 1);
+      for (let panel = 0; panel < layout.count; panel++) {
+        const [left, top, side] = layout.single ? [0, 0, layout.width] : headscape.layout.rectangle(layout, camera, panel);
+        gl.scissor(...[left, layout.height - top - side, side, side].map((pixels) => Math.round(pixels * scale)));
+        gl.clear(gl.COLOR_BUFFER_BIT);
+      }
+      gl.disable(gl.SCISSOR_TEST);
+    }
+
+    /** Ranges of points to draw: all in one, or of each panel its first `most`: any first part of a corpus is a fair sample. */
+    function ranges({ only, most }) {
+      const perPanel = parts.points.tokens * 2;
+      const count = Math.min(perPanel, most);
+      if (only !== undefined) return [[only * perPanel, count]];
+      if (count === perPanel) return [[0, parts.points.panels * perPanel]];
+      return Array.from({ length: parts.points.panels }, (_, panel) => [panel * perPanel, count]);
+    }
+
+    /** `only` draws one of the panels that were taken, `shift` moves panels on by so many places, `most` is the most points of each. */
+    function paint(view) {
+      if (gl.isContextLost()) return;
+      gl.viewport(0, 0, canvas.width, canvas.height);
+      ground(view);
+      if (!parts.points) return;
+      takeRamp(view.ramp);
+      uniforms(view);
+      for (const pass of parts.mask ? [0, 1] : [0]) {
+        gl.uniform1i(linked.at.pass, pass);
+        for (const [first, count] of ranges(view)) gl.drawArrays(gl.POINTS, first, count);
+      }
+    }
+
+    /** Calls when all that was asked for is drawn: the graphics card works frames behind. */
+    function whenDone(act) {
+      const fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+      gl.flush();
+      const look = () => {
+        if (gl.isContextLost()) return;
+        if (gl.getSyncParameter(fence, gl.SYNC_STATUS) !== gl.SIGNALED) return root.setTimeout(look, 15);
+        gl.deleteSync(fence);
+        act();
+      };
+      root.setTimeout(look, 15);
     }
 
     function restore() {
-      program = link(gl);
-      if (points) upload(points);
+      const before = parts;
+      parts = {};
+      prepare();
+      if (before.points) take(before);
     }
 
     /** Give the context back: a browser keeps only sixteen. */
     const release = () => gl.getExtension("WEBGL_lose_context")?.loseContext();
 
-    return { upload, paint, restore, release };
+    return { take, paint, whenDone, restore, release };
   }
 
   headscape.painter = { create };

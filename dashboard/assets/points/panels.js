@@ -1,367 +1,290 @@
-// The Dash component PointPanels: loads points, draws them, and turns pointer and keys into hover, open, step, zoom.
+// The state of the component: which picture, what of it has come, where the reader looks. Pointer, keys and toolbar call it.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
-  const GAP = 4;
-  const SMALLEST_PANEL = 36;
-  const HOVER_RADIUS = 14;
-  const HOVER_PAUSE = 25;
-  const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  const BESIDE = { grid: 34, single: 42 };
+  const BELOW = 24;
+  /** So much of the frame a panel fills when the wheel opens its head. */
+  const OPENS_AT = 0.9;
 
   const scheme = () => document.documentElement.getAttribute("data-mantine-color-scheme") || "light";
+  const placeOf = (picture) => picture?.points.split("?")[0];
 
   class Panels {
-    constructor(frame, properties) {
-      this.frame = frame;
-      this.canvas = frame.querySelector("canvas");
-      this.image = frame.querySelector("img");
-      this.ring = frame.querySelector(".ring");
-      this.tip = frame.querySelector(".tip");
-      this.says = frame.querySelector(".says");
-      this.camera = headscape.camera.start();
-      this.focus = 0;
+    constructor(host) {
+      this.host = host;
+      for (const name of ["frame", "tools", "note", "problem", "says", "ring", "tip", "overlay"]) this[name] = host.querySelector(`.${name}`);
+      this.canvas = this.frame.querySelector("canvas");
+      this.image = this.frame.querySelector("img");
+      this.picture = null;
+      this.listening = new AbortController();
+      this.data = {};
       this.count = 0;
+      this.camera = headscape.camera.start();
       this.painter = headscape.painter.create(this.canvas);
-      this.frame.classList.toggle("no-webgl", !this.painter);
-      this.listen();
-      this.update(properties);
-      // A step to a neighbour draws the page anew; the keyboard stays with the picture.
-      if (headscape.stepping && this.single) this.frame.focus();
-      headscape.stepping = false;
+      this.host.classList.toggle("no-webgl", !this.painter);
+      this.parts = headscape.loading.create();
+      this.hover = headscape.hover.create(this);
+      this.pace = headscape.pace.create(this);
+      this.layer = headscape.overlay.create(this);
+      this.address = headscape.cameraAddress.create(this);
+      this.tool = headscape.toolbar.create(this);
+      headscape.pointer.listen(this);
+      headscape.keys.listen(this);
+      this.watch();
     }
 
     get single() {
-      return this.properties.panels.length === 1;
+      return this.picture?.panels.length === 1;
     }
 
-    get rows() {
-      return Math.ceil(this.properties.panels.length / this.properties.columns);
+    get scheme() {
+      return scheme();
     }
 
-    update(properties) {
-      const before = this.properties || {};
-      this.properties = properties;
-      if (before.src === properties.src && before.columns === properties.columns) return;
-      this.camera = headscape.camera.start();
-      this.hideTip();
+    get palette() {
+      return this.picture.palette[scheme()] || this.picture.palette.light;
+    }
+
+    on(target, name, act, options) {
+      target.addEventListener(name, act, { signal: this.listening.signal, ...options });
+    }
+
+    watch() {
+      this.on(this.canvas, "webglcontextlost", (event) => event.preventDefault());
+      this.on(this.canvas, "webglcontextrestored", () => (this.painter.restore(), this.paint()));
+      this.watchers = [new ResizeObserver(() => this.resize()), new MutationObserver(() => this.schemeChanged())];
+      this.watchers[0].observe(this.host.parentElement);
+      this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
+    }
+
+    // -- the picture ------------------------------------------------------------------------------
+
+    update(picture, setProps) {
+      this.setProps = setProps;
+      if (picture === this.picture) return;
+      const before = this.picture;
+      this.picture = picture;
+      if (!picture) return this.hide();
+      if (placeOf(before) !== placeOf(picture)) this.arrive(before, picture);
       this.resize();
+      if (this.emerging && this.layout) this.camera = headscape.layout.fill(this.layout, this.camera, this.came);
+      this.paint();
+      this.tool.renew();
       this.load();
+      this.layer.load();
     }
 
-    // -- loading and drawing ----------------------------------------------------------------------
+    hide() {
+      this.still();
+      this.hover.hide();
+      this.address.forget();
+    }
+
+    /** Another picture than before: where the reader looks at first, and out of which panel it grows. */
+    arrive(before, picture) {
+      this.still();
+      this.hover.hide();
+      this.tool.cancel();
+      this.address.forget();
+      const [grid, one] = before && before.panels.length > picture.panels.length ? [before, picture] : [picture, before];
+      const across = before && grid.panels.length > 1 && one.panels.length === 1;
+      this.came = across ? grid.panels.findIndex((panel) => panel.name === one.panels[0].name) : -1;
+      this.emerging = Boolean(this.came >= 0 && grid === picture && !picture.at && this.painter);
+      const turned = before && !picture.at && before.dimensions === 3 && picture.dimensions === 3;
+      const { yaw, pitch } = this.camera;
+      this.camera = headscape.camera.parse(picture.at, picture.dimensions);
+      if (turned) this.camera = { ...this.camera, yaw, pitch };
+      this.address.write();
+      this.hover.focus = grid === picture ? Math.max(0, this.came) : 0;
+      this.frame.dataset.zoom = this.camera.zoom.toFixed(2);
+    }
 
     async load() {
-      this.abort?.abort();
-      this.abort = new AbortController();
+      const { points, colours, mask, sizes } = this.picture;
+      const { bytes } = headscape.loading;
       this.frame.setAttribute("aria-busy", "true");
+      if (!this.painter) return headscape.stillPicture.load(this);
       try {
-        if (!this.painter) return this.loadImage();
-        const response = await fetch(this.properties.src, { signal: this.abort.signal });
-        if (!response.ok) throw new Error(await response.text());
-        this.points = headscape.decode(await response.arrayBuffer());
-        this.index = this.single ? headscape.gridIndex.build(this.points.places, this.points.most) : null;
-        this.painter.upload(this.points);
-        this.paint();
-        this.finish("");
+        const data = await this.parts.load({
+          points: { url: points, read: bytes(headscape.decode) },
+          colours: { url: colours, read: bytes(headscape.decode.colours) },
+          mask: { url: mask, read: bytes(headscape.decode.mask) },
+          sizes: { url: sizes, read: bytes(headscape.decode.colours) },
+        });
+        if (data && this.picture) this.show(data);
       } catch (error) {
-        if (error.name !== "AbortError") this.finish(error.message);
+        this.finish(error.message);
       }
     }
 
-    loadImage() {
-      const side = Math.round(this.side * this.scale);
-      this.image.onload = () => this.finish("");
-      this.image.onerror = () => this.finish("The picture could not be loaded. Reload the page.");
-      this.image.src = `${this.properties.raster}&side=${side}&gap=${Math.round(GAP * this.scale)}&scheme=${scheme()}`;
+    show(data) {
+      const renewed = Object.keys(data).some((name) => data[name] !== this.data[name]);
+      this.painter.take(data);
+      this.data = data;
+      this.finish("", renewed);
+      this.layer.renew();
+      if (renewed) this.paint();
+      if (!this.emerging) return;
+      this.emerging = false;
+      this.glide(headscape.camera.parse(null, this.picture.dimensions));
     }
 
-    finish(problem) {
-      this.frame.querySelector(".problem").textContent = problem;
+    finish(problem, renewed) {
+      const { points, colours, mask } = this.picture || {};
+      this.problem.textContent = problem;
       this.frame.removeAttribute("aria-busy");
-      this.frame.dataset.drawn = problem ? "" : this.properties.src;
-      root.requestAnimationFrame(() => root.performance.mark("headscape-drawn"));
+      Object.assign(this.frame.dataset, { drawn: problem ? "" : points || "", coloured: (!problem && colours) || "", masked: (!problem && mask) || "" });
+      if (renewed) root.requestAnimationFrame(() => root.performance.mark("headscape-drawn"));
     }
+
+    // -- painting ---------------------------------------------------------------------------------
 
     paint() {
       if (!this.painter || this.waiting) return;
       this.waiting = root.requestAnimationFrame(() => {
         this.waiting = 0;
-        const palette = this.properties.palette[scheme()] || this.properties.palette.light;
-        const { size, alpha } = this.marks();
-        this.painter.paint({ columns: this.properties.columns, side: this.side * this.scale, gap: GAP * this.scale, size, alpha, camera: this.camera, palette });
+        if (this.picture && this.layout) this.paintNow();
       });
     }
 
-    /** Marks grow with zoom, and get thinner where there are many. */
-    marks() {
-      const perPixel = ((this.points?.tokens || 1) * 2) / (this.side * this.side);
-      const size = this.single ? Math.min(9, 3 + Math.log2(this.camera.zoom)) : 1.6;
-      const alpha = Math.max(0.15, Math.min(0.85, 0.1 / (perPixel * size)));
-      return { size: Math.max(2, size * this.scale), alpha };
+    paintNow() {
+      const { layout, camera, scale, palette, scheme } = this;
+      const shown = { layout, camera, scale, palette, scheme, ramp: this.picture.ramp?.[scheme], ...this.section() };
+      const most = this.pace.most(this.data.points, shown.only !== undefined);
+      const marks = headscape.marks(Math.min(most, (this.data.points?.tokens || 1) * 2), layout.side * camera.zoom);
+      this.painter.paint({ ...shown, ...marks, most, dim: this.layer.focused ? 0.45 : 1 });
+      this.pace.drawn();
+      this.layer.draw();
+      headscape.names.place(this);
     }
 
-    resize() {
-      const width = this.frame.parentElement.clientWidth - (this.single ? 0 : 34);
-      const columns = this.properties.columns;
-      const room = root.innerHeight - this.frame.getBoundingClientRect().top - root.scrollY - 24;
-      const [across, high] = this.single ? [width, Math.max(320, room)] : [(width + GAP) / columns - GAP, Math.max(120, room / this.rows - GAP)];
-      const fitting = Math.min(across, high);
-      this.side = Math.max(SMALLEST_PANEL, Math.floor(fitting));
-      this.scale = root.devicePixelRatio || 1;
-      const long = (count) => count * (this.side + GAP) - GAP;
-      for (const shown of [this.canvas, this.image]) {
-        shown.style.width = `${long(columns)}px`;
-        shown.style.height = `${long(this.rows)}px`;
-      }
-      this.canvas.width = Math.round(long(columns) * this.scale);
-      this.canvas.height = Math.round(long(this.rows) * this.scale);
-      this.frame.parentElement.style.setProperty("--side", `${this.side}px`);
-      this.paint();
-    }
-
-    // -- pointer ----------------------------------------------------------------------------------
-
-    listen() {
-      const on = (target, name, act, options) => target.addEventListener(name, act.bind(this), { signal: this.listening.signal, ...options });
-      this.listening = new AbortController();
-      on(this.frame, "pointermove", this.pointerMoved);
-      on(this.frame, "pointerleave", this.pointerLeft);
-      on(this.frame, "pointerdown", this.pointerDown);
-      on(this.frame, "pointerup", this.pointerUp);
-      on(this.frame, "wheel", this.wheelTurned, { passive: false });
-      on(this.frame, "dblclick", this.reset);
-      on(this.frame, "keydown", this.keyPressed);
-      on(this.frame, "focus", () => this.single || this.show(this.focus));
-      on(this.frame, "blur", () => this.kept || this.hideTip());
-      on(this.canvas, "webglcontextlost", (event) => event.preventDefault());
-      on(this.canvas, "webglcontextrestored", () => (this.painter.restore(), this.paint()));
-      this.watchers = [new ResizeObserver(() => this.resize()), new MutationObserver(() => this.schemeChanged())];
-      this.watchers[0].observe(this.frame.parentElement);
-      this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
+    /** While a head's picture is on its way its panel of the grid stands in for it, and the other way round. */
+    section() {
+      const drawn = this.data.points?.panels;
+      if (!drawn || drawn === this.picture.panels.length) return { shift: 0 };
+      return drawn === 1 ? { only: 0, shift: Math.max(0, this.came) } : { only: Math.max(0, this.came), shift: -Math.max(0, this.came) };
     }
 
     schemeChanged() {
+      if (!this.picture) return;
       if (this.painter) this.paint();
-      else this.loadImage();
+      else headscape.stillPicture.load(this);
     }
 
-    /** Place of the pointer: in pixels from the upper left, and 0..1 from the lower left. */
-    place(event) {
-      const box = this.canvas.hidden ? this.image.getBoundingClientRect() : (this.painter ? this.canvas : this.image).getBoundingClientRect();
-      const [px, py] = [event.clientX - box.left, event.clientY - box.top];
-      return { px, py, sx: px / box.width, sy: 1 - py / box.height };
+    resize() {
+      if (!this.picture || !this.host.clientWidth) return;
+      const { panels, columns, dimensions } = this.picture;
+      const width = this.host.clientWidth - (this.single ? BESIDE.single : BESIDE.grid);
+      const height = root.innerHeight - this.frame.getBoundingClientRect().top - root.scrollY - BELOW;
+      this.layout = headscape.layout.fit({ count: panels.length, columns, dimensions, width, height });
+      this.scale = root.devicePixelRatio || 1;
+      for (const shown of [this.canvas, this.image, this.overlay]) Object.assign(shown.style, { width: `${this.layout.width}px`, height: `${this.layout.height}px` });
+      const pixels = [this.layout.width, this.layout.height].map((length) => Math.round(length * this.scale));
+      const sized = [this.canvas, this.overlay].filter((canvas) => canvas.width !== pixels[0] || canvas.height !== pixels[1]);
+      for (const canvas of sized) [canvas.width, canvas.height] = pixels;
+      this.host.style.setProperty("--side", `${this.layout.side}px`);
+      headscape.names.place(this);
+      // Another size empties a canvas at once; what it shows has to be there before the next frame.
+      if (sized.length && this.painter) this.paintNow();
+      else this.paint();
     }
 
-    panelAt({ px, py }) {
-      const [column, row] = [px, py].map((pixel) => Math.floor(pixel / (this.side + GAP)));
-      const inside = column >= 0 && row >= 0 && column < this.properties.columns && row < this.rows;
-      return inside ? row * this.properties.columns + column : -1;
+    // -- where the reader looks -------------------------------------------------------------------
+
+    look(camera) {
+      this.camera = camera;
+      this.frame.dataset.zoom = camera.zoom.toFixed(2);
+      this.hover.hide();
+      this.pace.moved();
+      this.paint();
+      this.layer.moved();
+      this.address.write();
     }
 
-    pointerMoved(event) {
-      const place = this.place(event);
-      if (this.dragging) return this.drag(place);
-      if (!this.single) {
-        const panel = this.panelAt(place);
-        return panel < 0 ? this.hideTip() : this.show(panel);
-      }
-      if (!this.kept) this.hover(place);
+    zoom(factor, px = this.layout.width / 2, py = this.layout.height / 2) {
+      if (!this.painter || this.gliding) return;
+      const most = this.single ? undefined : headscape.layout.filling(this.layout);
+      this.look(headscape.camera.zoomAt(this.camera, factor, px / this.layout.width, 1 - py / this.layout.height, most));
+      if (!this.single && factor > 1 && this.camera.zoom >= OPENS_AT * most) this.openAt(px, py);
     }
 
-    pointerLeft() {
-      this.dragging = null;
-      if (!this.kept) this.hideTip();
+    pan(dx, dy) {
+      this.look(headscape.camera.pan(this.camera, dx / this.layout.width, -dy / this.layout.height));
     }
 
-    pointerDown(event) {
-      if (event.target.closest(".tip") || event.button) return;
-      const place = this.place(event);
-      this.pressed = place;
-      if (this.single && this.painter) this.dragging = place;
+    turn(yaw, pitch) {
+      this.look(headscape.camera.turn(this.camera, yaw, pitch));
     }
 
-    pointerUp(event) {
-      const place = this.place(event);
-      const moved = !this.pressed || Math.hypot(place.px - this.pressed.px, place.py - this.pressed.py) > 4;
-      this.dragging = this.pressed = null;
-      if (moved) return;
-      if (!this.single) return this.open(this.panelAt(place));
-      this.kept = false;
-      this.hover(place);
-      this.kept = this.hovered >= 0;
-    }
-
-    drag(place) {
-      this.camera = headscape.camera.pan(this.camera, place.sx - this.dragging.sx, place.sy - this.dragging.sy);
-      this.dragging = place;
-      this.moved();
-    }
-
-    wheelTurned(event) {
-      if (!this.single || !this.painter) return;
-      event.preventDefault();
-      const place = this.place(event);
-      this.zoom(Math.exp(-event.deltaY * 0.0015), place.sx, place.sy);
-    }
-
-    zoom(factor, sx, sy) {
-      this.camera = headscape.camera.zoomAt(this.camera, factor, sx, sy);
-      this.moved();
+    /** A link says whole degrees: so the picture stands at whole degrees once the hand is off. */
+    settle() {
+      const { yaw, pitch } = this.camera;
+      if (yaw % 1 || pitch % 1) this.look({ ...this.camera, yaw: Math.round(yaw), pitch: Math.round(pitch) });
     }
 
     reset() {
-      this.camera = headscape.camera.start();
-      this.moved();
+      this.still();
+      this.look(headscape.camera.start(this.picture.dimensions));
     }
 
-    moved() {
-      this.kept = false;
-      this.hideTip();
-      this.frame.dataset.zoom = this.camera.zoom.toFixed(2);
-      this.paint();
+    /** Moves there within a moment, then does what follows. */
+    glide(target, then) {
+      this.still();
+      headscape.glide.start(this, target, then);
     }
 
-    // -- what is said -----------------------------------------------------------------------------
-
-    /** Grid: the ring round a head, and what it does. */
-    show(panel) {
-      this.focus = panel;
-      const { name, says } = this.properties.panels[panel];
-      const [row, column] = [Math.floor(panel / this.properties.columns), panel % this.properties.columns];
-      this.moveRing(column * (this.side + GAP), row * (this.side + GAP), this.side);
-      this.tip.replaceChildren(Object.assign(document.createElement("strong"), { textContent: name }), ` ${says}`);
-      this.says.textContent = `${name} ${says}`;
-      this.placeTip(column * (this.side + GAP) + this.side / 2, (row + 1) * (this.side + GAP));
+    still() {
+      root.cancelAnimationFrame(this.gliding);
+      this.gliding = 0;
     }
 
-    /** One head: the nearest point, and its card from the server. */
-    hover(place) {
-      if (!this.index) return;
-      const [x, y] = headscape.camera.toData(this.camera, place.sx, place.sy);
-      const found = headscape.gridIndex.nearest(this.index, x, y, HOVER_RADIUS / this.side / this.camera.zoom);
-      if (found === this.hovered) return;
-      this.hideTip();
-      this.hovered = found;
-      if (found < 0) return;
-      const [sx, sy] = headscape.camera.toScreen(this.camera, this.points.places[2 * found] / this.points.most, this.points.places[2 * found + 1] / this.points.most);
-      const [px, py] = [sx * this.side, (1 - sy) * this.side];
-      this.moveRing(px - 6, py - 6, 12);
-      this.pausing = root.setTimeout(() => this.fetchCard(found, px, py), HOVER_PAUSE);
-    }
+    // -- what goes out ----------------------------------------------------------------------------
 
-    async fetchCard(point, px, py) {
-      this.cardAbort = new AbortController();
-      try {
-        const response = await fetch(`${this.properties.card}${point & 1 ? "key" : "query"}/${point >> 1}.json`, { signal: this.cardAbort.signal });
-        if (!response.ok) throw new Error(await response.text());
-        const card = await response.json();
-        this.tip.replaceChildren(headscape.card.draw(card));
-        this.says.textContent = `${card.role} ${card.wordpiece}, position ${card.position} in sentence ${card.sentence}`;
-        this.placeTip(px, py + 12);
-      } catch (error) {
-        if (error.name !== "AbortError") this.finish(error.message);
-      }
-    }
-
-    moveRing(left, top, size) {
-      Object.assign(this.ring.style, { display: "block", left: `${left}px`, top: `${top}px`, width: `${size}px`, height: `${size}px` });
-    }
-
-    /** Below the place, moved left or above where there is no room. */
-    placeTip(px, py) {
-      this.tip.style.display = "block";
-      const [width, height] = [this.tip.offsetWidth, this.tip.offsetHeight];
-      const box = this.canvas.getBoundingClientRect();
-      const most = Math.min(this.frame.clientWidth, root.innerWidth - box.left) - width;
-      const above = box.top + py + height > root.innerHeight && py - height - 24 > -box.top;
-      this.tip.style.left = `${Math.max(0, Math.min(most, px - (this.single ? 0 : width / 2)))}px`;
-      this.tip.style.top = `${above ? py - height - 24 - (this.single ? 0 : this.side) : py + 4}px`;
-    }
-
-    hideTip() {
-      root.clearTimeout(this.pausing);
-      this.cardAbort?.abort();
-      this.hovered = -1;
-      this.kept = false;
-      this.ring.style.display = this.tip.style.display = "none";
-    }
-
-    // -- keys and what goes out -------------------------------------------------------------------
-
-    keyPressed(event) {
-      const step = STEPS[event.key];
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (step && this.single) this.step(...step);
-      else if (step) this.moveFocus(...step);
-      else if (event.key === "Enter" && !this.single) this.open(this.focus);
-      else if (event.key === "Escape") this.hideTip();
-      else if (this.single && "+=".includes(event.key)) this.zoom(1.5, 0.5, 0.5);
-      else if (this.single && event.key === "-") this.zoom(1 / 1.5, 0.5, 0.5);
-      else if (this.single && event.key === "0") this.reset();
-      else return;
-      event.preventDefault();
-    }
-
-    step(rows, columns) {
-      headscape.stepping = true;
-      this.send({ stepped: { rows, columns } });
-    }
-
-    moveFocus(rows, columns) {
-      const across = this.properties.columns;
-      const row = Math.max(0, Math.min(this.rows - 1, Math.floor(this.focus / across) + rows));
-      const column = Math.max(0, Math.min(across - 1, (this.focus % across) + columns));
-      this.show(row * across + column);
+    openAt(px, py) {
+      const { layout, camera } = this;
+      const under = headscape.layout.panelAt(layout, camera, px, py);
+      this.open(under >= 0 ? under : headscape.layout.panelAt(layout, camera, layout.width / 2, layout.height / 2));
     }
 
     open(panel) {
-      if (panel >= 0) this.send({ opened: { panel } });
+      if (panel < 0 || this.gliding) return;
+      const go = () => (this.address.forget(), this.send({ opened: { panel } }));
+      if (!this.painter) return go();
+      this.glide(headscape.layout.fill(this.layout, this.camera, panel), go);
+    }
+
+    /** Out of a head, back to all of them. */
+    leave() {
+      this.address.forget();
+      this.send({ left: { panel: this.came ?? -1 } });
+    }
+
+    step(rows, columns) {
+      this.address.forget();
+      this.send({ stepped: { rows, columns } });
+    }
+
+    /** A point, or none: where none was chosen that is no news. */
+    pick(point) {
+      if (point >= 0) this.send({ picked: { token: point >> 1, role: point & 1 ? "key" : "query" } });
+      else if (this.picture.chosen) this.send({ picked: { token: -1, role: this.picture.chosen.role } });
     }
 
     send(event) {
       const [name] = Object.keys(event);
-      this.properties.setProps({ [name]: { ...event[name], count: ++this.count } });
+      this.setProps({ [name]: { ...event[name], count: ++this.count } });
     }
 
     release() {
-      this.abort?.abort();
-      this.cardAbort?.abort();
+      this.hide();
+      this.parts.cancel();
+      this.layer.release();
+      this.pace.release();
       this.listening.abort();
       this.watchers.forEach((watcher) => watcher.disconnect());
       this.painter?.release();
     }
   }
 
-  // -- React ----------------------------------------------------------------------------------------
-
-  function labels(className, count, letter) {
-    const names = Array.from({ length: count }, (_, i) => root.React.createElement("span", { key: i }, letter + i));
-    return root.React.createElement("div", { className, "aria-hidden": true }, names);
-  }
-
-  function PointPanels(properties) {
-    const make = root.React.createElement;
-    const frame = root.React.useRef(null);
-    const panels = root.React.useRef(null);
-    root.React.useEffect(() => {
-      panels.current = new Panels(frame.current, properties);
-      return () => panels.current.release();
-    }, []);
-    root.React.useEffect(() => panels.current.update(properties));
-    const single = properties.panels.length === 1;
-    const rows = Math.ceil(properties.panels.length / properties.columns);
-    return make("div", { id: properties.id, className: single ? "points single" : "points grid" }, [
-      single ? null : labels("column-names", properties.columns, "H"),
-      single ? null : labels("row-names", rows, "L"),
-      make("div", { key: "frame", ref: frame, className: "frame", tabIndex: 0, role: "application", "aria-label": properties.label }, [
-        make("canvas", { key: "canvas", "aria-hidden": true }),
-        make("img", { key: "image", alt: "" }),
-        make("div", { key: "ring", className: "ring" }),
-        make("div", { key: "tip", className: "tip" }),
-        make("p", { key: "problem", className: "problem", role: "alert" }),
-        make("div", { key: "says", className: "says", "aria-live": "polite" }),
-      ]),
-    ]);
-  }
-
-  headscape.PointPanels = PointPanels;
+  headscape.Panels = Panels;
 })(window);

@@ -1,0 +1,50 @@
+// The Dash component PointPanels: the elements, and one Panels for as long as the page lives.
+(function (root) {
+  const headscape = (root.headscape = root.headscape || {});
+  const KEYS = {
+    grid: "Arrow keys move between heads, Enter opens one. Plus and minus zoom, 0 shows all.",
+    single:
+      "Arrow keys go to the neighbouring heads. P goes to the point nearest to the middle, then Shift with an arrow key to the nearest point that way; " +
+      "Enter chooses it, Escape leaves it. Plus and minus zoom, 0 resets, Backspace goes back to all heads.",
+  };
+
+  function names(make, className, count, letter) {
+    return make("div", { key: className, className, "aria-hidden": true }, Array.from({ length: count }, (_, i) => make("span", { key: i }, letter + i)));
+  }
+
+  function frame(make, picture) {
+    const about = { role: "application", "aria-label": picture?.label || "", "aria-describedby": "points-keys" };
+    return make("div", { key: "frame", className: "frame", tabIndex: 0, ...about }, [
+      make("canvas", { key: "canvas", "aria-hidden": true }),
+      make("img", { key: "image", alt: "" }),
+      make("div", { key: "ring", className: "ring" }),
+      make("div", { key: "tip", className: "tip" }),
+    ]);
+  }
+
+  function PointPanels({ id, picture, setProps }) {
+    const make = root.React.createElement;
+    const host = root.React.useRef(null);
+    const panels = root.React.useRef(null);
+    root.React.useEffect(() => {
+      panels.current = new headscape.Panels(host.current);
+      return () => panels.current.release();
+    }, []);
+    root.React.useEffect(() => panels.current.update(picture || null, setProps));
+    const single = picture?.panels.length === 1;
+    const [columns, rows] = picture && !single ? [picture.columns, Math.ceil(picture.panels.length / picture.columns)] : [0, 0];
+    return make("div", { id, ref: host, hidden: !picture, className: `points ${single ? "single" : "grid"}` }, [
+      names(make, "column-names", columns, "H"),
+      names(make, "row-names", rows, "L"),
+      frame(make, picture),
+      make("canvas", { key: "overlay", className: "overlay", "aria-hidden": true }),
+      make("div", { key: "tools", className: "tools", role: "toolbar", "aria-label": "Picture", "aria-orientation": "vertical" }),
+      make("p", { key: "note", className: "note", hidden: true }),
+      make("p", { key: "problem", className: "problem", role: "alert" }),
+      make("div", { key: "says", className: "says", "aria-live": "polite" }),
+      make("div", { key: "keys", className: "says", id: "points-keys" }, single ? KEYS.single : KEYS.grid),
+    ]);
+  }
+
+  headscape.PointPanels = PointPanels;
+})(window);

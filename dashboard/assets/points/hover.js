@@ -1,0 +1,129 @@
+// What is under the pointer or the keyboard: a ring round it and what is said of it. A head in the grid, a point on a head.
+(function (root) {
+  const headscape = (root.headscape = root.headscape || {});
+  const RADIUS = 14;
+  const PAUSE = 25;
+
+  function create(panels) {
+    const { ring, tip, says } = panels;
+    const state = { focus: 0, point: -1, kept: false, hide, showPanel, showPoint, nearest, towards, pixelOf, search };
+    let index = null;
+    let pausing = 0;
+    let abort = null;
+
+    // -- which point ------------------------------------------------------------------------------
+
+    /** The index of the points as they are seen now; of a turned cube it is built anew once it is asked for. */
+    function indexNow() {
+      const { points } = panels.data;
+      const { yaw, pitch } = panels.camera;
+      if (!points || points.panels !== 1 || !panels.single) return null;
+      const deep = points.components === 3;
+      if (index?.points !== points || (deep && (index.yaw !== yaw || index.pitch !== pitch))) {
+        const built = deep ? headscape.gridIndex.build(headscape.gridIndex.flatten(points, panels.camera), 65535) : headscape.gridIndex.build(points.places, points.most);
+        index = { points, yaw, pitch, deep, built };
+      }
+      return index;
+    }
+
+    /** The point within so many pixels of a pixel, or -1. */
+    function nearest(px, py, radius = RADIUS) {
+      const found = indexNow();
+      if (!found) return -1;
+      const place = headscape.layout.fromPixel(panels.layout, panels.camera, 0, px, py);
+      const reach = radius * headscape.layout.perPixel(panels.layout, panels.camera);
+      const [x, y, within] = found.deep ? [...place.map(headscape.gridIndex.shrink), reach / headscape.gridIndex.DIAGONAL] : [...place, reach];
+      return headscape.gridIndex.nearest(found.built, x, y, within);
+    }
+
+    /** The nearest point however far it is. */
+    function search(px, py) {
+      for (let radius = RADIUS; radius < 4 * panels.layout.side * panels.camera.zoom; radius *= 2) {
+        const found = nearest(px, py, radius);
+        if (found >= 0) return found;
+      }
+      return -1;
+    }
+
+    function towards(point, dx, dy) {
+      return indexNow() ? headscape.gridIndex.towards(index.built, point, dx, dy) : -1;
+    }
+
+    /** Pixel of a point of the single panel. */
+    function pixelOf(point) {
+      const { points } = panels.data;
+      const { components, places, most } = points;
+      const place = Array.from({ length: components }, (_, i) => places[point * components + i] / most);
+      return headscape.layout.toPixel(panels.layout, panels.camera, 0, ...headscape.camera.square(panels.camera, place));
+    }
+
+    // -- ring and card ----------------------------------------------------------------------------
+
+    /** The ring round a head, and what it does. */
+    function showPanel(panel) {
+      state.focus = panel;
+      const { name, says: line } = panels.picture.panels[panel];
+      const [left, top, side] = headscape.layout.rectangle(panels.layout, panels.camera, panel);
+      const [x0, y0] = [Math.max(0, left), Math.max(0, top)];
+      const [x1, y1] = [Math.min(panels.layout.width, left + side), Math.min(panels.layout.height, top + side)];
+      if (x1 <= x0 || y1 <= y0) return hide();
+      moveRing(x0, y0, x1 - x0, y1 - y0);
+      tip.replaceChildren(Object.assign(document.createElement("strong"), { textContent: name }), ` ${line}`);
+      says.textContent = `${name} ${line}`;
+      placeTip((x0 + x1) / 2, y1 + 8, y1 - y0 + 8, true);
+    }
+
+    function showPoint(point) {
+      if (point === state.point) return;
+      hide();
+      state.point = point;
+      if (point < 0 || !panels.picture.card) return;
+      const [px, py] = pixelOf(point);
+      moveRing(px - 8, py - 8, 16, 16);
+      pausing = root.setTimeout(() => fetchCard(point, px, py), PAUSE);
+    }
+
+    async function fetchCard(point, px, py) {
+      abort = new AbortController();
+      try {
+        const response = await fetch(`${panels.picture.card}${point & 1 ? "key" : "query"}/${point >> 1}.json`, { signal: abort.signal });
+        if (!response.ok) throw new Error(await response.text());
+        const card = await response.json();
+        if (state.point !== point) return;
+        tip.replaceChildren(headscape.card.draw(card));
+        says.textContent = `${card.role} ${card.wordpiece}, position ${card.position} in sentence ${card.sentence}`;
+        placeTip(px, py + 14, 20, false);
+      } catch (error) {
+        if (error.name !== "AbortError") panels.problem.textContent = error.message;
+      }
+    }
+
+    function moveRing(left, top, width, height) {
+      Object.assign(ring.style, { display: "block", left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
+    }
+
+    /** Below the place, moved left or above where there is no room. */
+    function placeTip(px, py, above, centred) {
+      tip.style.display = "block";
+      const [width, height] = [tip.offsetWidth, tip.offsetHeight];
+      const box = panels.frame.getBoundingClientRect();
+      const most = Math.min(panels.frame.clientWidth, root.innerWidth - box.left) - width;
+      const over = py - height - above - 12;
+      const high = box.top + py + height > root.innerHeight && over > -box.top;
+      tip.style.left = `${Math.max(0, Math.min(most, px - (centred ? width / 2 : 0)))}px`;
+      tip.style.top = `${high ? over : py}px`;
+    }
+
+    function hide() {
+      root.clearTimeout(pausing);
+      abort?.abort();
+      state.point = -1;
+      state.kept = false;
+      ring.style.display = tip.style.display = "none";
+    }
+
+    return state;
+  }
+
+  headscape.hover = { create };
+})(window);

@@ -1,0 +1,85 @@
+// The labels of a head's points: those of the chosen point's sentence first, then as many others as fit.
+(function (root) {
+  const headscape = (root.headscape = root.headscape || {});
+  const MOST = 300;
+  const HEIGHT = 15;
+  const FONTS = { plain: "11px system-ui, sans-serif", strong: "600 12px system-ui, sans-serif" };
+  const ROLES = ["query", "key"];
+  const widths = new Map();
+
+  function measure(context, kind, text) {
+    const name = kind + text;
+    if (!widths.has(name)) {
+      context.font = FONTS[kind];
+      widths.set(name, context.measureText(text).width);
+    }
+    return widths.get(name);
+  }
+
+  /** Tokens and roles of the sentence: the chosen point, what its lines reach, then the rest. */
+  function* ofSentence({ position, pieces, places, lines, near = [] }, role) {
+    const label = (token, side) => ({ place: places[token][side], text: `${token}:${pieces[token]}`, role: side, kind: "strong" });
+    const own = role < 0 ? [] : lines.filter((edge) => edge[role] === position).sort((a, b) => b[2] - a[2]);
+    const seen = new Set();
+    const order = [[position, Math.max(0, role)], ...own.map((edge) => [edge[1 - role], 1 - role])];
+    places.forEach((_, token) => order.push([token, 0], [token, 1]));
+    for (const one of near) if (role >= 0) order.splice(1 + own.length, 0, one);
+    for (const one of order) {
+      if (!Array.isArray(one)) yield { place: one.place, text: `${one.position}:${one.piece}`, role: 1 - role, kind: "strong" };
+      else if (places[one[0]] && !seen.has(2 * one[0] + one[1])) {
+        seen.add(2 * one[0] + one[1]);
+        yield label(...one);
+      }
+    }
+  }
+
+  /** All points of the head with a label: what is selected first, then in the order of the corpus. */
+  function* ofHead({ points, mask }, { pieces, ids }, quiet) {
+    const { components, places, most } = points;
+    const count = 2 * Math.min(points.tokens, ids.length);
+    for (const wanted of mask ? [1, 0] : [1])
+      for (let i = 0; i < count; i++) {
+        if (mask && mask.values[i] !== wanted) continue;
+        const place = Array.from({ length: components }, (_, c) => places[i * components + c] / most);
+        yield { place, text: pieces[ids[i >> 1]], role: i & 1, kind: "plain", faint: quiet || wanted === 0 };
+      }
+  }
+
+  function* onScreen(candidates, { layout }, toPixel) {
+    for (const candidate of candidates) {
+      const [px, py] = toPixel(candidate.place);
+      if (px >= 0 && py >= 0 && px <= layout.width && py <= layout.height) yield { ...candidate, px, py };
+    }
+  }
+
+  /** Labels that fit, each with its way from its point. */
+  function choose(panels, context, { focus, pieces, toPixel }) {
+    const sheet = headscape.labels.sheet(panels.layout.width, panels.layout.height);
+    const role = ROLES.indexOf(panels.picture.chosen?.role);
+    const { points } = panels.data;
+    const sources = [];
+    if (focus) sources.push(["strong", ofSentence(focus, role), 9]);
+    if (pieces && points?.panels === 1) sources.push(["plain", ofHead(panels.data, pieces, Boolean(focus)), 6]);
+    const chosen = [];
+    for (const [kind, candidates, beside] of sources) {
+      const fits = { most: MOST - chosen.length, height: HEIGHT, beside };
+      chosen.push(...headscape.labels.choose(onScreen(candidates, panels, toPixel), (text) => measure(context, kind, text), sheet, fits));
+    }
+    return chosen.map((one) => ({ ...one, dx: one.left - one.px }));
+  }
+
+  function draw(context, labels, palette, toPixel) {
+    Object.assign(context, { textBaseline: "middle", lineJoin: "round", strokeStyle: palette.panel, lineWidth: 3 });
+    for (const { place, text, role, kind, faint, dx } of labels) {
+      const [px, py] = toPixel(place);
+      context.font = FONTS[kind];
+      context.globalAlpha = faint ? 0.35 : 1;
+      context.strokeText(text, px + dx, py);
+      context.fillStyle = palette[ROLES[role]];
+      context.fillText(text, px + dx, py);
+    }
+    context.globalAlpha = 1;
+  }
+
+  headscape.labelling = { choose, draw, ofSentence };
+})(window);

@@ -1,0 +1,74 @@
+// Where the panels stand in the frame, and which pixel shows which place. Pixels are CSS pixels from the upper left.
+(function (root) {
+  const headscape = (root.headscape = root.headscape || {});
+  const GAP = 4;
+  const SMALLEST_PANEL = 36;
+  /** All panels fit the window, but for the sake of that none gets smaller than this. */
+  const LEGIBLE = 56;
+  /** A turned cube is wider than its side; at this size almost every point of one stays in its panel. */
+  const CUBE = 0.8;
+
+  /** Panels as large as the room lets them be. */
+  function fit({ count, columns, dimensions, width, height }) {
+    const rows = Math.ceil(count / columns);
+    const single = count === 1;
+    const across = (width + GAP) / columns - GAP;
+    const high = single ? Math.max(320, height) : Math.max(LEGIBLE, height / rows - GAP);
+    const side = Math.max(SMALLEST_PANEL, Math.floor(Math.min(across, high)));
+    const long = (many) => many * (side + GAP) - GAP;
+    return { columns, rows, count, single, side, gap: GAP, inset: single ? 4 : 1.5, width: long(columns), height: long(rows), part: dimensions === 3 ? CUBE : 1 };
+  }
+
+  const corner = (layout, panel) => [(panel % layout.columns) * (layout.side + layout.gap), Math.floor(panel / layout.columns) * (layout.side + layout.gap)];
+
+  /** Pixel on screen of a pixel of the unmoved frame, and the way back. */
+  function onScreen(layout, camera, px, py) {
+    const [sx, sy] = headscape.camera.toScreen(camera, px / layout.width, 1 - py / layout.height);
+    return [sx * layout.width, (1 - sy) * layout.height];
+  }
+  function inFrame(layout, camera, px, py) {
+    const [x, y] = headscape.camera.toData(camera, px / layout.width, 1 - py / layout.height);
+    return [x * layout.width, (1 - y) * layout.height];
+  }
+
+  /** Pixel of a place of a panel's square. */
+  function toPixel(layout, camera, panel, x, y) {
+    const [left, top] = corner(layout, panel);
+    const [middle, reach] = [layout.side / 2, (layout.side - 2 * layout.inset) * layout.part];
+    return onScreen(layout, camera, left + middle + (x - 0.5) * reach, top + middle - (y - 0.5) * reach);
+  }
+
+  /** Place in a panel's square of a pixel. */
+  function fromPixel(layout, camera, panel, px, py) {
+    const [fx, fy] = inFrame(layout, camera, px, py);
+    const [left, top] = corner(layout, panel);
+    const [middle, reach] = [layout.side / 2, (layout.side - 2 * layout.inset) * layout.part];
+    return [0.5 + (fx - left - middle) / reach, 0.5 - (fy - top - middle) / reach];
+  }
+
+  /** A pixel as a part of the square's side. */
+  const perPixel = (layout, camera) => 1 / ((layout.side - 2 * layout.inset) * layout.part * camera.zoom);
+
+  /** The panel under a pixel, -1 where there is none. */
+  function panelAt(layout, camera, px, py) {
+    const [column, row] = inFrame(layout, camera, px, py).map((pixel) => Math.floor(pixel / (layout.side + layout.gap)));
+    const inside = column >= 0 && row >= 0 && column < layout.columns && row < layout.rows && row * layout.columns + column < layout.count;
+    return inside ? row * layout.columns + column : -1;
+  }
+
+  /** Left, top and side of a panel on screen. */
+  function rectangle(layout, camera, panel) {
+    const [left, top] = onScreen(layout, camera, ...corner(layout, panel));
+    return [left, top, layout.side * camera.zoom];
+  }
+
+  /** The zoom at which one panel fills the frame, and the camera that looks at it so. */
+  const filling = (layout) => Math.min(layout.width, layout.height) / layout.side;
+  function fill(layout, camera, panel) {
+    const [left, top] = corner(layout, panel).map((pixel) => pixel + layout.side / 2);
+    return { ...camera, x: left / layout.width, y: 1 - top / layout.height, zoom: filling(layout) };
+  }
+
+  headscape.layout = { fit, toPixel, fromPixel, perPixel, panelAt, rectangle, filling, fill };
+  if (typeof module !== "undefined") module.exports = headscape.layout;
+})(typeof window === "undefined" ? globalThis : window);

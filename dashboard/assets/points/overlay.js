@@ -1,0 +1,160 @@
+// The canvas above the points: attention of the chosen point's sentence, labels, regions. Drawn anew whenever the camera moves.
+(function (root) {
+  const headscape = (root.headscape = root.headscape || {});
+  const PAUSE = 120;
+  const INKS = {
+    light: { line: "#5c4a00", near: "#2b8a3e", pair: "#c2255c", lasso: "#1a1b1e" },
+    dark: { line: "#ffe066", near: "#69db7c", pair: "#f783ac", lasso: "#f1f3f5" },
+  };
+  const RING = { casing: "#1a1b1e", colour: "#ffc900" };
+  const ROLES = ["query", "key"];
+
+  function create(panels) {
+    const parts = headscape.loading.create();
+    const context = panels.overlay.getContext("2d");
+    const state = { focused: false, load, draw, refresh, moved, renew, release };
+    let focus = null;
+    let pieces = null;
+    let labels = [];
+    let [waiting, drawing] = [0, 0];
+
+    async function load() {
+      const { json } = headscape.loading;
+      const { picture } = panels;
+      if (panels.frame.dataset.overlay !== (picture.focus || "")) clear();
+      try {
+        const came = await parts.load({ focus: { url: picture.focus, read: json }, labels: { url: picture.labels, read: json } });
+        if (!came || panels.picture !== picture) return;
+        [focus, pieces, state.focused] = [came.focus, came.labels, Boolean(came.focus)];
+        panels.frame.dataset.overlay = picture.focus || "";
+        renew();
+        refresh();
+        if (state.focused) panels.paint();
+      } catch (error) {
+        panels.problem.textContent = error.message;
+      }
+    }
+
+    /** The lines of another point say nothing of this one. */
+    function clear() {
+      [focus, state.focused, panels.frame.dataset.overlay] = [null, false, ""];
+      renew();
+      panels.paint();
+    }
+
+    // -- labels: which of them is decided when the camera rests -----------------------------------
+
+    function moved() {
+      if (!waiting) waiting = root.setTimeout(() => ((waiting = 0), renew(), refresh()), PAUSE);
+    }
+
+    function renew() {
+      if (!panels.picture || !panels.layout || !panels.single) labels = [];
+      else labels = headscape.labelling.choose(panels, context, { focus, pieces, toPixel });
+    }
+
+    // -- drawing ----------------------------------------------------------------------------------
+
+    const toPixel = (place) => headscape.layout.toPixel(panels.layout, panels.camera, 0, ...headscape.camera.square(panels.camera, place));
+
+    /** Soon, without the points below. */
+    function refresh() {
+      root.cancelAnimationFrame(drawing);
+      drawing = root.requestAnimationFrame(() => panels.picture && panels.layout && draw());
+    }
+
+    function draw() {
+      const { layout, scale } = panels;
+      context.setTransform(scale, 0, 0, scale, 0, 0);
+      context.clearRect(0, 0, layout.width, layout.height);
+      if (!panels.single || panels.data.points?.panels !== 1) return;
+      const inks = INKS[panels.scheme] || INKS.light;
+      drawLasso(inks);
+      if (focus) drawFocus(inks);
+      drawRing();
+      headscape.labelling.draw(context, labels, panels.palette, toPixel);
+    }
+
+    function drawLasso({ lasso }) {
+      const { tool, picture, camera } = panels;
+      const outline = tool.drawing ? tool.outline : headscape.lasso.outlineHere(picture.lasso, picture.points, camera);
+      if (!outline || outline.length < 2) return;
+      context.beginPath();
+      outline.forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](...headscape.layout.toPixel(panels.layout, camera, 0, x, y)));
+      if (!tool.drawing || tool.name === "box") context.closePath();
+      stroke(lasso, 1.5, 0.8, [5, 4]);
+    }
+
+    function stroke(colour, width, alpha, dashes = []) {
+      Object.assign(context, { strokeStyle: colour, lineWidth: width, globalAlpha: alpha });
+      context.setLineDash(dashes);
+      context.stroke();
+      context.setLineDash([]);
+      context.globalAlpha = 1;
+    }
+
+    function line(from, to, ...how) {
+      context.beginPath();
+      context.moveTo(...toPixel(from));
+      context.lineTo(...toPixel(to));
+      stroke(...how);
+    }
+
+    function drawFocus(inks) {
+      const { places, lines } = focus;
+      const role = ROLES.indexOf(panels.picture.chosen?.role);
+      const isOwn = (edge) => edge[role] === focus.position;
+      const known = lines.filter(([query, key]) => places[query] && places[key]);
+      for (const own of [false, true])
+        for (const edge of known.filter((edge) => isOwn(edge) === own)) {
+          const weight = Math.max(0, Math.min(1, edge[2]));
+          line(places[edge[0]][0], places[edge[1]][1], inks.line, own ? 1.5 + 2.5 * weight : 1, own ? 0.35 + 0.65 * weight : 0.06 + 0.5 * weight);
+        }
+      for (const one of focus.near || []) if (places[focus.position] && role >= 0) line(places[focus.position][role], one.place, inks.near, 1.5, 0.8, [5, 4]);
+      for (const [query, key] of panels.picture.marks || []) if (places[query] && places[key]) line(places[query][0], places[key][1], inks.pair, 3.5, 0.95);
+      places.forEach((pair) => pair.forEach((place, role) => mark(place, role, 4.5)));
+      (focus.near || []).forEach((one) => mark(one.place, role === 1 ? 0 : 1, 4));
+    }
+
+    /** A point drawn larger: a disc for a query, a diamond for a key. */
+    function mark(place, role, radius) {
+      const [px, py] = toPixel(place);
+      context.beginPath();
+      if (role === 0) context.arc(px, py, radius, 0, 2 * Math.PI);
+      else [[0, -1], [1, 0], [0, 1], [-1, 0]].forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](px + 1.25 * radius * x, py + 1.25 * radius * y));
+      context.closePath();
+      stroke(panels.palette.background, 2.5, 1);
+      context.fillStyle = panels.palette[ROLES[role]];
+      context.fill();
+    }
+
+    /** Where the chosen point is: as the overlay says, else among the points that are drawn. */
+    function chosenPixel() {
+      const { chosen } = panels.picture;
+      const role = ROLES.indexOf(chosen?.role);
+      if (!chosen || chosen.token < 0 || role < 0) return null;
+      const place = focus?.places[focus.position]?.[role];
+      if (place) return toPixel(place);
+      return chosen.token < panels.data.points.tokens ? panels.hover.pixelOf(2 * chosen.token + role) : null;
+    }
+
+    function drawRing() {
+      const pixel = chosenPixel();
+      if (!pixel) return;
+      context.beginPath();
+      context.arc(...pixel, 9, 0, 2 * Math.PI);
+      stroke(RING.casing, 5, 0.75);
+      stroke(RING.colour, 3, 1);
+    }
+
+    function release() {
+      root.clearTimeout(waiting);
+      root.cancelAnimationFrame(drawing);
+      parts.cancel();
+    }
+
+    return state;
+  }
+
+  headscape.overlay = { create };
+})(window);
