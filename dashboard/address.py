@@ -1,22 +1,33 @@
 """A link is a view: everything on screen, to and from the URL. Bad input is brought into bounds, and said."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from dashboard.library import Library
 from store import Corpus, Snapshot, StoreError
 
 PAGES = ("heads", "head", "about")
+TABS = ("statistics", "point", "selection", "pairs", "distance")
+WITHIN = ("token", "prefix", "phrase")
+LINES = ("point", "sentence")
+ROLES = ("query", "key")
 #: Tokens drawn on the page of one head, unless asked otherwise.
 HEAD_TOKENS = 20_000
 MOST_TOKENS = 1_000_000
-MAX_QUERY = 2_000
+MAX_QUERY = 8_000
+#: Lines of a query, and the weight from which on they are drawn: AttentionViz's.
+TOP, MOST_TOP, LEAST = 2, 20, 0.05
+
+_MARKS = re.compile(r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}")
+_CAMERA = re.compile(r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}")
 
 
 @dataclass(frozen=True)
 class Address:
-    """The state of the dashboard."""
+    """The state of the dashboard. Names and defaults are those of the link; what is as by default is not in it."""
 
     page: str = "heads"
     model: str | None = None
@@ -24,20 +35,50 @@ class Address:
     layer: int = 0
     head: int = 0
     tokens: int = HEAD_TOKENS
+    view: str | None = None
+    colour: str = "role"
+    size: str | None = None
+    labels: int = 0
+    q: str | None = None
+    within: str = "token"
+    where: str | None = None
+    lasso: str | None = None
+    token: int | None = None
+    role: str = "query"
+    top: int = TOP
+    least: float = LEAST
+    lines: str = "point"
+    marks: str | None = None
+    tab: str | None = None
+    at: str | None = None
 
     @property
     def href(self) -> str:
         """The link that restores this state."""
-        fields = {"model": self.model, "snapshot": self.snapshot}
-        if self.page == "head":
-            fields |= {"layer": str(self.layer), "head": str(self.head)}
-            fields |= {"tokens": str(self.tokens)} if self.tokens != HEAD_TOKENS else {}
-        query = urlencode({name: value for name, value in fields.items() if value is not None})
+        shown = {"layer", "head"} if self.page == "head" else set()
+        given = {
+            name: value
+            for name, value in self.fields.items()
+            if value is not None and (name in shown or value != _DEFAULTS[name])
+        }
+        query = urlencode(given, safe=",:;|")
         return f"/{'' if self.page == 'heads' else self.page}" + (f"?{query}" if query else "")
 
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Every field of the link by its name."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "page"}
+
     def on(self, page: str) -> "Address":
-        """The same state on another page."""
-        return replace(self, page=page)
+        """The same state on another page; where the reader looked at in a picture stays behind."""
+        return replace(self, page=page, at=None)
+
+    def with_(self, **changes: object) -> "Address":
+        """The same state with some fields changed."""
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+_DEFAULTS = {one.name: one.default for one in fields(Address)}
 
 
 @dataclass(frozen=True)
@@ -49,6 +90,11 @@ class Place:
     corpus: Corpus
     notices: tuple[str, ...]
 
+    @property
+    def view(self) -> str:
+        """Name of the view on screen."""
+        return self.address.view or self.corpus.views[0]
+
 
 def find(library: Library, pathname: str | None, search: str | None) -> Place:
     """What a link means. Raises StoreError only where there is nothing to show at all."""
@@ -56,13 +102,30 @@ def find(library: Library, pathname: str | None, search: str | None) -> Place:
     notices: list[str] = []
     snapshot = _snapshot(library, given.get("snapshot"), notices)
     corpus = _corpus(snapshot, given.get("model"), notices)
+    read = _Reader(given, notices)
     address = Address(
         page=_page(pathname, notices),
         model=corpus.name if len(snapshot.models) > 1 else None,
         snapshot=snapshot.id if "snapshot" in given and snapshot.id == given["snapshot"] else None,
-        layer=_number(given, "layer", range(corpus.layers), 0, notices),
-        head=_number(given, "head", range(corpus.heads), 0, notices),
-        tokens=_number(given, "tokens", range(1, MOST_TOKENS + 1), HEAD_TOKENS, notices),
+        layer=read.number("layer", range(corpus.layers), 0),
+        head=read.number("head", range(corpus.heads), 0),
+        tokens=read.number("tokens", range(1, MOST_TOKENS + 1), HEAD_TOKENS),
+        view=_view(corpus, given.get("view"), notices),
+        colour=read.text("colour", 80) or "role",
+        size=read.choice("size", ("norm",), None),
+        labels=read.number("labels", range(2), 0),
+        q=read.text("q", 200),
+        within=read.choice("within", WITHIN, "token"),
+        where=read.text("where", 2_000),
+        lasso=read.text("lasso", 1_500),
+        token=read.number("token", range(corpus.n_tokens), None),
+        role=read.choice("role", ROLES, "query"),
+        top=read.number("top", range(1, MOST_TOP + 1), TOP),
+        least=read.share("least", LEAST),
+        lines=read.choice("lines", LINES, "point"),
+        marks=read.matching("marks", _MARKS),
+        tab=read.choice("tab", TABS, None),
+        at=read.matching("at", _CAMERA),
     )
     return Place(address, snapshot, corpus, tuple(notices))
 
@@ -90,20 +153,63 @@ def _corpus(snapshot: Snapshot, asked: str | None, notices: list[str]) -> Corpus
     return snapshot.corpus(asked if asked in snapshot.models else None)
 
 
-def _number(given: Mapping[str, str], name: str, there: range, default: int, notices: list[str]) -> int:
-    """One of the whole numbers that are `there`; what is not is brought to the nearest, with a notice."""
-    asked = given.get(name)
-    if asked is None:
+def _view(corpus: Corpus, asked: str | None, notices: list[str]) -> str | None:
+    """A view other than the default."""
+    if asked and asked not in corpus.views:
+        notices.append(
+            f"There is no view “{asked[:80]}” of this model; make it with `make projections VIEWS=...`. This is the most faithful one."
+        )
+    return asked if asked in corpus.views[1:] else None
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Fields of a link, each brought into its bounds with a notice."""
+
+    given: Mapping[str, str]
+    notices: list[str]
+
+    def number(self, name: str, there: range, default: Any) -> Any:
+        """One of the whole numbers that are `there`; what is not is brought to the nearest."""
+        asked = self.given.get(name)
+        if asked is None:
+            return default
+        digits = asked.removeprefix("-")
+        number = int(asked) if digits.isascii() and digits.isdigit() and len(asked) < 12 else None
+        if number in there:
+            return number
+        nearest = (default or 0) if number is None else max(there[0], min(number, there[-1]))
+        self.notices.append(
+            f"{name}={asked[:40]} is not to be had: there are {there[0]} to {there[-1]:,}. Shown is {name} {nearest:,}."
+        )
+        return nearest
+
+    def share(self, name: str, default: float) -> float:
+        """A number from 0 to 1."""
+        asked = self.given.get(name)
+        if asked is None:
+            return default
+        if re.fullmatch(r"[01](\.\d{1,6})?", asked) and float(asked) <= 1:
+            return float(asked)
+        self.notices.append(f"{name}={asked[:40]} is no number from 0 to 1. Shown is {default}.")
         return default
-    number = (
-        int(asked)
-        if asked.removeprefix("-").isascii() and asked.removeprefix("-").isdigit() and len(asked) < 12
-        else None
-    )
-    if number in there:
-        return int(asked)
-    nearest = default if number is None else max(there[0], min(number, there[-1]))
-    notices.append(
-        f"{name}={asked[:40]} is not to be had: there are {there[0]} to {there[-1]:,}. Shown is {name} {nearest:,}."
-    )
-    return nearest
+
+    def choice(self, name: str, there: tuple[str, ...], default: Any) -> Any:
+        """One of the words that are `there`."""
+        return self._checked(name, lambda asked: asked in there, default, f"one of {', '.join(there)}")
+
+    def matching(self, name: str, form: re.Pattern[str]) -> str | None:
+        """A text of this form."""
+        found = self._checked(name, lambda asked: form.fullmatch(asked) is not None, None, "in a form that can be read")
+        return found if found is None else str(found)
+
+    def text(self, name: str, most: int) -> str | None:
+        """Any text, cut."""
+        return self.given.get(name, "").strip()[:most] or None
+
+    def _checked(self, name: str, good: Callable[[str], bool], default: Any, wanted: str) -> Any:
+        asked = self.given.get(name)
+        if asked is None or good(asked):
+            return default if asked is None else asked
+        self.notices.append(f"{name}={asked[:40]} is not {wanted}. It is left out.")
+        return default

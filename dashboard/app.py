@@ -1,27 +1,18 @@
 """The Dash application: the shell, and the page the address asks for."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import dash_mantine_components as dmc
-from dash import Dash, Input, Output, State, html, no_update
+from dash import ALL, Dash, Input, Output, State, html, no_update
 
 from dashboard import problems, routes, security, shell
 from dashboard.address import find
 from dashboard.library import Library
+from dashboard.page import Page
 from dashboard.pages import PAGES
-from dashboard.point_panels import PointPanels
 from dashboard.problems import sentence_for
 
 INDEX = (Path(__file__).parent / "index.html").read_text("utf-8")
-#: What callbacks listen to that is not on every page.
-PAGE_IDS = {
-    "model": dmc.Select,
-    "choose-layer": dmc.Select,
-    "choose-head": dmc.Select,
-    "choose-tokens": dmc.Select,
-    "points": PointPanels,
-}
 
 
 def create_app(library: Library) -> Dash:
@@ -38,11 +29,9 @@ def create_app(library: Library) -> Dash:
     )
     app.server.config["MAX_CONTENT_LENGTH"] = 1 << 20
     app.layout = shell.layout
-    app.validation_layout = html.Div(  # type: ignore[assignment]
-        [shell.layout(), *(component(id=name) for name, component in PAGE_IDS.items())]
-    )
     _follow_address(app, library)
     _follow_choices(app)
+    _follow_canvas(app)
     _notice_newer(app, library)
     routes.register(app.server, library)
     problems.register(app.server)
@@ -64,46 +53,46 @@ def _say_error(error: Exception) -> None:
 
 def _follow_address(app: Dash, library: Library) -> None:
     @app.callback(
-        Output("page", "children"),
+        Output("above", "children"),
+        Output("points", "picture"),
+        Output("beside", "children"),
+        Output("below", "children"),
         Output("navigation", "children"),
         Output("what-is-shown", "children"),
         Output("shown", "data"),
         Input("location", "pathname"),
         Input("location", "search"),
     )
-    def draw(pathname: str, search: str) -> tuple[object, object, object, object]:
+    def draw(pathname: str, search: str) -> tuple[object, ...]:
         try:
             place = find(library, pathname, search)
-            page = [*shell.notices(place), *PAGES[place.address.page](place)]
-            return page, shell.navigation(place), shell.what_is_shown(place), shell.shown(place)
+            page = PAGES[place.address.page](place)
+            above = [*shell.notices([*place.notices, *page.notices]), *page.above]
+            around = shell.navigation(place), shell.what_is_shown(place), shell.shown(place)
+            return above, page.picture, page.beside, page.below, *around
         except Exception as error:
             alert = dmc.Alert(sentence_for(error)[0], color="red", title="This cannot be shown")
-            return [html.H1("Headscape"), alert], no_update, no_update, no_update
+            empty = Page(above=[html.H1("Headscape"), alert])
+            return empty.above, None, [], [], no_update, no_update, no_update
 
 
 def _follow_choices(app: Dash) -> None:
     """Every choice becomes a link in the browser, without asking the server."""
-    for name, trigger in (
-        ("model", "model"),
-        ("layer", "choose-layer"),
-        ("head", "choose-head"),
-        ("tokens", "choose-tokens"),
-    ):
+    for kind, value in (("choose", "value"), ("toggle", "checked")):
         app.clientside_callback(
-            f"(value, search, shown) => window.headscape.address.choose('{name}', value, search, shown)",
+            "(values, shown) => window.headscape.address.chosen(shown)",
             Output("location", "search", allow_duplicate=True),
-            Input(trigger, "value"),
-            State("location", "search"),
+            Input({kind: ALL, "by": ALL}, value),
             State("shown", "data"),
             prevent_initial_call=True,
         )
     app.clientside_callback(
-        "(opened, stepped, panels, search) => window.headscape.address.go(opened, stepped, panels, search)",
-        Output("location", "href", allow_duplicate=True),
-        Input("points", "opened"),
-        Input("points", "stepped"),
-        State("points", "panels"),
-        State("location", "search"),
+        "(values, clicks, added, shown) => window.headscape.address.filtered(shown)",
+        Output("location", "search", allow_duplicate=True),
+        Input({"condition": ALL, "kind": ALL}, "value"),
+        Input({"remove": ALL}, "n_clicks"),
+        Input({"add": ALL}, "value"),
+        State("shown", "data"),
         prevent_initial_call=True,
     )
     app.clientside_callback(
@@ -112,6 +101,32 @@ def _follow_choices(app: Dash) -> None:
         Input("copy-link", "n_clicks"),
         prevent_initial_call=True,
     )
+    app.clientside_callback(
+        "(clicks) => window.headscape.chart.save()",
+        Output("saved", "data"),
+        Input({"save": ALL, "of": ALL}, "n_clicks"),
+        prevent_initial_call=True,
+    )
+
+
+def _follow_canvas(app: Dash) -> None:
+    """What a reader does in the picture becomes a link too."""
+    app.clientside_callback(
+        "(opened, stepped, left, picture) => window.headscape.address.go(opened, stepped, left, picture)",
+        Output("location", "href", allow_duplicate=True),
+        Input("points", "opened"),
+        Input("points", "stepped"),
+        Input("points", "left"),
+        State("points", "picture"),
+        prevent_initial_call=True,
+    )
+    for sent, act in (("picked", "pick"), ("lassoed", "lasso")):
+        app.clientside_callback(
+            f"(sent) => window.headscape.address.{act}(sent)",
+            Output("location", "search", allow_duplicate=True),
+            Input("points", sent),
+            prevent_initial_call=True,
+        )
 
 
 def _notice_newer(app: Dash, library: Library) -> None:
@@ -127,5 +142,5 @@ def _notice_newer(app: Dash, library: Library) -> None:
         newest = library.newest
         if shown is None or shown["snapshot"] == newest:
             return None
-        address = replace(find(library, pathname, search).address, snapshot=None)
+        address = find(library, pathname, search).address.with_(snapshot=None)
         return shell.newer_notice(address, library.snapshot(newest))

@@ -1,4 +1,4 @@
-"""What every picture says of itself: colours, n of N, method, and how far it can be trusted."""
+"""What every picture says of itself: n of N, method, and how far it can be trusted."""
 
 from dash import html
 
@@ -7,27 +7,14 @@ from store import Corpus
 from store.schema import head_name
 
 
-def legend() -> html.P:
-    """Which mark is what."""
-    return html.P(
-        [
-            html.Span("●", className="mark query", **{"aria-hidden": "true"}),
-            " query ",
-            html.Span("◆", className="mark key", **{"aria-hidden": "true"}),
-            " key",
-        ],
-        className="legend",
-    )
-
-
-def sample_caption(place: Place, view: str, tokens: int) -> html.P:
+def sample_caption(place: Place, tokens: int) -> html.P:
     """How many tokens of how many, and by which method they were placed."""
     corpus = place.corpus
-    attributes = corpus.view(view).attrs
+    attributes = corpus.view(place.view).attrs
     shown = "all" if tokens >= corpus.n_tokens else f"the first {tokens:,} of"
     return html.P(
         f"Shown: {shown} {corpus.n_tokens:,} tokens of {corpus.n_sentences:,} sentences (in hash order: a uniform sample). "
-        f"{attributes['title']}, fitted on {attributes['fitted_on']}; every other token placed by the same formula. "
+        f"{attributes['title']}, fitted on {attributes['fitted_on']}; every other token placed {attributes['placed']}. "
         "x and y have one scale.",
         className="caption",
     )
@@ -36,22 +23,28 @@ def sample_caption(place: Place, view: str, tokens: int) -> html.P:
 def fidelity_caption(corpus: Corpus, view: str) -> html.P:
     """Mean agreement of the pictures with attention."""
     opened = corpus.view(view)
-    spearman, recall = opened.fidelity.mean(("layer", "head")).values
-    worst = opened.fidelity.sel(measure="spearman").argmax(("layer", "head"))
+    held_out = opened.fidelity.sel(judged="held_out")
+    worst = held_out.sel(measure="spearman").argmax(("layer", "head"))
     name = head_name(int(worst["layer"]), int(worst["head"]))
+    measures = _measures(held_out.mean(("layer", "head")).to_series().to_dict())
     return html.P(
-        f"How faithful: Spearman of attention and screen distance {spearman:.2f} on average (-1 is perfect; worst head {name}), "
-        f"{100 * recall:.0f} % of the 3 most attended keys are among the 3 nearest, on {opened.attrs['judged_on']}.",
-        className="caption",
+        f"How faithful, mean over heads, worst {name}: {measures}; on {opened.attrs['judged_on']}.", className="caption"
     )
 
 
 def head_fidelity_caption(corpus: Corpus, view: str, layer: int, head: int) -> html.P:
     """Agreement of one head's picture with attention."""
     opened = corpus.view(view)
-    spearman, recall = opened.fidelity[:, layer, head].values
+    held_out = opened.fidelity.sel(judged="held_out")[:, layer, head]
     return html.P(
-        f"How faithful: Spearman of attention and screen distance {spearman:.2f} (-1 is perfect), {100 * recall:.0f} % of the 3 most "
-        f"attended keys are among the 3 nearest, on {opened.attrs['judged_on']}.",
+        f"How faithful: {_measures(held_out.to_series().to_dict())}; on {opened.attrs['judged_on']}.",
         className="caption",
+    )
+
+
+def _measures(values: dict[str, float]) -> str:
+    return (
+        f"Spearman of attention and distance on screen {values['spearman']:.2f} in a sentence and {values['across']:.2f} "
+        f"across sentences (-1 is perfect), {100 * values['recall']:.0f} % of the 3 most attended keys among the 3 nearest, "
+        f"trustworthiness {values['trustworthiness']:.2f} (1 is perfect)"
     )

@@ -4,6 +4,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.address import Address, Place
+from dashboard.point_panels import PointPanels
 from dashboard.theme import MANTINE
 from store import Snapshot
 
@@ -19,12 +20,15 @@ def layout() -> dmc.MantineProvider:
             dcc.Location(id="location", refresh="callback-nav"),
             dcc.Interval(id="poll", interval=POLL_MILLISECONDS),
             dcc.Store(id="shown"),
+            dcc.Store(id="saved"),
             html.A("Skip to the page", href="#page", className="skip"),
             dmc.AppShell(
                 [
                     dmc.AppShellHeader(_header()),
                     dmc.AppShellNavbar(html.Nav(id="navigation", **{"aria-label": "Pages"}), p="xs"),
-                    dmc.AppShellMain([html.Div(id="newer", role="status"), html.Main(id="page", tabIndex=-1)]),
+                    dmc.AppShellMain(
+                        [html.Div(id="newer", role="status"), html.Main(_parts(), id="page", tabIndex=-1)]
+                    ),
                 ],
                 header={"height": 56},
                 navbar={"width": 190, "breakpoint": "sm", "collapsed": {"mobile": False}},
@@ -34,6 +38,18 @@ def layout() -> dmc.MantineProvider:
         theme=MANTINE,
         defaultColorScheme="auto",
     )
+
+
+def _parts() -> list[object]:
+    """Places for the parts of a page; the canvas stays when pages change, and with it what the browser holds of the points."""
+    return [
+        html.Div(id="above"),
+        html.Div(
+            [html.Div(PointPanels(id="points"), className="picture"), html.Div(id="beside", className="beside")],
+            className="middle",
+        ),
+        html.Div(id="below"),
+    ]
 
 
 def _header() -> html.Div:
@@ -63,16 +79,12 @@ def navigation(place: Place) -> list[dmc.NavLink]:
 
 
 def shown(place: Place) -> dict[str, object]:
-    """What the page shows, for the browser: a choice that says the same is no new link."""
+    """What the page shows, for the browser: a choice that says the same is no new link, a default is not in one."""
     address = place.address
-    tokens = min(address.tokens, place.corpus.n_tokens)
-    return {
-        "snapshot": place.snapshot.id,
-        "model": place.corpus.name,
-        "layer": address.layer,
-        "head": address.head,
-        "tokens": tokens,
-    }
+    fields = address.fields | {"snapshot": place.snapshot.id, "model": place.corpus.name}
+    if place.corpus.views:
+        fields |= {"view": place.view, "tokens": min(address.tokens, place.corpus.n_tokens)}
+    return fields | {"defaults": Address().fields | {"view": next(iter(place.corpus.views), None)}}
 
 
 def what_is_shown(place: Place) -> list[object]:
@@ -93,7 +105,7 @@ def _model_choice(place: Place) -> object:
         for name, attributes in place.snapshot.models.items()
     }
     return dmc.Select(
-        id="model",
+        id={"choose": "model", "by": "header"},
         data=[{"value": name, "label": label} for name, label in models.items()],
         value=place.corpus.name,
         size="xs",
@@ -121,6 +133,6 @@ def newer_notice(place: Address, newest: Snapshot) -> dmc.Alert:
     )
 
 
-def notices(place: Place) -> list[dmc.Alert]:
+def notices(sentences: list[str]) -> list[dmc.Alert]:
     """What of the link could not be followed."""
-    return [dmc.Alert(notice, color="orange", variant="light", mb="sm") for notice in place.notices]
+    return [dmc.Alert(sentence, color="orange", variant="light", mb="sm") for sentence in sentences]

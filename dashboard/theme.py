@@ -24,3 +24,41 @@ def rgb(colour: str) -> tuple[int, int, int]:
     """Red, green and blue, 0 to 255, of `#RRGGBB`."""
     red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
     return red, green, blue
+
+
+#: Colours of a number, from its lowest to its highest: lightness says how much, hue stays with the role.
+_STOPS: Mapping[Scheme, Mapping[str, tuple[str, ...]]] = {
+    "light": {"query": ("#A9CCE8", "#0072B2", "#00223D"), "key": ("#F6C59B", "#D55E00", "#4A1D00")},
+    "dark": {"query": ("#1F4C6B", "#56B4E9", "#DFF3FF"), "key": ("#6B3A14", "#FF9E64", "#FFEBDD")},
+}
+#: Colours of categories (Okabe and Ito), without those that are lost on the background.
+CATEGORIES: Mapping[Scheme, tuple[str, ...]] = {
+    "light": ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6B6F76", "#1A1B1E"),
+    "dark": ("#56B4E9", "#FF9E64", "#2EC4A0", "#E6A0C8", "#F0C24B", "#9FD3F5", "#9AA0A8", "#F1F3F5"),
+}
+#: Codes of colours that a point can have; one more means that it has none.
+CODES = 255
+_MISSING: Mapping[Scheme, str] = {"light": "#B4B8BE", "dark": "#5A5E66"}
+
+
+def ramp(kind: str) -> dict[str, dict[str, list[str]]]:
+    """The colour of every code by scheme and role, for a `number` or a `category`; the last is that of no value."""
+    return {
+        scheme: {role: [*_codes(kind, scheme, role), _MISSING[scheme]] for role in ("query", "key")}
+        for scheme in _STOPS
+    }
+
+
+def _codes(kind: str, scheme: Scheme, role: str) -> list[str]:
+    if kind == "category":
+        return [CATEGORIES[scheme][code % len(CATEGORIES[scheme])] for code in range(CODES)]
+    stops = [rgb(stop) for stop in _STOPS[scheme][role]]
+    return [_between(stops, code / (CODES - 1)) for code in range(CODES)]
+
+
+def _between(stops: list[tuple[int, int, int]], share: float) -> str:
+    """The colour at a share, 0 to 1, of the way along the stops."""
+    first = min(int(share * (len(stops) - 1)), len(stops) - 2)
+    part = share * (len(stops) - 1) - first
+    mixed = (round(low + (high - low) * part) for low, high in zip(stops[first], stops[first + 1], strict=True))
+    return "#{:02X}{:02X}{:02X}".format(*mixed)

@@ -27,6 +27,38 @@
     return link(withField(fieldsNow(), field, value, shown.defaults?.[field]));
   }
 
+  /** What a switch that is on stands for in a link. */
+  const ON = { size: "norm", labels: "1" };
+
+  /** The identity and value of the control that was used: {"choose": "colour", "by": "control"}. */
+  function used() {
+    const [trigger] = dash().callback_context.triggered;
+    if (!trigger) return [{}, undefined];
+    return [JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf("."))), trigger.value];
+  }
+
+  /** The query string after a choice or a switch. */
+  function chosen(shown) {
+    const [id, value] = used();
+    if (id.toggle) return value === undefined ? dash().no_update : choose(id.toggle, value ? ON[id.toggle] : null, withoutZero(shown, id.toggle));
+    return id.choose ? choose(id.choose, value, shown) : dash().no_update;
+  }
+
+  const withoutZero = (shown, field) => (shown && !shown[field] ? { ...shown, [field]: null } : shown);
+
+  /** The query string after a condition was changed, taken away or added; `where` is "column:a|b;column:1..5". */
+  function filtered(shown) {
+    const [id, value] = used();
+    if (!shown || (id.remove && !value) || (id.add && !value)) return dash().no_update;
+    const conditions = new Map((shown.where || "").split(";").filter(Boolean).map((one) => [one.slice(0, one.indexOf(":")), one.slice(one.indexOf(":") + 1)]));
+    if (id.remove === "all") conditions.clear();
+    else if (id.remove) conditions.delete(id.remove);
+    else if (id.add) conditions.set(value, "");
+    else if (id.condition) conditions.set(id.condition, id.kind === "number" ? value.join("..") : value.map(encodeURIComponent).join("|"));
+    else return dash().no_update;
+    return choose("where", [...conditions].map((pair) => pair.join(":")).join(";"), shown);
+  }
+
   /** The page of a head: the one a reader opened in the grid, or the neighbour an arrow key asked for. */
   function headLink(name, step) {
     const [, layer, head] = name.match(/^L(\d+) H(\d+)$/).map(Number);
@@ -70,6 +102,6 @@
     );
   }
 
-  headscape.address = { choose, go, pick, lasso, copy, headLink, headsLink };
+  headscape.address = { choose, chosen, filtered, go, pick, lasso, copy, headLink, headsLink };
   if (typeof module !== "undefined") module.exports = headscape.address;
 })(typeof window === "undefined" ? globalThis : window);

@@ -7,13 +7,14 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.address import Place
+from dashboard.page import Page
 from store.description import CorpusDescription, Description, ModelDescription, describe
 
 
-def layout(place: Place) -> list[object]:
+def layout(place: Place) -> Page:
     """The page at a place."""
     described = describe(place.snapshot)
-    return [
+    parts = [
         html.H1("About this store"),
         _table("Store", _store_facts(described)),
         *[_table(f"Model {model.model}", _model_facts(model)) for model in described.models],
@@ -21,6 +22,7 @@ def layout(place: Place) -> list[object]:
         *_history(described, place),
         *_refreshing(described),
     ]
+    return Page(above=parts)
 
 
 def _store_facts(described: Description) -> dict[str, str]:

@@ -1,62 +1,96 @@
-"""Page Head: one head, up to all tokens of the corpus, with its statistics among all heads."""
-
-from dataclasses import replace
+"""Page Head: one head, up to all tokens of the corpus, and beside it what is known of the head, a point, a selection."""
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.address import Address, Place
-from dashboard.captions import head_fidelity_caption, legend, sample_caption
-from dashboard.point_panels import PointPanels
-from dashboard.statistics import head_numbers
-from dashboard.theme import PALETTE
+from dashboard.address import MOST_TOKENS, Address, Place
+from dashboard.captions import head_fidelity_caption, sample_caption
+from dashboard.chosen import Chosen
+from dashboard.controls import picture_controls, search_controls
+from dashboard.filters import filter_controls, selection_count
+from dashboard.hit_table import hit_table
+from dashboard.legends import legend, marks
+from dashboard.page import Page
+from dashboard.pages.empty import without_picture
+from dashboard.panels import PANELS
+from dashboard.picture import head_picture
 from store.schema import head_name
 
 #: Choices of how many tokens are drawn.
-TOKEN_CHOICES = (2_000, 20_000, 100_000, 1_000_000)
+TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
 
 
-def layout(place: Place) -> list[object]:
+def layout(place: Place) -> Page:
     """The page at a place."""
     corpus, address = place.corpus, place.address
     name = head_name(address.layer, address.head)
     if not corpus.views:
-        return [
-            html.H1(name),
-            dmc.Alert("This model has no picture yet. Run `make ingest` to its end.", color="orange"),
-        ]
-    return [
+        return without_picture(name)
+    tokens = min(address.tokens, corpus.n_tokens)
+    chosen = Chosen.of(place, tokens, layer=address.layer, head=address.head)
+    above = [
         html.Div([html.H1(f"Queries and keys of {name}"), _neighbours(place), _choices(place)], className="title-row"),
-        html.P(
-            "Hover a point for its token and sentence, click to keep the card. Wheel or + and - zoom, drag pans, 0 or a double click resets; "
-            "arrow keys go to the neighbouring heads.",
-            className="how-to-read",
+        html.Div(
+            [picture_controls(place, head=True), search_controls(place), filter_controls(place, chosen)],
+            className="control-rows",
         ),
-        html.Div([html.Div(_picture(place), className="picture"), _numbers(place)], className="beside"),
+        legend(chosen.legend) if chosen.coloured else marks(),
+        selection_count(place, chosen),
     ]
+    return Page(
+        above=above,
+        picture=head_picture(place, tokens, chosen),
+        beside=_beside(place, chosen),
+        below=[
+            _how_to_read(),
+            sample_caption(place, tokens),
+            head_fidelity_caption(corpus, place.view, address.layer, address.head),
+            _exports(place, tokens, chosen),
+            *hit_table(place),
+        ],
+        notices=chosen.notices,
+    )
 
 
-def _picture(place: Place) -> list[object]:
-    corpus, address = place.corpus, place.address
-    view, tokens = corpus.views[0], min(address.tokens, corpus.n_tokens)
-    base = f"/data/{place.snapshot.id}/{corpus.name}"
-    where = f"{view}/{address.layer}/{address.head}"
-    name = head_name(address.layer, address.head)
-    return [
-        legend(),
-        PointPanels(
-            id="points",
-            src=f"{base}/points/{where}.bin?tokens={tokens}",
-            raster=f"{base}/raster/{where}.png?tokens={tokens}",
-            card=f"{base}/token/{address.layer}/{address.head}/",
-            columns=1,
-            panels=[{"name": name, "says": ""}],
-            label=f"Queries and keys of {name}",
-            palette=PALETTE,
-        ),
-        sample_caption(place, view, tokens),
-        head_fidelity_caption(corpus, view, address.layer, address.head),
+def tab_of(address: Address) -> str:
+    """The tab that was asked for, or the one that what is chosen speaks for."""
+    if address.tab:
+        return address.tab
+    if address.token is not None:
+        return "point"
+    return "selection" if address.lasso or address.where else "statistics"
+
+
+def _beside(place: Place, chosen: Chosen) -> list[object]:
+    """One tab is drawn; the others are links."""
+    shown = tab_of(place.address)
+    tabs = [
+        dcc.Link(
+            title,
+            href=place.address.with_(tab=tab).href,
+            className="tab",
+            **({"aria-current": "page"} if tab == shown else {}),
+        )
+        for tab, (title, _) in PANELS.items()
     ]
+    _, panel = PANELS[shown]
+    return [html.Nav(tabs, className="tabs", **{"aria-label": "About this head"}), *panel(place, chosen)]
+
+
+def _how_to_read() -> html.P:
+    return html.P(
+        "Hover a point for its token and sentence, click it for its lines. Wheel or + and - zoom, drag moves (turns in 3D), 0 resets; "
+        "zooming out goes back to all heads; arrow keys go to the neighbouring heads; p and Shift with arrow keys go from point to point.",
+        className="caption",
+    )
+
+
+def _exports(place: Place, tokens: int, chosen: Chosen) -> html.P:
+    """The drawn points as files."""
+    address = place.address
+    base = f"/data/{place.snapshot.id}/{place.corpus.name}/points/{place.view}/{address.layer}/{address.head}"
+    links = [html.A(kind, href=f"{base}.{kind}?tokens={tokens}", download="") for kind in ("csv", "parquet")]
+    return html.P(["The drawn points as ", links[0], " or ", links[1], "."], className="caption")
 
 
 def _neighbours(place: Place) -> html.Nav:
@@ -76,14 +110,14 @@ def _neighbour(place: Place, arrow: str, says: str, layers: int, heads: int) -> 
     if address == place.address:
         return html.Span(arrow, className="neighbour", **{"aria-disabled": "true"})
     title = f"{says}: {head_name(address.layer, address.head)}"
-    return dcc.Link(arrow, href=address.href, className="neighbour", title=title)
+    return dcc.Link(arrow, href=address.with_(at=None).href, className="neighbour", title=title)
 
 
 def step(address: Address, layers: int, heads: int, last_layer: int, last_head: int) -> Address:
     """The address so many layers and heads on; it stays where the model ends."""
     layer = max(0, min(address.layer + layers, last_layer - 1))
     head = max(0, min(address.head + heads, last_head - 1))
-    return replace(address, layer=layer, head=head)
+    return address.with_(layer=layer, head=head)
 
 
 def _choices(place: Place) -> html.Div:
@@ -93,37 +127,22 @@ def _choices(place: Place) -> html.Div:
     tokens = sorted({*options, min(corpus.n_tokens, TOKEN_CHOICES[-1]), min(address.tokens, corpus.n_tokens)})
     return html.Div(
         [
-            _select("choose-layer", "Layer", range(corpus.layers), address.layer, 80),
-            _select("choose-head", "Head", range(corpus.heads), address.head, 80),
-            _select("choose-tokens", "Tokens shown", tokens, min(address.tokens, corpus.n_tokens), 120),
+            _select("layer", "Layer", range(corpus.layers), address.layer, 80),
+            _select("head", "Head", range(corpus.heads), address.head, 80),
+            _select("tokens", "Tokens shown", tokens, min(address.tokens, corpus.n_tokens), 120),
         ],
         className="choices",
     )
 
 
-def _select(name: str, label: str, values: range | list[int], value: int, width: int) -> dmc.Select:
+def _select(field: str, label: str, values: range | list[int], value: int, width: int) -> dmc.Select:
     data = [{"value": str(option), "label": f"{option:,}"} for option in values]
-    return dmc.Select(id=name, label=label, data=data, value=str(value), size="xs", w=width, allowDeselect=False)
-
-
-def _numbers(place: Place) -> html.Section:
-    """Every statistic of the head, and its rank among all heads."""
-    numbers = head_numbers(place.corpus, place.address.layer, place.address.head)
-    head = html.Thead(html.Tr([html.Th("mean over sentences"), html.Th("value"), html.Th("rank")]))
-    body = html.Tbody(
-        [
-            html.Tr([html.Td(number.title, title=number.formula), html.Td(number.value), html.Td(number.rank)])
-            for number in numbers
-        ]
-    )
-    return html.Section(
-        [
-            html.H2("What it attends to"),
-            dmc.Table([head, body], className="numbers"),
-            html.P(
-                f"Every row of all {place.corpus.n_sentences:,} sentences, each sentence weighs the same (Clark et al. 2019). Rank 1 is the largest.",
-                className="caption",
-            ),
-        ],
-        className="numbers-beside",
+    return dmc.Select(
+        id={"choose": field, "by": "title"},
+        label=label,
+        data=data,
+        value=str(value),
+        size="xs",
+        w=width,
+        allowDeselect=False,
     )

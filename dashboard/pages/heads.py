@@ -1,44 +1,45 @@
 """Page Heads: queries and keys of every head, one panel each, on one canvas."""
 
-import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.address import Place
-from dashboard.captions import fidelity_caption, legend, sample_caption
-from dashboard.point_panels import PointPanels
+from dashboard.captions import fidelity_caption, sample_caption
+from dashboard.chosen import Chosen
+from dashboard.controls import picture_controls, search_controls
+from dashboard.filters import filter_controls, selection_count
+from dashboard.hit_table import hit_table
+from dashboard.legends import legend, marks
+from dashboard.page import Page
+from dashboard.pages.empty import without_picture
+from dashboard.picture import grid_picture
 from dashboard.points import grid_tokens
-from dashboard.statistics import one_line
-from dashboard.theme import PALETTE
 from store.schema import head_name
 
 
-def layout(place: Place) -> list[object]:
+def layout(place: Place) -> Page:
     """The page at a place."""
     corpus = place.corpus
     if not corpus.views:
-        return [
-            html.H1("Heads"),
-            dmc.Alert("This model has no picture yet. Run `make ingest` to its end.", color="orange"),
-        ]
-    view, tokens = corpus.views[0], grid_tokens(corpus)
-    base = f"/data/{place.snapshot.id}/{corpus.name}"
-    return [
+        return without_picture("Heads")
+    tokens = grid_tokens(corpus)
+    chosen = Chosen.of(place, tokens)
+    above = [
         html.H1(f"Queries and keys of all {corpus.layers * corpus.heads} heads"),
         html.P(
             "One panel a head: layers downwards, heads across. A key near a query gets much of its attention. "
-            f"Hover names a head, a click or Enter opens it; L7 H9 counts from 0 (the papers' “8-10”, not {head_name(8, 10)}).",
+            f"Hover names a head, a click or Enter opens it, the wheel zooms; L7 H9 counts from 0 (the papers' “8-10”, not {head_name(8, 10)}).",
             className="how-to-read",
         ),
-        legend(),
-        PointPanels(
-            id="points",
-            src=f"{base}/points/{view}/grid.bin?tokens={tokens}",
-            raster=f"{base}/raster/{view}/grid.png?tokens={tokens}",
-            columns=corpus.heads,
-            panels=one_line(corpus, view),
-            label=f"Queries and keys of {corpus.layers} by {corpus.heads} heads",
-            palette=PALETTE,
+        html.Div(
+            [picture_controls(place, head=False), search_controls(place), filter_controls(place, chosen)],
+            className="control-rows",
         ),
-        sample_caption(place, view, tokens),
-        fidelity_caption(corpus, view),
+        legend(chosen.legend) if chosen.coloured else marks(),
+        selection_count(place, chosen),
     ]
+    return Page(
+        above=above,
+        picture=grid_picture(place, tokens, chosen),
+        below=[sample_caption(place, tokens), fidelity_caption(corpus, place.view), *hit_table(place)],
+        notices=chosen.notices,
+    )

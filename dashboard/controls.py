@@ -1,0 +1,105 @@
+"""The controls above a picture: which view, coloured by what, what is searched for. Each writes one field of the link."""
+
+from collections.abc import Mapping
+
+import dash_mantine_components as dmc
+from dash import html
+
+from dashboard.address import Place
+from dashboard.columns import Column, columns
+from store import Corpus
+from store.normalizations import NORMALIZATIONS
+from store.views import PROJECTIONS, ViewName
+
+SEARCHES = {"token": "token", "prefix": "beginning of a token", "phrase": "phrase in a sentence"}
+
+
+def picture_controls(place: Place, *, head: bool) -> html.Div:
+    """View, colour, size and, on the page of a head, labels and how many tokens."""
+    return html.Div(
+        [
+            *view_choices(place),
+            _choice("colour", "Colour", _colours(place.corpus), place.address.colour, 215),
+            _switch("size", "size by norm", place.address.size == "norm"),
+            *([_switch("labels", "labels", bool(place.address.labels))] if head else []),
+        ],
+        className="controls",
+    )
+
+
+def view_choices(place: Place) -> list[object]:
+    """Projection, normalisation and dimensions; every option is a view there is, as near to the shown one as there is."""
+    shown = ViewName.parse(place.view)
+    there = [ViewName.parse(view) for view in place.corpus.views]
+    parts = (
+        ("projection", "Projection", PROJECTIONS, 210),
+        ("normalization", "Normalisation", {name: name for name in NORMALIZATIONS}, 125),
+        ("components", "Dimensions", {2: "2D", 3: "3D"}, 95),
+    )
+    return [
+        _choice("view", title, _nearest_by(part, names, shown, there), str(shown), width, by=part)
+        for part, title, names, width in parts
+    ]
+
+
+def _nearest_by(part: str, names: Mapping[str | int, str], shown: ViewName, there: list[ViewName]) -> dict[str, str]:
+    """For each value of a part of the name the view that has it and differs least from the one shown; its title."""
+    options = {}
+    for value, title in names.items():
+        having = [view for view in there if getattr(view, part) == value]
+        if having:
+            options[str(max(having, key=lambda view: _likeness(view, shown)))] = title
+    return options
+
+
+def _likeness(view: ViewName, shown: ViewName) -> tuple[bool, ...]:
+    return tuple(getattr(view, part) == getattr(shown, part) for part in ("components", "projection", "normalization"))
+
+
+def search_controls(place: Place) -> html.Div:
+    """What is searched for, and where."""
+    address = place.address
+    text = dmc.TextInput(
+        id={"choose": "q", "by": "search"},
+        label="Search",
+        placeholder="a token, as movie",
+        value=address.q or "",
+        debounce=350,
+        size="xs",
+        w=190,
+        type="search",
+    )
+    return html.Div(
+        [text, _choice("within", "as", {name: title for name, title in SEARCHES.items()}, address.within, 165)],
+        className="controls search",
+    )
+
+
+def _colours(corpus: Corpus) -> dict[str, str]:
+    return {name: _colour_title(column) for name, column in columns(corpus).items()}
+
+
+def _colour_title(column: Column) -> str:
+    return column.title
+
+
+def _choice(
+    field: str, label: str, options: Mapping[str, str], value: str, width: int, by: str = "control"
+) -> dmc.Select:
+    data = [{"value": option, "label": title} for option, title in options.items()]
+    return dmc.Select(
+        id={"choose": field, "by": by},
+        label=label,
+        data=data,
+        value=value,
+        size="xs",
+        w=width,
+        allowDeselect=False,
+        searchable=len(data) > 12,
+        maxDropdownHeight=420,
+        comboboxProps={"width": "max-content", "position": "bottom-start"},
+    )
+
+
+def _switch(field: str, label: str, on: bool) -> dmc.Switch:
+    return dmc.Switch(id={"toggle": field, "by": "control"}, label=label, checked=on, size="sm", className="switch")

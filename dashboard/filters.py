@@ -1,0 +1,120 @@
+"""The controls that filter: one for every condition of the link, how many points meet all, and a choice of one more."""
+
+import dash_mantine_components as dmc
+import numpy as np
+from dash import html
+
+from dashboard.address import Place
+from dashboard.chosen import Chosen
+from dashboard.columns import Column, columns, values
+from dashboard.conditions import Condition
+from dashboard.search import hits
+from dashboard.statistics import spell
+
+#: Categories that a control offers, the most frequent.
+OFFERED = 100
+
+
+def filter_controls(place: Place, chosen: Chosen) -> html.Div:
+    """Every condition, and a choice of one more."""
+    conditions = [_condition(chosen, condition) for condition in chosen.selection.where]
+    return html.Div([*conditions, _more(place, chosen)], className="controls filters")
+
+
+def selection_count(place: Place, chosen: Chosen) -> html.P:
+    """How many of the drawn points are selected, and of a search how much the corpus holds."""
+    if not chosen.selection:
+        return html.P(className="count", role="status")
+    selected, drawn = chosen.count
+    average = ", mean over heads" if chosen.drawn.head is None and any(_per_head(chosen)) else ""
+    said = f"{selected:,} of {drawn:,} drawn queries and keys are selected ({100 * selected / drawn:.1f} %{average})."
+    if chosen.selection.q:
+        found = hits(place.corpus, chosen.selection.q, chosen.selection.within, limit=1)
+        said += f" The search finds {found.tokens:,} tokens in {found.sentences:,} sentences of the whole corpus."
+    clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
+    return html.P([said, " ", clear] if chosen.selection.where else said, className="count", role="status")
+
+
+def _per_head(chosen: Chosen) -> list[bool]:
+    known = columns(chosen.drawn.corpus)
+    return [known[condition.column].per_head for condition in chosen.selection.where]
+
+
+def _condition(chosen: Chosen, condition: Condition) -> html.Div:
+    column = columns(chosen.drawn.corpus)[condition.column]
+    control = _categories(chosen, column, condition) if column.kind == "category" else _range(chosen, column, condition)
+    remove = dmc.Button(
+        "×",
+        id={"remove": column.name},
+        size="compact-xs",
+        variant="subtle",
+        **{"aria-label": f"Remove filter {column.title}"},
+    )
+    return html.Div(
+        [html.Div([html.Span(column.title), remove], className="filter-title"), control], className="filter"
+    )
+
+
+def _categories(chosen: Chosen, column: Column, condition: Condition) -> dmc.MultiSelect:
+    found = values(column, chosen.drawn)
+    counts = np.bincount(found[found >= 0].astype(np.int64)) // len(found)
+    codes = [int(code) for code in np.argsort(-counts, kind="stable")[:OFFERED] if counts[code]]
+    names = {column.category(code): f"{column.category(code)} ({counts[code]:,})" for code in codes}
+    names = {name: name for name in condition.categories} | names
+    return dmc.MultiSelect(
+        id={"condition": column.name, "kind": "category"},
+        data=[{"value": name, "label": label} for name, label in names.items()],
+        value=list(condition.categories),
+        placeholder="any" if not condition.categories else "",
+        size="xs",
+        w=230,
+        searchable=len(names) > 8,
+        **{"aria-label": f"Filter {column.title}"},
+    )
+
+
+def _range(chosen: Chosen, column: Column, condition: Condition) -> html.Div:
+    found = values(column, chosen.drawn)
+    low, high = float(np.nanmin(found)), float(np.nanmax(found))
+    ends = [low if condition.low is None else condition.low, high if condition.high is None else condition.high]
+    whole = bool(np.all(found[~np.isnan(found)] % 1 == 0))
+    step = 1.0 if whole else _step(high - low)
+    slider = dmc.RangeSlider(
+        id={"condition": column.name, "kind": "number"},
+        min=np.floor(low / step) * step,
+        max=np.ceil(high / step) * step,
+        step=step,
+        minRange=0,
+        value=[round(end, 6) for end in ends],
+        size="sm",
+        w=210,
+        labelAlwaysOn=False,
+        thumbFromLabel=f"{column.title} from",
+        thumbToLabel=f"{column.title} to",
+    )
+    shown = f"{spell(ends[0], column.unit)} to {spell(ends[1], column.unit)}"
+    return html.Div([slider, html.Span(shown, className="caption")], className="range")
+
+
+def _step(width: float) -> float:
+    """About two hundred steps, each a power of ten."""
+    return float(10.0 ** np.floor(np.log10(max(width, 1e-6) / 100)))
+
+
+def _more(place: Place, chosen: Chosen) -> dmc.Select:
+    used = {condition.column for condition in chosen.selection.where}
+    data = [
+        {"value": name, "label": column.title} for name, column in columns(place.corpus).items() if name not in used
+    ]
+    return dmc.Select(
+        id={"add": "condition"},
+        label="Filter",
+        placeholder="by a column",
+        data=data,
+        value=None,
+        size="xs",
+        w=190,
+        searchable=True,
+        maxDropdownHeight=420,
+        comboboxProps={"width": "max-content", "position": "bottom-start"},
+    )

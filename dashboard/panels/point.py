@@ -1,0 +1,147 @@
+"""The clicked point: its sentence, the strongest attention in it, and what it meets anywhere in the corpus."""
+
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from dashboard.address import LINES, MOST_TOP, Place
+from dashboard.chosen import Chosen
+from dashboard.focus import Point, focus
+from dashboard.picture import NEAR, marks
+
+EMPTY = (
+    "Click a point, or press p and Enter in the picture: its sentence, its lines and what is nearest to it stand here."
+)
+
+
+def panel(place: Place, _chosen: Chosen) -> list[object]:
+    """The tab Point."""
+    address = place.address
+    if address.token is None:
+        return [html.H2("Point"), html.P(EMPTY)]
+    point = Point(address.layer, address.head, address.role, address.token)
+    found: Any = focus(
+        place.corpus, place.view, point, top=address.top, least=address.least, lines=_lines(address.lines), near=NEAR
+    )
+    return [
+        html.H2(
+            [
+                "The ",
+                html.Span(address.role, className=f"mark {address.role}"),
+                f" of “{found['pieces'][found['position']]}”",
+            ]
+        ),
+        _sentence(place, found),
+        _controls(place),
+        _lines_table(place, found),
+        *_near_table(place, found),
+    ]
+
+
+def _lines(text: str) -> Any:
+    return text if text in LINES else LINES[0]
+
+
+def _sentence(place: Place, found: dict[str, Any]) -> html.P:
+    """Its wordpieces, each a link to the same role of that token."""
+    address, first = place.address, (place.address.token or 0) - found["position"]
+    pieces = [
+        dcc.Link(
+            piece,
+            href=address.with_(token=first + position, marks=None).href,
+            className=f"piece {address.role} here" if position == found["position"] else "piece",
+            title=f"position {position}",
+        )
+        for position, piece in enumerate(found["pieces"])
+    ]
+    return html.P([part for piece in pieces for part in (piece, " ")], className="sentence-pieces")
+
+
+def _controls(place: Place) -> html.Div:
+    address = place.address
+    other = "key" if address.role == "query" else "query"
+    return html.Div(
+        [
+            _number("top", "lines a token", address.top, 1, MOST_TOP, 1),
+            _number("least", "weight from", address.least, 0, 1, 0.01),
+            dmc.SegmentedControl(
+                id={"choose": "lines", "by": "point"},
+                data=[{"value": "point", "label": "its lines"}, {"value": "sentence", "label": "whole sentence"}],
+                value=address.lines,
+                size="xs",
+            ),
+            dcc.Link(f"as a {other}", href=address.with_(role=other).href),
+            dcc.Link("leave it", href=address.with_(token=None, marks=None, lines="point").href),
+        ],
+        className="controls",
+    )
+
+
+def _number(field: str, label: str, value: float, low: float, high: float, step: float) -> dmc.NumberInput:
+    return dmc.NumberInput(
+        id={"choose": field, "by": "point"},
+        label=label,
+        value=value,
+        min=low,
+        max=high,
+        step=step,
+        size="xs",
+        w=92,
+        debounce=300,
+    )
+
+
+def _lines_table(place: Place, found: dict[str, Any]) -> html.Div:
+    marked = [tuple(pair) for pair in marks(place.address.marks)]
+    rows = [_line(place, found, marked, *line) for line in found["lines"]]
+    if not rows:
+        return html.Div(html.P(f"No weight in this sentence reaches {place.address.least:g}. Lower it to see more."))
+    head = html.Thead(html.Tr([html.Th(title) for title in ("query", "key", "weight", "")]))
+    title = "In its sentence, all queries" if place.address.lines == "sentence" else "In its sentence"
+    return html.Div([html.H3(title), html.Table([head, html.Tbody(rows)], className="rows")])
+
+
+def _line(
+    place: Place, found: dict[str, Any], marked: list[tuple[int, ...]], query: int, key: int, weight: float
+) -> html.Tr:
+    """A pair and its weight, with a link that marks it in the picture."""
+    pair = (query, key)
+    others = [one for one in marked if one != pair]
+    chosen = others if pair in marked else [*marked, pair]
+    text = ".".join("-".join(map(str, one)) for one in chosen)
+    mark = dcc.Link("unmark" if pair in marked else "mark", href=place.address.with_(marks=text or None).href)
+    pieces = (f"{position}:{found['pieces'][position]}" for position in pair)
+    return html.Tr(
+        [*[html.Td(piece) for piece in pieces], html.Td(f"{100 * weight:.1f} %", className="number"), html.Td(mark)]
+    )
+
+
+def _near_table(place: Place, found: dict[str, Any]) -> list[object]:
+    """What the vector meets with the largest logit anywhere."""
+    role = "query" if place.address.role == "key" else "key"
+    names = {"key": "keys", "query": "queries"}
+    rows = [
+        html.Tr(
+            [
+                html.Td(
+                    dcc.Link(near["piece"], href=place.address.with_(token=near["token"], role=role, marks=None).href)
+                ),
+                html.Td(f"{near['score']:.2f}", className="number"),
+                html.Td(
+                    f"{near['sentence']:,} at {near['position']}" + (" (its own)" if near["same_sentence"] else "")
+                ),
+            ]
+        )
+        for near in found["near"]
+    ]
+    head = html.Thead(html.Tr([html.Th(title) for title in (role, "logit", "sentence")]))
+    searched = "all" if found["searched"] == found["of"] else f"the first {found['searched']:,} of"
+    return [
+        html.H3(f"Nearest {names[role]} anywhere in the corpus"),
+        html.Table([head, html.Tbody(rows)], className="rows"),
+        html.P(
+            f"By q.k / sqrt(channel), over {searched} {found['of']:,} tokens; a wordpiece at most three times.",
+            className="caption",
+        ),
+    ]

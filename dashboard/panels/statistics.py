@@ -1,0 +1,28 @@
+"""Every statistic of a head, and its rank among all heads."""
+
+import dash_mantine_components as dmc
+from dash import html
+
+from dashboard.address import Place
+from dashboard.chosen import Chosen
+from dashboard.statistics import head_numbers
+
+
+def panel(place: Place, _chosen: Chosen) -> list[object]:
+    """The tab Statistics."""
+    numbers = head_numbers(place.corpus, place.address.layer, place.address.head)
+    head = html.Thead(html.Tr([html.Th("mean over sentences"), html.Th("value"), html.Th("rank")]))
+    body = html.Tbody(
+        [
+            html.Tr([html.Td(number.title, title=number.formula), html.Td(number.value), html.Td(number.rank)])
+            for number in numbers
+        ]
+    )
+    return [
+        html.H2("What it attends to"),
+        dmc.Table([head, body], className="numbers"),
+        html.P(
+            f"Every row of all {place.corpus.n_sentences:,} sentences, each sentence weighs the same (Clark et al. 2019). Rank 1 is the largest.",
+            className="caption",
+        ),
+    ]
