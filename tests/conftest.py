@@ -28,7 +28,7 @@ import transformers  # noqa: E402
 import zarr  # noqa: E402
 
 import store  # noqa: E402
-from ingest import corpus, pipeline, projections  # noqa: E402
+from ingest import corpus, pipeline, sample  # noqa: E402
 from ingest.__main__ import main as ingest_command  # noqa: E402
 from ingest.settings import Settings  # noqa: E402
 from tests.browser import chromium, open_page, tiny_server  # noqa: E402, F401 (fixtures of the tests that click)
@@ -85,8 +85,8 @@ def _save_tokenizer(folder: Path) -> None:
     transformers.BertTokenizer(vocab=vocabulary, do_lower_case=True).save_pretrained(folder)
 
 
-def write_reviews(path: Path, *, reviews: int = 60, seed: int = 0) -> Path:
-    """Short reviews with breaks, duplicates, an empty one, and words the model does not know."""
+def write_reviews(path: Path, *, reviews: int = 60, seed: int = 0, genres: bool = False) -> Path:
+    """Short reviews with breaks, duplicates, an empty one, and words the model does not know; with genres, if asked."""
     import csv
 
     choose = random.Random(seed)
@@ -94,9 +94,15 @@ def write_reviews(path: Path, *, reviews: int = 60, seed: int = 0) -> Path:
     while len(rows) < reviews:
         sentences = [_sentence(choose) for _ in range(choose.randint(1, 4))]
         rows.append((choose.choice([" ", "<br /><br />"]).join(sentences), choose.choice(["negative", "positive"])))
+    table = [("text", "label"), *rows]
     with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([("text", "label"), *rows])
+        csv.writer(file).writerows(_with_genres(table) if genres else table)
     return path
+
+
+def _with_genres(table: list[tuple[str, str]]) -> list[tuple[str, ...]]:
+    genres = ["genre", *("war", "art", "") * len(table)]
+    return [(*row, genre) for row, genre in zip(table, genres, strict=False)]
 
 
 def _sentence(choose: random.Random) -> str:
@@ -144,11 +150,12 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
 
     def ingest(place: Path, *, fit_tokens: int = FIT_TOKENS, **settings: Any) -> str:
         chosen: dict[str, Any] = {"model": str(tiny_model), "data": str(tiny_data), "max_length": MAX_LENGTH}
+        chosen["views"] = "pca-exact-2d"  # every default view would take minutes
         if "tokens" not in settings:
             chosen["sentences"] = SENTENCES
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(corpus, "BLOCK", BLOCK)
-            patch.setattr(projections, "FIT_TOKENS", fit_tokens)
+            patch.setattr(sample, "FIT_TOKENS", fit_tokens)
             chosen |= {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
             pipeline.run(Settings(**(chosen | {"store": str(place)})))
         return str(place)
@@ -164,6 +171,14 @@ def tiny_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
 @pytest.fixture
 def tiny_corpus(tiny_store: str) -> Iterator[store.Corpus]:
     return store.open_corpus(tiny_store)
+
+
+@pytest.fixture(scope="session")
+def two_views(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
+    """Pictures in two and in three dimensions, with a column of the data beside text and label."""
+    place = tmp_path_factory.mktemp("two_views")
+    data = write_reviews(place / "reviews.csv", genres=True)
+    return store.open_corpus(ingest(place / "store", data=data, views="pca-exact-2d,pca-exact-3d"))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,67 @@
+"""What a picture draws: the first tokens of a corpus, in one head or in all. Nothing behind them is read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from store import Corpus
+
+#: Vectors in memory at once, but not less than a chunk of the store for each head.
+VECTORS, CHUNK = 131_072, 2_048
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The first `tokens` tokens of a corpus in one head; in every head, panel by panel, where there is no `layer` and `head`."""
+
+    corpus: Corpus
+    tokens: int
+    layer: int | None = None
+    head: int | None = None
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows of the token axis that are drawn."""
+        return self.corpus.rows[: self.tokens]
+
+    @property
+    def panels(self) -> int:
+        """Heads that are drawn."""
+        return self.corpus.layers * self.corpus.heads if self.head is None else 1
+
+    def places(self, view: str) -> NDArray[np.float32]:
+        """Where they are drawn: (panel, token, role, component)."""
+        places = self.corpus.places(view, self.rows, layer=self.layer, head=self.head)
+        return places.reshape(self.panels, *places.shape[-3:])
+
+    def of_tokens(self, name: str) -> NDArray[np.integer]:
+        """One of the corpus' token coordinates: (token,)."""
+        values: NDArray[np.integer] = self.corpus.tokens[name].values[self.rows]
+        return values
+
+    def of_sentences(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
+        """What is known of each sentence, for its tokens: (token,)."""
+        return values[self.of_tokens("sentence_index")]
+
+    def of_heads(self, array: xr.DataArray) -> NDArray[np.float32]:
+        """A lazy array (layer, head, token), read: (panel, token)."""
+        return self._read(array, self.rows)[..., 0]
+
+    def lengths(self, vectors: xr.DataArray) -> NDArray[np.float32]:
+        """Lengths of lazy vectors (layer, head, token, channel), read tile by tile: (panel, token)."""
+        parts = [np.linalg.norm(self._read(vectors, rows), axis=-1) for rows in self._tiles()]
+        return np.concatenate(parts, axis=1)
+
+    def _tiles(self) -> Iterator[NDArray[np.int64]]:
+        tile = max(CHUNK, VECTORS // self.panels)
+        return (self.rows[start : start + tile] for start in range(0, len(self.rows), tile))
+
+    def _read(self, array: xr.DataArray, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(panel, token, channel); one channel where the array has none."""
+        chosen = {} if self.head is None else {"layer": self.layer, "head": self.head}
+        start, stop = int(rows[0]), int(rows[-1]) + 1
+        read = array.isel(chosen).isel(token=slice(start, stop)).values
+        return read.reshape(self.panels, stop - start, -1)[:, rows - start].astype(np.float32)

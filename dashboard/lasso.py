@@ -1,0 +1,89 @@
+"""A polygon drawn round points on the screen, and which points are inside."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Corners of a polygon, and how far outside the picture they may be, in thousandths of its side.
+MOST_CORNERS, FARTHEST = 200, 2_000
+FEWEST_CORNERS = 3
+
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Lasso:
+    """A polygon in the picture of one head.
+
+    `yaw` and `pitch` are the degrees a 3D picture was turned by, `corners` thousandths of the square on the screen, y up.
+    """
+
+    view: str
+    layer: int
+    head: int
+    yaw: int
+    pitch: int
+    corners: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "Lasso | None":
+        """From `view,layer,head,yaw,pitch,x1,y1,x2,y2,...`; None where that is none."""
+        view, *numbers = text.split(",")
+        if len(numbers) > 4 + 2 * MOST_CORNERS or not all(_is_whole(number) for number in numbers):
+            return None
+        whole = [int(number) for number in numbers]
+        corners = tuple(zip(whole[4::2], whole[5::2], strict=False))
+        if len(whole) % 2 or len(corners) < FEWEST_CORNERS:
+            return None
+        near = tuple((_near(x), _near(y)) for x, y in corners)
+        return cls(view, whole[0], whole[1], whole[2] % 360, whole[3] % 360, near)
+
+    def __str__(self) -> str:
+        corners = (f"{x},{y}" for x, y in self.corners)
+        return ",".join([self.view, f"{self.layer},{self.head},{self.yaw},{self.pitch}", *corners])
+
+    def holds(self, places: Floats) -> NDArray[np.bool_]:
+        """Which of the places (..., component), 0 to 1 in the view's cube, it is drawn round: (...,)."""
+        shown = on_screen(places, yaw=self.yaw, pitch=self.pitch)
+        return inside(shown, np.array(self.corners) / 1000)
+
+
+def on_screen(places: Floats, *, yaw: float, pitch: float) -> Floats:
+    """Where places (..., component) are seen, x and y in the square: (..., 2). The canvas turns 3D pictures the same way."""
+    if places.shape[-1] == 2:
+        return places
+    x, y, z = np.moveaxis(places - 0.5, -1, 0)
+    turn, tilt = np.float32(np.radians([yaw, pitch]))
+    across = np.cos(turn) * x + np.sin(turn) * z
+    depth = np.cos(turn) * z - np.sin(turn) * x
+    up = np.cos(tilt) * y - np.sin(tilt) * depth
+    return np.stack([across, up], axis=-1) / np.float32(np.sqrt(3)) + np.float32(0.5)
+
+
+def inside(points: Floats, polygon: Floats) -> NDArray[np.bool_]:
+    """Which points (..., 2) are inside a polygon (corner, 2), by the even-odd rule: (...,)."""
+    flat = points.reshape(-1, 2)
+    found = ((flat >= polygon.min(axis=0)) & (flat <= polygon.max(axis=0))).all(axis=1)
+    near = np.flatnonzero(found)
+    found[near] = _crossings_are_odd(flat[near, 0], flat[near, 1], polygon.astype(flat.dtype))
+    return found.reshape(points.shape[:-1])
+
+
+def _crossings_are_odd(x: Floats, y: Floats, polygon: Floats) -> NDArray[np.bool_]:
+    """Whether a ray to the right of each point meets an odd number of edges."""
+    odd = np.zeros(len(x), bool)
+    for (x1, y1), (x2, y2) in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
+        between = (y1 > y) != (y2 > y)
+        # Where the edge is level nothing is between, so that the division by 1 is not used.
+        odd ^= between & (x < x1 + (y - y1) * ((x2 - x1) / (y2 - y1 if y2 != y1 else 1)))
+    return odd
+
+
+def _is_whole(text: str) -> bool:
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) < 8
+
+
+def _near(corner: int) -> int:
+    return max(-FARTHEST, min(corner, 1000 + FARTHEST))

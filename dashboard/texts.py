@@ -1,0 +1,95 @@
+"""The sentences of a corpus as one text to search in, and which wordpiece stands where in it. Made once for each corpus."""
+
+import unicodedata
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.once import once
+from store import Corpus
+
+#: Stands between sentences; no sentence contains it, as white space within one is a single space.
+BETWEEN = "\n"
+#: What BERT's tokenizer makes a word of its own besides punctuation: Chinese characters.
+_IDEOGRAPHS = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F))
+
+
+@dataclass(frozen=True)
+class Texts:
+    """All sentences, one after the other.
+
+    Attributes
+    ----------
+    folded
+        The text in lower case, as long as the text itself.
+    start
+        Where each sentence starts in it: (sentence,).
+    word
+        Number in the corpus of the word that each character belongs to, of a space the word before: (character,).
+    first_word
+        Number of each sentence's first word: (sentence,).
+    agrees
+        Whether the words found here are those of the tokenizer, by their number: (sentence,).
+    """
+
+    folded: str
+    start: NDArray[np.int64]
+    word: NDArray[np.int32]
+    first_word: NDArray[np.int64]
+    agrees: NDArray[np.bool_]
+
+
+@once
+def texts(corpus: Corpus) -> Texts:
+    """The text of a corpus and its words."""
+    every = [spaced(str(text)) for text in corpus.sentences.text.values]
+    blob = BETWEEN.join(every) + BETWEEN
+    start = np.cumsum([0, *(len(text) + 1 for text in every)])[:-1]
+    starts_word = _word_starts(blob)
+    word = np.cumsum(starts_word, dtype=np.int32) - 1
+    first_word = word[start].astype(np.int64) + (~starts_word[start])
+    count = np.diff(np.append(first_word, int(word[-1]) + 1))
+    return Texts(folded(blob), start, word, first_word, count == _token_words(corpus))
+
+
+def spaced(text: str) -> str:
+    """The text with one space for all white space."""
+    return " ".join(text.split())
+
+
+def folded(text: str) -> str:
+    """In lower case, character by character where that would change the length."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
+
+
+def _token_words(corpus: Corpus) -> NDArray[np.int64]:
+    """Words of each sentence as the tokenizer counted them."""
+    sentence = corpus.tokens.sentence_index.values[corpus.rows]
+    words = np.zeros(corpus.n_sentences, np.int64)
+    np.maximum.at(words, sentence, corpus.tokens.word_index.values[corpus.rows].astype(np.int64) + 1)
+    return words
+
+
+def _word_starts(text: str) -> NDArray[np.bool_]:
+    """Whether a word starts at each character, by the rule of BERT: between spaces, every punctuation mark alone."""
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    different, which = np.unique(points, return_inverse=True)
+    space = np.array([chr(point).isspace() for point in different])[which]
+    alone = np.array([_is_alone(chr(point)) for point in different])[which]
+    before = np.concatenate([[True], (space | alone)[:-1]])
+    return alone | (~space & before)
+
+
+def _is_alone(character: str) -> bool:
+    """Whether the character is a word by itself."""
+    ascii_mark = character.isascii() and character.isprintable() and not character.isalnum() and character != " "
+    point = ord(character)
+    return (
+        ascii_mark
+        or unicodedata.category(character).startswith("P")
+        or any(low <= point <= high for low, high in _IDEOGRAPHS)
+    )

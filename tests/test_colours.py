@@ -1,0 +1,144 @@
+"""What points are coloured by: the right values, and codes that the legend explains."""
+
+import struct
+
+import numpy as np
+import pytest
+
+from dashboard.colours import colour_codes, encode, legend
+from dashboard.columns import column_of, columns, values
+from dashboard.drawn import Drawn
+from store import STATISTICS, Corpus, StoreError
+
+TOKENS = 90
+
+
+@pytest.fixture
+def drawn(two_views: Corpus) -> Drawn:
+    return Drawn(two_views, TOKENS, 1, 0)
+
+
+@pytest.fixture
+def every_head(two_views: Corpus) -> Drawn:
+    return Drawn(two_views, TOKENS)
+
+
+def of(drawn: Drawn, name: str) -> np.ndarray:
+    return values(column_of(drawn.corpus, name), drawn)
+
+
+def test_every_column_of_every_point_is_there(drawn: Drawn, every_head: Drawn) -> None:
+    for name, column in columns(drawn.corpus).items():
+        assert of(drawn, name).shape == (1, TOKENS, 2), name
+        assert of(every_head, name).shape == (4 if column.per_head else 1, TOKENS, 2), name
+
+
+def test_one_head_and_all_heads_agree(drawn: Drawn, every_head: Drawn) -> None:
+    for name, column in columns(drawn.corpus).items():
+        panel = 1 * drawn.corpus.heads + 0 if column.per_head else 0
+        np.testing.assert_array_equal(of(every_head, name)[panel], of(drawn, name)[0], err_msg=name)
+
+
+def test_norms_are_those_of_the_stored_vectors(drawn: Drawn) -> None:
+    for role, vectors in enumerate((drawn.corpus.query, drawn.corpus.key)):
+        stored = vectors[1, 0].values[drawn.rows].astype(np.float64)
+        np.testing.assert_allclose(of(drawn, "norm")[0, :, role], (stored**2).sum(axis=-1) ** 0.5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_statistics_are_those_of_the_token(drawn: Drawn, name: str) -> None:
+    stored = drawn.corpus.token_statistic.sel(statistic=name)[1, 0].values[drawn.rows]
+    np.testing.assert_array_equal(of(drawn, name)[0], np.stack([stored, stored], axis=-1))
+
+
+def test_given_and_kept_attention_make_one(drawn: Drawn) -> None:
+    np.testing.assert_allclose(of(drawn, "given") + of(drawn, "to_self"), 1)
+
+
+def test_places_in_a_sentence_start_with_0_and_end_with_1(drawn: Drawn) -> None:
+    size = int(drawn.corpus.sentences.row_size[0])
+    np.testing.assert_allclose(of(drawn, "position_share")[0, :size, 0], np.linspace(0, 1, size))
+    np.testing.assert_array_equal(of(drawn, "position_mod_5")[0, :size, 1], np.arange(size) % 5)
+    assert (of(drawn, "sentence_length")[0, :size] == size).all()
+
+
+@pytest.mark.parametrize(
+    ("piece", "kind", "punctuation", "length"),
+    [
+        ("[CLS]", "[CLS]", "[CLS] or [SEP]", np.nan),
+        (".", "full stop or comma", "punctuation", 1),
+        ("!", "symbol", "punctuation", 1),
+        ("##y", "continuation", "word", 1),
+        ("movie", "word", "word", 5),
+    ],
+)
+def test_a_wordpiece_is_told_by_its_kind(
+    two_views: Corpus, piece: str, kind: str, punctuation: str, length: float
+) -> None:
+    drawn = Drawn(two_views, two_views.n_tokens, 0, 0)
+    token = two_views.wordpieces(drawn.rows).index(piece)
+    for name, category in (("kind", kind), ("is_punctuation", punctuation)):
+        assert column_of(two_views, name).category(int(of(drawn, name)[0, token, 0])) == category
+    np.testing.assert_equal(of(drawn, "token_length")[0, token, 0], length)
+
+
+def test_frequencies_are_of_the_whole_corpus(drawn: Drawn) -> None:
+    pieces = drawn.corpus.wordpieces(drawn.corpus.rows)
+    assert of(drawn, "frequency")[0, :, 1].tolist() == [pieces.count(piece) for piece in pieces[:TOKENS]]
+
+
+def test_columns_of_the_data_come_with_their_names(drawn: Drawn) -> None:
+    column = column_of(drawn.corpus, "data.genre")
+    assert column.names == ("art", "war")
+    sentences = drawn.corpus.tokens.sentence_index.values[drawn.rows]
+    stored = drawn.corpus.columns.genre.values[sentences]
+    assert of(drawn, "data.genre")[0, :, 0].tolist() == stored.tolist()
+    assert legend(column, drawn).missing == 2 * (stored < 0).sum()
+
+
+def test_the_extremes_of_a_number_have_the_outer_colours(drawn: Drawn) -> None:
+    column = column_of(drawn.corpus, "norm")
+    found, codes, shown = of(drawn, "norm"), colour_codes(column, drawn), legend(column, drawn)
+    assert (shown.low, shown.high) == pytest.approx(np.percentile(found, [2, 98]))
+    assert set(codes[found <= shown.low]) == {0}
+    assert set(codes[found >= shown.high]) == {254}
+
+
+def test_frequencies_are_coloured_by_their_logarithm(drawn: Drawn) -> None:
+    column = column_of(drawn.corpus, "frequency")
+    shown = legend(column, drawn)
+    share = (np.log10(of(drawn, "frequency")) - np.log10(shown.low)) / (np.log10(shown.high) - np.log10(shown.low))
+    np.testing.assert_array_equal(colour_codes(column, drawn), np.rint(254 * np.clip(share, 0, 1)))
+
+
+def test_what_has_no_value_has_no_colour(drawn: Drawn) -> None:
+    codes = colour_codes(column_of(drawn.corpus, "token_length"), drawn)
+    assert ((codes == 255) == np.isnan(of(drawn, "token_length"))).all()
+
+
+def test_a_legend_counts_the_points_of_each_category(drawn: Drawn) -> None:
+    shown = legend(column_of(drawn.corpus, "kind"), drawn)
+    kinds = of(drawn, "kind")
+    assert {one.code: one.count for one in shown.categories} == {
+        int(code): int((kinds == code).sum()) for code in np.unique(kinds)
+    }
+
+
+def test_a_legend_of_many_categories_names_the_most_frequent(drawn: Drawn) -> None:
+    shown = legend(column_of(drawn.corpus, "review"), drawn)
+    counts = np.sort(np.unique(of(drawn, "review"), return_counts=True)[1])[::-1]
+    assert sorted((one.count for one in shown.categories), reverse=True) == counts[:12].tolist()
+    assert shown.more == max(0, len(counts) - 12)
+
+
+def test_colours_travel_with_their_shape(every_head: Drawn) -> None:
+    codes = colour_codes(column_of(every_head.corpus, "entropy"), every_head)
+    sent = encode(codes)
+    assert sent[:4] == b"HSC1"
+    assert struct.unpack("<2I", sent[4:12]) == (4, TOKENS)
+    assert sent[12:] == codes.tobytes()
+
+
+def test_an_unknown_column_is_named_in_a_sentence(two_views: Corpus) -> None:
+    with pytest.raises(StoreError, match="no column 'beauty'"):
+        column_of(two_views, "beauty")
