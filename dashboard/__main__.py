@@ -1,10 +1,16 @@
 """`python -m dashboard`: serve a store, after an ingest where there is none and one was asked for."""
 
 import argparse
+import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+
+
+#: Seconds between two looks at what an ingest has published.
+PAUSE = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -13,15 +19,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not _port_is_free(options.host, options.port):
         return _fail(f"Port {options.port} of {options.host} is taken or not to be had. Give another with PORT=...")
     # In a process of its own: the server forks, and icechunk's threads do not survive that.
-    found = _describe(options.store)
+    found, ingest = _describe(options.store), None
     if found.returncode and options.ingest and "`make ingest" in found.stderr:
-        print(f"No store at {options.store} yet: ingesting first.", flush=True)
-        if status := subprocess.run([sys.executable, "-m", "ingest", "--store", options.store], check=False).returncode:
-            return status
-        found = _describe(options.store)
+        print(f"No store at {options.store} yet: ingesting first; serving starts with the first picture.", flush=True)
+        ingest = subprocess.Popen([sys.executable, "-m", "ingest", "--store", options.store])
+        found = _first_publication(ingest, options.store)
+        if ingest.poll():
+            return ingest.returncode
     if found.returncode:
         return _fail(found.stderr.strip().removeprefix("store: "))
-    return _serve(options)
+    return _serve(options, ingest)
+
+
+def _first_publication(ingest: subprocess.Popen[bytes], store: str) -> subprocess.CompletedProcess[str]:
+    """Wait until there is something to show, or the ingest has ended."""
+    while ingest.poll() is None and (found := _describe(store)).returncode:
+        time.sleep(PAUSE)
+    return found if ingest.poll() is None else _describe(store)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -55,11 +69,17 @@ def _describe(store: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def _serve(options: argparse.Namespace) -> int:
+def _serve(options: argparse.Namespace, ingest: subprocess.Popen[bytes] | None) -> int:
+    """Until it is stopped; an ingest that still makes pictures is then stopped too, and goes on where it was next time."""
     from dashboard.server import Server
 
     print(f"Headscape serves {options.store} on http://{options.host}:{options.port} (Ctrl-C stops it).", flush=True)
-    Server(options.store, host=options.host, port=options.port).run()
+    try:
+        Server(options.store, host=options.host, port=options.port).run()
+    finally:
+        if ingest is not None and ingest.poll() is None:
+            ingest.send_signal(signal.SIGINT)
+            ingest.wait()
     return 0
 
 

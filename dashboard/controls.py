@@ -67,7 +67,6 @@ def search_controls(place: Place) -> html.Div:
         debounce=350,
         size="xs",
         w=190,
-        type="search",
     )
     return html.Div(
         [text, _choice("within", "as", {name: title for name, title in SEARCHES.items()}, address.within, 165)],

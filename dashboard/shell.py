@@ -4,6 +4,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.address import Address, Place
+from dashboard.panels import tab_of
 from dashboard.point_panels import PointPanels
 from dashboard.theme import MANTINE
 from store import Snapshot
@@ -84,6 +85,7 @@ def shown(place: Place) -> dict[str, object]:
     fields = address.fields | {"snapshot": place.snapshot.id, "model": place.corpus.name}
     if place.corpus.views:
         fields |= {"view": place.view, "tokens": min(address.tokens, place.corpus.n_tokens)}
+        fields |= {"tab": tab_of(address)} if address.page == "head" else {}
     return fields | {"defaults": Address().fields | {"view": next(iter(place.corpus.views), None)}}
 
 

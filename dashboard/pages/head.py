@@ -12,7 +12,7 @@ from dashboard.hit_table import hit_table
 from dashboard.legends import legend, marks
 from dashboard.page import Page
 from dashboard.pages.empty import without_picture
-from dashboard.panels import PANELS
+from dashboard.panels import PANELS, tab_of
 from dashboard.picture import head_picture
 from store.schema import head_name
 
@@ -52,29 +52,14 @@ def layout(place: Place) -> Page:
     )
 
 
-def tab_of(address: Address) -> str:
-    """The tab that was asked for, or the one that what is chosen speaks for."""
-    if address.tab:
-        return address.tab
-    if address.token is not None:
-        return "point"
-    return "selection" if address.lasso or address.where else "statistics"
-
-
 def _beside(place: Place, chosen: Chosen) -> list[object]:
-    """One tab is drawn; the others are links."""
+    """Only the tab that is shown is drawn; another one is another link."""
     shown = tab_of(place.address)
-    tabs = [
-        dcc.Link(
-            title,
-            href=place.address.with_(tab=tab).href,
-            className="tab",
-            **({"aria-current": "page"} if tab == shown else {}),
-        )
-        for tab, (title, _) in PANELS.items()
-    ]
+    names = [dmc.TabsTab(title, value=tab) for tab, (title, _) in PANELS.items()]
     _, panel = PANELS[shown]
-    return [html.Nav(tabs, className="tabs", **{"aria-label": "About this head"}), *panel(place, chosen)]
+    drawn = dmc.TabsPanel(panel(place, chosen), value=shown, pt="sm")
+    tabs = dmc.Tabs([dmc.TabsList(names), drawn], id={"choose": "tab", "by": "tabs"}, value=shown)
+    return [tabs]
 
 
 def _how_to_read() -> html.P:

@@ -1,5 +1,6 @@
 """What stands beside the picture of a head, one part a tab."""
 
+from dashboard.address import Address
 from dashboard.panels import distance, pairs, point, selection, statistics
 
 #: Tab -> its title and what draws it.
@@ -10,3 +11,12 @@ PANELS = {
     "pairs": ("Top pairs", pairs.panel),
     "distance": ("Distance", distance.panel),
 }
+
+
+def tab_of(address: Address) -> str:
+    """The tab that was asked for, or the one that what is chosen speaks for."""
+    if address.tab:
+        return address.tab
+    if address.token is not None:
+        return "point"
+    return "selection" if address.lasso or address.where else "statistics"
