@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Sequence
 
-
 #: Seconds between two looks at what an ingest has published.
 PAUSE = 2
 

@@ -1,12 +1,13 @@
 """The controls above a picture: which view, coloured by what, what is searched for. Each writes one field of the link."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.address import Place
-from dashboard.columns import Column, columns
+from dashboard.columns import columns
 from store import Corpus
 from store.normalizations import NORMALIZATIONS
 from store.views import PROJECTIONS, ViewName
@@ -42,7 +43,7 @@ def view_choices(place: Place) -> list[object]:
     ]
 
 
-def _nearest_by(part: str, names: Mapping[str | int, str], shown: ViewName, there: list[ViewName]) -> dict[str, str]:
+def _nearest_by(part: str, names: Mapping[Any, str], shown: ViewName, there: list[ViewName]) -> dict[str, str]:
     """For each value of a part of the name the view that has it and differs least from the one shown; its title."""
     options = {}
     for value, title in names.items():
@@ -69,17 +70,13 @@ def search_controls(place: Place) -> html.Div:
         w=190,
     )
     return html.Div(
-        [text, _choice("within", "as", {name: title for name, title in SEARCHES.items()}, address.within, 165)],
+        [text, _choice("within", "as", SEARCHES, address.within, 165)],
         className="controls search",
     )
 
 
 def _colours(corpus: Corpus) -> dict[str, str]:
-    return {name: _colour_title(column) for name, column in columns(corpus).items()}
-
-
-def _colour_title(column: Column) -> str:
-    return column.title
+    return {name: column.title for name, column in columns(corpus).items()}
 
 
 def _choice(

@@ -44,7 +44,7 @@ def _condition(chosen: Chosen, condition: Condition) -> html.Div:
     column = columns(chosen.drawn.corpus)[condition.column]
     control = _categories(chosen, column, condition) if column.kind == "category" else _range(chosen, column, condition)
     remove = dmc.Button(
-        "×",
+        "✕",
         id={"remove": column.name},
         size="compact-xs",
         variant="subtle",

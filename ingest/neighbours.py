@@ -5,7 +5,7 @@ fit, so heads go to processes; they do not hand out a formula, so that the rule 
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache, partial
 from multiprocessing import get_context
 from os import cpu_count
@@ -76,13 +76,14 @@ class Nearest:
         `first` is the number of the first token, and with the layer says whether the same is asked again.
         """
         if self._found is None or self._found[0] != (layer, first):
-            found = [self._search(layer, head, unit(query[head]), unit(key[head])) for head in range(len(query))]
+            fitted = self._points(layer)
+            with ThreadPoolExecutor(cpu_count()) as pool:
+                found = list(pool.map(self._search, fitted, unit(query), unit(key)))
             index, square = (np.stack(each) for each in zip(*found, strict=True))
             self._found = (layer, first), index, square
         return self._found[1], self._found[2]
 
-    def _search(self, layer: int, head: int, query: Floats, key: Floats) -> tuple[NDArray[np.int64], Floats]:
-        fitted = self._points(layer)[head]
+    def _search(self, fitted: Tensor, query: Floats, key: Floats) -> tuple[NDArray[np.int64], Floats]:
         points = torch.from_numpy(np.stack([query, key]).astype(np.float32)).to(self._device)
         cosine, index = torch.topk(points @ fitted.T, min(NEIGHBOURS, len(fitted)), dim=-1)
         return index.cpu().numpy(), (2 - 2 * cosine).clamp(min=0).cpu().numpy()

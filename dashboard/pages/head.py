@@ -45,7 +45,7 @@ def layout(place: Place) -> Page:
             _how_to_read(),
             sample_caption(place, tokens),
             head_fidelity_caption(corpus, place.view, address.layer, address.head),
-            _exports(place, tokens, chosen),
+            _exports(place, tokens),
             *hit_table(place),
         ],
         notices=chosen.notices,
@@ -70,7 +70,7 @@ def _how_to_read() -> html.P:
     )
 
 
-def _exports(place: Place, tokens: int, chosen: Chosen) -> html.P:
+def _exports(place: Place, tokens: int) -> html.P:
     """The drawn points as files."""
     address = place.address
     base = f"/data/{place.snapshot.id}/{place.corpus.name}/points/{place.view}/{address.layer}/{address.head}"

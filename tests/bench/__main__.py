@@ -1,10 +1,12 @@
-"""`python -m tests.bench [ingest|memory|reading|kills|browser ...]`: measure, and print the tables."""
+"""`python -m tests.bench [ingest|memory|reading|kills|fidelity|projections|browser ...]`: measure, and print the tables."""
 
 import sys
 
 from tests.bench.browser import pages
+from tests.bench.fidelity import STORE, fidelity
 from tests.bench.ingest import memory_and_bytes, rate
 from tests.bench.kills import kills
+from tests.bench.projections import seconds_per_head
 from tests.bench.reading import reads
 from tests.bench.table import machine
 
@@ -13,7 +15,9 @@ BENCHMARKS = {
     "memory": lambda: memory_and_bytes((2000, 8000)),
     "reading": lambda: reads(layers=12, heads=12, channels=64, tokens=50_000),
     "kills": lambda: kills(20),
-    "browser": lambda: pages([(12, 12, 64, 10_000), (12, 12, 64, 50_000)]),
+    "fidelity": fidelity,
+    "projections": lambda: seconds_per_head(STORE),
+    "browser": lambda: pages([(12, 12, 64, 50_000), (12, 12, 16, 1_000_000)]),
 }
 
 

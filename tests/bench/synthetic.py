@@ -8,13 +8,19 @@ import numpy as np
 from ingest.blocks import Block
 from ingest.checkpoint import find_checkpoint
 from ingest.corpus import PlannedCorpus, prepare_corpus
-from ingest.projections import VIEW, project_corpus
+from ingest.normalizations import normalize_corpus
+from ingest.projections import Material, project_corpus
 from ingest.reviews import find_data
+from ingest.sample import take_sample
 from ingest.settings import Settings
 from ingest.tensors import ModelGroup, complete
 from store.groups import array_of, create_arrays
-from store.schema import BLOCK, MODEL_ARRAYS, SOURCES, STATISTICS, TILE
+from store.schema import BLOCK, MODEL_ARRAYS, ROLES, SOURCES, STATISTICS, TILE
+from store.shards import write_block
+from store.views import ViewName
 from store.writer import Writer, open_writer
+
+VIEW = ViewName("pca", "exact", 2)
 
 
 def make_store(place: Path, *, layers: int, heads: int, channels: int, tokens: int) -> str:
@@ -44,8 +50,11 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, tokens: i
             "versions": {},
         }
         writer.group(model.path).attrs["provenance"] = made
-        project_corpus(writer, model, corpus)
-        complete(writer, model, corpus, views=[VIEW])
+        sample = take_sample(corpus)
+        normalize_corpus(writer, model, corpus, sample)
+        material = Material(writer, model, corpus, sample, seed=0, device="cpu")
+        list(project_corpus(material, [VIEW]))
+        complete(writer, model, corpus, views=[str(VIEW)])
         writer.publish("synthetic")
     return settings.store
 
@@ -74,11 +83,16 @@ def _write(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, shape: dict
 
 def _write_block(writer: Writer, model: ModelGroup, block: Block, random: np.random.Generator) -> None:
     group = writer.group(model.path)
-    rows = slice(block.rows.start, block.rows.start + block.tokens)
-    for name in ("query", "key"):
+    for name in ("query", "key", "token_statistic", "value_norm"):
         array = array_of(group, name)
-        shape = (*array.shape[:2], block.tokens, array.shape[3])
-        array[:, :, rows] = random.standard_normal(shape, np.float32).astype(np.float16)
+        axis = MODEL_ARRAYS[name].dims.index("token")
+        shape = (*array.shape[:axis], BLOCK, *array.shape[axis + 1 :])
+        values = (
+            np.abs(random.standard_normal(shape, np.float32))
+            if name not in ROLES
+            else random.standard_normal(shape, np.float32)
+        )
+        write_block(array, values.astype(np.float16), block=block.index)
     sums = array_of(group, "block_sum")
     sums[block.index] = random.random(sums.shape[1:]) * block.sentences
     array_of(group, "block_count")[block.index] = np.full(len(SOURCES), block.sentences)

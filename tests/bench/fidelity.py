@@ -1,0 +1,89 @@
+"""How faithful every normalisation x projection is, over all heads of the default model on the default corpus."""
+
+from pathlib import Path
+
+import xarray as xr
+
+from ingest.pipeline import run
+from ingest.settings import Settings
+from store import Corpus, open_corpus
+from store.normalizations import NORMALIZATIONS
+from store.views import ViewName
+from tests.bench.table import show
+
+#: Beside the store of `make dashboard`: all these pictures take the better part of an hour on two cores, and are kept.
+STORE = "data/bench-fidelity"
+PRESET = "attentionviz-centroid-2d"
+NAMES = [f"{projection}-{name}-2d" for projection in ("pca", "attention", "tsne", "umap") for name in NORMALIZATIONS]
+SOLID = ["pca-exact-3d", "attention-raw-3d", "tsne-exact-3d", "umap-exact-3d", "attentionviz-centroid-3d"]
+
+
+def fidelity(store: str = STORE) -> None:
+    """Make every picture, and print the tables."""
+    Path(store).parent.mkdir(parents=True, exist_ok=True)
+    run(Settings(store=store, views=",".join([*NAMES, PRESET, *SOLID])))
+    corpus = open_corpus(store)
+    _normalizations(corpus)
+    views = [PRESET, *NAMES, *SOLID]
+    columns = (
+        "view",
+        "Spearman",
+        "recall@3",
+        "across",
+        "trustworthy",
+        "fitted: Spearman",
+        "recall@3",
+        "worse heads",
+        "s",
+    )
+    rows = [_row(corpus, view) for view in views]
+    show(
+        f"Fidelity over {corpus.layers * corpus.heads} heads, {corpus.view(views[0]).attrs['judged_on']}", columns, rows
+    )
+
+
+def _row(corpus: Corpus, view: str) -> tuple[object, ...]:
+    """Means over heads, on held-out sentences and on those of the fit, and how many heads are worse than AttentionViz's."""
+    opened = corpus.view(view)
+    held, fitted = (opened.fidelity.sel(judged=judged).mean(("layer", "head")) for judged in ("held_out", "fitted"))
+    numbers = [f"{float(held.sel(measure=name)):.3f}" for name in ("spearman", "recall", "across", "trustworthiness")]
+    numbers += [f"{float(fitted.sel(measure=name)):.3f}" for name in ("spearman", "recall")]
+    worse = _worse(opened, corpus.view(PRESET)) if ViewName.parse(view).components == 2 else "-"
+    return (view, *numbers, worse, f"{opened.attrs['seconds']:.0f}")
+
+
+def _worse(view: xr.Dataset, preset: xr.Dataset) -> str:
+    """Heads whose Spearman or recall falls behind the preset's better case: held-out sentences or those of its fit."""
+    ours = view.fidelity.sel(judged="held_out")
+    spearman = ours.sel(measure="spearman") > preset.fidelity.sel(measure="spearman").min("judged")
+    recall = ours.sel(measure="recall") < preset.fidelity.sel(measure="recall").max("judged")
+    return f"{int(spearman.sum())} / {int(recall.sum())}"
+
+
+def _normalizations(corpus: Corpus) -> None:
+    constants = corpus.normalizations
+    rows = []
+    for name in NORMALIZATIONS:
+        one = constants.sel(normalization=name)
+        improved = int((one.spearman < constants.spearman.sel(normalization="raw")).sum())
+        rows.append(
+            (
+                name,
+                f"{float(one.spearman.mean()):.3f}",
+                f"{float(one.spearman.max()):.3f}",
+                f"{float(one.weighted_correlation.mean()):.3f}",
+                f"{float(one.scale.min()):.2f} to {float(one.scale.max()):.2f}",
+                int(one.pairs.min()),
+                improved,
+            )
+        )
+    columns = (
+        "normalisation",
+        "Spearman in head space",
+        "worst head",
+        "weighted correlation",
+        "c",
+        "fewest pairs",
+        "heads better than raw",
+    )
+    show("Normalisations, mean over heads", columns, rows)

@@ -1,0 +1,85 @@
+"""Seconds a head for the pictures of 10,042 points, AttentionViz's number: ours, and its own six fits on this machine."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from ingest.attention_projection import train
+from ingest.manifolds import fit_head
+from ingest.neighbours import FIT_TOKENS, NEIGHBOURS
+from store import open_corpus
+from store.kernels.normalization import exact_mode, unit
+from store.kernels.projection import fit_pca, place, place_by_neighbours, place_by_network
+from tests.bench.table import show
+
+#: AttentionViz's BERT data: 5,021 tokens, 10,042 points; its authors' median for the six fits of a head.
+TOKENS, PUBLISHED = 5_021, 66.6
+HEADS = 3
+
+
+def seconds_per_head(store: str) -> None:
+    """Time each projection for some heads, one core, and print the table."""
+    torch.set_num_threads(1)
+    corpus = open_corpus(store)
+    rows = corpus.rows[:TOKENS]
+    sizes = corpus.sentences.row_size.values.astype(np.int64)
+    sizes = sizes[: int(np.searchsorted(np.cumsum(sizes), TOKENS, side="right"))]
+    layer = corpus.layers // 2
+    query, key = (
+        array[layer, :HEADS, : int(rows[-1]) + 1].values[:, rows].astype(np.float32)
+        for array in (corpus.query, corpus.key)
+    )
+    radius = np.linalg.norm(key, axis=-1).max(axis=-1)
+    points = np.concatenate([unit(vectors) for vectors in exact_mode(query, key, radius)], axis=1)
+    timed = {
+        "pca": lambda dims: [place(head, *fit_pca(head, components=dims)[:2]) for head in points],
+        "attention": lambda dims: _attention(query, key, sizes, dims),
+        "tsne": lambda dims: [_sampled(head, "tsne", dims) for head in points],
+        "umap": lambda dims: [_sampled(head, "umap", dims) for head in points],
+        "AttentionViz's t-SNE": lambda dims: [
+            fit_head(head, projection="attentionviz", components=dims, seed=0) for head in points
+        ],
+        "UMAP of all points": lambda dims: [
+            fit_head(head, projection="umap", components=dims, seed=0) for head in points
+        ],
+    }
+    fit_head(points[0][:200], projection="umap", components=2, seed=0)  # compiles
+    found = {name: [_seconds(act, dims) for dims in (2, 3)] for name, act in timed.items()}
+    ours = sum(sum(found[name]) for name in ("pca", "attention", "tsne", "umap"))
+    theirs = sum(sum(found[name]) for name in ("pca", "AttentionViz's t-SNE", "UMAP of all points"))
+    table = [(name, f"{flat:.2f}", f"{solid:.2f}") for name, (flat, solid) in found.items()]
+    table += [
+        ("ours, 8 pictures", f"{ours:.1f}", ""),
+        ("AttentionViz's 6 fits here", f"{theirs:.1f}", f"ratio {ours / theirs:.2f}"),
+    ]
+    table += [("AttentionViz's 6 fits, as its authors timed them", f"{PUBLISHED}", "")]
+    show(f"Seconds a head for {2 * TOKENS:,} points, one core", ("projection", "2D", "3D"), table)
+
+
+def _seconds(act: Callable[[int], object], dims: int) -> float:
+    began = time.perf_counter()
+    act(dims)
+    return (time.perf_counter() - began) / HEADS
+
+
+def _attention(query: np.ndarray, key: np.ndarray, sizes: np.ndarray, dims: int) -> list[np.ndarray]:
+    """All heads at once, as in an ingest, and every point placed."""
+    fitted = int(sizes.sum())
+    tensors = (torch.from_numpy(vectors[:, :fitted]) for vectors in (query, key))
+    weights = train(*tensors, sizes, components=dims, seed=0, advance=lambda: None)
+    return [
+        place_by_network(vectors, **{name: array[:, role] for name, array in weights.items()})
+        for role, vectors in enumerate((query, key))
+    ]
+
+
+def _sampled(points: np.ndarray, projection: str, dims: int) -> np.ndarray:
+    """Fitted on the sample, the others placed among their nearest fitted points."""
+    sample = np.concatenate([points[:FIT_TOKENS], points[TOKENS : TOKENS + FIT_TOKENS]])
+    fitted = fit_head(sample, projection=projection, components=dims, seed=0)
+    cosine, index = torch.topk(torch.from_numpy(points @ sample.T), NEIGHBOURS, dim=-1)
+    near = np.clip(2 - 2 * cosine.numpy(), 0, None)
+    placed: np.ndarray = place_by_neighbours(near, fitted[index.numpy()])
+    return placed
