@@ -215,7 +215,7 @@ class Corpus:
         chosen = {dim: index for dim, index in (("layer", layer), ("head", head)) if index is not None}
         start = int(rows[0])
         stored = self._coordinates[view].isel(chosen | {"token": slice(start, int(rows[-1]) + 1)}).values
-        return np.moveaxis(stored[..., rows - start, :], -3, -2).astype(np.float32) / MOST
+        return np.moveaxis(stored[..., rows - start, :], -3, -2).astype(np.float32) / np.float32(MOST)
 
     @cached_property
     def normalizations(self) -> xr.Dataset:
