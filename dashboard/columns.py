@@ -17,7 +17,7 @@ from dashboard.once import once
 from store import STATISTICS, Corpus, StoreError
 
 Kind = Literal["category", "number"]
-Values = NDArray[np.float64] | NDArray[np.int64]
+Values = NDArray[np.float64 | np.int64]
 
 KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word")
 #: AttentionViz colours [CLS] and [SEP] with the punctuation; here they are a category of their own beside it.

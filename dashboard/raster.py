@@ -23,7 +23,10 @@ def draw_panels(points: NDArray[np.float32], *, columns: int, side: int, gap: in
 
 
 def draw_panel(places: NDArray[np.float32], *, side: int, scheme: Scheme) -> NDArray[np.uint8]:
-    """Pixels (y, x, RGBA) of one panel: hue by the share of queries and keys in the pixel, opacity by their number."""
+    """Pixels (y, x, RGBA) of one panel: hue by the share of queries and keys in the pixel, opacity by their number.
+
+    A 3D picture is seen from its front: its third component is left out.
+    """
     pixel = np.clip((places * (side - 1)).round().astype(np.int64), 0, side - 1)
     index = (side - 1 - pixel[..., 1]) * side + pixel[..., 0]
     counts = np.stack([np.bincount(index[:, role], minlength=side * side) for role in range(2)], axis=-1)

@@ -1,6 +1,7 @@
 """The sentences of a corpus as one text to search in, and which wordpiece stands where in it. Made once for each corpus."""
 
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,20 +69,25 @@ def folded(text: str) -> str:
 
 def _token_words(corpus: Corpus) -> NDArray[np.int64]:
     """Words of each sentence as the tokenizer counted them."""
-    sentence = corpus.tokens.sentence_index.values[corpus.rows]
-    words = np.zeros(corpus.n_sentences, np.int64)
-    np.maximum.at(words, sentence, corpus.tokens.word_index.values[corpus.rows].astype(np.int64) + 1)
-    return words
+    sentence, word = (corpus.tokens[name].values[corpus.rows] for name in ("sentence_index", "word_index"))
+    first = np.flatnonzero(np.diff(sentence, prepend=-1))
+    return np.maximum.reduceat(word.astype(np.int64), first) + 1
 
 
 def _word_starts(text: str) -> NDArray[np.bool_]:
     """Whether a word starts at each character, by the rule of BERT: between spaces, every punctuation mark alone."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    different, which = np.unique(points, return_inverse=True)
-    space = np.array([chr(point).isspace() for point in different])[which]
-    alone = np.array([_is_alone(chr(point)) for point in different])[which]
+    space, alone = (_where(points, rule) for rule in (str.isspace, _is_alone))
     before = np.concatenate([[True], (space | alone)[:-1]])
     return alone | (~space & before)
+
+
+def _where(points: NDArray[np.uint32], rule: Callable[[str], bool]) -> NDArray[np.bool_]:
+    """Whether the rule holds for each character; it is asked once for every different one."""
+    holds = np.zeros(int(points.max()) + 1, bool)
+    for point in np.flatnonzero(np.bincount(points)):
+        holds[point] = rule(chr(point))
+    return holds[points]
 
 
 def _is_alone(character: str) -> bool:

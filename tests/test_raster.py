@@ -26,3 +26,9 @@ def test_panels_stand_row_by_row() -> None:
     image = Image.open(io.BytesIO(draw_panels(points, columns=2, side=10, gap=4, scheme="light")))
     assert image.size == (24, 24)
     assert image.getpixel((19, 19))[3] == 0
+
+
+def test_a_picture_in_three_dimensions_is_seen_from_its_front() -> None:
+    places = np.random.default_rng(0).random((2, 30, 2, 3), np.float32)
+    front = draw_panels(places[..., :2], columns=2, side=20, gap=2, scheme="dark")
+    assert draw_panels(places, columns=2, side=20, gap=2, scheme="dark") == front

@@ -1,11 +1,16 @@
 """What the server answers: versioned bytes, and one sentence where there is nothing."""
 
+import gzip
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from flask.testing import FlaskClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from dashboard.app import create_app
+from dashboard.columns import columns
 from dashboard.library import Library
 from store import Corpus
 
@@ -22,24 +27,75 @@ def base(tiny_corpus: Corpus) -> str:
 
 
 def test_points_may_be_kept_for_ever(client: FlaskClient, base: str) -> None:
-    answer = client.get(f"{base}/points/pca-exact/grid.bin?tokens=20")
+    answer = client.get(f"{base}/points/pca-exact-2d/grid.bin?tokens=20")
     assert answer.status_code == 200
     assert "immutable" in answer.headers["Cache-Control"]
 
 
 def test_no_request_grows_with_the_corpus_beyond_what_is_asked(client: FlaskClient, base: str) -> None:
-    answer = client.get(f"{base}/points/pca-exact/1/0.bin?tokens=20")
-    assert len(answer.data) == 16 + 20 * 2 * 2 * 2
+    answer = client.get(f"{base}/points/pca-exact-2d/1/0.bin?tokens=20")
+    assert len(answer.data) == 20 + 20 * 2 * 2 * 2
+
+
+def test_colours_of_every_column_can_be_had(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    for name, column in columns(tiny_corpus).items():
+        one = client.get(f"{base}/colours/{name}/1/0.bin?tokens=20")
+        every = client.get(f"{base}/colours/{name}/grid.bin?tokens=20")
+        assert (len(one.data), len(every.data)) == (12 + 40, 12 + 40 * (4 if column.per_head else 1)), name
+
+
+def test_a_mask_selects_what_the_query_string_says(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    answer = client.get(f"{base}/mask/1/0.bin?tokens=20&q=%5Bcls%5D&where=role:key;position:0..0")
+    bits = np.unpackbits(np.frombuffer(answer.data[12:], np.uint8))[:40].reshape(20, 2)
+    is_cls = tiny_corpus.tokens.position.values[tiny_corpus.rows[:20]] == 0
+    np.testing.assert_array_equal(bits, np.stack([np.zeros(20), is_cls], axis=-1))
+
+
+def test_colours_are_compressed_for_who_can_read_it(client: FlaskClient, base: str) -> None:
+    path = f"{base}/colours/norm/grid.bin?tokens=2000"
+    packed, plain = (client.get(path, headers={"Accept-Encoding": how}) for how in ("gzip", "identity"))
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in plain.headers
+    assert gzip.decompress(packed.data) == plain.data
+
+
+def test_labels_name_every_token(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    found = client.get(f"{base}/tokens.json?tokens=30").json
+    assert [found["pieces"][number] for number in found["ids"]] == tiny_corpus.wordpieces(tiny_corpus.rows[:30])
+
+
+def test_a_focus_is_bounded(client: FlaskClient, base: str) -> None:
+    found = client.get(f"{base}/focus/pca-exact-2d/1/0/query/3.json?top=99999&least=0&near=99999&lines=sentence").json
+    assert len(found["lines"]) <= len(found["pieces"]) * 20
+    assert len(found["near"]) <= 50
+
+
+@pytest.mark.parametrize("what", ["points", "selection"])
+def test_a_file_is_to_be_saved_under_its_name(client: FlaskClient, base: str, what: str) -> None:
+    for form in ("csv", "parquet"):
+        answer = client.get(f"{base}/{what}/pca-exact-2d/1/0.{form}?tokens=10&q=film")
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="{what}-pca-exact-2d-L1-H0.{form}"'
+        assert len(answer.data) > 50
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        "/points/pca-exact/9/0.bin",
+        "/points/pca-exact-2d/9/0.bin",
+        "/points/pca-exact-2d/9/0.csv",
+        "/points/nonsense/0/0.csv",
         "/points/nonsense/grid.bin",
+        "/selection/nonsense/0/0.parquet",
+        "/colours/nonsense/grid.bin",
+        "/colours/nonsense/0/0.bin",
+        "/colours/norm/9/9.bin",
+        "/mask/0/9.bin",
+        "/focus/nonsense/0/0/query/0.json",
+        "/focus/pca-exact-2d/9/0/query/0.json",
+        "/focus/pca-exact-2d/0/0/key/99999999.json",
         "/token/0/9/query/0.json",
         "/token/0/0/query/99999999.json",
-        "/raster/pca-exact/0/77.png",
+        "/raster/pca-exact-2d/0/77.png",
     ],
 )
 def test_what_is_not_there_is_said_in_one_sentence(client: FlaskClient, base: str, path: str) -> None:
@@ -51,15 +107,40 @@ def test_what_is_not_there_is_said_in_one_sentence(client: FlaskClient, base: st
 
 @pytest.mark.parametrize("snapshot", ["AAAAAAAAAAAAAAAAAAAA", "..", "%00", "main"])
 def test_an_unknown_snapshot_is_not_found(client: FlaskClient, snapshot: str) -> None:
-    assert client.get(f"/data/{snapshot}/model/points/pca-exact/grid.bin").status_code == 404
+    assert client.get(f"/data/{snapshot}/model/points/pca-exact-2d/grid.bin").status_code == 404
 
 
 @pytest.mark.parametrize(
     "query", ["tokens=-5", "tokens=abc", "tokens=1e9", "tokens=99999999999999", "tokens=%FF", "side=100000&gap=-1"]
 )
 def test_hostile_numbers_are_brought_into_bounds(client: FlaskClient, base: str, query: str) -> None:
-    for path in ("/points/pca-exact/0/0.bin", "/raster/pca-exact/0/0.png", "/raster/pca-exact/grid.png"):
+    for path in PATHS:
         assert client.get(f"{base}{path}?{query}").status_code == 200
+
+
+PATHS = [
+    "/points/pca-exact-2d/grid.bin",
+    "/points/pca-exact-2d/0/0.bin",
+    "/raster/pca-exact-2d/0/0.png",
+    "/raster/pca-exact-2d/grid.png",
+    "/colours/label/grid.bin",
+    "/colours/norm/0/0.bin",
+    "/mask/grid.bin",
+    "/mask/1/1.bin",
+    "/tokens.json",
+    "/focus/pca-exact-2d/0/0/query/0.json",
+    "/selection/pca-exact-2d/1/0.csv",
+]
+FIELDS = ["tokens", "side", "gap", "q", "in", "where", "lasso", "top", "least", "lines", "near", "scheme"]
+hostile = st.text(max_size=30) | st.sampled_from(
+    ["-1", "1e400", "nan", "inf", "0", "norm:1..inf", "kind:|", "norm:..;", "pca-exact-2d,0,0,0,0", "²", "٣", "%00"]
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(path=st.sampled_from(PATHS), fields=st.dictionaries(st.sampled_from(FIELDS), hostile, max_size=4))
+def test_no_query_string_breaks_a_route(client: FlaskClient, base: str, path: str, fields: dict[str, str]) -> None:
+    assert client.get(base + path, query_string=fields).status_code == 200
 
 
 def test_scripts_come_only_from_this_server(client: FlaskClient) -> None:

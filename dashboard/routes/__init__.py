@@ -1,0 +1,12 @@
+"""Bytes, cards and files by HTTP. Every URL names its snapshot, so a response never mixes two and never changes."""
+
+from flask import Flask
+
+from dashboard.library import Library
+from dashboard.routes import exports, pictures, tokens
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add the data routes to the server."""
+    for part in (pictures, tokens, exports):
+        part.register(server, library)

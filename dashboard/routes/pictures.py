@@ -1,0 +1,85 @@
+"""Routes of what the canvas draws: points, their colours, which are selected, and the raster in place of them."""
+
+from functools import lru_cache
+
+import numpy as np
+from flask import Flask, Response
+from numpy.typing import NDArray
+
+from dashboard import colours, points, selection
+from dashboard.columns import column_of
+from dashboard.drawn import Drawn
+from dashboard.library import Library
+from dashboard.raster import draw_panels
+from dashboard.routes.request import BASE, ONE_HEAD, bounded, grid_of, head_of, scheme, selection_of
+from dashboard.routes.response import binary, codes, png
+
+MOST_RASTER_SIDE = 1_200
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add the routes."""
+    _points(server, library)
+    _rasters(server, library)
+    _colours(server, library)
+    _masks(server, library)
+
+
+def _points(server: Flask, library: Library) -> None:
+    grid = lru_cache(maxsize=4)(lambda drawn, view: points.encode(drawn.places(view), width=1))
+
+    @server.get(f"{BASE}/points/<view>/grid.bin")
+    def grid_points(snapshot: str, model: str, view: str) -> Response:
+        return binary(grid(grid_of(library, snapshot, model), view))
+
+    @server.get(f"{BASE}/points/<view>/{ONE_HEAD}.bin")
+    def head_points(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
+        drawn = head_of(library, snapshot, model, layer, head)
+        return binary(points.encode(drawn.places(view), width=2))
+
+
+def _rasters(server: Flask, library: Library) -> None:
+    @server.get(f"{BASE}/raster/<view>/grid.png")
+    def grid_raster(snapshot: str, model: str, view: str) -> Response:
+        drawn = grid_of(library, snapshot, model)
+        side, gap = bounded("side", 96, 400), bounded("gap", 4, 20)
+        return png(_raster(drawn.places(view), drawn.corpus.heads, side, gap))
+
+    @server.get(f"{BASE}/raster/<view>/{ONE_HEAD}.png")
+    def head_raster(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
+        drawn = head_of(library, snapshot, model, layer, head)
+        return png(_raster(drawn.places(view), 1, bounded("side", 600, MOST_RASTER_SIDE), 0))
+
+
+def _raster(places: NDArray[np.float32], columns: int, side: int, gap: int) -> bytes:
+    return draw_panels(places, columns=columns, side=side, gap=gap, scheme=scheme())
+
+
+def _colours(server: Flask, library: Library) -> None:
+    grid = lru_cache(maxsize=8)(lambda drawn, column: _coloured(drawn, column))
+
+    @server.get(f"{BASE}/colours/<column>/grid.bin")
+    def grid_colours(snapshot: str, model: str, column: str) -> Response:
+        return codes(grid(grid_of(library, snapshot, model), column))
+
+    @server.get(f"{BASE}/colours/<column>/{ONE_HEAD}.bin")
+    def head_colours(snapshot: str, model: str, column: str, layer: int, head: int) -> Response:
+        return codes(_coloured(head_of(library, snapshot, model, layer, head), column))
+
+
+def _coloured(drawn: Drawn, column: str) -> bytes:
+    return colours.encode(colours.colour_codes(column_of(drawn.corpus, column), drawn))
+
+
+def _masks(server: Flask, library: Library) -> None:
+    @server.get(f"{BASE}/mask/grid.bin")
+    def grid_mask(snapshot: str, model: str) -> Response:
+        return _mask(grid_of(library, snapshot, model))
+
+    @server.get(f"{BASE}/mask/{ONE_HEAD}.bin")
+    def head_mask(snapshot: str, model: str, layer: int, head: int) -> Response:
+        return _mask(head_of(library, snapshot, model, layer, head))
+
+
+def _mask(drawn: Drawn) -> Response:
+    return codes(selection.encode(selection.mask(drawn, selection_of(drawn.corpus))))

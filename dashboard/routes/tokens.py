@@ -1,0 +1,48 @@
+"""Routes of single tokens: what they are called, the card of one, and what belongs to a clicked one."""
+
+import numpy as np
+from flask import Flask, Response, jsonify, request
+
+from dashboard.focus import Point, focus
+from dashboard.hover import as_json, point_card
+from dashboard.library import Library
+from dashboard.routes.request import BASE, ONE_HEAD, bounded, check_head, check_token, corpus_of, share
+from dashboard.routes.response import lasting
+
+#: Labels of one picture, lines of one token, and tokens named as near.
+MOST_LABELS, MOST_LINES, MOST_NEAR = 50_000, 20, 50
+_POINT = f"{ONE_HEAD}/<any(query, key):role>/<int:token>.json"
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add the routes."""
+
+    @server.get(f"{BASE}/tokens.json")
+    def labels(snapshot: str, model: str) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        rows = corpus.rows[: bounded("tokens", MOST_LABELS, MOST_LABELS)]
+        different, ids = np.unique(corpus.tokens.token_id.values[rows], return_inverse=True)
+        return lasting(jsonify({"pieces": [str(piece) for piece in corpus.vocab[different]], "ids": ids.tolist()}))
+
+    @server.get(f"{BASE}/token/{_POINT}")
+    def card(snapshot: str, model: str, layer: int, head: int, role: str, token: int) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        check_head(corpus, layer, head)
+        check_token(corpus, token)
+        return lasting(jsonify(as_json(point_card(corpus, layer=layer, head=head, role=role, token=token))))
+
+    @server.get(f"{BASE}/focus/<view>/{_POINT}")
+    def overlay(snapshot: str, model: str, view: str, layer: int, head: int, role: str, token: int) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        check_head(corpus, layer, head)
+        check_token(corpus, token)
+        found = focus(
+            corpus,
+            view,
+            Point(layer, head, role, token),
+            top=bounded("top", 2, MOST_LINES, fewest=0),
+            least=share("least", 0.05),
+            lines="sentence" if request.args.get("lines") == "sentence" else "point",
+            near=bounded("near", 10, MOST_NEAR, fewest=0),
+        )
+        return lasting(jsonify(found))

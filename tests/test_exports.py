@@ -1,0 +1,77 @@
+"""Points in files, read back by other programs' readers."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from dashboard import exports
+from dashboard.drawn import Drawn
+from dashboard.exports import as_csv, as_parquet, tables
+from store import Corpus
+
+TOKENS = 60
+
+
+@pytest.fixture(params=[0, 1])
+def view(two_views: Corpus, request: pytest.FixtureRequest) -> str:
+    return two_views.views[request.param]
+
+
+def written(drawn: Drawn, view: str, selected: np.ndarray) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO("".join(as_csv(tables(drawn, view, selected))), newline="")))
+
+
+def test_a_file_has_every_point_with_its_place(two_views: Corpus, view: str) -> None:
+    drawn = Drawn(two_views, TOKENS, 1, 0)
+    rows = written(drawn, view, np.ones((TOKENS, 2), bool))
+    places = drawn.places(view)[0]
+    axes = "xyz"[: places.shape[-1]]
+    assert [(int(row["token"]), row["role"]) for row in rows[:3]] == [(0, "query"), (0, "key"), (1, "query")]
+    found = np.array([[float(row[axis]) for axis in axes] for row in rows]).reshape(TOKENS, 2, -1)
+    np.testing.assert_allclose(found, places, atol=1e-6)
+    assert ("z" in rows[0]) == (len(axes) == 3)
+    assert [row["wordpiece"] for row in rows[::2]] == two_views.wordpieces(drawn.rows)
+
+
+def test_a_norm_is_that_of_the_role(two_views: Corpus, view: str) -> None:
+    drawn = Drawn(two_views, TOKENS, 1, 0)
+    selected = np.zeros((TOKENS, 2), bool)
+    selected[7, 1] = True
+    (row,) = written(drawn, view, selected)
+    key = two_views.key[1, 0, int(drawn.rows[7])].values.astype(float)
+    assert float(row["norm"]) == pytest.approx(np.sqrt(key @ key), abs=1e-4)
+
+
+def test_both_forms_hold_the_same_however_it_is_cut(
+    two_views: Corpus, view: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, selected = Drawn(two_views, TOKENS, 1, 0), np.arange(2 * TOKENS).reshape(TOKENS, 2) % 3 == 0
+    whole = written(drawn, view, selected)
+    monkeypatch.setattr(exports, "ROWS", 7)
+    assert written(drawn, view, selected) == whole
+    table = parquet.read_table(io.BytesIO(as_parquet(tables(drawn, view, selected))))
+    assert table.column_names == list(whole[0])
+    assert [{name: str(value) for name, value in row.items()} for row in table.to_pylist()] == whole
+
+
+def test_a_file_without_points_has_its_columns(two_views: Corpus, view: str) -> None:
+    drawn, nothing = Drawn(two_views, TOKENS, 0, 0), np.zeros((TOKENS, 2), bool)
+    assert "".join(as_csv(tables(drawn, view, nothing))).startswith(
+        "token,wordpiece,position,sentence,label,kind,role,x,y"
+    )
+    assert parquet.read_table(io.BytesIO(as_parquet(tables(drawn, view, nothing)))).num_rows == 0
+
+
+@pytest.mark.parametrize("text", ["=", "+", "-", "@", "=1+1", "\tx", "\rx", "\nx"])
+def test_a_spreadsheet_takes_no_wordpiece_for_a_formula(text: str) -> None:
+    lines = "".join(as_csv(iter([{"wordpiece": np.array([text], object)}])))
+    assert list(csv.reader(io.StringIO(lines, newline="")))[1] == [f"'{text}"]
+
+
+@pytest.mark.parametrize("text", ["film", "##ing", "'", "a=b", '"', ","])
+def test_other_wordpieces_are_written_as_they_are(text: str) -> None:
+    lines = "".join(as_csv(iter([{"wordpiece": np.array([text], object)}])))
+    assert list(csv.reader(io.StringIO(lines, newline="")))[1] == [text]

@@ -1,0 +1,101 @@
+"""The selected points as a table and in numbers, against counting by hand."""
+
+from math import inf, isnan
+
+import numpy as np
+import pytest
+
+from dashboard.columns import column_of, values
+from dashboard.drawn import Drawn
+from dashboard.selection import mask, parse_selection
+from dashboard.summary import Share, selected_rows, summarize
+from store import Corpus
+
+TOKENS = 90
+
+
+@pytest.fixture
+def drawn(two_views: Corpus) -> Drawn:
+    return Drawn(two_views, TOKENS, 1, 0)
+
+
+@pytest.fixture
+def selected(drawn: Drawn) -> np.ndarray:
+    """Keys of [CLS] and words near the start."""
+    return mask(drawn, parse_selection({"where": "position:0..2;role:key"}, drawn.corpus)[0])
+
+
+def test_a_table_names_the_first_selected_points(drawn: Drawn, selected: np.ndarray) -> None:
+    rows = selected_rows(drawn, selected, limit=4)
+    pieces = drawn.corpus.wordpieces(drawn.rows)
+    assert [(row.token, row.position, row.sentence, row.role) for row in rows[:3]] == [
+        (0, 0, 0, "key"),
+        (1, 1, 0, "key"),
+        (2, 2, 0, "key"),
+    ]
+    assert [row.wordpiece for row in rows] == [pieces[row.token] for row in rows]
+    assert len(rows) == 4
+    names = drawn.corpus.corpus_attributes["label_names"]
+    assert rows[3].label == names[int(drawn.corpus.sentences.label.values[rows[3].sentence])]
+
+
+def test_a_table_of_all_heads_has_what_is_selected_in_any(two_views: Corpus) -> None:
+    drawn = Drawn(two_views, TOKENS)
+    every = np.zeros((4, TOKENS, 2), bool)
+    every[2, 5, 1] = every[3, 4, 0] = True
+    assert [(row.token, row.role) for row in selected_rows(drawn, every)] == [(4, "query"), (5, "key")]
+
+
+def test_a_summary_counts(drawn: Drawn, selected: np.ndarray) -> None:
+    found = summarize(drawn, selected)
+    assert (found.count, found.of) == (selected.sum(), 2 * TOKENS)
+    assert found.share == selected.mean()
+
+
+def test_shares_are_of_the_selected_and_of_the_rest(drawn: Drawn, selected: np.ndarray) -> None:
+    shares = {one.category: one for one in summarize(drawn, selected).comparisons[1].shares}
+    is_word = values(column_of(drawn.corpus, "kind"), drawn) == 5
+    inside, rest = is_word[selected].mean(), is_word[~selected].mean()
+    assert shares["word"] == Share("word", int(is_word[selected].sum()), inside, rest, inside / rest)
+
+
+def test_only_keys_are_selected(drawn: Drawn, selected: np.ndarray) -> None:
+    (role,) = summarize(drawn, selected).comparisons[0].shares
+    assert (role.category, role.selected) == ("key", 1)
+
+
+def test_the_most_frequent_wordpieces_come_first(drawn: Drawn, selected: np.ndarray) -> None:
+    pieces = summarize(drawn, selected).comparisons[-1]
+    assert pieces.column == "wordpiece"
+    assert pieces.shares[0].category == "[CLS]"
+    assert [one.count for one in pieces.shares] == sorted((one.count for one in pieces.shares), reverse=True)
+    assert len(pieces.shares) == 12
+
+
+@pytest.mark.parametrize("name", ["norm", "position", "sentence_length", "received", "entropy"])
+def test_means_differ_by_so_many_deviations(drawn: Drawn, selected: np.ndarray, name: str) -> None:
+    found = {one.column: one for one in summarize(drawn, selected).differences}[name]
+    numbers = values(column_of(drawn.corpus, name), drawn)
+    inside, rest = numbers[selected], numbers[~selected]
+    deviation = np.sqrt((inside.std() ** 2 + rest.std() ** 2) / 2)
+    assert (found.selected, found.rest) == pytest.approx((inside.mean(), rest.mean()))
+    assert found.standardized == pytest.approx((inside.mean() - rest.mean()) / deviation)
+
+
+def test_of_all_heads_only_what_is_the_same_in_all_is_compared(two_views: Corpus) -> None:
+    drawn = Drawn(two_views, TOKENS)
+    found = summarize(drawn, np.ones((1, TOKENS, 2), bool))
+    assert [one.column for one in found.differences] == ["position", "sentence_length"]
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_all_or_nothing_can_be_summarized(drawn: Drawn, everything: bool) -> None:
+    found = summarize(drawn, np.full((1, TOKENS, 2), everything))
+    assert found.share == everything
+    assert all(isnan(one.standardized) for one in found.differences)
+    assert selected_rows(drawn, np.zeros((1, TOKENS, 2), bool)) == []
+
+
+def test_what_the_rest_never_has_is_infinitely_more_frequent(drawn: Drawn) -> None:
+    selected = mask(drawn, parse_selection({"where": "kind:[CLS]"}, drawn.corpus)[0])
+    assert summarize(drawn, selected).comparisons[1].shares[0].lift == inf
