@@ -17,7 +17,10 @@ MOST_CATEGORIES = 100
 
 @dataclass(frozen=True)
 class Condition:
-    """One column, and its categories (any of them) or the range its number is in, ends included; None is no end."""
+    """One column, and its categories (any of them) or the range its number is in, ends included; None is no end.
+
+    Without categories or ends it is one that a reader is about to make: every point meets it.
+    """
 
     column: str
     categories: tuple[str, ...] = ()
@@ -27,6 +30,8 @@ class Condition:
     def __str__(self) -> str:
         if self.categories:
             return f"{_quoted(self.column)}:{'|'.join(map(_quoted, self.categories))}"
+        if self.low is None and self.high is None:
+            return f"{_quoted(self.column)}:"
         return f"{_quoted(self.column)}:{_spelled(self.low)}..{_spelled(self.high)}"
 
 
@@ -51,6 +56,8 @@ def points_that_meet(condition: Condition, drawn: Drawn) -> NDArray[np.bool_]:
     column = column_of(drawn.corpus, condition.column)
     found = values(column, drawn)
     if column.kind == "category":
+        if not condition.categories:
+            return np.ones((1, 1, 1), bool)
         codes = [column.code(category) for category in condition.categories]
         return np.isin(found, [code for code in codes if code is not None])
     low, high = (
@@ -65,6 +72,8 @@ def _parse(text: str, corpus: Corpus) -> Condition | str:
     column = columns(corpus).get(unquote(name))
     if column is None or not colon:
         return f"There is no column “{unquote(name)[:60]}” to filter by. The condition is left out."
+    if not asked:
+        return Condition(column.name)
     return _categories(column, asked) if column.kind == "category" else _range(column, asked)
 
 

@@ -54,11 +54,11 @@ def on_screen(places: Floats, *, yaw: float, pitch: float) -> Floats:
     if places.shape[-1] == 2:
         return places
     x, y, z = np.moveaxis(places - 0.5, -1, 0)
-    turn, tilt = (np.float32(np.radians(degrees)) for degrees in (yaw, pitch))
+    turn, tilt = np.float32(np.radians(yaw)), np.float32(np.radians(pitch))
     across = np.cos(turn) * x + np.sin(turn) * z
     depth = np.cos(turn) * z - np.sin(turn) * x
     up = np.cos(tilt) * y - np.sin(tilt) * depth
-    return np.stack([across, up], axis=-1) / np.float32(np.sqrt(3)) + np.float32(0.5)
+    return np.stack([across, up], axis=-1) + np.float32(0.5)
 
 
 def inside(points: Floats, polygon: Floats) -> NDArray[np.bool_]:

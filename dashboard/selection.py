@@ -18,7 +18,7 @@ MAGIC = b"HSM1"
 #: Characters of a search.
 MOST_SOUGHT = 200
 #: Fields of a link that say what is selected.
-FIELDS = ("q", "in", "where", "lasso")
+FIELDS = ("q", "within", "where", "lasso")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def parse_selection(given: Mapping[str, str], corpus: Corpus) -> tuple[Selection
     if len(q) > MOST_SOUGHT:
         notices.append(f"A search may have {MOST_SOUGHT} characters. The first of them are searched for.")
         q = spaced(q[:MOST_SOUGHT])
-    within = _within(given.get("in", ""), notices) if q else WITHIN[0]
+    within = _within(given.get("within", ""), notices) if q else WITHIN[0]
     return Selection(q, within, where, _lasso(given.get("lasso", ""), corpus, notices)), tuple(notices)
 
 

@@ -1,7 +1,7 @@
 """What is selected, against searches spelled out in Python; and links that hold it."""
 
 import struct
-from math import cos, radians, sin, sqrt
+from math import cos, radians, sin
 
 import numpy as np
 import pytest
@@ -114,7 +114,7 @@ def test_a_turned_cube_is_seen_as_the_canvas_draws_it() -> None:
     across, depth = cos(yaw) * x + sin(yaw) * z, -sin(yaw) * x + cos(yaw) * z
     up = cos(pitch) * y - sin(pitch) * depth
     seen = on_screen(np.array([0.9, 0.2, 0.6]), yaw=30, pitch=-20)
-    assert seen == pytest.approx([across / sqrt(3) + 0.5, up / sqrt(3) + 0.5])
+    assert seen == pytest.approx([across + 0.5, up + 0.5])
 
 
 def test_a_flat_picture_is_never_turned() -> None:
@@ -166,7 +166,7 @@ def test_categories_may_hold_what_separates_them() -> None:
         ({"where": "norm:.."}, "no range"),
         ({"where": "kind:unicorn"}, "never “unicorn”"),
         ({"where": ";".join(["norm:1..2"] * 13)}, "more than 12"),
-        ({"q": "a", "in": "everything"}, "not in “everything”"),
+        ({"q": "a", "within": "everything"}, "not in “everything”"),
         ({"q": "a" * 201}, "200 characters"),
         ({"lasso": "pca-exact-2d,0,0,0,0,1,1,2,2"}, "lasso"),
         ({"lasso": "pca-exact-2d,0,9,0,0,1,1,2,2,3,3"}, "lasso"),

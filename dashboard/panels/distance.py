@@ -89,7 +89,7 @@ def _constants(place: Place) -> html.Div:
     rows = []
     for name, meaning in NORMALIZATIONS.items():
         one = constants.sel(normalization=name)
-        shift = float(np.linalg.norm(one.shift.values))
+        shift = float(np.linalg.norm(one["shift"].values))
         numbers = (float(one.scale), shift, float(one.weighted_correlation), float(one.spearman))
         cells = [html.Td("" if number != number else f"{number:.2f}", className="number") for number in numbers]
         rows.append(html.Tr([html.Td(name, title=meaning), *cells]))

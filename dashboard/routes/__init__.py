@@ -3,10 +3,10 @@
 from flask import Flask
 
 from dashboard.library import Library
-from dashboard.routes import exports, pictures, tokens
+from dashboard.routes import charts, exports, pictures, tokens
 
 
 def register(server: Flask, library: Library) -> None:
     """Add the data routes to the server."""
-    for part in (pictures, tokens, exports):
+    for part in (pictures, tokens, charts, exports):
         part.register(server, library)
