@@ -22,10 +22,9 @@ Table = Mapping[str, NDArray[np.generic]]
 def tables(drawn: Drawn, view: str, selected: NDArray[np.bool_]) -> Iterator[Table]:
     """The selected points (token, role) of one head as columns, `ROWS` at a time; an empty table where there is none."""
     points = np.flatnonzero(selected)
-    known = _known(drawn, view)
-    for start in range(0, max(1, len(points)), ROWS):
-        token, role = np.divmod(points[start : start + ROWS], 2)
-        yield {name: np.broadcast_to(column, selected.shape)[token, role] for name, column in known.items()}
+    known = {name: np.broadcast_to(column, selected.shape) for name, column in _known(drawn, view).items()}
+    parts = (np.divmod(points[start : start + ROWS], 2) for start in range(0, max(1, len(points)), ROWS))
+    return ({name: column[token, role] for name, column in known.items()} for token, role in parts)
 
 
 def as_csv(parts: Iterator[Table]) -> Iterator[str]:

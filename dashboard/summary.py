@@ -100,7 +100,7 @@ def selected_rows(drawn: Drawn, selected: Mask, *, limit: int = ROWS) -> list[Ro
 
 def summarize(drawn: Drawn, selected: Mask) -> Summary:
     """How the points of a mask (panel, token, role) differ from the other drawn points."""
-    flat = selected.any(axis=0)
+    flat: Mask = np.any(selected, axis=0)
     known = columns(drawn.corpus)
     compared = [known[name] for name in CATEGORIES if name in known]
     numbers = [known[name] for name in NUMBERS if drawn.head is not None or not known[name].per_head]
@@ -146,10 +146,10 @@ def _share(name: str, inside: int, outside: int, selected: int, rest: int) -> Sh
 def _difference(drawn: Drawn, column: Column, selected: Mask) -> Difference:
     found = values(column, drawn)[0]
     inside, outside = (part[~np.isnan(part)] for part in (found[selected], found[~selected]))
-    means = [float(part.mean()) if part.size else float("nan") for part in (inside, outside)]
+    mean, rest = (float(part.mean()) if part.size else float("nan") for part in (inside, outside))
     spread = np.sqrt((inside.var() + outside.var()) / 2) if inside.size and outside.size else 0.0
-    standardized = (means[0] - means[1]) / float(spread) if spread > 0 else float("nan")
-    return Difference(column.name, column.title, column.unit, *means, standardized)
+    standardized = (mean - rest) / float(spread) if spread > 0 else float("nan")
+    return Difference(column.name, column.title, column.unit, mean, rest, standardized)
 
 
 def _names(drawn: Drawn, name: str) -> list[str]:

@@ -1,0 +1,63 @@
+"""Dot products and distances of pairs, against loops and scipy."""
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+
+from dashboard import density as module
+from dashboard.density import density
+from store import Corpus, StoreError
+from store.normalizations import NORMALIZATIONS
+
+
+def by_hand(corpus: Corpus, normalization: str) -> tuple[list[float], list[float]]:
+    """q.k and distance of every pair of every sentence of L1 H0."""
+    constants = corpus.normalizations.sel(normalization=normalization, layer=1, head=0)
+    dots, distances = [], []
+    for sentence in range(corpus.n_sentences):
+        rows = corpus.sentence_rows(sentence)
+        queries, keys = (array[1, 0, rows].values.astype(float) for array in (corpus.query, corpus.key))
+        for q in queries:
+            for k in keys:
+                moved_q, moved_k = q * float(constants.scale), k / float(constants["scale"]) + constants["shift"].values
+                square = ((moved_q - moved_k) ** 2).sum()
+                if normalization == "exact":
+                    square += max(float(constants.radius) ** 2 - (moved_k**2).sum(), 0)
+                dots.append(q @ k)
+                distances.append(square**0.5)
+    return dots, distances
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+def test_every_pair_is_counted_where_it_is(two_views: Corpus, normalization: str) -> None:
+    found = density(two_views, layer=1, head=0, normalization=normalization)
+    dots, distances = by_hand(two_views, normalization)
+    expected, *_ = np.histogram2d(dots, distances, bins=(found.dots, found.distances))
+    assert (found.pairs, found.sentences) == (len(dots), two_views.n_sentences)
+    assert np.abs(found.counts - expected).sum() <= 4  # the last digit decides for a pair on a border
+    assert found.after.pearson == pytest.approx(pearsonr(dots, distances)[0])
+
+
+def test_stored_correlations_stand_beside_those_of_raw_vectors(two_views: Corpus) -> None:
+    found = density(two_views, layer=1, head=0, normalization="scaled")
+    stored = two_views.normalizations.sel(layer=1, head=0)
+    assert found.before.spearman == stored.spearman.sel(normalization="raw")
+    assert found.after.spearman == stored.spearman.sel(normalization="scaled")
+    assert found.before.pearson == density(two_views, layer=1, head=0, normalization="raw").after.pearson
+
+
+def test_no_more_pairs_are_read_than_are_shown(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = two_views.sentences.row_size.values.astype(int)
+    monkeypatch.setattr(module, "PAIRS", int((sizes[:3] ** 2).sum()) + 1)
+    found = density(two_views, layer=0, head=0, normalization="raw")
+    assert (found.pairs, found.sentences) == ((sizes[:3] ** 2).sum(), 3)
+
+
+def test_one_long_sentence_is_cut(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAIRS", 7)
+    assert density(two_views, layer=0, head=0, normalization="raw").counts.sum() == 7
+
+
+def test_an_unknown_normalisation_is_said(two_views: Corpus) -> None:
+    with pytest.raises(StoreError, match="Choose one of raw"):
+        density(two_views, layer=0, head=0, normalization="magic")
