@@ -113,7 +113,7 @@ def _more(place: Place, chosen: Chosen) -> dmc.Select:
         data=data,
         value=None,
         size="xs",
-        w=190,
+        w=130,
         searchable=True,
         maxDropdownHeight=420,
         comboboxProps={"width": "max-content", "position": "bottom-start"},

@@ -46,10 +46,12 @@ def _parts() -> list[object]:
     return [
         html.Div(id="above"),
         html.Div(
-            [html.Div(PointPanels(id="points"), className="picture"), html.Div(id="beside", className="beside")],
+            [
+                html.Div([PointPanels(id="points"), html.Div(id="below")], className="picture"),
+                html.Div(id="beside", className="beside"),
+            ],
             className="middle",
         ),
-        html.Div(id="below"),
     ]
 
 

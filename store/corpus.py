@@ -89,10 +89,6 @@ class Corpus:
         """Wordpieces of rows of the token axis."""
         return [str(piece) for piece in self.vocab[self.tokens.token_id.values[rows]]]
 
-    def token_number(self, row: int) -> int:
-        """The number of a real token among all real tokens, from its row of the token axis."""
-        return int(np.searchsorted(self.rows, row))
-
     def sentence_rows(self, sentence: int) -> slice:
         """Where the sentence's tokens stand on the token axis."""
         if not 0 <= sentence < self.n_sentences:

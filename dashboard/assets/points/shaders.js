@@ -37,10 +37,10 @@
       vec2 inFrame = corner + 0.5 * side + vec2(seen.x, -seen.y) * part * (side - 2.0 * inset);
       vec2 pixel = (inFrame - centre) * zoom + 0.5 * canvas;
       gl_Position = vec4(pixel / canvas * vec2(2.0, -2.0) + vec2(-1.0, 1.0), 0.0, 1.0);
-      float opacity = isSelected ? 1.0 : masked ? min(alpha, 0.08) : alpha * dim;
+      float opacity = isSelected ? 1.0 : masked ? min(alpha, 0.045) : alpha * dim;
       colour = vec4(colourOf(role) * opacity, opacity);
       float grown = sized && scaled < 254.5 ? 0.5 + scaled / 254.0 * 2.0 : 1.0;
-      pixels = max(2.0, size * grown * (isSelected ? 1.6 : 1.0) * (1.0 + 0.6 * seen.z));
+      pixels = max(isSelected ? 4.5 : 2.0, size * grown * (isSelected ? 1.6 : 1.0) * (1.0 + 0.6 * seen.z));
       gl_PointSize = pixels;
     }`;
 
