@@ -15,6 +15,7 @@ from ingest.corpus import PlannedCorpus
 from ingest.encoder import Encoder
 from ingest.progress import bar
 from store.groups import array_of, create_arrays
+from store.kernels.statistics import mean_over_sentences
 from store.schema import MODEL_ARRAYS, SOURCES, STATISTICS, TILE
 from store.shards import write_block
 from store.writer import Writer
@@ -124,7 +125,7 @@ def complete(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, views:
     blocks = len(corpus.blocks)
     sums = np.asarray(array_of(group, "block_sum")[:blocks]).sum(axis=0)
     counts = np.asarray(array_of(group, "block_count")[:blocks]).sum(axis=0)
-    array_of(group, "head_statistic")[:] = head_means(sums, counts)
+    array_of(group, "head_statistic")[:] = mean_over_sentences(sums, counts)
     group.attrs.update(
         {
             "sentences": corpus.sentences,
@@ -136,10 +137,3 @@ def complete(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, views:
         }
     )
     writer.commit(f"{model.key}: {corpus.sentences:,} sentences")
-
-
-def head_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Mean over sentences (source, statistic, layer, head); NaN where no sentence has such rows."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means: np.ndarray = sums / counts[:, None, None, None]
-    return means

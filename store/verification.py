@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from store.corpus import Corpus
 from store.groups import array_of
 from store.kernels.attention import attention_pattern
-from store.kernels.statistics import token_statistics
+from store.kernels.statistics import mean_over_sentences, token_statistics
 from store.repository import first_line
 from store.schema import PAD
 from store.snapshot import Snapshot
@@ -114,7 +114,6 @@ def _wrong_means(corpus: Corpus, group: zarr.Group) -> Iterator[str]:
     sums, counts = (np.asarray(array_of(group, name)[:blocks]).sum(axis=0) for name in ("block_sum", "block_count"))
     if int(counts[0]) != corpus.n_sentences:
         return
-    with np.errstate(invalid="ignore", divide="ignore"):
-        expected = sums / counts[:, None, None, None]
+    expected = mean_over_sentences(sums, counts)
     if not np.allclose(corpus.head_statistic.values, expected, rtol=1e-12, equal_nan=True):
         yield f"{corpus.name}: the head statistics are not the means of the blocks' sums."

@@ -9,7 +9,7 @@ from store.schema import MODEL_ARRAYS, Array
 
 #: Projections, and how a person reads their names.
 PROJECTIONS: Mapping[str, str] = {
-    "attention": "Trained to keep attention",
+    "attention": "Trained on attention",
     "pca": "PCA",
     "tsne": "t-SNE",
     "umap": "UMAP",

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from ingest.tensors import head_means
-from store.kernels.statistics import row_weights, sum_over_sentences
+from store.kernels.statistics import mean_over_sentences, row_weights, sum_over_sentences
 
 LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
 SHAPES = st.tuples(*(st.integers(1, size) for size in (3, 5, 9)))
@@ -51,8 +50,8 @@ def test_a_long_sentence_weighs_as_much_as_a_short_one() -> None:
 
 def test_head_means_divide_by_the_sentences_of_each_source() -> None:
     sums = np.array([6.0, 6.0])[:, None, None, None]
-    np.testing.assert_array_equal(head_means(sums, np.array([2, 3])).ravel(), [3, 2])
+    np.testing.assert_array_equal(mean_over_sentences(sums, np.array([2, 3])).ravel(), [3, 2])
 
 
 def test_a_source_without_sentences_has_no_mean() -> None:
-    assert np.isnan(head_means(np.zeros((1, 1, 1, 1)), np.array([0]))).all()
+    assert np.isnan(mean_over_sentences(np.zeros((1, 1, 1, 1)), np.array([0]))).all()

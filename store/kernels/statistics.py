@@ -97,6 +97,16 @@ def sum_over_sentences(statistics: AnyArray, weights: AnyArray) -> AnyArray:
     return xp.einsum("tah,ts->sah", statistics, weights)
 
 
+def mean_over_sentences(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Mean over sentences (source, statistic, layer, head) from sums of that shape and the sentences that count (source).
+
+    NaN where no sentence has rows of a source.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: np.ndarray = sums / counts[:, None, None, None]
+    return means
+
+
 def _key_classes(flags: AnyArray, like: AnyArray) -> AnyArray:
     """Columns [CLS], [SEP], punctuation as 0 or 1: (..., token, 3)."""
     xp = namespace(flags)
