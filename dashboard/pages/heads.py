@@ -6,6 +6,7 @@ from dashboard.address import Place
 from dashboard.captions import fidelity_caption, sample_caption
 from dashboard.chosen import Chosen
 from dashboard.controls import picture_controls, search_controls
+from dashboard.file_links import file_links
 from dashboard.filters import filter_controls, selection_count
 from dashboard.hit_table import hit_table
 from dashboard.legends import legend, marks
@@ -40,6 +41,11 @@ def layout(place: Place) -> Page:
     return Page(
         above=above,
         picture=grid_picture(place, tokens, chosen),
-        below=[sample_caption(place, tokens), fidelity_caption(corpus, place.view), *hit_table(place)],
+        below=[
+            sample_caption(place, tokens),
+            fidelity_caption(corpus, place.view),
+            file_links(place, "The drawn points of all heads", f"points/{place.view}/grid", f"?tokens={tokens}"),
+            *hit_table(place),
+        ],
         notices=chosen.notices,
     )
