@@ -70,8 +70,10 @@ class Ingest:
     @property
     def held(self) -> str:
         """How much the store holds of the model, for a person."""
-        attributes = self.writer.group(self.model.path).attrs
-        return f"{attributes['sentences']:,} sentences ({attributes['tokens']:,} tokens)"
+        attributes = dict(self.writer.group(self.model.path).attrs)
+        pictures = len(attributes["views"])
+        said = f"{pictures} pictures" if pictures != 1 else "1 picture"
+        return f"{attributes['sentences']:,} sentences ({attributes['tokens']:,} tokens), {said}"
 
     def bring_up_to_date(self) -> None:
         """Tensors and normalisations, then picture by picture; a new model can be read after the first of them."""
