@@ -70,7 +70,7 @@ class Ingest:
     @property
     def held(self) -> str:
         """How much the store holds of the model, for a person."""
-        attributes = dict(self.writer.group(self.model.path).attrs)
+        attributes: dict[str, Any] = dict(self.writer.group(self.model.path).attrs)
         pictures = len(attributes["views"])
         said = f"{pictures} pictures" if pictures != 1 else "1 picture"
         return f"{attributes['sentences']:,} sentences ({attributes['tokens']:,} tokens), {said}"
