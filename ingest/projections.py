@@ -45,8 +45,9 @@ class Material:
         """The view group, and what its fits have to be made of."""
         kind = KINDS[name.projection]
         seed = 0 if kind is Pca else self.seed
-        identity = {"view": str(name), "version": kind.version, "seed": seed}
-        made_of = self.fit_sample(name).content_hash(self.model, self.corpus, **identity)
+        identity = {"view": str(name), "version": kind.version, "seed": seed, "tokens": self.fit_sample(name).tokens}
+        # Of the whole sample, also where the fit takes only a part of it: the normalisation's constants depend on it.
+        made_of = self.sample.content_hash(self.model, self.corpus, **identity)
         return Picture(self.writer, self.model, name, made_of)
 
     def fit_sample(self, name: ViewName) -> Sample:
