@@ -150,7 +150,7 @@ def test_the_centre_is_that_of_the_least_squares_of_numpy(make: Any) -> None:
 
 
 def test_keys_in_a_plane_get_the_centre_that_lies_in_it() -> None:
-    circle = np.stack([np.cos(np.arange(7)), np.sin(np.arange(7)), np.zeros(7)], axis=-1) + [1, 2, 3]
+    circle = np.stack([np.cos(np.arange(7)), np.sin(np.arange(7)), np.zeros(7)], axis=-1) + np.array([1, 2, 3])
     np.testing.assert_allclose(sphere_centre(circle[None])[0], [1, 2, 3], atol=1e-9)
 
 
