@@ -92,6 +92,8 @@ class Ingest:
             self.changed = True
             show_views(material, [first, *others])
             self._show_early()
+        # An ingest may have been killed between the end of a picture and its being named.
+        self.changed |= show_views(material, [first, *others])
 
     def publish(self) -> None:
         """Let readers see it."""

@@ -106,10 +106,14 @@ def finished_views(material: Material, names: list[ViewName]) -> list[str]:
     return [str(name) for name in sorted(whole, key=rank)]
 
 
-def show_views(material: Material, names: list[ViewName]) -> None:
-    """Name the pictures that are whole in the model's attributes, the one a reader sees first in front."""
-    material.writer.group(material.model.path).attrs["views"] = finished_views(material, names)
+def show_views(material: Material, names: list[ViewName]) -> bool:
+    """Name the pictures that are whole in the model's attributes, the one a reader sees first in front; False if they are named."""
+    attributes, whole = material.writer.group(material.model.path).attrs, finished_views(material, names)
+    if attributes.get("views") == whole:
+        return False
+    attributes["views"] = whole
     material.writer.commit(f"{material.model.key}: views")
+    return True
 
 
 def _group(name: ViewName) -> tuple[str, ...]:
