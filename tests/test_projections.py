@@ -67,7 +67,7 @@ def test_a_stage_that_there_is_not_is_refused(complaint: Complaint) -> None:
 
 
 def test_projections_of_an_empty_store_are_refused(complaint: Complaint) -> None:
-    assert complaint(stage="projections").endswith("holds nothing of reviews yet. Run `make ingest` first.")
+    assert complaint(stage="projections").startswith("There is no store at ")
 
 
 def test_projections_of_a_model_that_is_not_held_are_refused(copy: Path, ingest: Ingest, odd_model: Path) -> None:
