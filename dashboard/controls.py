@@ -20,7 +20,7 @@ def picture_controls(place: Place, *, head: bool) -> html.Div:
     return html.Div(
         [
             *view_choices(place),
-            _choice("colour", "Colour", _colours(place.corpus), place.address.colour, 170),
+            _choice("colour", "Colour", _colours(place.corpus), place.address.colour, 155),
             _switch("size", "size by norm", place.address.size == "norm"),
             *([_switch("labels", "labels", bool(place.address.labels))] if head else []),
         ],
@@ -33,9 +33,9 @@ def view_choices(place: Place) -> list[object]:
     shown = ViewName.parse(place.view)
     there = [ViewName.parse(view) for view in place.corpus.views]
     parts = (
-        ("projection", "Projection", PROJECTIONS, 185),
-        ("normalization", "Normalisation", {name: name for name in NORMALIZATIONS}, 105),
-        ("components", "Dimensions", {2: "2D", 3: "3D"}, 88),
+        ("projection", "Projection", PROJECTIONS, 165),
+        ("normalization", "Normalisation", {name: name for name in NORMALIZATIONS}, 102),
+        ("components", "Dimensions", {2: "2D", 3: "3D"}, 84),
     )
     return [
         _choice("view", title, _nearest_by(part, names, shown, there), str(shown), width, by=part)
@@ -67,10 +67,10 @@ def search_controls(place: Place) -> html.Div:
         value=address.q or "",
         debounce=350,
         size="xs",
-        w=150,
+        w=130,
     )
     return html.Div(
-        [text, _choice("within", "as", SEARCHES, address.within, 120)],
+        [text, _choice("within", "as", SEARCHES, address.within, 108)],
         className="controls search",
     )
 
