@@ -7,12 +7,25 @@ import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.address import Place
+from dashboard.chosen import Chosen
 from dashboard.columns import columns
+from dashboard.filters import filter_controls, selection_count
+from dashboard.legends import legend, marks
 from store import Corpus
 from store.normalizations import NORMALIZATIONS
 from store.views import PROJECTIONS, ViewName
 
 SEARCHES = {"token": "token", "prefix": "beginning of a token", "phrase": "phrase in a sentence"}
+
+
+def around_picture(place: Place, chosen: Chosen, *, head: bool) -> list[object]:
+    """Every control, then what colours mean, and how many points are selected."""
+    rows = [picture_controls(place, head=head), search_controls(place), filter_controls(place, chosen)]
+    return [
+        html.Div(rows, className="control-rows"),
+        legend(chosen.legend) if chosen.coloured else marks(),
+        selection_count(place, chosen),
+    ]
 
 
 def picture_controls(place: Place, *, head: bool) -> html.Div:

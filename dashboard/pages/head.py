@@ -6,11 +6,9 @@ from dash import dcc, html
 from dashboard.address import MOST_TOKENS, Address, Place
 from dashboard.captions import head_fidelity_caption, sample_caption
 from dashboard.chosen import Chosen
-from dashboard.controls import picture_controls, search_controls
+from dashboard.controls import around_picture
 from dashboard.file_links import file_links
-from dashboard.filters import filter_controls, selection_count
 from dashboard.hit_table import hit_table
-from dashboard.legends import legend, marks
 from dashboard.page import Page
 from dashboard.pages.empty import without_picture
 from dashboard.panels import PANELS, tab_of
@@ -31,12 +29,7 @@ def layout(place: Place) -> Page:
     chosen = Chosen.of(place, tokens, layer=address.layer, head=address.head)
     above = [
         html.Div([html.H1(f"Queries and keys of {name}"), _neighbours(place), _choices(place)], className="title-row"),
-        html.Div(
-            [picture_controls(place, head=True), search_controls(place), filter_controls(place, chosen)],
-            className="control-rows",
-        ),
-        legend(chosen.legend) if chosen.coloured else marks(),
-        selection_count(place, chosen),
+        *around_picture(place, chosen, head=True),
     ]
     return Page(
         above=above,
