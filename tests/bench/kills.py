@@ -53,7 +53,8 @@ def _kill_until_finished(place: str, chance: random.Random, most: int) -> list[s
 
 
 def _command(place: str, sentences: int) -> list[str]:
-    return [sys.executable, "-m", "ingest", "--store", place, "--sentences", str(sentences)]
+    views = "pca-exact-2d,pca-raw-3d"  # with all of them few kills would meet the stages before
+    return [sys.executable, "-m", "ingest", "--store", place, "--sentences", str(sentences), "--views", views]
 
 
 def _kill_after(seconds: float, place: str) -> tuple[bool, str]:
