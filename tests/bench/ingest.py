@@ -113,8 +113,17 @@ def memory_and_bytes(counts: tuple[int, int]) -> None:
         folder = Path(tempfile.mkdtemp())
         began = time.perf_counter()
         process = subprocess.Popen(
-            [sys.executable, "-m", "ingest", "--store", str(folder / "store"), "--sentences", str(sentences)]
-            + ["--views", "pca-exact-2d,attention-raw-2d"],
+            [
+                sys.executable,
+                "-m",
+                "ingest",
+                "--store",
+                str(folder / "store"),
+                "--sentences",
+                str(sentences),
+                "--views",
+                "pca-exact-2d,attention-raw-2d",
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
