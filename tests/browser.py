@@ -1,11 +1,14 @@
 """A real browser on a real server. Fixtures for the tests that click."""
 
+import io
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 from werkzeug.serving import make_server
 
@@ -54,6 +57,12 @@ def tiny_server(tiny_store: str) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="session")
+def rich_server(rich_store: str) -> Iterator[str]:
+    with serving(rich_store) as address:
+        yield address
+
+
 @pytest.fixture
 def open_page(chromium: Browser) -> Iterator[Open]:
     """Opens pages in a fresh profile; any error on the console fails the test."""
@@ -93,3 +102,34 @@ def canvas_place(page: Page, x: float, y: float) -> tuple[float, float]:
     shown = page.locator(".frame canvas:visible, .frame img:visible").first.bounding_box()
     assert shown is not None
     return shown["x"] + x * shown["width"], shown["y"] + y * shown["height"]
+
+
+def picture(page: Page) -> np.ndarray:
+    """What is to be seen of the canvas and of what is drawn over it: (row, column, colour)."""
+    page.wait_for_timeout(150)
+    shown = page.locator(".frame canvas").screenshot()
+    return np.asarray(Image.open(io.BytesIO(shown)).convert("RGB")).astype(int)
+
+
+def ink(page: Page) -> int:
+    """Pixels of the canvas above the points that are not empty."""
+    page.wait_for_timeout(200)
+    return int(page.evaluate(_INK))
+
+
+_INK = """() => {
+  const sheet = document.querySelector(".overlay");
+  const { data } = sheet.getContext("2d").getImageData(0, 0, sheet.width, sheet.height);
+  return data.filter((value, i) => i % 4 === 3 && value > 0).length;
+}"""
+
+
+def choose(page: Page, control: str, option: str) -> None:
+    """Choose an option of one of the controls."""
+    page.get_by_role("textbox", name=control, exact=True).click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def said(page: Page, text: str) -> None:
+    """Wait until the page's title says this."""
+    expect(page.get_by_role("heading", level=1)).to_have_text(text)

@@ -31,7 +31,7 @@ import store  # noqa: E402
 from ingest import corpus, pipeline, sample  # noqa: E402
 from ingest.__main__ import main as ingest_command  # noqa: E402
 from ingest.settings import Settings  # noqa: E402
-from tests.browser import chromium, open_page, tiny_server  # noqa: E402, F401 (fixtures of the tests that click)
+from tests.browser import chromium, open_page, rich_server, tiny_server  # noqa: E402, F401 (of the tests that click)
 
 # No clock decides a test, and the same cases run every time.
 hypothesis.settings.register_profile("calm", deadline=None, database=None, derandomize=True)
@@ -179,6 +179,19 @@ def two_views(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store
     place = tmp_path_factory.mktemp("two_views")
     data = write_reviews(place / "reviews.csv", genres=True)
     return store.open_corpus(ingest(place / "store", data=data, views="pca-exact-2d,pca-exact-3d"))
+
+
+@pytest.fixture(scope="session")
+def rich_store(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Pictures in the plane and in space and of two normalisations, and a column of the data beside text and label."""
+    place = tmp_path_factory.mktemp("rich")
+    data = write_reviews(place / "reviews.csv", genres=True)
+    return ingest(place / "store", data=data, views="pca-exact-2d,pca-exact-3d,pca-raw-2d")
+
+
+@pytest.fixture
+def rich(rich_store: str) -> store.Corpus:
+    return store.open_corpus(rich_store)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 // The state of the component: which picture, what of it has come, where the reader looks. Pointer, keys and toolbar call it.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
-  const BESIDE = { grid: 34, single: 42 };
+  const BESIDE = { grid: 74, single: 42 };
   const BELOW = 24;
   /** So much of the frame a panel fills when the wheel opens its head. */
   const OPENS_AT = 0.9;
