@@ -111,10 +111,40 @@ def picture(page: Page) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(shown)).convert("RGB")).astype(int)
 
 
-def ink(page: Page) -> int:
-    """Pixels of the canvas above the points that are not empty."""
-    page.wait_for_timeout(200)
-    return int(page.evaluate(_INK))
+def quarters(shown: np.ndarray) -> list[np.ndarray]:
+    """The panels of four heads."""
+    rows, columns = (size // 2 for size in shown.shape[:2])
+    return [shown[y : y + rows, x : x + columns] for y in (0, rows) for x in (0, columns)]
+
+
+def hues(shown: np.ndarray) -> np.ndarray:
+    """Share of each of 512 colours, whatever the size: a longer legend above makes a picture smaller."""
+    codes = (shown // 32) @ np.array([64, 8, 1])
+    return np.bincount(codes.ravel(), minlength=512) / codes.size
+
+
+def changed(before: np.ndarray, after: np.ndarray) -> float:
+    """Share of a picture that has another colour than before."""
+    return float(np.abs(hues(before) - hues(after)).sum() / 2)
+
+
+def until(page: Page, condition: str) -> None:
+    """Wait until JavaScript says so. Playwright's own wait evaluates text in the page, which its policy forbids."""
+    for _ in range(100):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"Not within five seconds: {condition}")
+
+
+def inked(page: Page, *, least: int = 1) -> None:
+    """Wait until this many pixels of the canvas above the points are drawn on."""
+    until(page, f"({_INK})() >= {least}")
+
+
+def blank(page: Page) -> None:
+    """Wait until nothing is drawn above the points."""
+    until(page, f"({_INK})() === 0")
 
 
 _INK = """() => {

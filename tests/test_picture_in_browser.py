@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.browser import Open, canvas_place, drawn, picture, said
+from tests.browser import Open, canvas_place, drawn, picture, quarters, said
 
 HEADS = "Queries and keys of all 4 heads"
 
@@ -26,12 +26,6 @@ def head(open_page: Open, rich_server: str) -> Page:
 def cube(open_page: Open, rich_server: str) -> Page:
     """A head in space."""
     return drawn(open_page(f"{rich_server}/head?layer=1&head=0&view=pca-exact-3d"))
-
-
-def quarters(shown: np.ndarray) -> list[np.ndarray]:
-    """The panels of four heads."""
-    rows, columns = (size // 2 for size in shown.shape[:2])
-    return [shown[y : y + rows, x : x + columns] for y in (0, rows) for x in (0, columns)]
 
 
 def drag(page: Page, *, keys: str | None = None) -> None:
