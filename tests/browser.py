@@ -22,6 +22,8 @@ FLAGS = [
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
+    # On SwiftShader, as no reader's browser does it, an accelerated 2D canvas shows what was drawn two pictures ago.
+    "--disable-accelerated-2d-canvas",
 ]
 DRAWN = '.frame[data-drawn^="/data/"]'
 
