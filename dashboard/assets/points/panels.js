@@ -21,7 +21,7 @@
       this.count = 0;
       this.camera = headscape.camera.start();
       this.painter = headscape.painter.create(this.canvas);
-      this.host.classList.toggle("no-webgl", !this.painter);
+      this.host.toggleAttribute("data-still", !this.painter);
       this.parts = headscape.loading.create();
       this.hover = headscape.hover.create(this);
       this.pace = headscape.pace.create(this);
