@@ -7,7 +7,10 @@ import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.address import Place
+from dashboard.chosen import Chosen
 from dashboard.columns import columns
+from dashboard.filters import filter_controls, selection_count
+from dashboard.legends import legend, marks
 from store import Corpus
 from store.normalizations import NORMALIZATIONS
 from store.views import PROJECTIONS, ViewName
@@ -15,12 +18,22 @@ from store.views import PROJECTIONS, ViewName
 SEARCHES = {"token": "token", "prefix": "beginning of a token", "phrase": "phrase in a sentence"}
 
 
+def around_picture(place: Place, chosen: Chosen, *, head: bool) -> list[object]:
+    """Every control, then what colours mean, and how many points are selected."""
+    rows = [picture_controls(place, head=head), search_controls(place), filter_controls(place, chosen)]
+    return [
+        html.Div(rows, className="control-rows"),
+        legend(chosen.legend) if chosen.coloured else marks(),
+        selection_count(place, chosen),
+    ]
+
+
 def picture_controls(place: Place, *, head: bool) -> html.Div:
     """View, colour, size and, on the page of a head, labels and how many tokens."""
     return html.Div(
         [
             *view_choices(place),
-            _choice("colour", "Colour", _colours(place.corpus), place.address.colour, 170),
+            _choice("colour", "Colour", _colours(place.corpus), place.address.colour, 155),
             _switch("size", "size by norm", place.address.size == "norm"),
             *([_switch("labels", "labels", bool(place.address.labels))] if head else []),
         ],
@@ -33,9 +46,9 @@ def view_choices(place: Place) -> list[object]:
     shown = ViewName.parse(place.view)
     there = [ViewName.parse(view) for view in place.corpus.views]
     parts = (
-        ("projection", "Projection", PROJECTIONS, 185),
-        ("normalization", "Normalisation", {name: name for name in NORMALIZATIONS}, 105),
-        ("components", "Dimensions", {2: "2D", 3: "3D"}, 88),
+        ("projection", "Projection", PROJECTIONS, 165),
+        ("normalization", "Normalisation", {name: name for name in NORMALIZATIONS}, 102),
+        ("components", "Dimensions", {2: "2D", 3: "3D"}, 84),
     )
     return [
         _choice("view", title, _nearest_by(part, names, shown, there), str(shown), width, by=part)
@@ -67,10 +80,10 @@ def search_controls(place: Place) -> html.Div:
         value=address.q or "",
         debounce=350,
         size="xs",
-        w=150,
+        w=130,
     )
     return html.Div(
-        [text, _choice("within", "as", SEARCHES, address.within, 120)],
+        [text, _choice("within", "as", SEARCHES, address.within, 108)],
         className="controls search",
     )
 

@@ -1,8 +1,9 @@
-"""Points as files: one row for each drawn query and key of a head. x, y and z are those of the picture, 0 to 1."""
+"""Points as files: one row for each drawn query and key. x, y and z are those of the picture, 0 to 1."""
 
 import csv
 import io
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from dashboard.drawn import Drawn
 
 #: Rows made at once.
 ROWS = 20_000
-TEXTS = ("wordpiece", "label", "kind", "role")
+TEXTS = ("wordpiece", "label", "kind", "role", "query_piece", "key_piece", "statistic")
 #: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -25,6 +26,15 @@ def tables(drawn: Drawn, view: str, selected: NDArray[np.bool_]) -> Iterator[Tab
     known = {name: np.broadcast_to(column, selected.shape) for name, column in _known(drawn, view).items()}
     parts = (np.divmod(points[start : start + ROWS], 2) for start in range(0, max(1, len(points)), ROWS))
     return ({name: column[token, role] for name, column in known.items()} for token, role in parts)
+
+
+def tables_of_heads(drawn: Drawn, view: str) -> Iterator[Table]:
+    """All drawn points of every head, one head after the other, with its layer and head in front."""
+    for layer, head in product(range(drawn.corpus.layers), range(drawn.corpus.heads)):
+        one = Drawn(drawn.corpus, drawn.tokens, layer, head)
+        for part in tables(one, view, np.ones((len(one.rows), 2), bool)):
+            rows = len(part["token"])
+            yield {"layer": np.full(rows, layer), "head": np.full(rows, head), **part}
 
 
 def as_csv(parts: Iterator[Table]) -> Iterator[str]:

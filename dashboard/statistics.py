@@ -44,6 +44,20 @@ def _head_number(values: NDArray[np.float64], name: str, title: str, layer: int,
     return HeadNumber(title, STATISTICS[name].formula, spell(value, STATISTICS[name].unit), f"{rank} of {values.size}")
 
 
+def head_table(corpus: Corpus, layer: int, head: int) -> list[dict[str, object]]:
+    """Every statistic of a head over the rows of every source: one row each."""
+    means = corpus.head_statistic[:, :, layer, head].load()
+    return [
+        {
+            "statistic": str(statistic),
+            "source": str(source),
+            "mean": float(means.sel(source=source, statistic=statistic)),
+        }
+        for source in means.source.values
+        for statistic in means.statistic.values
+    ]
+
+
 def spell(value: float, unit: str) -> str:
     """A number with its unit; shares as per cent."""
     return f"{100 * value:.1f} %" if unit == "share" else f"{value:.2f} {unit}"

@@ -8,7 +8,7 @@ Scheme = Literal["light", "dark"]
 #: Okabe-Ito blue and vermillion; lighter on dark, so that both keep 3:1 against their background.
 PALETTE: Mapping[Scheme, Mapping[str, str]] = {
     "light": {"query": "#0072B2", "key": "#D55E00", "background": "#FFFFFF", "panel": "#F6F7F9", "ink": "#1A1B1E"},
-    "dark": {"query": "#56B4E9", "key": "#FF9E64", "background": "#1A1B1E", "panel": "#222327", "ink": "#F1F3F5"},
+    "dark": {"query": "#56B4E9", "key": "#FF9E64", "background": "#242424", "panel": "#2C2E33", "ink": "#F1F3F5"},
 }
 
 MANTINE = {

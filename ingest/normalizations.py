@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from os import cpu_count
 from typing import TypeVar
@@ -44,7 +44,9 @@ class Constants:
 def normalize_corpus(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, sample: Sample) -> bool:
     """Bring the constants up to date; False if there was nothing to do."""
     group = writer.group(f"{model.path}/normalizations")
-    wanted = str(sample.content_hash(model, corpus, version=VERSION))
+    # Also of the sentences that judge: as long as there are few, growth adds to them.
+    read = replace(sample, rows=np.union1d(sample.rows, span_rows(sample.judged)))
+    wanted = str(read.content_hash(model, corpus, version=VERSION, held_out=sample.held_out))
     if group.attrs.get("hash") == wanted:
         return False
     layers, heads, _, channels = array_of(writer.group(model.path), "query").shape

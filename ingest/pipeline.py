@@ -16,6 +16,7 @@ from ingest.reviews import Data, find_data
 from ingest.sample import take_sample
 from ingest.settings import Settings
 from ingest.tensors import ATTENTION, ModelGroup, complete, encode_corpus, pending_blocks
+from store.repository import open_repository
 from store.views import ViewName
 from store.writer import Writer, open_writer
 
@@ -27,6 +28,8 @@ def run(settings: Settings) -> None:
     """Ingest as asked; what is already in the store is not computed again."""
     checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
     _check_length(settings, checkpoint)
+    if settings.stage != "all":
+        open_repository(settings.store)  # says it where there is none, and leaves the place as it is
     with open_writer(settings.store) as writer:
         ingest = Ingest(writer, settings, checkpoint, data, _planned(writer, settings, checkpoint, data))
         ingest.bring_up_to_date()
@@ -70,8 +73,10 @@ class Ingest:
     @property
     def held(self) -> str:
         """How much the store holds of the model, for a person."""
-        attributes = self.writer.group(self.model.path).attrs
-        return f"{attributes['sentences']:,} sentences ({attributes['tokens']:,} tokens)"
+        attributes: dict[str, Any] = dict(self.writer.group(self.model.path).attrs)
+        pictures = len(attributes["views"])
+        said = f"{pictures} pictures" if pictures != 1 else "1 picture"
+        return f"{attributes['sentences']:,} sentences ({attributes['tokens']:,} tokens), {said}"
 
     def bring_up_to_date(self) -> None:
         """Tensors and normalisations, then picture by picture; a new model can be read after the first of them."""
@@ -79,19 +84,25 @@ class Ingest:
         sample = take_sample(self.corpus)
         self.changed |= normalize_corpus(self.writer, self.model, self.corpus, sample)
         material = Material(self.writer, self.model, self.corpus, sample, self.settings.seed, str(self.device))
-        first, *others = self._names()
-        for _ in project_corpus(material, [first]):
-            self.changed = True
+        names = self._names()
+        grown = self.changed or self.held_before < self.corpus.sentences
+        self._project(material, names[:1], names)
         # The last before `complete`, which commits what it found.
-        self.changed |= find_pairs(self.writer, self.model, self.corpus)
-        if self.changed or self.held_before < self.corpus.sentences:
-            complete(self.writer, self.model, self.corpus, views=finished_views(material, [first, *others]))
+        if find_pairs(self.writer, self.model, self.corpus) or grown:
+            complete(self.writer, self.model, self.corpus, views=finished_views(material, names))
             self.changed = True
             self._show_early()
-        for _ in project_corpus(material, others):
+        self._project(material, names[1:], names)
+        # An ingest may have been killed between the end of a picture and its being named.
+        self.changed |= show_views(material, names)
+
+    def _project(self, material: Material, some: list[ViewName], names: list[ViewName]) -> None:
+        """Bring some of the pictures up to date; those that are whole are named once the model itself is there."""
+        for _ in project_corpus(material, some):
             self.changed = True
-            show_views(material, [first, *others])
-            self._show_early()
+            if "views" in self.writer.group(self.model.path).attrs:
+                show_views(material, names)
+                self._show_early()
 
     def publish(self) -> None:
         """Let readers see it."""

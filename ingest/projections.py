@@ -45,8 +45,9 @@ class Material:
         """The view group, and what its fits have to be made of."""
         kind = KINDS[name.projection]
         seed = 0 if kind is Pca else self.seed
-        identity = {"view": str(name), "version": kind.version, "seed": seed}
-        made_of = self.fit_sample(name).content_hash(self.model, self.corpus, **identity)
+        identity = {"view": str(name), "version": kind.version, "seed": seed, "tokens": self.fit_sample(name).tokens}
+        # Of the whole sample, also where the fit takes only a part of it: the normalisation's constants depend on it.
+        made_of = self.sample.content_hash(self.model, self.corpus, **identity)
         return Picture(self.writer, self.model, name, made_of)
 
     def fit_sample(self, name: ViewName) -> Sample:
@@ -105,10 +106,14 @@ def finished_views(material: Material, names: list[ViewName]) -> list[str]:
     return [str(name) for name in sorted(whole, key=rank)]
 
 
-def show_views(material: Material, names: list[ViewName]) -> None:
-    """Name the pictures that are whole in the model's attributes, the one a reader sees first in front."""
-    material.writer.group(material.model.path).attrs["views"] = finished_views(material, names)
+def show_views(material: Material, names: list[ViewName]) -> bool:
+    """Name the pictures that are whole in the model's attributes, the one a reader sees first in front; False if they are named."""
+    attributes, whole = material.writer.group(material.model.path).attrs, finished_views(material, names)
+    if attributes.get("views") == whole:
+        return False
+    attributes["views"] = whole
     material.writer.commit(f"{material.model.key}: views")
+    return True
 
 
 def _group(name: ViewName) -> tuple[str, ...]:

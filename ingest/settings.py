@@ -85,7 +85,7 @@ class Settings:
         try:
             return [ViewName.parse(name.strip()) for name in self.views.split(",") if name.strip()]
         except ValueError as error:
-            raise IngestError(f"{error}. Give VIEWS=... such as pca-exact-2d,tsne-raw-3d.") from error
+            raise IngestError(f"{error}. Give some such as VIEWS=pca-exact-2d,tsne-raw-3d.") from error
 
 
 def parse(arguments: Sequence[str] | None = None) -> Settings:

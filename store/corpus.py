@@ -45,7 +45,7 @@ class Corpus:
         self.n_tokens: int = int(self.attributes["tokens"])
         self.layers: int = self._model.sizes["layer"]
         self.heads: int = self._model.sizes["head"]
-        self._coordinates: dict[str, xr.Variable] = {}  # of views: opening one again costs 40 ms
+        self._views: dict[str, xr.Dataset] = {}  # opening one again costs 40 ms
 
     def _open(self, group: str) -> xr.Dataset:
         # chunks=None: wrapping the arrays in dask made every read 3 to 20 times slower.
@@ -136,10 +136,10 @@ class Corpus:
         """Statistics of every token's row (statistic, layer, head, token); `store.STATISTICS` defines them. Lazy."""
         return self._per_token("token_statistic")
 
-    @property
+    @cached_property
     def head_statistic(self) -> xr.DataArray:
         """Means over sentences (source, statistic, layer, head); `source` says over which rows. float64, exact."""
-        return self._model.head_statistic
+        return self._model.head_statistic.load()
 
     def _per_token(self, name: str) -> xr.DataArray:
         array = self._model[name].isel(token=slice(0, self._token_stop))
@@ -201,7 +201,11 @@ class Corpus:
             raise StoreError(
                 f"There is no view {name!r}. There are: {', '.join(self.views) or 'none; run `make ingest`'}."
             )
-        return self._open(f"models/{self.name}/views/{name}")
+        if name not in self._views:
+            opened = self._open(f"models/{self.name}/views/{name}")
+            opened.fidelity.load()
+            self._views[name] = opened
+        return self._views[name]
 
     def places(
         self, view: str, rows: NDArray[np.int64], *, layer: int | None = None, head: int | None = None
@@ -210,11 +214,10 @@ class Corpus:
 
         `rows` are ascending rows of the token axis.
         """
-        if view not in self._coordinates:
-            self._coordinates[view] = self.view(view).coordinates.variable
+        coordinates = self.view(view).coordinates.variable
         chosen = {dim: index for dim, index in (("layer", layer), ("head", head)) if index is not None}
         start = int(rows[0])
-        stored = self._coordinates[view].isel(chosen | {"token": slice(start, int(rows[-1]) + 1)}).values
+        stored = coordinates.isel(chosen | {"token": slice(start, int(rows[-1]) + 1)}).values
         return np.moveaxis(stored[..., rows - start, :], -3, -2).astype(np.float32) / np.float32(MOST)
 
     @cached_property

@@ -28,7 +28,7 @@ import transformers  # noqa: E402
 import zarr  # noqa: E402
 
 import store  # noqa: E402
-from ingest import corpus, pipeline, sample  # noqa: E402
+from ingest import attention_projection, corpus, neighbours, pipeline, sample  # noqa: E402
 from ingest.__main__ import main as ingest_command  # noqa: E402
 from ingest.settings import Settings  # noqa: E402
 from tests.browser import chromium, open_page, rich_server, tiny_server  # noqa: E402, F401 (of the tests that click)
@@ -40,8 +40,21 @@ hypothesis.settings.load_profile("calm")
 #: Small, so that a few sentences already make many blocks, and most are not a part of the fit.
 BLOCK = 64
 FIT_TOKENS = 200
+NEIGHBOUR_TOKENS = 80
+TRAINING_STEPS = 200
 MAX_LENGTH = 24
 SENTENCES = 40
+#: A picture that takes no time, unless a test is about another.
+VIEW = "pca-exact-2d"
+#: Every kind of picture, once: a projection that trains, one that is a matrix, two that look for neighbours.
+RICH_VIEWS = (
+    "pca-exact-2d",
+    "attention-raw-2d",
+    "pca-exact-3d",
+    "pca-centroid-2d",
+    "attentionviz-centroid-2d",
+    "umap-exact-2d",
+)
 
 _TEXT = (
     "the a film movie plot was is not very good bad great awful acting i it we loved hated scene ending and but with of"
@@ -150,12 +163,14 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
 
     def ingest(place: Path, *, fit_tokens: int = FIT_TOKENS, **settings: Any) -> str:
         chosen: dict[str, Any] = {"model": str(tiny_model), "data": str(tiny_data), "max_length": MAX_LENGTH}
-        chosen["views"] = "pca-exact-2d"  # every default view would take minutes
+        chosen["views"] = VIEW
         if "tokens" not in settings:
             chosen["sentences"] = SENTENCES
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(corpus, "BLOCK", BLOCK)
             patch.setattr(sample, "FIT_TOKENS", fit_tokens)
+            patch.setattr(neighbours.Neighbours, "fit_tokens", NEIGHBOUR_TOKENS)
+            patch.setattr(attention_projection, "STEPS", TRAINING_STEPS)
             chosen |= {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
             pipeline.run(Settings(**(chosen | {"store": str(place)})))
         return str(place)
@@ -166,6 +181,12 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
 @pytest.fixture(scope="session")
 def tiny_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
     return ingest(tmp_path_factory.mktemp("store") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def rich_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
+    """A store with several pictures. It takes processes that import UMAP: tests of neighbours look here."""
+    return ingest(tmp_path_factory.mktemp("store") / "rich", views=",".join(RICH_VIEWS))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import store
 from ingest.bert import find_device
 from ingest.checkpoint import EMBEDDED_SHA256, find_checkpoint
 from ingest.pipeline import run
-from ingest.settings import Settings
+from ingest.settings import DEFAULT_VIEWS, Settings
 from store.verification import verify
 
 SENTENCES = 200
@@ -22,7 +22,7 @@ JUDGED = range(0, SENTENCES, 10)
 @pytest.fixture(scope="module")
 def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
     place = str(tmp_path_factory.mktemp("default") / "store")
-    run(Settings(store=place, sentences=SENTENCES, dtype="float32"))
+    run(Settings(store=place, sentences=SENTENCES, dtype="float32", views=DEFAULT_VIEWS[0]))
     return place
 
 
@@ -76,4 +76,9 @@ def test_the_default_store_is_sound(default_store: str) -> None:
 def test_nearness_in_the_default_picture_tells_attention(corpus: store.Corpus) -> None:
     """-1 is perfect and 0 is chance; two axes keep only a part."""
     fidelity = corpus.view(corpus.views[0]).fidelity
-    assert float(fidelity.sel(measure="spearman").mean()) < -0.2
+    assert float(fidelity.sel(measure="spearman", judged="held_out").mean()) < -0.2
+
+
+def test_the_stored_numbers_of_exact_mode_are_those_of_a_perfect_picture(corpus: store.Corpus) -> None:
+    spearman = corpus.normalizations.spearman.sel(normalization="exact")
+    np.testing.assert_allclose(spearman, -1, atol=1e-3)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import store
+from ingest.blocks import Block
+from ingest.picture import Picture
 from store.verification import verify
 
 Ingest = Callable[..., str]
@@ -42,8 +44,22 @@ def odd_budget(tiny_store: str) -> int:
 
 
 def blocks_computed(messages: list[str], stage: str) -> list[int]:
-    """Blocks of `tensors` ("model: block 3") or of the view ("model: pca-exact block 3") that were committed."""
+    """Blocks of `tensors` ("model: block 3") or of the pairs ("model: pairs block 3") that were committed."""
     return [int(message.rpartition(" ")[2]) for message in messages if f": {stage}block " in message]
+
+
+@pytest.fixture
+def placed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int]]:
+    """What is placed from now on: view, layer and block."""
+    found: list[tuple[str, int, int]] = []
+    write = Picture.write_places
+
+    def listen(picture: Picture, layer: int, block: Block, places: np.ndarray) -> None:
+        found.append((str(picture.name), layer, block.index))
+        write(picture, layer, block, places)
+
+    monkeypatch.setattr(Picture, "write_places", listen)
+    return found
 
 
 def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
@@ -70,7 +86,7 @@ def test_growing_by_tokens_equals_ingesting_at_once(ingest: Ingest, read_arrays:
     assert_same(read_arrays(str(tmp_path / "steps")), read_arrays(str(tmp_path / "once")))
 
 
-@pytest.mark.parametrize("stage", ["", "pca-exact "])
+@pytest.mark.parametrize("stage", ["", "pairs "])
 def test_growing_computes_only_the_last_block_and_those_after_it(
     stage: str, small: str, grown: str, commits: Commits
 ) -> None:
@@ -81,6 +97,24 @@ def test_growing_computes_only_the_last_block_and_those_after_it(
     assert last_before == first_new, "choose a STEP that ends amid a block"
     new = commits(grown)[len(commits(small)) :]
     assert blocks_computed(new, stage) == list(range(first_new, last + 1))
+
+
+def test_growing_places_only_the_last_block_and_those_after_it(
+    copy: Path, ingest: Ingest, placed: list[tuple[str, int, int]]
+) -> None:
+    last = int(store.open_corpus(str(copy)).sentences.row_start[-1]) // BLOCK
+    stop = int(store.open_corpus(ingest(copy)).sentences.row_start[-1]) // BLOCK + 1
+    assert placed == [("pca-exact-2d", layer, block) for layer in range(2) for block in range(last, stop)]
+
+
+def test_growing_brings_every_view_of_the_store_up_to_date(copy: Path, ingest: Ingest, tmp_path: Path) -> None:
+    """Also those that are not asked for this time."""
+    ingest(copy, views="pca-raw-3d", stage="projections")
+    grown = store.open_corpus(ingest(copy))
+    once = store.open_corpus(ingest(tmp_path / "once", views="pca-exact-2d,pca-raw-3d"))
+    assert grown.views == once.views == ["pca-exact-2d", "pca-raw-3d"]
+    for view in grown.views:
+        np.testing.assert_array_equal(grown.places(view, grown.rows), once.places(view, once.rows))
 
 
 def test_growing_moves_no_sentence_and_keeps_its_tokens(small: str, grown: str) -> None:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
+from scipy.stats import spearmanr
 
-from store.kernels.normalization import exact_mode, unit
+from store.kernels.normalization import centroid_shift, exact_mode, moved, normalized, sphere_centre, unit
 
 LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
 
@@ -73,3 +74,92 @@ def test_unit_vectors_have_length_one_and_the_same_direction(make: Any) -> None:
 @LIBRARIES
 def test_the_zero_vector_has_no_direction_and_stays(make: Any) -> None:
     np.testing.assert_array_equal(np.asarray(unit(make(np.zeros((2, 3))))), 0)
+
+
+# -- attention is left as it is ---------------------------------------------------------------------------
+
+TYPES = pytest.mark.parametrize(("dtype", "error"), [(np.float32, 1e-5), (np.float64, 1e-12)], ids=["f4", "f8"])
+
+
+def attention(query: np.ndarray, key: np.ndarray, channels: int) -> np.ndarray:
+    """Computed in float64 whatever came: the scale is that of the model's channels, also after one was added."""
+    logits = np.einsum("hqc,hkc->hqk", query.astype(np.float64), key.astype(np.float64))
+    return softmax(logits / np.sqrt(channels), axis=-1)
+
+
+def change_of_attention(query: np.ndarray, key: np.ndarray, after: tuple[np.ndarray, np.ndarray]) -> float:
+    before, then = (attention(*both, query.shape[-1]) for both in ((query, key), after))
+    return float(np.abs(then - before).max())
+
+
+@LIBRARIES
+@TYPES
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    scale=st.floats(1 / 4, 4),
+    shift=st.lists(st.floats(-4, 4), min_size=4, max_size=4),
+    exact=st.booleans(),
+)
+def test_attention_survives_every_scale_and_every_shift_of_the_keys(
+    make: Any, dtype: Any, error: float, seed: int, scale: float, shift: list[float], exact: bool
+) -> None:
+    query, key = random_vectors(2, 6, 4, seed=seed).astype(dtype), random_vectors(2, 9, 4, seed=seed + 1).astype(dtype)
+    constants = [make(np.full(2, scale, dtype)), make(np.tile(np.array(shift, dtype), (2, 1)))]
+    radius = make(np.full(2, 50, dtype)) if exact else None
+    after = normalized(make(query), make(key), scale=constants[0], shift=constants[1], radius=radius)
+    assert change_of_attention(query, key, tuple(map(np.asarray, after))) <= error
+
+
+def test_attention_does_not_survive_a_shift_of_the_queries() -> None:
+    query, key = random_vectors(2, 6, 4), random_vectors(2, 9, 4, seed=1)
+    assert change_of_attention(query, key, (query + 0.1, key)) > 0.01
+
+
+@LIBRARIES
+def test_a_key_is_divided_first_and_shifted_then(make: Any) -> None:
+    query, key = make(np.array([[[1.0, 2]]])), make(np.array([[[8.0, 4]]]))
+    found = moved(query, key, scale=make(np.array([4.0])), shift=make(np.array([[1.0, 1]])))
+    np.testing.assert_array_equal([np.asarray(one)[0, 0] for one in found], [[4, 8], [3, 2]])
+
+
+# -- centroid and sphere ----------------------------------------------------------------------------------
+
+
+@LIBRARIES
+def test_the_centroid_shift_brings_both_centres_together(make: Any) -> None:
+    query, key = random_vectors(3, 9, 4) + 5, random_vectors(3, 7, 4, seed=1) - 2
+    moved_key = key + np.asarray(centroid_shift(make(query), make(key)))[:, None]
+    np.testing.assert_allclose(moved_key.mean(axis=1), query.mean(axis=1), atol=1e-12)
+
+
+@LIBRARIES
+@given(seed=st.integers(0, 2**32 - 1), channels=st.integers(1, 8))
+def test_the_centre_of_a_sphere_is_found_from_points_on_it(make: Any, seed: int, channels: int) -> None:
+    centre = random_vectors(channels, seed=seed)
+    points = unit(random_vectors(1, 4 * channels + 4, channels, seed=seed + 1)) * 3 + centre
+    np.testing.assert_allclose(np.asarray(sphere_centre(make(points)))[0], centre, atol=1e-6)
+
+
+@LIBRARIES
+def test_the_centre_is_that_of_the_least_squares_of_numpy(make: Any) -> None:
+    """|k|^2 = 2 k.centre + constant, solved for centre and constant."""
+    key = random_vectors(3, 40, 5) + 1
+    design = np.concatenate([2 * key, np.ones((3, 40, 1))], axis=-1)
+    expected = [np.linalg.lstsq(rows, (one**2).sum(axis=1))[0][:5] for rows, one in zip(design, key, strict=True)]
+    np.testing.assert_allclose(np.asarray(sphere_centre(make(key))), expected, rtol=1e-8)
+
+
+def test_keys_in_a_plane_get_the_centre_that_lies_in_it() -> None:
+    circle = np.stack([np.cos(np.arange(7)), np.sin(np.arange(7)), np.zeros(7)], axis=-1) + np.array([1, 2, 3])
+    np.testing.assert_allclose(sphere_centre(circle[None])[0], [1, 2, 3], atol=1e-9)
+
+
+def test_one_key_is_its_own_centre() -> None:
+    np.testing.assert_array_equal(sphere_centre(np.array([[[3.0, 4]]])), [[3, 4]])
+
+
+def test_in_exact_mode_the_spearman_of_every_query_is_minus_one() -> None:
+    query, key = random_vectors(1, 9, 4), random_vectors(1, 20, 4, seed=1)
+    one, other = in_exact_mode(query, key, np.asarray)
+    for logits, distance in zip(query[0] @ key[0].T, cdist(one[0], other[0], "cosine"), strict=True):
+        assert spearmanr(logits, distance).statistic == pytest.approx(-1)

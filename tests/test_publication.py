@@ -10,7 +10,8 @@ import pytest
 import zarr
 
 import store
-from ingest import pipeline, projections, tensors
+from ingest import pipeline, tensors
+from ingest.picture import Picture
 from store import writer
 from store.errors import SnapshotNotFound, StoreError, StoreIncomplete
 from store.repository import expire, history, open_repository
@@ -19,6 +20,12 @@ from store.writer import open_writer
 
 Ingest = Callable[..., str]
 StoppedAfter = Callable[[Callable[..., Any], int], Callable[..., Any]]
+
+
+def every_token_is_placed(corpus: store.Corpus) -> bool:
+    """Where nothing was written the coordinates are 0, a corner of the cube that no point is in."""
+    coordinates = corpus.view("pca-exact-2d").coordinates.isel(token=corpus.rows)
+    return bool(coordinates.any("component").all())
 
 
 def test_nothing_is_published_before_the_first_ingest_ends(tmp_path: Path) -> None:
@@ -169,8 +176,8 @@ def test_a_model_keeps_its_picture_when_another_is_published_while_it_grows(
             ingest(Path(copy), sentences=20)
     ingest(Path(copy), sentences=10, model=odd_model)
     corpus = store.open_corpus(copy, model=name)
-    assert corpus.views == ["pca-exact"]
-    assert not np.isnan(corpus.view("pca-exact").coordinates.isel(token=corpus.rows)).any()
+    assert corpus.views == ["pca-exact-2d"]
+    assert every_token_is_placed(corpus)
 
 
 def test_no_picture_of_two_fits_is_shown_when_another_model_is_published_while_it_changes(
@@ -179,7 +186,7 @@ def test_no_picture_of_two_fits_is_shown_when_another_model_is_published_while_i
     """Rather none, until the killed ingest goes on."""
     name = store.open_corpus(copy).name
     with monkeypatch.context() as patch:
-        patch.setattr(projections, "_place", stopped_after(projections._place, 1))
+        patch.setattr(Picture, "write_places", stopped_after(Picture.write_places, 1))
         with pytest.raises(KeyboardInterrupt):
             ingest(Path(copy), sentences=30, fit_tokens=10_000)
     ingest(Path(copy), sentences=10, model=odd_model)
@@ -195,8 +202,8 @@ def test_a_model_keeps_its_picture_when_a_smaller_ingest_follows_a_killed_larger
         with pytest.raises(KeyboardInterrupt):
             ingest(Path(copy), sentences=30)
     corpus = store.open_corpus(ingest(Path(copy), sentences=sentences))
-    assert corpus.views == ["pca-exact"]
-    assert not np.isnan(corpus.view("pca-exact").coordinates.isel(token=corpus.rows)).any()
+    assert corpus.views == ["pca-exact-2d"]
+    assert every_token_is_placed(corpus)
 
 
 def test_a_smaller_ingest_after_a_killed_larger_one_is_whole(

@@ -99,7 +99,7 @@ def test_a_sentence_that_is_not_there_is_refused(sentence: int, odd_corpus: stor
 
 
 def test_a_view_that_is_not_there_is_refused_with_those_that_are(odd_corpus: store.Corpus) -> None:
-    with pytest.raises(StoreError, match=r"no view 'tsne'. There are: pca-exact\.$"):
+    with pytest.raises(StoreError, match=r"no view 'tsne'. There are: pca-exact-2d\.$"):
         odd_corpus.view("tsne")
 
 
@@ -153,7 +153,7 @@ def test_description_as_text_names_models_corpora_and_history(
     assert main(["describe", tiny_store]) == 0
     shown = capsys.readouterr().out
     assert shown == as_text(describe(store.open_snapshot(tiny_store))) + "\n"
-    for part in ("2 layers x 2 heads x 8 channels, float32", "40 sentences", "views: pca-exact", "history:"):
+    for part in ("2 layers x 2 heads x 8 channels, float32", "40 sentences", "views: pca-exact-2d", "history:"):
         assert part in shown
 
 

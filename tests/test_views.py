@@ -13,7 +13,6 @@ from scipy.stats import spearmanr
 import store
 
 Ingest = Callable[..., str]
-BLOCK = 64
 FIT_TOKENS = 200
 
 
@@ -56,24 +55,31 @@ def test_the_view_is_fitted_on_the_first_whole_sentences(view: xr.Dataset, sampl
     assert view.attrs["sample_tokens"] == sample
 
 
-def test_radius_is_the_longest_key_of_the_sample(view: xr.Dataset, vectors: np.ndarray, sample: int) -> None:
+def test_radius_is_the_longest_key_of_the_sample(corpus: store.Corpus, vectors: np.ndarray, sample: int) -> None:
     longest = np.linalg.norm(vectors[:, :, 1, :sample], axis=-1).max(axis=-1)
-    np.testing.assert_allclose(view.radius, longest, rtol=1e-6)
+    np.testing.assert_allclose(corpus.normalizations.radius.sel(normalization="exact"), longest, rtol=1e-6)
 
 
-def test_coordinates_are_principal_components_of_exact_unit_vectors(
+def principal(vectors: np.ndarray, sample: int) -> list[np.ndarray]:
+    """Principal components (token, 2) of one head's queries and keys in exact mode, spelled out; their sign is free."""
+    radius = np.linalg.norm(vectors[1, :sample], axis=-1).max()
+    units = exact_units(*vectors, radius)
+    fitted = np.concatenate([points[:sample] for points in units])
+    _, _, axes = np.linalg.svd(fitted - fitted.mean(axis=0), full_matrices=False)
+    return [(points - fitted.mean(axis=0)) @ axes[:2].T for points in units]
+
+
+def test_places_are_principal_components_of_exact_unit_vectors(
     corpus: store.Corpus, view: xr.Dataset, vectors: np.ndarray, sample: int
 ) -> None:
-    """The sign of an axis is free, so absolute coordinates are compared."""
+    """As close as 16 bits of the cube; what lies beyond the cube is on its border."""
+    places = np.moveaxis(corpus.places(corpus.views[0], corpus.rows), -2, 2)
     for layer, head in every_head(corpus):
-        radius = np.linalg.norm(vectors[layer, head, 1, :sample], axis=-1).max()
-        units = exact_units(*vectors[layer, head], radius)
-        fitted = np.concatenate([points[:sample] for points in units])
-        _, _, axes = np.linalg.svd(fitted - fitted.mean(axis=0), full_matrices=False)
-        stored = view.coordinates[layer, head].isel(token=corpus.rows).values
-        for role, points in enumerate(units):
-            expected = (points - fitted.mean(axis=0)) @ axes[:2].T
-            np.testing.assert_allclose(abs(stored[role]), abs(expected), atol=1e-4)
+        low, side = view.low[layer, head].values, view.side[layer, head].values
+        stored = low + places[layer, head] * side
+        expected = np.stack(principal(vectors[layer, head], sample))
+        signs = np.sign((stored * expected).sum(axis=(0, 1)))
+        np.testing.assert_allclose(stored, np.clip(expected * signs, low, low + side), atol=float(side) / 65535)
 
 
 def test_explained_shares_fall_and_are_shares(view: xr.Dataset) -> None:
@@ -83,15 +89,25 @@ def test_explained_shares_fall_and_are_shares(view: xr.Dataset) -> None:
 
 
 def test_fidelity_is_what_scipy_says_of_sentences_the_fit_has_not_seen(corpus: store.Corpus, view: xr.Dataset) -> None:
-    query, key = corpus.query.values.astype(np.float64), corpus.key.values.astype(np.float64)
     unseen = range(view.attrs["sample_sentences"], corpus.n_sentences)
+    assert_judged(corpus, view, "held_out", unseen)
+
+
+def test_fidelity_on_sentences_of_the_fit_stands_beside_it(corpus: store.Corpus, view: xr.Dataset) -> None:
+    assert_judged(corpus, view, "fitted", range(view.attrs["sample_sentences"]))
+
+
+def assert_judged(corpus: store.Corpus, view: xr.Dataset, judged: str, sentences: range) -> None:
+    """Spearman and recall of every head are the means over these sentences."""
+    query, key = corpus.query.values.astype(np.float64), corpus.key.values.astype(np.float64)
+    found = view.fidelity.sel(judged=judged, measure=["spearman", "recall"])
     for layer, head in every_head(corpus):
-        judged = []
-        for rows in map(corpus.sentence_rows, unseen):
+        expected = []
+        for rows in map(corpus.sentence_rows, sentences):
             logits = query[layer, head, rows] @ key[layer, head, rows].T / np.sqrt(query.shape[-1])
-            distance = cdist(*(view.coordinates.values[layer, head, role, rows] for role in (0, 1)))
-            judged.append(judge_by_hand(softmax(logits, axis=-1), distance))
-        np.testing.assert_allclose(view.fidelity[:, layer, head], np.mean(judged, axis=0), atol=2e-3)
+            places = view.coordinates.values[layer, head, :, rows].astype(np.float64)
+            expected.append(judge_by_hand(softmax(logits, axis=-1), cdist(*places)))
+        np.testing.assert_allclose(found[:, layer, head], np.mean(expected, axis=0), atol=2e-3)
 
 
 def judge_by_hand(pattern: np.ndarray, distance: np.ndarray) -> tuple[float, float]:
@@ -101,38 +117,38 @@ def judge_by_hand(pattern: np.ndarray, distance: np.ndarray) -> tuple[float, flo
 
 
 def test_fidelity_says_what_it_was_judged_on(view: xr.Dataset) -> None:
-    assert view.measure.values.tolist() == ["spearman", "recall"]
-    assert view.attrs["held_out"]
-    assert view.attrs["judged_on"].endswith("sentences the fit has not seen")
+    assert view.measure.values.tolist() == ["spearman", "recall", "trustworthiness", "across"]
+    assert view.judged.values.tolist() == ["held_out", "fitted"]
+    assert view.attrs["judged_on"].endswith("sentences no fit has seen")
 
 
 def test_a_fit_on_everything_says_that_nothing_was_left_to_judge_it(ingest: Ingest, tmp_path: Path) -> None:
     corpus = store.open_corpus(ingest(tmp_path / "store", sentences=10, fit_tokens=10_000))
-    attributes = corpus.view("pca-exact").attrs
-    assert not attributes["held_out"]
+    attributes = corpus.view("pca-exact-2d").attrs
     assert attributes["judged_on"] == "10 sentences of the fit, as there are no others"
 
 
-def test_coordinates_of_padding_are_missing_and_of_tokens_are_there(corpus: store.Corpus, view: xr.Dataset) -> None:
-    missing = np.isnan(view.coordinates.values).any(axis=(0, 1, 2, 4))
-    np.testing.assert_array_equal(np.flatnonzero(~missing), corpus.rows)
+def test_coordinates_of_padding_are_nothing_and_of_tokens_are_there(corpus: store.Corpus, view: xr.Dataset) -> None:
+    there = view.coordinates.any(["layer", "head", "role", "component"])
+    np.testing.assert_array_equal(np.flatnonzero(there), corpus.rows)
 
 
-def test_bounds_of_every_block_are_those_of_its_coordinates(view: xr.Dataset) -> None:
-    for block in range(view.sizes["task"]):
-        inside = view.coordinates.isel(token=slice(block * BLOCK, (block + 1) * BLOCK))
-        np.testing.assert_array_equal(view.block_low[block], inside.min(["role", "token"]))
-        np.testing.assert_array_equal(view.block_high[block], inside.max(["role", "token"]))
+def test_places_are_a_share_of_the_cube(corpus: store.Corpus, view: xr.Dataset) -> None:
+    rows = corpus.rows[3:30:2]
+    found = corpus.places("pca-exact-2d", rows, layer=1, head=0)
+    expected = view.coordinates[1, 0].isel(token=rows).transpose("token", "role", "component") / 65535
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-def test_keys_beyond_the_radius_are_counted(view: xr.Dataset, vectors: np.ndarray) -> None:
-    lengths = np.linalg.norm(vectors[:, :, 1], axis=-1)
-    beyond = (lengths > view.radius.values[..., None] * (1 + 1e-9)).sum(axis=-1)
-    np.testing.assert_array_equal(view.block_beyond.sum("task"), beyond)
+def test_places_of_a_head_are_a_part_of_those_of_all(corpus: store.Corpus) -> None:
+    rows = corpus.rows[:20]
+    one = corpus.places("pca-exact-2d", rows, layer=1, head=1)
+    np.testing.assert_array_equal(one, corpus.places("pca-exact-2d", rows)[1, 1])
 
 
 @pytest.mark.parametrize("sentences", [1, 2])
 def test_the_smallest_stores_have_a_picture(sentences: int, ingest: Ingest, tmp_path: Path) -> None:
     corpus = store.open_corpus(ingest(tmp_path / "store", sentences=sentences))
     assert corpus.n_sentences == sentences
-    assert not np.isnan(corpus.view(corpus.views[0]).coordinates.isel(token=corpus.rows)).any()
+    assert corpus.view(corpus.views[0]).coordinates.isel(token=corpus.rows).any("component").all()

@@ -18,6 +18,7 @@ def layout(place: Place) -> Page:
         html.H1("About this store"),
         _table("Store", _store_facts(described)),
         *[_table(f"Model {model.model}", _model_facts(model)) for model in described.models],
+        *_pictures(place),
         *[_table(f"Corpus {corpus.name}", _corpus_facts(corpus)) for corpus in described.corpora],
         *_history(described, place),
         *_refreshing(described),
@@ -67,6 +68,36 @@ def _corpus_facts(corpus: CorpusDescription) -> dict[str, str]:
 def _table(title: str, facts: Mapping[str, str]) -> html.Section:
     rows = [html.Tr([html.Th(name, scope="row"), html.Td(value)]) for name, value in facts.items()]
     return html.Section([html.H2(title), dmc.Table(html.Tbody(rows), className="facts")])
+
+
+def _pictures(place: Place) -> list[object]:
+    """Every view of the model on screen, and how far it can be trusted."""
+    corpus = place.corpus
+    rows = [_picture(place, view) for view in corpus.views]
+    names = ("view", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "made in")
+    return [
+        html.H2(f"Pictures of {corpus.name}"),
+        html.P(
+            "Means over heads on sentences no fit has seen. Spearman of attention and distance on screen, -1 is perfect; recall of the 3 "
+            "most attended keys among the 3 nearest; across: Spearman over keys of other sentences. The first is the default.",
+            className="caption",
+        ),
+        html.Table([html.Thead(html.Tr([html.Th(name) for name in names])), html.Tbody(rows)], className="rows"),
+    ]
+
+
+def _picture(place: Place, view: str) -> html.Tr:
+    opened = place.corpus.view(view)
+    means = opened.fidelity.sel(judged="held_out").mean(("layer", "head"))
+    numbers = [float(means.sel(measure=name)) for name in ("spearman", "recall", "across", "trustworthiness")]
+    link = dcc.Link(
+        view, href=place.address.with_(page="heads", view=view, at=None).href, title=str(opened.attrs["title"])
+    )
+    cells = [html.Td(f"{number:.2f}", className="number") for number in numbers]
+    made = f"{opened.attrs['seconds']:,.0f} s"
+    return html.Tr(
+        [html.Td(link), *cells, html.Td(f"{opened.attrs['sample_tokens']:,} tokens"), html.Td(made, className="number")]
+    )
 
 
 def _history(described: Description, place: Place) -> list[object]:

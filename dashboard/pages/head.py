@@ -6,10 +6,9 @@ from dash import dcc, html
 from dashboard.address import MOST_TOKENS, Address, Place
 from dashboard.captions import head_fidelity_caption, sample_caption
 from dashboard.chosen import Chosen
-from dashboard.controls import picture_controls, search_controls
-from dashboard.filters import filter_controls, selection_count
+from dashboard.controls import around_picture
+from dashboard.file_links import file_links
 from dashboard.hit_table import hit_table
-from dashboard.legends import legend, marks
 from dashboard.page import Page
 from dashboard.pages.empty import without_picture
 from dashboard.panels import PANELS, tab_of
@@ -30,12 +29,7 @@ def layout(place: Place) -> Page:
     chosen = Chosen.of(place, tokens, layer=address.layer, head=address.head)
     above = [
         html.Div([html.H1(f"Queries and keys of {name}"), _neighbours(place), _choices(place)], className="title-row"),
-        html.Div(
-            [picture_controls(place, head=True), search_controls(place), filter_controls(place, chosen)],
-            className="control-rows",
-        ),
-        legend(chosen.legend) if chosen.coloured else marks(),
-        selection_count(place, chosen),
+        *around_picture(place, chosen, head=True),
     ]
     return Page(
         above=above,
@@ -45,7 +39,9 @@ def layout(place: Place) -> Page:
             _how_to_read(),
             sample_caption(place, tokens),
             head_fidelity_caption(corpus, place.view, address.layer, address.head),
-            _exports(place, tokens),
+            file_links(
+                place, "The drawn points", f"points/{place.view}/{address.layer}/{address.head}", f"?tokens={tokens}"
+            ),
             *hit_table(place),
         ],
         notices=chosen.notices,
@@ -68,14 +64,6 @@ def _how_to_read() -> html.P:
         "zooming out goes back to all heads; arrow keys go to the neighbouring heads; p and Shift with arrow keys go from point to point.",
         className="caption",
     )
-
-
-def _exports(place: Place, tokens: int) -> html.P:
-    """The drawn points as files."""
-    address = place.address
-    base = f"/data/{place.snapshot.id}/{place.corpus.name}/points/{place.view}/{address.layer}/{address.head}"
-    links = [html.A(kind, href=f"{base}.{kind}?tokens={tokens}", download="") for kind in ("csv", "parquet")]
-    return html.P(["The drawn points as ", links[0], " or ", links[1], "."], className="caption")
 
 
 def _neighbours(place: Place) -> html.Nav:

@@ -5,10 +5,9 @@ from dash import html
 from dashboard.address import Place
 from dashboard.captions import fidelity_caption, sample_caption
 from dashboard.chosen import Chosen
-from dashboard.controls import picture_controls, search_controls
-from dashboard.filters import filter_controls, selection_count
+from dashboard.controls import around_picture
+from dashboard.file_links import file_links
 from dashboard.hit_table import hit_table
-from dashboard.legends import legend, marks
 from dashboard.page import Page
 from dashboard.pages.empty import without_picture
 from dashboard.picture import grid_picture
@@ -30,16 +29,16 @@ def layout(place: Place) -> Page:
             f"Hover names a head, a click or Enter opens it, the wheel zooms; L7 H9 counts from 0 (the papers' “8-10”, not {head_name(8, 10)}).",
             className="how-to-read",
         ),
-        html.Div(
-            [picture_controls(place, head=False), search_controls(place), filter_controls(place, chosen)],
-            className="control-rows",
-        ),
-        legend(chosen.legend) if chosen.coloured else marks(),
-        selection_count(place, chosen),
+        *around_picture(place, chosen, head=False),
     ]
     return Page(
         above=above,
         picture=grid_picture(place, tokens, chosen),
-        below=[sample_caption(place, tokens), fidelity_caption(corpus, place.view), *hit_table(place)],
+        below=[
+            sample_caption(place, tokens),
+            fidelity_caption(corpus, place.view),
+            file_links(place, "The drawn points of all heads", f"points/{place.view}/grid", f"?tokens={tokens}"),
+            *hit_table(place),
+        ],
         notices=chosen.notices,
     )

@@ -4,6 +4,7 @@ from dash import dcc, html
 
 from dashboard.address import Place
 from dashboard.chosen import Chosen
+from dashboard.file_links import file_links
 from dashboard.pairs import Pair, strongest_pairs
 from store import StoreError
 
@@ -28,6 +29,7 @@ def panel(place: Place, _chosen: Chosen) -> list[object]:
             "they would fill the list.",
             className="caption",
         ),
+        file_links(place, "All of them", f"pairs/{place.address.layer}/{place.address.head}"),
     ]
 
 

@@ -1,11 +1,10 @@
 """The selected points: how many, how they differ from the rest, and which they are."""
 
-from urllib.parse import urlencode
-
 from dash import dcc, html
 
 from dashboard.address import Place
 from dashboard.chosen import Chosen
+from dashboard.file_links import file_links
 from dashboard.selection import mask
 from dashboard.statistics import spell
 from dashboard.summary import Comparison, Difference, Row, Summary, selected_rows, summarize
@@ -30,7 +29,12 @@ def panel(place: Place, chosen: Chosen) -> list[object]:
         _differences(summary),
         *[_shares(comparison) for comparison in summary.comparisons],
         _table(place, selected_rows(chosen.drawn, selected, limit=SHOWN), summary.count),
-        _exports(place, chosen),
+        file_links(
+            place,
+            "All selected points",
+            f"selection/{place.view}/{place.address.layer}/{place.address.head}",
+            f"?tokens={chosen.drawn.tokens}{chosen.query}",
+        ),
     ]
 
 
@@ -95,12 +99,3 @@ def _row(place: Place, row: Row) -> html.Tr:
 
 def _rows(names: tuple[str, ...], rows: list[html.Tr]) -> html.Table:
     return html.Table([html.Thead(html.Tr([html.Th(name) for name in names])), html.Tbody(rows)], className="rows")
-
-
-def _exports(place: Place, chosen: Chosen) -> html.P:
-    """All selected points as files."""
-    address = place.address
-    base = f"/data/{place.snapshot.id}/{place.corpus.name}/selection/{place.view}/{address.layer}/{address.head}"
-    asked = urlencode({"tokens": chosen.drawn.tokens} | chosen.selection.fields, safe=",:;|")
-    links = [html.A(kind, href=f"{base}.{kind}?{asked}", download="") for kind in ("csv", "parquet")]
-    return html.P(["All selected points as ", links[0], " or ", links[1], "."])

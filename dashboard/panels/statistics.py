@@ -5,6 +5,7 @@ from dash import html
 
 from dashboard.address import Place
 from dashboard.chosen import Chosen
+from dashboard.file_links import file_links
 from dashboard.statistics import head_numbers
 
 
@@ -25,4 +26,5 @@ def panel(place: Place, _chosen: Chosen) -> list[object]:
             f"Every row of all {place.corpus.n_sentences:,} sentences, each sentence weighs the same (Clark et al. 2019). Rank 1 is the largest.",
             className="caption",
         ),
+        file_links(place, "By the rows they are of", f"statistics/{place.address.layer}/{place.address.head}"),
     ]

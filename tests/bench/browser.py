@@ -32,6 +32,25 @@ SWITCH = """(key) => new Promise((resolve) => {
   watch();
 })"""
 
+#: Time from a change of the link to the frame that shows it: what is asked of the canvas by this attribute.
+CHANGE = """([search, attribute]) => new Promise((resolve) => {
+  const frame = document.querySelector(".frame");
+  const before = frame.dataset[attribute] || "";
+  const began = performance.now();
+  const watch = () => {
+    const now = frame.dataset[attribute] || "";
+    now !== before ? resolve(performance.now() - began) : performance.now() - began > 20000 ? resolve(NaN) : requestAnimationFrame(watch);
+  };
+  history.pushState({}, "", search);
+  window.dispatchEvent(new PopStateEvent("popstate"));
+  watch();
+})"""
+#: Each asks something else, so that nothing comes from the browser's cache.
+SEARCHES = [f"?q={word}" for word in ("movie", "film", "actor", "music", "plot")]
+FILTERS = [f"?where=kind:word;position:{low}..20" for low in range(1, 6)]
+COLOURS = [f"?colour={column}" for column in ("position", "norm", "kind", "frequency", "entropy")]
+LASSOS = [f"pca-exact-2d,3,3,0,0,{low},{low},700,{low},700,700,{low},700" for low in (300, 320, 340, 360, 380)]
+
 #: Time from the pointer's move to the text it brings up.
 HOVER = """([x, y, wanted]) => new Promise((resolve) => {
   const tip = document.querySelector(".tip");
@@ -72,39 +91,47 @@ def _wait_for(url: str) -> None:
 
 
 def pages(shapes: list[tuple[int, int, int, int]]) -> None:
-    """First paint, wire, hover and head switch for stores of these (layers, heads, channels, tokens)."""
-    rows = []
+    """What a reader waits for in stores of these (layers, heads, channels, tokens), one column each."""
+    found = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for shape in shapes:
             store = temporary_store(**dict(zip(("layers", "heads", "channels", "tokens"), shape, strict=True)))
             with production_server(store) as address:
-                rows.append(
-                    (
-                        f"{shape[0]}x{shape[1]}x{shape[2]}",
-                        f"{open_corpus(store).n_tokens:,}",
-                        *measure(browser, address),
-                    )
-                )
+                tokens = open_corpus(store).n_tokens
+                found.append((f"{shape[0]}x{shape[1]}x{shape[2]}, {tokens:,} tokens", measure(browser, address)))
             shutil.rmtree(Path(store).parent)
-    columns = ("heads", "tokens", "first paint", "on the wire", "hover, grid", "hover, point", "head switch")
+    columns = ("", *(name for name, _ in found))
+    rows = [(name, *(figures[name] for _, figures in found)) for name in found[0][1]]
     show(f"In the browser, medians of {ROUNDS} (headless Chromium, software WebGL, 1440x900)", columns, rows)
 
 
-def measure(browser: Browser, address: str) -> tuple[str, ...]:
-    """One row of the table; the first round warms the server."""
+def measure(browser: Browser, address: str) -> dict[str, str]:
+    """Every figure of one store; the first round warms the server."""
     firsts, wires = zip(*(first_paint(browser, address) for _ in range(ROUNDS + 1)), strict=True)
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(address)
     page.wait_for_selector(DRAWN)
-    grid = [hover(page, 0.1 + 0.15 * turn, 0.3) for turn in range(ROUNDS)]
+    times = {"hover over a head": [hover(page, 0.1 + 0.15 * turn, 0.3) for turn in range(ROUNDS)]}
+    times["search, highlighted in all heads"] = changes(page, SEARCHES, "masked")
+    times["two filters, in all heads"] = changes(page, FILTERS, "masked")
+    times["colour of all heads"] = changes(page, COLOURS, "coloured")
     page.goto(f"{address}/head?layer=3&head=3")
     page.wait_for_selector(DRAWN)
-    switch = [page.evaluate(SWITCH, key) for key in ["ArrowRight", "ArrowDown"] * (ROUNDS // 2 + 1)]
-    point = [hover(page, 0.4 + 0.05 * turn, 0.5) for turn in range(ROUNDS)]
+    times["next head"] = [page.evaluate(SWITCH, key) for key in ["ArrowRight", "ArrowDown"] * (ROUNDS // 2 + 1)]
+    times["hover over a point, until its card"] = [hover(page, 0.4 + 0.05 * turn, 0.5) for turn in range(ROUNDS)]
+    times["lasso, with table and summary"] = changes(page, [f"?layer=3&head=3&lasso={one}" for one in LASSOS], "masked")
     page.close()
-    figures = [f"{1000 * median(firsts[1:]):,.0f} ms", f"{median(wires[1:]) / 1e6:.2f} MB"]
-    return (*figures, *(f"{median(times):,.0f} ms" for times in (grid, point, switch)))
+    figures = {
+        "first paint of all heads, empty cache": f"{1000 * median(firsts[1:]):,.0f} ms",
+        "on the wire until then": f"{median(wires[1:]) / 1e6:.2f} MB",
+    }
+    return figures | {name: f"{median(each):,.0f} ms" for name, each in times.items()}
+
+
+def changes(page: Page, links: list[str], attribute: str) -> list[float]:
+    """Milliseconds until each link is painted, one after the other; the first warms the server."""
+    return [float(page.evaluate(CHANGE, [link, attribute])) for link in links][1:]
 
 
 def first_paint(browser: Browser, address: str) -> tuple[float, float]:

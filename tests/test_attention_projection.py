@@ -1,0 +1,175 @@
+"""Projection `attention`: reproducible, the same for raw vectors as for standardised ones, and worth its training."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.spatial.distance import cdist
+from scipy.special import softmax
+from scipy.stats import spearmanr
+
+from ingest import attention_projection
+from ingest.attention_projection import AttentionProjection, Sentences, train
+from store.kernels.projection import fit_pca, place, place_by_network
+from store.views import ViewName
+
+HEADS, CHANNELS = 2, 6
+SIZES = np.array([7, 12, 9, 7, 15, 10] * 8)
+Trained = dict[str, np.ndarray]
+
+
+def random_vectors(seed: int = 0) -> np.ndarray:
+    """Queries and keys (role, head, token, channel), far from standardised."""
+    shape = (2, HEADS, int(SIZES.sum()), CHANNELS)
+    return (2 * np.random.default_rng(seed).standard_normal(shape) + 1).astype(np.float32)
+
+
+def trained(vectors: np.ndarray, *, steps: int, seed: int = 0, components: int = 2) -> Trained:
+    query, key = map(torch.from_numpy, vectors)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(attention_projection, "STEPS", steps)
+        return dict(train(query, key, SIZES, components=components, seed=seed, advance=lambda: None))
+
+
+@pytest.fixture(scope="module")
+def vectors() -> np.ndarray:
+    return random_vectors()
+
+
+@pytest.fixture(scope="module")
+def network(vectors: np.ndarray) -> Trained:
+    return trained(vectors, steps=300)
+
+
+def places_of(network: Trained, vectors: np.ndarray) -> np.ndarray:
+    """(role, head, token, component)."""
+    own = [{name: array[:, role] for name, array in network.items()} for role in range(2)]
+    return np.stack([place_by_network(one, **weights) for one, weights in zip(vectors, own, strict=True)])
+
+
+def faithfulness(vectors: np.ndarray, places: np.ndarray) -> float:
+    """Mean Spearman of attention and distance over queries, sentences and heads; -1 is perfect."""
+    found = []
+    for stop, size in zip(np.cumsum(SIZES), SIZES, strict=True):
+        rows = slice(stop - size, stop)
+        for head in range(HEADS):
+            query, key = vectors[:, head, rows]
+            pattern = softmax(query @ key.T / np.sqrt(CHANNELS), axis=-1)
+            distance = cdist(*places[:, head, rows])
+            found += [spearmanr(*both).statistic for both in zip(pattern, distance, strict=True)]
+    return float(np.mean(found))
+
+
+def test_the_same_seed_gives_the_same_network_bit_for_bit(vectors: np.ndarray) -> None:
+    one, other = (trained(vectors, steps=20, seed=3) for _ in range(2))
+    for name, array in one.items():
+        np.testing.assert_array_equal(array, other[name])
+
+
+def test_another_seed_gives_another_network(vectors: np.ndarray) -> None:
+    one, other = (trained(vectors, steps=20, seed=seed) for seed in (3, 4))
+    assert not np.array_equal(one["weight_in"], other["weight_in"])
+
+
+def test_training_beats_principal_components_and_a_random_start(vectors: np.ndarray, network: Trained) -> None:
+    axes = [fit_pca(np.concatenate(list(vectors[:, head])), components=2)[:2] for head in range(HEADS)]
+    by_pca = np.stack([np.stack([place(one[head], *axes[head]) for head in range(HEADS)]) for one in vectors])
+    start = places_of(trained(vectors, steps=1), vectors)
+    by_training = faithfulness(vectors, places_of(network, vectors))
+    assert by_training < min(faithfulness(vectors, by_pca), faithfulness(vectors, start)) - 0.1
+
+
+def test_what_was_trained_holds_for_tokens_it_has_not_seen(network: Trained) -> None:
+    """Trained on noise: whatever holds for other noise has been learnt from dot products."""
+    unseen = random_vectors(seed=1)
+    assert faithfulness(unseen, places_of(network, unseen)) < -0.4
+
+
+@pytest.mark.parametrize("components", [2, 3])
+def test_the_first_layer_takes_over_the_standardisation(components: int, vectors: np.ndarray) -> None:
+    """The network of raw vectors against that of standardised ones."""
+    tensors = torch.from_numpy(vectors).transpose(0, 1)
+    mean, spread = tensors.mean(dim=2, keepdim=True), tensors.std(dim=2, keepdim=True)
+    weights = attention_projection._start(HEADS, CHANNELS, components, torch.Generator().manual_seed(0), mean.device)
+    expected = place_by_network((tensors - mean) / spread, **weights).detach().numpy()
+    folded = attention_projection._for_raw_vectors(weights, mean, spread)
+    found = place_by_network(np.swapaxes(vectors, 0, 1), **folded)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_a_network_gives_the_same_places_in_numpy_and_torch(vectors: np.ndarray, network: Trained) -> None:
+    tensors = {name: torch.from_numpy(array) for name, array in network.items()}
+    both = np.swapaxes(vectors, 0, 1).copy()
+    found = place_by_network(torch.from_numpy(both), **tensors).numpy()
+    np.testing.assert_allclose(found, place_by_network(both, **network), rtol=1e-4, atol=1e-4)
+
+
+def test_a_network_by_hand() -> None:
+    """One channel, one hidden unit: x * 3 + 1 goes through swish, then times 2 and minus 5."""
+    hidden = 3 * 0.5 + 1
+    expected = 2 * hidden / (1 + np.exp(-hidden)) - 5
+    found = place_by_network(np.array([[0.5]]), *(np.array(one) for one in ([[3.0]], [1.0], [[2.0]], [-5.0])))
+    assert found == pytest.approx(expected)
+
+
+def test_cross_entropy_is_that_of_the_target_and_the_softmax_of_minus_the_squared_distance() -> None:
+    query, key = random_vectors()[:, 0, :5]
+    places = random_vectors(seed=1)[:, 0, :5, :2] / 4
+    logits = query.astype(np.float64) @ key.T / np.sqrt(CHANNELS)
+    target = 0.5 * softmax(logits, axis=-1) + 0.5 * softmax(logits / attention_projection.TEMPERATURE, axis=-1)
+    expected = -(target * np.log(softmax(-(cdist(*places) ** 2), axis=-1))).sum(axis=-1)
+    given = [torch.from_numpy(one) for one in (query, key, *places)]
+    np.testing.assert_allclose(attention_projection._cross_entropy(*given, None), expected, rtol=1e-4)
+
+
+def test_a_batch_is_whole_sentences_of_the_sample_and_says_what_is_padding() -> None:
+    places, real = Sentences.of(SIZES).draw(torch.Generator().manual_seed(1))
+    stops = np.cumsum(SIZES)
+    spans = {(stop - size, stop) for stop, size in zip(stops, SIZES, strict=True)}
+    found = {(int(row[0]), int(row[0]) + int(own.sum())) for row, own in zip(places, real, strict=True)}
+    assert found <= spans
+    for row, own in zip(places, real, strict=True):
+        np.testing.assert_array_equal(row[own], np.arange(int(row[0]), int(row[0]) + int(own.sum())))
+
+
+def test_every_sentence_can_be_drawn() -> None:
+    sentences, generator = Sentences.of(SIZES), torch.Generator().manual_seed(0)
+    drawn = {int(start) for _ in range(200) for start in sentences.draw(generator)[0][:, 0]}
+    assert len(drawn) == len(SIZES)
+
+
+def test_layers_are_fitted_one_by_one_in_order_with_a_seed_each(
+    vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attention_projection, "STEPS", 5)
+    projection = AttentionProjection(ViewName("attention", "raw", 2), SIZES, seed=7, device="cpu")
+    fits = list(projection.fits([2, 0], lambda _: (vectors[0], vectors[1]), lambda _: None))
+    assert [layer for layer, _ in fits] == [2, 0]
+    for layer, parameters in fits:
+        expected = trained(vectors, steps=5, seed=7 + layer)
+        np.testing.assert_array_equal(parameters["weight_in"], expected["weight_in"])
+
+
+def test_progress_of_a_layer_adds_up_to_one(vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention_projection, "STEPS", 5)
+    parts: list[float] = []
+    advance: Callable[[float], Any] = parts.append
+    projection = AttentionProjection(ViewName("attention", "raw", 3), SIZES, seed=0, device="cpu")
+    list(projection.fits([0, 1], lambda _: (vectors[0], vectors[1]), advance))
+    assert sum(parts) == pytest.approx(2)
+
+
+def test_torch_has_all_its_threads_after_the_training(vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention_projection, "STEPS", 1)
+    before = torch.get_num_threads()
+    projection = AttentionProjection(ViewName("attention", "raw", 2), SIZES, seed=0, device="cpu")
+    list(projection.fits([0, 1], lambda _: (vectors[0], vectors[1]), lambda _: None))
+    assert torch.get_num_threads() == before
+
+
+def test_places_of_a_layer_are_those_of_its_two_networks(vectors: np.ndarray, network: Trained) -> None:
+    projection = AttentionProjection(ViewName("attention", "raw", 2), SIZES, seed=0, device="cpu")
+    found = projection.place(0, network, *vectors, 0)
+    np.testing.assert_array_equal(found, np.swapaxes(places_of(network, vectors), 0, 1))

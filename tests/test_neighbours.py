@@ -1,0 +1,133 @@
+"""Pictures by t-SNE and UMAP: what was fitted keeps its place, what was not lies among its nearest, found by brute force."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from ingest import neighbours
+from ingest.manifolds import fit_head
+from ingest.neighbours import Nearest, Neighbours
+from store.kernels.projection import place_by_neighbours
+from store.views import ViewName
+
+HEADS, FITTED, TOKENS, CHANNELS = 2, 12, 20, 5
+VIEW = ViewName("tsne", "raw", 2)
+
+
+@pytest.fixture(scope="module")
+def vectors() -> np.ndarray:
+    """Queries and keys (role, head, token, channel); the first tokens are the fitted ones."""
+    return np.random.default_rng(0).standard_normal((2, HEADS, TOKENS, CHANNELS)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> np.ndarray:
+    """Places (head, role, token, component) that some library has given."""
+    return np.random.default_rng(1).standard_normal((HEADS, 2, FITTED, 2)).astype(np.float32)
+
+
+@pytest.fixture
+def projection(vectors: np.ndarray) -> Neighbours:
+    query, key = vectors[:, :, :FITTED]
+    return Neighbours(VIEW, Nearest(lambda _: (query, key), device="cpu"), seed=0)
+
+
+def by_brute_force(vectors: np.ndarray, fitted: np.ndarray, head: int, role: int, token: int) -> np.ndarray:
+    """The mean of the places of the five nearest of all queries and keys by cosine; weight 1 / |difference of unit vectors|^2."""
+    points = np.concatenate(list(vectors[:, head, :FITTED])).astype(np.float64)
+    places = fitted[head].reshape(-1, 2)
+    square = 2 * cdist(vectors[role, head, token][None].astype(np.float64), points, "cosine")[0]
+    near = np.argsort(square)[:5]
+    return np.average(places[near], axis=0, weights=1 / (square[near] + 1e-6))
+
+
+def test_a_fitted_token_keeps_its_own_place(projection: Neighbours, vectors: np.ndarray, fitted: np.ndarray) -> None:
+    found = projection.place(0, {"fitted": fitted}, *vectors, 0)
+    np.testing.assert_array_equal(found[:, :, :FITTED], fitted)
+
+
+def test_another_token_lies_at_the_weighted_mean_of_its_five_nearest(
+    projection: Neighbours, vectors: np.ndarray, fitted: np.ndarray
+) -> None:
+    found = projection.place(0, {"fitted": fitted}, *vectors, 0)
+    for head, role, token in np.ndindex(HEADS, 2, TOKENS):
+        if token >= FITTED:
+            expected = by_brute_force(vectors, fitted, head, role, token)
+            np.testing.assert_allclose(found[head, role, token], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("first", [0, 5, 11, 12, 15])
+def test_a_part_of_the_tokens_is_placed_as_all_of_them(
+    first: int, projection: Neighbours, vectors: np.ndarray, fitted: np.ndarray
+) -> None:
+    whole = projection.place(0, {"fitted": fitted}, *vectors, 0)
+    part = projection.place(0, {"fitted": fitted}, *vectors[:, :, first:], first)
+    np.testing.assert_allclose(part, whole[:, :, first:], atol=1e-6)
+
+
+def test_a_token_between_two_is_drawn_to_the_nearer() -> None:
+    """Squared distances 1 and 3: weights 3 to 1."""
+    found = place_by_neighbours(np.array([[1.0, 3]]), np.array([[[0.0, 0], [8, 4]]]))
+    np.testing.assert_allclose(found, [[2, 1]], rtol=1e-5)
+
+
+def test_a_token_on_a_fitted_point_is_drawn_there() -> None:
+    found = place_by_neighbours(np.array([[0.0, 1]]), np.array([[[5.0, 5], [9, 9]]]))
+    np.testing.assert_allclose(found, [[5, 5]], atol=1e-4)
+
+
+def test_what_is_near_is_looked_up_once_for_all_pictures(vectors: np.ndarray) -> None:
+    """The other picture gets the same arrays; another layer or block gets its own."""
+    nearest = Nearest(lambda layer: tuple(vectors[:, :, layer : layer + FITTED]), device="cpu")
+    one, again = (nearest.of(0, *vectors, 0) for _ in range(2))
+    assert one[0] is again[0]
+    assert not np.array_equal(nearest.of(1, *vectors, 0)[0], one[0])
+    np.testing.assert_array_equal(nearest.of(0, *vectors[:, :, 8:], 8)[0], one[0][:, :, 8:])
+
+
+def test_with_fewer_points_than_neighbours_all_of_them_are_near(vectors: np.ndarray, fitted: np.ndarray) -> None:
+    query, key = vectors[:, :, :1]
+    projection = Neighbours(VIEW, Nearest(lambda _: (query, key), device="cpu"), seed=0)
+    found = projection.place(0, {"fitted": fitted[:, :, :1]}, *vectors[:, :, 1:], 1)
+    low, high = fitted[:, :, :1].min(axis=1, keepdims=True), fitted[:, :, :1].max(axis=1, keepdims=True)
+    assert ((found >= low - 1e-6) & (found <= high + 1e-6)).all()
+
+
+@pytest.mark.parametrize("projection", ["tsne", "attentionviz"])
+@pytest.mark.parametrize("components", [2, 3])
+def test_the_same_seed_gives_the_same_places_bit_for_bit(projection: str, components: int) -> None:
+    points = np.random.default_rng(0).standard_normal((30, 4)).astype(np.float32)
+    one, other = (fit_head(points, projection=projection, components=components, seed=3) for _ in range(2))
+    assert (one.shape, one.dtype) == ((30, components), np.float32)
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("projection", ["tsne", "attentionviz"])
+def test_far_clusters_stay_clusters(projection: str) -> None:
+    random = np.random.default_rng(0)
+    points = np.repeat(np.eye(2, 4), 20, axis=0) + 0.01 * random.standard_normal((40, 4))
+    places = fit_head(points.astype(np.float32), projection=projection, components=2, seed=0)
+    distance = cdist(places, places)
+    np.fill_diagonal(distance, np.inf)
+    assert (distance.argmin(axis=1) // 20 == np.arange(40) // 20).all()
+
+
+@pytest.mark.parametrize("points", [2, 4, 6])
+def test_a_handful_of_points_can_be_fitted(points: int) -> None:
+    found = fit_head(np.eye(points, 7, dtype=np.float32), projection="tsne", components=2, seed=0)
+    assert np.isfinite(found).all()
+
+
+def test_queries_and_keys_of_a_head_are_fitted_together(
+    projection: Neighbours, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In threads: what processes import takes seconds."""
+    with ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr(neighbours, "_processes", lambda: pool)
+        ((layer, parameters),) = projection.fits([4], lambda _: tuple(vectors), lambda _: None)
+    unit = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    expected = fit_head(np.concatenate(list(unit[:, 1])), projection="tsne", components=2, seed=0)
+    assert layer == 4
+    np.testing.assert_array_equal(parameters["fitted"][1].reshape(-1, 2), expected)

@@ -1,0 +1,210 @@
+"""Stage `projections`: which pictures are made when, and what readers see of them meanwhile."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import store
+from ingest import neighbours, pipeline, projections
+from ingest.errors import IngestError
+from store.repository import history, open_repository
+from store.verification import verify
+
+Ingest = Callable[..., str]
+Complaint = Callable[..., str]
+Commits = Callable[[str], list[str]]
+ReadArrays = Callable[[str], dict[str, np.ndarray]]
+StoppedAfter = Callable[[Callable[..., Any], int], Callable[..., Any]]
+THREE = "pca-exact-2d,pca-raw-2d,pca-sphere-3d"
+
+
+@pytest.fixture(scope="module")
+def one_view(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """15 sentences with one picture."""
+    return ingest(tmp_path_factory.mktemp("one") / "store", sentences=15)
+
+
+@pytest.fixture
+def copy(one_view: str, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(one_view, tmp_path / "store"))
+
+
+@pytest.fixture
+def in_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Processes take seconds to import what they fit with."""
+    with ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr(neighbours, "_processes", lambda: pool)
+        yield
+
+
+def publications(url: str | Path) -> int:
+    return len(history(open_repository(str(url))))
+
+
+def interrupted(ingest: Ingest, place: Path, target: str, stopped: Callable[..., Any], **settings: Any) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(target, stopped)
+        with pytest.raises(KeyboardInterrupt):
+            ingest(place, **settings)
+
+
+# -- what is asked for --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("views", ["pca-exact", "pca-exact-2d,tsne-raw-4d", "isomap-raw-2d", "pca-whitened-2d"])
+def test_a_view_that_there_is_not_is_refused(views: str, complaint: Complaint, tmp_path: Path) -> None:
+    assert f"{views.rpartition(',')[2]!r} is no view" in complaint(views=views)
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_stage_that_there_is_not_is_refused(complaint: Complaint) -> None:
+    assert "STAGE=tensors is none" in complaint(stage="tensors")
+
+
+def test_projections_of_an_empty_store_are_refused(complaint: Complaint) -> None:
+    assert complaint(stage="projections").startswith("There is no store at ")
+
+
+def test_projections_of_a_model_that_is_not_held_are_refused(copy: Path, ingest: Ingest, odd_model: Path) -> None:
+    with pytest.raises(IngestError, match=r"holds nothing of odd-bert yet\. Run `make ingest` first\.$"):
+        ingest(copy, model=odd_model, stage="projections")
+
+
+def test_projections_add_the_new_view_and_leave_the_rest(
+    copy: Path, ingest: Ingest, commits: Commits, read_arrays: ReadArrays
+) -> None:
+    before, count = read_arrays(str(copy)), len(commits(str(copy)))
+    after = read_arrays(ingest(copy, views="pca-exact-2d,pca-raw-2d", stage="projections"))
+    for path, array in before.items():
+        np.testing.assert_array_equal(after[path], array, err_msg=path)
+    assert {path.split("/")[3] for path in after.keys() - before.keys()} == {"pca-raw-2d"}
+    new = [message.partition(": ")[2] for message in commits(str(copy))[count:]]
+    assert all("pca-raw-2d" in message for message in new[:-2])
+    assert [new[-2], new[-1].partition(" (")[0]] == ["views", "15 sentences"]
+
+
+def test_projections_take_no_more_sentences_than_there_are(copy: Path, ingest: Ingest) -> None:
+    corpus = store.open_corpus(ingest(copy, sentences=40, views="pca-raw-2d", stage="projections"))
+    assert corpus.n_sentences == 15
+    assert set(corpus.views) == {"pca-exact-2d", "pca-raw-2d"}
+
+
+def test_views_that_are_not_asked_for_again_stay(copy: Path, ingest: Ingest) -> None:
+    ingest(copy, sentences=15, views=THREE)
+    corpus = store.open_corpus(ingest(copy, sentences=20, views="pca-raw-2d"))
+    assert set(corpus.views) == set(THREE.split(","))
+    assert all(corpus.view(view).attrs["sentences"] == 20 for view in corpus.views)
+
+
+@pytest.mark.parametrize("stage", ["all", "projections"])
+def test_a_second_run_for_several_views_has_nothing_to_do(
+    stage: str, copy: Path, ingest: Ingest, commits: Commits, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = commits(ingest(copy, sentences=15, views=THREE))
+    capsys.readouterr()
+    ingest(copy, sentences=15, views=THREE, stage=stage)
+    assert capsys.readouterr().out.startswith("Nothing to do: ")
+    assert commits(str(copy)) == before
+
+
+# -- what readers see meanwhile -----------------------------------------------------------------------------
+
+
+def test_a_new_model_is_published_after_each_of_its_views(ingest: Ingest, tmp_path: Path) -> None:
+    place = ingest(tmp_path / "store", sentences=15, views=THREE)
+    snapshots = [publication.snapshot for publication in history(open_repository(place))]
+    shown = [store.open_corpus(place, snapshot=snapshot).views for snapshot in reversed(snapshots)]
+    assert [len(views) for views in shown] == [1, 2, 3]
+    assert shown[0] == ["pca-exact-2d"]
+
+
+def test_every_early_publication_is_sound(ingest: Ingest, tmp_path: Path) -> None:
+    place = ingest(tmp_path / "store", sentences=15, views="pca-exact-2d,pca-raw-2d")
+    for publication in history(open_repository(place)):
+        assert list(verify(store.open_snapshot(place, publication.snapshot))) == []
+
+
+def test_a_known_model_is_published_once_at_the_end(copy: Path, ingest: Ingest) -> None:
+    before = publications(copy)
+    assert publications(ingest(copy, sentences=20, views=THREE)) == before + 1
+
+
+def test_a_new_model_keeps_the_views_it_had_when_it_is_interrupted(
+    ingest: Ingest, stopped_after: StoppedAfter, tmp_path: Path
+) -> None:
+    stopped = stopped_after(projections._place_layer, 5)  # two layers of each: amid the third view
+    interrupted(ingest, tmp_path / "store", "ingest.projections._place_layer", stopped, sentences=15, views=THREE)
+    seen = store.open_snapshot(str(tmp_path / "store"))
+    assert set(seen.corpus().views) == {"pca-exact-2d", "pca-raw-2d"}
+    assert list(verify(seen)) == []
+
+
+def test_the_next_run_finishes_the_views_of_an_interrupted_one(
+    ingest: Ingest, stopped_after: StoppedAfter, read_arrays: ReadArrays, tmp_path: Path
+) -> None:
+    place, settings = tmp_path / "store", {"sentences": 15, "views": THREE}
+    stopped = stopped_after(projections._place_layer, 3)
+    interrupted(ingest, place, "ingest.projections._place_layer", stopped, **settings)
+    found, expected = (read_arrays(ingest(one, **settings)) for one in (place, tmp_path / "once"))
+    assert set(store.open_corpus(str(place)).views) == set(THREE.split(","))
+    for path, array in expected.items():
+        np.testing.assert_array_equal(found[path], array, err_msg=path)
+
+
+def test_a_new_model_that_is_interrupted_before_its_first_view_is_not_there(
+    ingest: Ingest, stopped_after: StoppedAfter, tmp_path: Path
+) -> None:
+    stopped = stopped_after(projections._place_layer, 1)
+    interrupted(ingest, tmp_path / "store", "ingest.projections._place_layer", stopped, sentences=15, views=THREE)
+    with pytest.raises(store.StoreError, match=r"Run `make ingest"):
+        store.open_corpus(str(tmp_path / "store"))
+
+
+@pytest.mark.parametrize("sentences", [15, 20])
+def test_readers_of_a_known_model_see_nothing_of_an_interrupted_ingest(
+    sentences: int, copy: Path, ingest: Ingest, stopped_after: StoppedAfter
+) -> None:
+    before = store.open_snapshot(str(copy))
+    stopped = stopped_after(pipeline.show_views, 1)
+    interrupted(ingest, copy, "ingest.pipeline.show_views", stopped, sentences=sentences, views=THREE)
+    after = store.open_snapshot(str(copy))
+    assert after.id == before.id
+    assert (after.corpus().n_sentences, after.corpus().views) == (15, ["pca-exact-2d"])
+
+
+def test_the_next_run_shows_what_an_interrupted_one_had_made_of_a_known_model(
+    copy: Path, ingest: Ingest, stopped_after: StoppedAfter
+) -> None:
+    stopped = stopped_after(pipeline.show_views, 1)
+    interrupted(ingest, copy, "ingest.pipeline.show_views", stopped, sentences=20, views=THREE)
+    corpus = store.open_corpus(ingest(copy, sentences=20, views=THREE))
+    assert (corpus.n_sentences, set(corpus.views)) == (20, set(THREE.split(",")))
+    assert list(verify(store.open_snapshot(str(copy)))) == []
+
+
+# -- pictures that look for neighbours ----------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_pictures_with_the_same_neighbours_are_made_and_published_together(ingest: Ingest, tmp_path: Path) -> None:
+    place = ingest(tmp_path / "store", sentences=15, views="pca-exact-2d,tsne-raw-2d,tsne-raw-3d,tsne-exact-2d")
+    assert publications(place) == 3
+
+
+@pytest.mark.usefixtures("in_threads")
+@pytest.mark.parametrize("fit_tokens", [100, 10_000])
+def test_pictures_of_neighbours_after_growth_equal_those_made_at_once(
+    fit_tokens: int, ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
+) -> None:
+    """Also where the fitted tokens stay the same and the constants of the normalisation do not."""
+    for sentences in (15, 26):
+        grown = ingest(tmp_path / "grown", sentences=sentences, views="tsne-centroid-2d", fit_tokens=fit_tokens)
+    once = ingest(tmp_path / "once", sentences=26, views="tsne-centroid-2d", fit_tokens=fit_tokens)
+    found, expected = read_arrays(grown), read_arrays(once)
+    for path, array in expected.items():
+        np.testing.assert_array_equal(found[path], array, err_msg=path)
