@@ -14,6 +14,7 @@ from werkzeug.serving import make_server
 
 from dashboard.app import create_app
 from dashboard.library import Library
+from store import Corpus, open_corpus
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
@@ -60,8 +61,20 @@ def tiny_server(tiny_store: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def rich_server(rich_store: str) -> Iterator[str]:
-    with serving(rich_store) as address:
+def space_store(ingest: Callable[..., str], genre_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Pictures in the plane and in space and of two normalisations, and a column of the data beside text and label."""
+    place = tmp_path_factory.mktemp("space") / "store"
+    return ingest(place, data=genre_data, views="pca-exact-2d,pca-exact-3d,pca-raw-2d")
+
+
+@pytest.fixture
+def space(space_store: str) -> Corpus:
+    return open_corpus(space_store)
+
+
+@pytest.fixture(scope="session")
+def space_server(space_store: str) -> Iterator[str]:
+    with serving(space_store) as address:
         yield address
 
 

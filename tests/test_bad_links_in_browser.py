@@ -1,5 +1,6 @@
 """Links that a stranger made up, in a browser: a page with notices, and nothing on the console."""
 
+import re
 from urllib.parse import quote
 
 import pytest
@@ -39,12 +40,14 @@ ODD = (
 
 def follow(page: Page, query: str) -> None:
     """Go to another link of the page that is open."""
-    with page.expect_response("**/_dash-update-component"):
-        page.evaluate("(link) => (history.pushState({}, '', link), dispatchEvent(new PopStateEvent('popstate')))", query)
+    with page.expect_response(re.compile("/_dash-update-component")):
+        page.evaluate(
+            "(link) => (history.pushState({}, '', link), dispatchEvent(new PopStateEvent('popstate')))", query
+        )
 
 
-def test_what_of_a_link_cannot_be_followed_is_said(open_page: Open, rich_server: str) -> None:
-    page = drawn(open_page(f"{rich_server}/head"))
+def test_what_of_a_link_cannot_be_followed_is_said(open_page: Open, space_server: str) -> None:
+    page = drawn(open_page(f"{space_server}/head"))
     for asked, answer in BAD.items():
         follow(page, f"?{asked}")
         expect(page.get_by_role("main")).to_contain_text(answer)
@@ -52,16 +55,16 @@ def test_what_of_a_link_cannot_be_followed_is_said(open_page: Open, rich_server:
     assert page.title() == "Headscape"
 
 
-def test_a_link_is_no_program(open_page: Open, rich_server: str) -> None:
+def test_a_link_is_no_program(open_page: Open, space_server: str) -> None:
     fields = ("q", "colour", "view", "model", "snapshot", "where", "lasso", "marks", "at", "token", "tab")
-    page = drawn(open_page(f"{rich_server}/?{'&'.join(f'{field}={SCRIPT}' for field in fields)}"))
+    page = drawn(open_page(f"{space_server}/?{'&'.join(f'{field}={SCRIPT}' for field in fields)}"))
     expect(page.get_by_role("main")).to_contain_text("There is no column “<script>")
     assert page.title() == "Headscape"
 
 
 @pytest.mark.parametrize("path", ["/", "/head"])
-def test_an_odd_link_shows_a_picture(open_page: Open, rich_server: str, path: str) -> None:
-    page = drawn(open_page(rich_server + path))
+def test_an_odd_link_shows_a_picture(open_page: Open, space_server: str, path: str) -> None:
+    page = drawn(open_page(space_server + path))
     for asked in ODD:
         follow(page, f"?{asked}")
         expect(page.get_by_role("heading", level=1)).to_contain_text("Queries and keys of")
@@ -76,8 +79,8 @@ def widths(page: Page) -> tuple[int, int]:
 @pytest.mark.parametrize(
     "path", ["/?q=film", "/head?tab=distance", "/head?token=5&lines=sentence", "/head?where=position:1..4;kind:word"]
 )
-def test_a_narrow_window_needs_no_scrolling_sideways(open_page: Open, rich_server: str, path: str) -> None:
-    page = drawn(open_page(rich_server + path, width=900))
+def test_a_narrow_window_needs_no_scrolling_sideways(open_page: Open, space_server: str, path: str) -> None:
+    page = drawn(open_page(space_server + path, width=900))
     page.wait_for_timeout(300)
     scroll, window = widths(page)
     assert scroll <= window

@@ -21,8 +21,8 @@ COLOURS = {
 
 
 @pytest.fixture
-def head(open_page: Open, rich_server: str) -> Page:
-    return drawn(open_page(f"{rich_server}/head?layer=1&head=0"))
+def head(open_page: Open, space_server: str) -> Page:
+    return drawn(open_page(f"{space_server}/head?layer=1&head=0"))
 
 
 def test_points_are_coloured_by_every_column(head: Page) -> None:
@@ -36,26 +36,26 @@ def test_points_are_coloured_by_every_column(head: Page) -> None:
         before = shown
 
 
-def test_the_legend_of_a_number_says_its_range(open_page: Open, rich_server: str, rich: Corpus) -> None:
-    page = drawn(open_page(f"{rich_server}/head?layer=1&head=0&colour=entropy"))
-    entropy = rich.token_statistic.sel(statistic="entropy")[1, 0].values[rich.rows].astype(float)
+def test_the_legend_of_a_number_says_its_range(open_page: Open, space_server: str, space: Corpus) -> None:
+    page = drawn(open_page(f"{space_server}/head?layer=1&head=0&colour=entropy"))
+    entropy = space.token_statistic.sel(statistic="entropy")[1, 0].values[space.rows].astype(float)
     low, high = np.percentile(entropy, [2, 98])
     expect(page.locator(".legend")).to_contain_text(f"{low:.2f} nats")
     expect(page.locator(".legend")).to_contain_text(f"{high:.2f} nats")
 
 
-def test_the_legend_of_a_data_column_counts_its_categories(open_page: Open, rich_server: str, rich: Corpus) -> None:
-    page = drawn(open_page(f"{rich_server}/head?layer=1&head=0&colour=data.genre"))
-    (genre,) = rich.columns.values()
-    codes = genre.values[rich.tokens.sentence_index.values[rich.rows]]
+def test_the_legend_of_a_data_column_counts_its_categories(open_page: Open, space_server: str, space: Corpus) -> None:
+    page = drawn(open_page(f"{space_server}/head?layer=1&head=0&colour=data.genre"))
+    (genre,) = space.columns.values()
+    codes = genre.values[space.tokens.sentence_index.values[space.rows]]
     for code, name in enumerate(genre.attrs["names"]):
         expect(page.locator(".chip").filter(has_text=name)).to_contain_text(f"({2 * (codes == code).sum():,})")
     expect(page.locator(".legend")).to_contain_text(f"{2 * (codes < 0).sum():,} points have none")
 
 
 @pytest.mark.parametrize("path", ["/?", "/head?layer=1&head=0&"])
-def test_colours_stay_readable_on_every_page_in_the_dark(open_page: Open, rich_server: str, path: str) -> None:
-    page = drawn(open_page(f"{rich_server}{path}colour=entropy", scheme="dark"))
+def test_colours_stay_readable_on_every_page_in_the_dark(open_page: Open, space_server: str, path: str) -> None:
+    page = drawn(open_page(f"{space_server}{path}colour=entropy", scheme="dark"))
     assert np.ptp(picture(page), axis=(0, 1)).min() > 100
 
 
@@ -106,13 +106,13 @@ def test_going_back_undoes_a_choice(head: Page) -> None:
     expect(head.get_by_role("textbox", name="Dimensions")).to_have_value("2D")
 
 
-def test_a_link_restores_every_field(open_page: Open, rich_server: str) -> None:
+def test_a_link_restores_every_field(open_page: Open, space_server: str) -> None:
     asked = (
         "layer=1&head=1&tokens=200&view=pca-raw-2d&colour=entropy&size=norm&labels=1&q=film&within=prefix&where=position:1..9"
         "&lasso=pca-raw-2d,1,1,0,0,100,100,900,100,900,900,100,900&token=5&role=key&top=3&least=0.01&lines=sentence"
         "&marks=1-2&tab=point&at=0.5,0.5,1.5,0,0"
     )
-    page = drawn(open_page(f"{rich_server}/head?{asked}"))
+    page = drawn(open_page(f"{space_server}/head?{asked}"))
     said(page, "Queries and keys of L1 H1")
     for control, value in {
         "Colour": COLOURS["entropy"],
@@ -135,8 +135,8 @@ def test_a_link_restores_every_field(open_page: Open, rich_server: str) -> None:
     assert page.url.endswith(asked)
 
 
-def test_choices_are_kept_from_all_heads_to_one(open_page: Open, rich_server: str) -> None:
-    page = drawn(open_page(f"{rich_server}/?view=pca-raw-2d&colour=entropy&q=film"))
+def test_choices_are_kept_from_all_heads_to_one(open_page: Open, space_server: str) -> None:
+    page = drawn(open_page(f"{space_server}/?view=pca-raw-2d&colour=entropy&q=film"))
     page.locator(".frame").press("Enter")
     said(page, "Queries and keys of L0 H0")
     expect(page.locator(f'{DRAWN}[data-drawn*="pca-raw-2d/0/0"][data-coloured*="entropy/0/0"]')).to_be_visible()

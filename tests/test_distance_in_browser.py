@@ -16,18 +16,18 @@ PATH = "/head?layer=1&head=0"
 
 
 @pytest.fixture
-def distance(open_page: Open, rich_server: str) -> Page:
-    page = drawn(open_page(f"{rich_server}{PATH}&tab=distance"))
+def distance(open_page: Open, space_server: str) -> Page:
+    page = drawn(open_page(f"{space_server}{PATH}&tab=distance"))
     expect(page.locator(".js-plotly-plot .heatmaplayer image")).to_have_count(2)
     return page
 
 
-def test_top_pairs_are_those_of_the_store(open_page: Open, rich_server: str, rich: Corpus) -> None:
-    page = drawn(open_page(rich_server + PATH))
+def test_top_pairs_are_those_of_the_store(open_page: Open, space_server: str, space: Corpus) -> None:
+    page = drawn(open_page(space_server + PATH))
     page.get_by_role("tab", name="Top pairs").click()
-    stored = rich.pairs.isel(layer=1, head=0)
+    stored = space.pairs.isel(layer=1, head=0)
     there = stored.query_token.values >= 0
-    query, key = (rich.wordpieces(stored[name].values[there]) for name in ("query_token", "key_token"))
+    query, key = (space.wordpieces(stored[name].values[there]) for name in ("query_token", "key_token"))
     rows = page.get_by_role("tabpanel").locator("tbody tr")
     expect(rows).to_have_count(min(40, there.sum()))
     found = [tuple(cell.strip() for cell in row.split("\t")[:4]) for row in rows.all_inner_texts()]
@@ -36,11 +36,11 @@ def test_top_pairs_are_those_of_the_store(open_page: Open, rich_server: str, ric
     assert found == [(q, k, *w) for q, k, w in zip(query, key, written, strict=True)][:40]
 
 
-def test_a_top_pair_opens_its_sentence_with_the_pair_marked(open_page: Open, rich_server: str, rich: Corpus) -> None:
-    page = drawn(open_page(f"{rich_server}{PATH}&tab=pairs"))
+def test_a_top_pair_opens_its_sentence_with_the_pair_marked(open_page: Open, space_server: str, space: Corpus) -> None:
+    page = drawn(open_page(f"{space_server}{PATH}&tab=pairs"))
     page.get_by_title("Show the pair in its sentence").first.click()
-    first = rich.pairs.isel(layer=1, head=0, rank=0)
-    query, key = (int(rich.tokens.position.values[int(first[name])]) for name in ("query_token", "key_token"))
+    first = space.pairs.isel(layer=1, head=0, rank=0)
+    query, key = (int(space.tokens.position.values[int(first[name])]) for name in ("query_token", "key_token"))
     expect(page).to_have_url(re.compile(f"marks={query}-{key}"))
     expect(page.get_by_role("tab", name="Point")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_title(f"position {query}", exact=True)).to_have_class(re.compile("here"))
@@ -52,8 +52,8 @@ def test_distance_is_shown_before_and_after_normalisation(distance: Page) -> Non
         expect(distance.get_by_role("heading", name=title)).to_be_visible()
 
 
-def test_the_constants_are_those_of_the_store(distance: Page, rich: Corpus) -> None:
-    constants = rich.normalizations.isel(layer=1, head=0)
+def test_the_constants_are_those_of_the_store(distance: Page, space: Corpus) -> None:
+    constants = space.normalizations.isel(layer=1, head=0)
     for name in constants.normalization.values:
         one = constants.sel(normalization=name)
         row = distance.get_by_role("row").filter(has=distance.get_by_role("cell", name=str(name), exact=True))

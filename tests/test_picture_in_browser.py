@@ -13,19 +13,19 @@ HEADS = "Queries and keys of all 4 heads"
 
 
 @pytest.fixture
-def heads(open_page: Open, rich_server: str) -> Page:
-    return drawn(open_page(rich_server))
+def heads(open_page: Open, space_server: str) -> Page:
+    return drawn(open_page(space_server))
 
 
 @pytest.fixture
-def head(open_page: Open, rich_server: str) -> Page:
-    return drawn(open_page(f"{rich_server}/head?layer=1&head=0"))
+def head(open_page: Open, space_server: str) -> Page:
+    return drawn(open_page(f"{space_server}/head?layer=1&head=0"))
 
 
 @pytest.fixture
-def cube(open_page: Open, rich_server: str) -> Page:
+def cube(open_page: Open, space_server: str) -> Page:
     """A head in space."""
-    return drawn(open_page(f"{rich_server}/head?layer=1&head=0&view=pca-exact-3d"))
+    return drawn(open_page(f"{space_server}/head?layer=1&head=0&view=pca-exact-3d"))
 
 
 def drag(page: Page, *, keys: str | None = None) -> None:
@@ -37,8 +37,8 @@ def drag(page: Page, *, keys: str | None = None) -> None:
     page.mouse.up()
 
 
-def test_every_head_has_points_in_space(open_page: Open, rich_server: str) -> None:
-    page = drawn(open_page(f"{rich_server}/?view=pca-exact-3d"))
+def test_every_head_has_points_in_space(open_page: Open, space_server: str) -> None:
+    page = drawn(open_page(f"{space_server}/?view=pca-exact-3d"))
     for panel in quarters(picture(page)):
         assert np.ptp(panel, axis=(0, 1)).max() > 50
 
@@ -98,8 +98,8 @@ def test_the_picture_is_saved_as_png(page: str, request: pytest.FixtureRequest) 
 
 
 @pytest.mark.parametrize(("view", "at"), [("pca-exact-2d", "0.4,0.6,2,0,0"), ("pca-exact-3d", "0.5,0.5,1.5,60,-10")])
-def test_a_link_restores_where_one_looked(open_page: Open, rich_server: str, view: str, at: str) -> None:
-    link = f"{rich_server}/head?layer=0&head=1&view={view}&at={at}"
+def test_a_link_restores_where_one_looked(open_page: Open, space_server: str, view: str, at: str) -> None:
+    link = f"{space_server}/head?layer=0&head=1&view={view}&at={at}"
     page = drawn(open_page(link))
     looked = page.evaluate("new URLSearchParams(location.search).get('at')")
     assert looked == at

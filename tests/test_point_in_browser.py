@@ -20,14 +20,14 @@ PLACE = """(async (token) => {
 
 
 @pytest.fixture
-def head(open_page: Open, rich_server: str) -> Page:
-    return drawn(open_page(rich_server + PATH))
+def head(open_page: Open, space_server: str) -> Page:
+    return drawn(open_page(space_server + PATH))
 
 
 @pytest.fixture
-def chosen(open_page: Open, rich_server: str) -> Page:
+def chosen(open_page: Open, space_server: str) -> Page:
     """A query was clicked."""
-    return drawn(open_page(f"{rich_server}{PATH}&token={TOKEN}"))
+    return drawn(open_page(f"{space_server}{PATH}&token={TOKEN}"))
 
 
 def pattern_of(corpus: Corpus, token: int) -> tuple[np.ndarray, int]:
@@ -62,10 +62,10 @@ def asked(page: Page, field: str) -> str:
     return parse_qs(urlparse(page.url).query)[field][0]
 
 
-def test_a_click_on_a_point_shows_its_strongest_keys(head: Page, rich: Corpus) -> None:
+def test_a_click_on_a_point_shows_its_strongest_keys(head: Page, space: Corpus) -> None:
     click_query(head, TOKEN)
     token, role = int(asked(head, "token")), asked(head, "role")
-    pattern, position = pattern_of(rich, token)
+    pattern, position = pattern_of(space, token)
     weights = pattern[position] if role == "query" else pattern[:, position]
     expected = [
         (position, other, f"{100 * weights[other]:.1f} %")
@@ -93,27 +93,27 @@ def test_escape_leaves_the_point(head: Page) -> None:
 
 @pytest.mark.parametrize(("field", "label", "value"), [("top", "lines a token", "5"), ("least", "weight from", "0.1")])
 def test_how_many_lines_and_from_which_weight_is_a_choice(
-    chosen: Page, rich: Corpus, field: str, label: str, value: str
+    chosen: Page, space: Corpus, field: str, label: str, value: str
 ) -> None:
     chosen.get_by_role("textbox", name=label).fill(value)
     expect(chosen.locator(".frame")).to_have_attribute("data-overlay", re.compile(f"{field}={value}(&|$)"))
-    pattern, position = pattern_of(rich, TOKEN)
+    pattern, position = pattern_of(space, TOKEN)
     limits = {"top": 2, "least": 0.05} | {field: float(value)}
     expected = expected_lines(pattern[position], int(limits["top"]), limits["least"])
     expect(table(chosen, "In its sentence").locator("tbody tr")).to_have_count(len(expected))
     assert [key for _, key, _ in lines_of(chosen)] == expected
 
 
-def test_a_weight_that_no_line_reaches_is_said(open_page: Open, rich_server: str) -> None:
-    page = drawn(open_page(f"{rich_server}{PATH}&token={TOKEN}&least=1"))
+def test_a_weight_that_no_line_reaches_is_said(open_page: Open, space_server: str) -> None:
+    page = drawn(open_page(f"{space_server}{PATH}&token={TOKEN}&least=1"))
     expect(page.get_by_text("No weight in this sentence reaches 1.")).to_be_visible()
 
 
-def test_the_whole_sentence_has_the_lines_of_every_query(chosen: Page, rich: Corpus) -> None:
+def test_the_whole_sentence_has_the_lines_of_every_query(chosen: Page, space: Corpus) -> None:
     before = picture(chosen)
     chosen.get_by_text("whole sentence", exact=True).click()
     expect(chosen.get_by_role("heading", name="In its sentence, all queries")).to_be_visible()
-    pattern, _ = pattern_of(rich, TOKEN)
+    pattern, _ = pattern_of(space, TOKEN)
     expected = {(query, key) for query, row in enumerate(pattern) for key in expected_lines(row, 2, 0.05)}
     assert {(query, key) for query, key, _ in lines_of(chosen)} == expected
     expect(chosen.locator(".frame")).to_have_attribute("data-overlay", re.compile("lines=sentence"))
@@ -131,10 +131,10 @@ def test_a_pair_is_marked_and_unmarked(chosen: Page) -> None:
     expect(chosen).not_to_have_url(re.compile("marks="))
 
 
-def test_the_nearest_keys_are_those_with_the_largest_logits(chosen: Page, rich: Corpus) -> None:
-    query = rich.query[1, 0].values[rich.rows[TOKEN]].astype(np.float64)
-    logits = rich.key[1, 0].values[rich.rows].astype(np.float64) @ query / np.sqrt(len(query))
-    pieces, expected = rich.wordpieces(rich.rows), []
+def test_the_nearest_keys_are_those_with_the_largest_logits(chosen: Page, space: Corpus) -> None:
+    query = space.query[1, 0].values[space.rows[TOKEN]].astype(np.float64)
+    logits = space.key[1, 0].values[space.rows].astype(np.float64) @ query / np.sqrt(len(query))
+    pieces, expected = space.wordpieces(space.rows), []
     for token in np.argsort(-logits, kind="stable"):
         if [piece for piece, _ in expected].count(pieces[token]) < 3 and len(expected) < 10:
             expected.append((pieces[token], f"{logits[token]:.2f}"))
@@ -142,14 +142,14 @@ def test_the_nearest_keys_are_those_with_the_largest_logits(chosen: Page, rich: 
     assert [(piece.strip(), score.strip()) for piece, score in rows] == expected
 
 
-def test_a_piece_of_the_sentence_is_a_link_to_its_point(chosen: Page, rich: Corpus) -> None:
-    _, position = pattern_of(rich, TOKEN)
+def test_a_piece_of_the_sentence_is_a_link_to_its_point(chosen: Page, space: Corpus) -> None:
+    _, position = pattern_of(space, TOKEN)
     chosen.get_by_title(f"position {position - 1}", exact=True).click()
     expect(chosen).to_have_url(re.compile(f"token={TOKEN - 1}(&|$)"))
 
 
-def test_the_keyboard_alone_goes_from_all_heads_to_a_sentence(open_page: Open, rich_server: str) -> None:
-    page = drawn(open_page(rich_server))
+def test_the_keyboard_alone_goes_from_all_heads_to_a_sentence(open_page: Open, space_server: str) -> None:
+    page = drawn(open_page(space_server))
     tab_to(page, "document.activeElement.matches('.frame')")
     for key in ("ArrowRight", "Enter"):
         page.keyboard.press(key)

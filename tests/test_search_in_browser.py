@@ -14,8 +14,8 @@ AS = {"token": "token", "prefix": "beginning of a token", "phrase": "phrase in a
 
 
 @pytest.fixture
-def heads(open_page: Open, rich_server: str) -> Page:
-    return drawn(open_page(rich_server))
+def heads(open_page: Open, space_server: str) -> Page:
+    return drawn(open_page(space_server))
 
 
 def search(page: Page, text: str, within: str = "token") -> None:
@@ -42,12 +42,12 @@ def mask_of(page: Page) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("within", "text"), [("token", "Film"), ("prefix", "a")])
-def test_a_search_counts_what_is_in_the_store(heads: Page, rich: Corpus, within: str, text: str) -> None:
+def test_a_search_counts_what_is_in_the_store(heads: Page, space: Corpus, within: str, text: str) -> None:
     search(heads, text, within)
-    pieces = [piece.lower() for piece in rich.wordpieces(rich.rows)]
+    pieces = [piece.lower() for piece in space.wordpieces(space.rows)]
     sought = text.lower()
     meets = np.array([piece == sought if within == "token" else piece.startswith(sought) for piece in pieces])
-    sentences = np.unique(rich.tokens.sentence_index.values[rich.rows[meets]])
+    sentences = np.unique(space.tokens.sentence_index.values[space.rows[meets]])
     count = heads.locator(".count")
     expect(count).to_contain_text(f"{2 * meets.sum():,} of {2 * len(meets):,} drawn queries and keys are selected")
     expect(count).to_contain_text(f"finds {meets.sum():,} tokens in {len(sentences):,} sentences of the whole corpus")
@@ -55,11 +55,11 @@ def test_a_search_counts_what_is_in_the_store(heads: Page, rich: Corpus, within:
     np.testing.assert_array_equal(mask_of(heads)[0], np.stack([meets, meets], axis=-1))
 
 
-def test_a_phrase_is_sought_in_the_sentences(heads: Page, rich: Corpus) -> None:
-    text = str(rich.sentences.text.values[3])
+def test_a_phrase_is_sought_in_the_sentences(heads: Page, space: Corpus) -> None:
+    text = str(space.sentences.text.values[3])
     phrase = " ".join(text.split()[1:3])
     search(heads, phrase, "phrase")
-    expected = [at for at, one in enumerate(rich.sentences.text.values) if phrase.lower() in str(one).lower()]
+    expected = [at for at, one in enumerate(space.sentences.text.values) if phrase.lower() in str(one).lower()]
     expect(heads.locator(".count")).to_contain_text(f"in {len(expected):,} sentences")
     assert sentences_of(heads) == expected
     expect(heads.locator(".rows mark").first).to_have_text(re.compile(phrase, re.IGNORECASE))
@@ -87,9 +87,9 @@ def test_what_no_sentence_has_is_said(heads: Page) -> None:
     expect(heads.get_by_text("No sentence of the corpus has “platypus”.")).to_be_visible()
 
 
-def test_a_sentence_that_was_found_opens_at_its_token(heads: Page, rich: Corpus) -> None:
+def test_a_sentence_that_was_found_opens_at_its_token(heads: Page, space: Corpus) -> None:
     search(heads, "film")
-    token = rich.wordpieces(rich.rows).index("film")
+    token = space.wordpieces(space.rows).index("film")
     heads.get_by_role("region", name="Sentences found").get_by_role("link").first.click()
     said(heads, "Queries and keys of L0 H0")
     expect(heads).to_have_url(re.compile(f"token={token}(&|$)"))

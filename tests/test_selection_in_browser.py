@@ -19,8 +19,8 @@ CORNERS = ((0.04, 0.1), (0.4, 0.3), (0.8, 0.6), (0.1, 0.6))
 
 
 @pytest.fixture
-def head(open_page: Open, rich_server: str) -> Page:
-    return drawn(open_page(rich_server + PATH))
+def head(open_page: Open, space_server: str) -> Page:
+    return drawn(open_page(space_server + PATH))
 
 
 @pytest.fixture
@@ -59,17 +59,17 @@ def counted(page: Page, selected: np.ndarray) -> None:
 
 @pytest.mark.parametrize(("tool", "corners"), [("Lasso", CORNERS), ("Box", (CORNERS[0], CORNERS[2]))])
 def test_what_is_drawn_round_is_selected(
-    head: Page, rich: Corpus, tool: str, corners: tuple[tuple[float, float], ...]
+    head: Page, space: Corpus, tool: str, corners: tuple[tuple[float, float], ...]
 ) -> None:
     draw(head, tool, *corners)
-    selected = within_the_region(head, rich)
+    selected = within_the_region(head, space)
     assert 20 < selected.sum() < selected.size - 20
     counted(head, selected)
     inked(head, least=100)
 
 
-def test_a_selection_made_in_one_head_stands_out_in_all(open_page: Open, rich_server: str, boxed: Page) -> None:
-    before = picture(drawn(open_page(rich_server)))
+def test_a_selection_made_in_one_head_stands_out_in_all(open_page: Open, space_server: str, boxed: Page) -> None:
+    before = picture(drawn(open_page(space_server)))
     boxed.locator(".frame").press("Backspace")
     said(boxed, "Queries and keys of all 4 heads")
     expect(
@@ -81,20 +81,20 @@ def test_a_selection_made_in_one_head_stands_out_in_all(open_page: Open, rich_se
         assert np.abs(np.bincount(plain.ravel(), minlength=256) - np.bincount(panel.ravel(), minlength=256)).sum() > 500
 
 
-def test_the_tab_compares_the_selection_with_the_rest(boxed: Page, rich: Corpus) -> None:
-    selected = within_the_region(boxed, rich)
+def test_the_tab_compares_the_selection_with_the_rest(boxed: Page, space: Corpus) -> None:
+    selected = within_the_region(boxed, space)
     tab = boxed.get_by_role("tabpanel", name="Selection")
     expect(tab).to_contain_text(f"{selected.sum():,} of {selected.size:,} drawn queries and keys")
-    position = rich.tokens.position.values[rich.rows]
+    position = space.tokens.position.values[space.rows]
     position = np.stack([position, position], axis=-1)
     row = tab.get_by_role("row").filter(has_text="position in the sentence")
     expect(row.locator(".number").nth(0)).to_contain_text(f"{position[selected].mean():.2f}")
     expect(row.locator(".number").nth(1)).to_contain_text(f"{position[~selected].mean():.2f}")
 
 
-def test_the_tab_lists_the_selected_tokens(boxed: Page, rich: Corpus) -> None:
-    expected = np.argwhere(within_the_region(boxed, rich))
-    pieces = rich.wordpieces(rich.rows)
+def test_the_tab_lists_the_selected_tokens(boxed: Page, space: Corpus) -> None:
+    expected = np.argwhere(within_the_region(boxed, space))
+    pieces = space.wordpieces(space.rows)
     rows = boxed.get_by_role("region", name="Selected tokens").locator("tbody tr")
     expect(rows).to_have_count(min(60, len(expected)))
     found = [row.split("\t")[:2] for row in rows.all_inner_texts()]
@@ -103,7 +103,7 @@ def test_the_tab_lists_the_selected_tokens(boxed: Page, rich: Corpus) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_a_file_has_exactly_the_selected_points(boxed: Page, rich: Corpus, form: str) -> None:
+def test_a_file_has_exactly_the_selected_points(boxed: Page, space: Corpus, form: str) -> None:
     with boxed.expect_download() as download:
         boxed.get_by_role("tabpanel").get_by_role("link", name=form).click()
     path = download.value.path()
@@ -113,7 +113,7 @@ def test_a_file_has_exactly_the_selected_points(boxed: Page, rich: Corpus, form:
         else list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
     )
     saved = sorted((int(row["token"]), row["role"]) for row in rows)
-    assert saved == sorted((int(t), ("query", "key")[r]) for t, r in np.argwhere(within_the_region(boxed, rich)))
+    assert saved == sorted((int(t), ("query", "key")[r]) for t, r in np.argwhere(within_the_region(boxed, space)))
 
 
 def test_a_region_is_cleared(boxed: Page) -> None:
@@ -122,12 +122,12 @@ def test_a_region_is_cleared(boxed: Page) -> None:
     expect(boxed.locator(".frame")).to_have_attribute("data-masked", "")
 
 
-def test_a_region_in_space_selects_what_is_seen_in_it(open_page: Open, rich_server: str, rich: Corpus) -> None:
-    page = drawn(open_page(f"{rich_server}{PATH}&view=pca-exact-3d&at=0.5,0.5,1,0,0"))
+def test_a_region_in_space_selects_what_is_seen_in_it(open_page: Open, space_server: str, space: Corpus) -> None:
+    page = drawn(open_page(f"{space_server}{PATH}&view=pca-exact-3d&at=0.5,0.5,1,0,0"))
     draw(page, "Box", (0.3, 0.3), (0.7, 0.7))
     fields = parse_qs(urlparse(page.url).query)["lasso"][0].split(",")
     x, y = np.array(fields[5:], float).reshape(-1, 2).T / 1000
-    places = rich.places("pca-exact-3d", rich.rows, layer=1, head=0)
+    places = space.places("pca-exact-3d", space.rows, layer=1, head=0)
     counted(
         page,
         (places[..., 0] > x.min())

@@ -90,8 +90,8 @@ PATHS = (
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_axe_finds_nothing_serious(open_page: Open, rich_server: str, path: str) -> None:
-    page = open_page(rich_server + path)
+def test_axe_finds_nothing_serious(open_page: Open, space_server: str, path: str) -> None:
+    page = open_page(space_server + path)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.wait_for_timeout(300)
     assert serious(page) == []
@@ -123,10 +123,10 @@ def test_without_webgl2_the_server_draws(tiny_server: str, without_webgl: Browse
     [("pca-exact-2d", "this is a still picture"), ("pca-exact-3d", "pictures in space cannot be shown")],
 )
 def test_without_webgl2_a_head_says_what_is_missing(
-    rich_server: str, without_webgl: Browser, view: str, note: str
+    space_server: str, without_webgl: Browser, view: str, note: str
 ) -> None:
     page = without_webgl.new_page()
-    page.goto(f"{rich_server}/head?layer=1&head=0&view={view}&lasso=pca-exact-2d,1,0,0,0,100,100,900,100,500,900")
+    page.goto(f"{space_server}/head?layer=1&head=0&view={view}&lasso=pca-exact-2d,1,0,0,0,100,100,900,100,500,900")
     expect(page.locator(".note")).to_contain_text(note)
     expect(page.locator(".frame img")).to_be_visible(visible=view.endswith("2d"))
     page.close()
