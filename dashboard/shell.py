@@ -28,7 +28,7 @@ def layout() -> dmc.MantineProvider:
                     dmc.AppShellHeader(_header()),
                     dmc.AppShellNavbar(html.Nav(id="navigation", **{"aria-label": "Pages"}), p="xs"),
                     dmc.AppShellMain(
-                        [html.Div(id="newer", role="status"), html.Main(_parts(), id="page", tabIndex=-1)]
+                        [html.Div(id="newer", role="status"), html.Div(_parts(), id="page", tabIndex=-1)]
                     ),
                 ],
                 header={"height": 56},

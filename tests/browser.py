@@ -1,16 +1,20 @@
 """A real browser on a real server. Fixtures for the tests that click."""
 
+import io
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 from werkzeug.serving import make_server
 
 from dashboard.app import create_app
 from dashboard.library import Library
+from store import Corpus, open_corpus
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
@@ -19,6 +23,8 @@ FLAGS = [
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
+    # On SwiftShader, as no reader's browser does it, an accelerated 2D canvas shows what was drawn two pictures ago.
+    "--disable-accelerated-2d-canvas",
 ]
 DRAWN = '.frame[data-drawn^="/data/"]'
 
@@ -51,6 +57,24 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def tiny_server(tiny_store: str) -> Iterator[str]:
     with serving(tiny_store) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def space_store(ingest: Callable[..., str], genre_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Pictures in the plane and in space and of two normalisations, and a column of the data beside text and label."""
+    place = tmp_path_factory.mktemp("space") / "store"
+    return ingest(place, data=genre_data, views="pca-exact-2d,pca-exact-3d,pca-raw-2d")
+
+
+@pytest.fixture
+def space(space_store: str) -> Corpus:
+    return open_corpus(space_store)
+
+
+@pytest.fixture(scope="session")
+def space_server(space_store: str) -> Iterator[str]:
+    with serving(space_store) as address:
         yield address
 
 
@@ -93,3 +117,64 @@ def canvas_place(page: Page, x: float, y: float) -> tuple[float, float]:
     shown = page.locator(".frame canvas:visible, .frame img:visible").first.bounding_box()
     assert shown is not None
     return shown["x"] + x * shown["width"], shown["y"] + y * shown["height"]
+
+
+def picture(page: Page) -> np.ndarray:
+    """What is to be seen of the canvas and of what is drawn over it: (row, column, colour)."""
+    page.wait_for_timeout(150)
+    shown = page.locator(".frame canvas").screenshot()
+    return np.asarray(Image.open(io.BytesIO(shown)).convert("RGB")).astype(int)
+
+
+def quarters(shown: np.ndarray) -> list[np.ndarray]:
+    """The panels of four heads."""
+    rows, columns = (size // 2 for size in shown.shape[:2])
+    return [shown[y : y + rows, x : x + columns] for y in (0, rows) for x in (0, columns)]
+
+
+def hues(shown: np.ndarray) -> np.ndarray:
+    """Share of each of 512 colours, whatever the size: a longer legend above makes a picture smaller."""
+    codes = (shown // 32) @ np.array([64, 8, 1])
+    return np.bincount(codes.ravel(), minlength=512) / codes.size
+
+
+def changed(before: np.ndarray, after: np.ndarray) -> float:
+    """Share of a picture that has another colour than before."""
+    return float(np.abs(hues(before) - hues(after)).sum() / 2)
+
+
+def until(page: Page, condition: str) -> None:
+    """Wait until JavaScript says so. Playwright's own wait evaluates text in the page, which its policy forbids."""
+    for _ in range(100):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"Not within five seconds: {condition}")
+
+
+def inked(page: Page, *, least: int = 1) -> None:
+    """Wait until this many pixels of the canvas above the points are drawn on."""
+    until(page, f"({_INK})() >= {least}")
+
+
+def blank(page: Page) -> None:
+    """Wait until nothing is drawn above the points."""
+    until(page, f"({_INK})() === 0")
+
+
+_INK = """() => {
+  const sheet = document.querySelector(".overlay");
+  const { data } = sheet.getContext("2d").getImageData(0, 0, sheet.width, sheet.height);
+  return data.filter((value, i) => i % 4 === 3 && value > 0).length;
+}"""
+
+
+def choose(page: Page, control: str, option: str) -> None:
+    """Choose an option of one of the controls."""
+    page.get_by_role("textbox", name=control, exact=True).click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def said(page: Page, text: str) -> None:
+    """Wait until the page's title says this."""
+    expect(page.get_by_role("heading", level=1)).to_have_text(text)

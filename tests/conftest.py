@@ -31,7 +31,14 @@ import store  # noqa: E402
 from ingest import attention_projection, corpus, neighbours, pipeline, sample  # noqa: E402
 from ingest.__main__ import main as ingest_command  # noqa: E402
 from ingest.settings import Settings  # noqa: E402
-from tests.browser import chromium, open_page, tiny_server  # noqa: E402, F401 (fixtures of the tests that click)
+from tests.browser import (  # noqa: E402, F401 (fixtures of the tests that click)
+    chromium,
+    open_page,
+    space,
+    space_server,
+    space_store,
+    tiny_server,
+)
 
 # No clock decides a test, and the same cases run every time.
 hypothesis.settings.register_profile("calm", deadline=None, database=None, derandomize=True)
@@ -195,11 +202,16 @@ def tiny_corpus(tiny_store: str) -> Iterator[store.Corpus]:
 
 
 @pytest.fixture(scope="session")
-def two_views(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
-    """Pictures in two and in three dimensions, with a column of the data beside text and label."""
+def genre_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Reviews with a column beside text and label."""
+    return write_reviews(tmp_path_factory.mktemp("genres") / "reviews.csv", genres=True)
+
+
+@pytest.fixture(scope="session")
+def two_views(ingest: Ingest, genre_data: Path, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
+    """Pictures in two and in three dimensions, with a column of the data."""
     place = tmp_path_factory.mktemp("two_views")
-    data = write_reviews(place / "reviews.csv", genres=True)
-    return store.open_corpus(ingest(place / "store", data=data, views="pca-exact-2d,pca-exact-3d"))
+    return store.open_corpus(ingest(place / "store", data=genre_data, views="pca-exact-2d,pca-exact-3d"))
 
 
 @pytest.fixture(scope="session")

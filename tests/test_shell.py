@@ -1,12 +1,12 @@
 """Around the pages, in a browser: provenance, publications, several models, accessibility, no WebGL2, a corrupt chunk."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from store import Corpus
 from tests.browser import CHROMIUM, FLAGS, Open, canvas_place, drawn, serving
@@ -65,30 +65,71 @@ def test_one_of_several_models_can_be_chosen(
         page.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/", "/head?layer=1&head=1", "/about"])
-def test_axe_finds_nothing_serious(open_page: Open, tiny_server: str, path: str, scheme: str) -> None:
-    page = open_page(tiny_server + path, scheme=scheme)
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    page.wait_for_timeout(300)
+def serious(page: Page) -> list[tuple[str, list[str]]]:
+    """What axe calls serious or critical: rule, elements."""
     violations = Axe().run(page).response["violations"]
-    assert [
+    return [
         (found["id"], [node["html"] for node in found["nodes"]])
         for found in violations
         if found["impact"] in ("serious", "critical")
-    ] == []
+    ]
 
 
-def test_without_webgl2_the_server_draws(tiny_server: str, chromium: Browser) -> None:
-    browser = chromium.browser_type.launch(executable_path=CHROMIUM, args=[*FLAGS, "--disable-3d-apis"])
-    page = browser.new_page()
+#: A page in each of its states.
+PATHS = (
+    "/",
+    "/about",
+    "/?colour=entropy&q=film&where=position:1..9;label:positive&labels=1&size=norm",
+    "/head?layer=1&head=1&colour=data.genre",
+    "/head?tab=point",
+    "/head?token=5&marks=1-2&lines=sentence&labels=1&colour=norm",
+    "/head?tab=selection&where=position:1..9;kind:word&q=film",
+    "/head?tab=pairs&view=pca-exact-3d",
+    "/head?tab=distance",
+)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_axe_finds_nothing_serious(open_page: Open, space_server: str, path: str) -> None:
+    page = open_page(space_server + path)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.wait_for_timeout(300)
+    assert serious(page) == []
+    page.get_by_role("button", name="Switch between light and dark").click()
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(400)
+    assert serious(page) == []
+
+
+@pytest.fixture(scope="session")
+def without_webgl(chromium: Browser) -> Iterator[Browser]:
+    with chromium.browser_type.launch(executable_path=CHROMIUM, args=[*FLAGS, "--disable-3d-apis"]) as browser:
+        yield browser
+
+
+def test_without_webgl2_the_server_draws(tiny_server: str, without_webgl: Browser) -> None:
+    page = without_webgl.new_page()
     page.goto(tiny_server)
     drawn(page)
     expect(page.locator(".frame img")).to_be_visible()
     assert page.evaluate("document.querySelector('.frame img').naturalWidth") > 300
     page.mouse.move(*canvas_place(page, 0.75, 0.25))
     expect(page.locator(".tip")).to_contain_text("L0 H1")
-    browser.close()
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("view", "note"),
+    [("pca-exact-2d", "this is a still picture"), ("pca-exact-3d", "pictures in space cannot be shown")],
+)
+def test_without_webgl2_a_head_says_what_is_missing(
+    space_server: str, without_webgl: Browser, view: str, note: str
+) -> None:
+    page = without_webgl.new_page()
+    page.goto(f"{space_server}/head?layer=1&head=0&view={view}&lasso=pca-exact-2d,1,0,0,0,100,100,900,100,500,900")
+    expect(page.locator(".note")).to_contain_text(note)
+    expect(page.locator(".frame img")).to_be_visible(visible=view.endswith("2d"))
+    page.close()
 
 
 def test_a_corrupt_chunk_is_said_in_one_sentence(tmp_path: Path, chromium: Browser, ingest: Callable[..., str]) -> None:

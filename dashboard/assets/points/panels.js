@@ -1,7 +1,7 @@
 // The state of the component: which picture, what of it has come, where the reader looks. Pointer, keys and toolbar call it.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
-  const BESIDE = { grid: 34, single: 42 };
+  const BESIDE = { grid: 74, single: 42 };
   const BELOW = 24;
   /** So much of the frame a panel fills when the wheel opens its head. */
   const OPENS_AT = 0.9;
@@ -21,7 +21,7 @@
       this.count = 0;
       this.camera = headscape.camera.start();
       this.painter = headscape.painter.create(this.canvas);
-      this.host.classList.toggle("no-webgl", !this.painter);
+      this.host.toggleAttribute("data-still", !this.painter);
       this.parts = headscape.loading.create();
       this.hover = headscape.hover.create(this);
       this.pace = headscape.pace.create(this);

@@ -1,9 +1,11 @@
-// The buttons beside the picture of a head, and the region a reader draws with two of them.
+// The buttons beside the picture, and the region a reader draws in a head with two of them.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
   const SVG = "http://www.w3.org/2000/svg";
   /** A region has at least this area (of the unit square, twice), else it was a slip of the hand. */
   const SMALLEST = 2e-6;
+  /** Buttons that say nothing of all heads together. */
+  const OF_HEAD = ["move", "lasso", "box", "clear"];
   const ICONS = {
     move: "M8 1.5v13M1.5 8h13M8 1.5 6 3.5M8 1.5l2 2M8 14.5l-2-2M8 14.5l2-2M1.5 8l2-2M1.5 8l2 2M14.5 8l-2-2M14.5 8l-2 2",
     lasso: "M8 2.5c3.6 0 6.3 1.7 6.3 4s-2.7 4-6.3 4-6.3-1.7-6.3-4 2.7-4 6.3-4M4.5 9.8c-1.5 1-.8 2.4.4 2.4s1.8 1.6.4 2.6",
@@ -32,10 +34,11 @@
       box: button("box", "Box", () => choose("box")),
       clear: button("clear", "Clear selection", clear),
       in: button("in", "Zoom in", () => panels.zoom(1.5)),
-      out: button("out", "Zoom out", () => (panels.camera.zoom === 1 ? panels.leave() : panels.zoom(1 / 1.5))),
+      out: button("out", "Zoom out", () => (panels.single && panels.camera.zoom === 1 ? panels.leave() : panels.zoom(1 / 1.5))),
       reset: button("reset", "Reset", () => panels.reset()),
       save: button("save", "Save PNG", () => headscape.png.save(panels)),
     };
+    for (const name of OF_HEAD) buttons[name].classList.add("of-head");
     panels.tools.replaceChildren(...Object.values(buttons));
     choose("move");
 

@@ -1,0 +1,86 @@
+"""Links that a stranger made up, in a browser: a page with notices, and nothing on the console."""
+
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser import Open, drawn
+
+SCRIPT = quote("<script>document.title = 'taken'</script>")
+#: Query string -> what the page says of it.
+BAD = {
+    f"q={SCRIPT}": "No sentence of the corpus has",
+    f"colour={SCRIPT}": "There is no column",
+    f"view={SCRIPT}": "There is no view",
+    f"model={SCRIPT}&snapshot={SCRIPT}": "There is no model",
+    f"where={SCRIPT}:1..2;position:a..b;kind:nothing;;:": "The condition is left out.",
+    "where=position:nan..inf": "is no range of position in the sentence",
+    "lasso=1,2,3": "lasso",
+    f"lasso={SCRIPT},0,0,0,0,1,1,2,2,3,3": "lasso",
+    "lasso=pca-exact-2d,99,0,0,0,1,1,500,2,3,500": "lasso",
+    "marks=1-2-3&token=3": "marks=1-2-3 is not in a form that can be read",
+    "marks=9999-9999&token=3&lines=all&top=999&least=7": "least=7 is no number from 0 to 1",
+    "at=NaN,1e9,-1": "at=NaN",
+    "token=99999999&role=value&tab=nothing&within=any": "token=99999999 is not to be had",
+    f"layer=-1&head=1e9&tokens=0&labels=2&size={SCRIPT}": "layer=-1 is not to be had",
+}
+#: Nothing is wrong with these, they are only unusual.
+ODD = (
+    f"q={quote('дом ☃ 𓀀 ‮')}",
+    "q=" + "a" * 7_000,
+    "where=" + "position:1..2;" * 400,
+    "at=0.5,0.5,99999,720,-720&view=pca-exact-3d",
+    "at=1.1.1,..,--1",
+    "where=label:%25%25|%7C;role:",
+    "&&&===?#",
+)
+
+
+def follow(page: Page, query: str) -> None:
+    """Go to another link of the page that is open."""
+    with page.expect_response(re.compile("/_dash-update-component")):
+        page.evaluate(
+            "(link) => (history.pushState({}, '', link), dispatchEvent(new PopStateEvent('popstate')))", query
+        )
+
+
+def test_what_of_a_link_cannot_be_followed_is_said(open_page: Open, space_server: str) -> None:
+    page = drawn(open_page(f"{space_server}/head"))
+    for asked, answer in BAD.items():
+        follow(page, f"?{asked}")
+        expect(page.get_by_role("main")).to_contain_text(answer)
+        drawn(page)
+    assert page.title() == "Headscape"
+
+
+def test_a_link_is_no_program(open_page: Open, space_server: str) -> None:
+    fields = ("q", "colour", "view", "model", "snapshot", "where", "lasso", "marks", "at", "token", "tab")
+    page = drawn(open_page(f"{space_server}/?{'&'.join(f'{field}={SCRIPT}' for field in fields)}"))
+    expect(page.get_by_role("main")).to_contain_text("There is no column “<script>")
+    assert page.title() == "Headscape"
+
+
+@pytest.mark.parametrize("path", ["/", "/head"])
+def test_an_odd_link_shows_a_picture(open_page: Open, space_server: str, path: str) -> None:
+    page = drawn(open_page(space_server + path))
+    for asked in ODD:
+        follow(page, f"?{asked}")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Queries and keys of")
+        expect(drawn(page).locator(".problem")).to_be_empty()
+
+
+def widths(page: Page) -> tuple[int, int]:
+    scroll, window = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    return scroll, window
+
+
+@pytest.mark.parametrize(
+    "path", ["/?q=film", "/head?tab=distance", "/head?token=5&lines=sentence", "/head?where=position:1..4;kind:word"]
+)
+def test_a_narrow_window_needs_no_scrolling_sideways(open_page: Open, space_server: str, path: str) -> None:
+    page = drawn(open_page(space_server + path, width=900))
+    page.wait_for_timeout(300)
+    scroll, window = widths(page)
+    assert scroll <= window

@@ -1,0 +1,143 @@
+"""What a picture is coloured by, its sizes, labels and view: chosen in a browser, kept in the link."""
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from store import Corpus
+from tests.browser import DRAWN, Open, blank, changed, choose, drawn, inked, picture, said
+
+COLOURS = {
+    "position": "position in the sentence",
+    "kind": "kind of token",
+    "frequency": "occurrences of the wordpiece in the corpus",
+    "norm": "length of the query or key",
+    "entropy": "entropy of the row",
+    "label": "label of the review",
+    "data.genre": "genre",
+}
+
+
+@pytest.fixture
+def head(open_page: Open, space_server: str) -> Page:
+    return drawn(open_page(f"{space_server}/head?layer=1&head=0"))
+
+
+def test_points_are_coloured_by_every_column(head: Page) -> None:
+    before = picture(head)
+    for column, title in COLOURS.items():
+        choose(head, "Colour", title)
+        expect(head.locator(".frame")).to_have_attribute("data-coloured", re.compile(f"/colours/{column}/1/0.bin"))
+        expect(head.locator(".legend")).to_contain_text(f"{title}:")
+        shown = picture(head)
+        assert changed(before, shown) > 0.001, column
+        before = shown
+
+
+def test_the_legend_of_a_number_says_its_range(open_page: Open, space_server: str, space: Corpus) -> None:
+    page = drawn(open_page(f"{space_server}/head?layer=1&head=0&colour=entropy"))
+    entropy = space.token_statistic.sel(statistic="entropy")[1, 0].values[space.rows].astype(float)
+    low, high = np.percentile(entropy, [2, 98])
+    expect(page.locator(".legend")).to_contain_text(f"{low:.2f} nats")
+    expect(page.locator(".legend")).to_contain_text(f"{high:.2f} nats")
+
+
+def test_the_legend_of_a_data_column_counts_its_categories(open_page: Open, space_server: str, space: Corpus) -> None:
+    page = drawn(open_page(f"{space_server}/head?layer=1&head=0&colour=data.genre"))
+    (genre,) = space.columns.values()
+    codes = genre.values[space.tokens.sentence_index.values[space.rows]]
+    for code, name in enumerate(genre.attrs["names"]):
+        expect(page.locator(".chip").filter(has_text=name)).to_contain_text(f"({2 * (codes == code).sum():,})")
+    expect(page.locator(".legend")).to_contain_text(f"{2 * (codes < 0).sum():,} points have none")
+
+
+@pytest.mark.parametrize("path", ["/?", "/head?layer=1&head=0&"])
+def test_colours_stay_readable_on_every_page_in_the_dark(open_page: Open, space_server: str, path: str) -> None:
+    page = drawn(open_page(f"{space_server}{path}colour=entropy", scheme="dark"))
+    assert np.ptp(picture(page), axis=(0, 1)).min() > 100
+
+
+def test_sizes_go_by_the_norm(head: Page) -> None:
+    before = picture(head)
+    with head.expect_response(re.compile("/colours/norm/1/0.bin")):
+        head.get_by_role("switch", name="size by norm").click()
+    expect(head).to_have_url(re.compile("size=norm"))
+    assert (picture(head) != before).any(axis=-1).mean() > 0.005
+
+
+def test_labels_are_drawn_and_taken_away(head: Page) -> None:
+    blank(head)
+    switch = head.get_by_role("switch", name="labels")
+    switch.click()
+    expect(head).to_have_url(re.compile("labels=1"))
+    inked(head, least=500)
+    switch.click()
+    expect(head).not_to_have_url(re.compile("labels"))
+    blank(head)
+
+
+def test_the_keyboard_stays_on_a_control_that_was_used(head: Page) -> None:
+    control = head.get_by_role("textbox", name="Colour", exact=True)
+    control.focus()
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        head.keyboard.press(key)
+    expect(head.locator(".frame")).to_have_attribute("data-coloured", re.compile("/colours/"))
+    expect(control).to_be_focused()
+
+
+def test_projection_normalisation_and_dimensions_choose_the_view(head: Page) -> None:
+    for control, option, view in (
+        ("Dimensions", "3D", "pca-exact-3d"),
+        ("Normalisation", "raw", "pca-raw-2d"),
+        ("Normalisation", "exact", "pca-exact-2d"),
+    ):
+        choose(head, control, option)
+        expect(head.locator(f'.frame[data-drawn*="/points/{view}/"]')).to_be_visible()
+    expect(head).not_to_have_url(re.compile("view="))
+
+
+def test_going_back_undoes_a_choice(head: Page) -> None:
+    choose(head, "Dimensions", "3D")
+    expect(head.locator('.frame[data-drawn*="3d"]')).to_be_visible()
+    head.go_back()
+    expect(head.locator('.frame[data-drawn*="2d"]')).to_be_visible()
+    expect(head.get_by_role("textbox", name="Dimensions")).to_have_value("2D")
+
+
+def test_a_link_restores_every_field(open_page: Open, space_server: str) -> None:
+    asked = (
+        "layer=1&head=1&tokens=200&view=pca-raw-2d&colour=entropy&size=norm&labels=1&q=film&within=prefix&where=position:1..9"
+        "&lasso=pca-raw-2d,1,1,0,0,100,100,900,100,900,900,100,900&token=5&role=key&top=3&least=0.01&lines=sentence"
+        "&marks=1-2&tab=point&at=0.5,0.5,1.5,0,0"
+    )
+    page = drawn(open_page(f"{space_server}/head?{asked}"))
+    said(page, "Queries and keys of L1 H1")
+    for control, value in {
+        "Colour": COLOURS["entropy"],
+        "Normalisation": "raw",
+        "Search": "film",
+        "Tokens shown": "200",
+    }.items():
+        expect(page.get_by_role("textbox", name=control, exact=True)).to_have_value(value)
+    for switch in ("size by norm", "labels"):
+        expect(page.get_by_role("switch", name=switch)).to_be_checked()
+    expect(page.get_by_role("textbox", name="lines a token")).to_have_value("3")
+    expect(page.get_by_role("radio", name="whole sentence")).to_be_checked()
+    expect(page.get_by_role("tab", name="Point")).to_have_attribute("aria-selected", "true")
+    frame = page.locator(".frame")
+    expect(frame).to_have_attribute("data-zoom", "1.50")
+    expect(frame).to_have_attribute("data-overlay", re.compile("/1/1/key/5.json.*top=3&least=0.01&lines=sentence"))
+    expect(frame).to_have_attribute(
+        "data-masked", re.compile("q=film&within=prefix&where=position:1..9&lasso=pca-raw-2d")
+    )
+    assert page.url.endswith(asked)
+
+
+def test_choices_are_kept_from_all_heads_to_one(open_page: Open, space_server: str) -> None:
+    page = drawn(open_page(f"{space_server}/?view=pca-raw-2d&colour=entropy&q=film"))
+    page.locator(".frame").press("Enter")
+    said(page, "Queries and keys of L0 H0")
+    expect(page.locator(f'{DRAWN}[data-drawn*="pca-raw-2d/0/0"][data-coloured*="entropy/0/0"]')).to_be_visible()
+    expect(page.locator('.frame[data-masked*="q=film"]')).to_be_visible()

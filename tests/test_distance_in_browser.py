@@ -1,0 +1,76 @@
+"""Tabs Top pairs and Distance in a browser: what they list, where they lead, what they save."""
+
+import csv
+import io
+import re
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from dashboard.density import CELLS
+from store import Corpus
+from tests.browser import Open, drawn, inked
+
+PATH = "/head?layer=1&head=0"
+
+
+@pytest.fixture
+def distance(open_page: Open, space_server: str) -> Page:
+    page = drawn(open_page(f"{space_server}{PATH}&tab=distance"))
+    expect(page.locator(".js-plotly-plot .heatmaplayer image")).to_have_count(2)
+    return page
+
+
+def test_top_pairs_are_those_of_the_store(open_page: Open, space_server: str, space: Corpus) -> None:
+    page = drawn(open_page(space_server + PATH))
+    page.get_by_role("tab", name="Top pairs").click()
+    stored = space.pairs.isel(layer=1, head=0)
+    there = stored.query_token.values >= 0
+    query, key = (space.wordpieces(stored[name].values[there]) for name in ("query_token", "key_token"))
+    rows = page.get_by_role("tabpanel").locator("tbody tr")
+    expect(rows).to_have_count(min(40, there.sum()))
+    found = [tuple(cell.strip() for cell in row.split("\t")[:4]) for row in rows.all_inner_texts()]
+    numbers = zip(stored.logit.values[there], stored.weight.values[there], strict=True)
+    written = [(f"{logit:.2f}", f"{100 * weight:.0f} %") for logit, weight in numbers]
+    assert found == [(q, k, *w) for q, k, w in zip(query, key, written, strict=True)][:40]
+
+
+def test_a_top_pair_opens_its_sentence_with_the_pair_marked(open_page: Open, space_server: str, space: Corpus) -> None:
+    page = drawn(open_page(f"{space_server}{PATH}&tab=pairs"))
+    page.get_by_title("Show the pair in its sentence").first.click()
+    first = space.pairs.isel(layer=1, head=0, rank=0)
+    query, key = (int(space.tokens.position.values[int(first[name])]) for name in ("query_token", "key_token"))
+    expect(page).to_have_url(re.compile(f"marks={query}-{key}"))
+    expect(page.get_by_role("tab", name="Point")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_title(f"position {query}", exact=True)).to_have_class(re.compile("here"))
+    inked(page, least=500)
+
+
+def test_distance_is_shown_before_and_after_normalisation(distance: Page) -> None:
+    for title in ("Before: raw vectors", "After: exact"):
+        expect(distance.get_by_role("heading", name=title)).to_be_visible()
+
+
+def test_the_constants_are_those_of_the_store(distance: Page, space: Corpus) -> None:
+    constants = space.normalizations.isel(layer=1, head=0)
+    for name in constants.normalization.values:
+        one = constants.sel(normalization=name)
+        row = distance.get_by_role("row").filter(has=distance.get_by_role("cell", name=str(name), exact=True))
+        expect(row).to_contain_text(f"{float(one.scale):.2f}")
+        expect(row).to_contain_text(f"{float(one.spearman):.2f}")
+
+
+@pytest.mark.parametrize("form", ["PNG", "SVG", "csv"])
+def test_a_chart_is_saved(distance: Page, form: str) -> None:
+    role = "link" if form == "csv" else "button"
+    with distance.expect_download() as download:
+        distance.get_by_role("tabpanel").get_by_role(role, name=form).first.click()  # type: ignore[arg-type]
+    path = download.value.path()
+    assert download.value.suggested_filename.endswith(f".{form.lower()}")
+    if form == "PNG":
+        assert Image.open(io.BytesIO(path.read_bytes())).format == "PNG"
+    elif form == "SVG":
+        assert path.read_text("utf-8").startswith("<svg")
+    else:
+        assert len(list(csv.reader(io.StringIO(path.read_text("utf-8"))))) > CELLS

@@ -1,0 +1,93 @@
+"""Filters in a browser: added from a menu, moved by the keyboard, taken away; counts against numpy."""
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from store import Corpus
+from store.schema import PUNCTUATION
+from tests.browser import Open, choose, drawn
+
+POSITION = "position in the sentence"
+PATH = "/head?layer=1&head=0"
+
+
+@pytest.fixture
+def head(open_page: Open, space_server: str) -> Page:
+    return drawn(open_page(space_server + PATH))
+
+
+def counted(page: Page, selected: np.ndarray) -> None:
+    """Wait until the page says that so many of (token, role) are selected."""
+    expect(page.locator(".count")).to_contain_text(f"{selected.sum():,} of {selected.size:,} drawn queries and keys")
+
+
+def pick(page: Page, column: str, *categories: str) -> None:
+    """Choose categories of a filter that is there."""
+    page.get_by_role("textbox", name=f"Filter {column}").click()
+    for category in categories:
+        page.get_by_role("option", name=re.compile(f"^{re.escape(category)} \\(")).click()
+    page.keyboard.press("Escape")
+
+
+def of_tokens(values: np.ndarray) -> np.ndarray:
+    return np.stack([values, values], axis=-1)
+
+
+def test_a_filter_is_added_from_the_menu(head: Page, space: Corpus) -> None:
+    choose(head, "Filter", "kind of token")
+    pick(head, "kind of token", "full stop or comma")
+    flags = space.tokens.token_flags.values[space.rows]
+    counted(head, of_tokens(flags == PUNCTUATION))
+    expect(head.locator(".frame")).to_have_attribute("data-masked", re.compile("where=kind"))
+
+
+def test_a_column_of_the_data_is_a_filter(head: Page, space: Corpus) -> None:
+    choose(head, "Filter", "genre")
+    pick(head, "genre", "war")
+    (genre,) = space.columns.values()
+    codes = genre.values[space.tokens.sentence_index.values[space.rows]]
+    counted(head, of_tokens(codes == genre.attrs["names"].index("war")))
+
+
+def test_the_keyboard_moves_the_ends_of_a_range(head: Page, space: Corpus) -> None:
+    choose(head, "Filter", POSITION)
+    low, high = head.get_by_role("slider", name=f"{POSITION} from"), head.get_by_role("slider", name=f"{POSITION} to")
+    position = space.tokens.position.values[space.rows]
+    low.press("ArrowRight")
+    counted(head, of_tokens(position >= 1))
+    expect(low).to_be_focused()
+    low.press("ArrowRight")
+    counted(head, of_tokens(position >= 2))
+    high.press("ArrowLeft")
+    counted(head, of_tokens((position >= 2) & (position < position.max())))
+
+
+def test_every_filter_must_hold(open_page: Open, space_server: str, space: Corpus) -> None:
+    page = drawn(open_page(f"{space_server}{PATH}&where=position:2..4;norm:1..3"))
+    position = space.tokens.position.values[space.rows]
+    vectors = [array[1, 0].values[space.rows].astype(np.float32) for array in (space.query, space.key)]
+    norm = np.stack([np.linalg.norm(one, axis=-1) for one in vectors], axis=-1)
+    counted(page, of_tokens((position >= 2) & (position <= 4)) & (norm >= 1) & (norm <= 3))
+
+
+def test_a_filter_is_removed_alone_and_all_at_once(open_page: Open, space_server: str, space: Corpus) -> None:
+    page = drawn(open_page(f"{space_server}{PATH}&where=position:2..4;role:key;label:positive"))
+    page.get_by_role("button", name="Remove filter label of the review").click()
+    position = space.tokens.position.values[space.rows]
+    within = (position >= 2) & (position <= 4)
+    counted(page, np.stack([np.zeros_like(within), within], axis=-1))
+    page.get_by_role("button", name="Clear all").click()
+    expect(page.locator(".count")).to_be_hidden()
+    expect(page.locator(".frame")).to_have_attribute("data-masked", "")
+    expect(page).not_to_have_url(re.compile("where"))
+
+
+def test_filters_of_what_heads_do_differ_from_head_to_head(open_page: Open, space_server: str, space: Corpus) -> None:
+    page = drawn(open_page(f"{space_server}/?where=entropy:1..1.5"))
+    entropy = space.token_statistic.sel(statistic="entropy").values[..., space.rows]
+    each = 2 * ((entropy >= 1) & (entropy <= 1.5)).sum(axis=-1)
+    expect(page.locator(".count")).to_contain_text(f"{round(each.mean()):,} of {2 * len(space.rows):,} drawn")
+    expect(page.locator(".count")).to_contain_text("mean over heads")

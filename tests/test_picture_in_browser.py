@@ -1,0 +1,115 @@
+"""The picture in a browser: in the plane and in space, into a head and out of it, and as a file."""
+
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from tests.browser import Open, canvas_place, drawn, picture, quarters, said
+
+HEADS = "Queries and keys of all 4 heads"
+
+
+@pytest.fixture
+def heads(open_page: Open, space_server: str) -> Page:
+    return drawn(open_page(space_server))
+
+
+@pytest.fixture
+def head(open_page: Open, space_server: str) -> Page:
+    return drawn(open_page(f"{space_server}/head?layer=1&head=0"))
+
+
+@pytest.fixture
+def cube(open_page: Open, space_server: str) -> Page:
+    """A head in space."""
+    return drawn(open_page(f"{space_server}/head?layer=1&head=0&view=pca-exact-3d"))
+
+
+def drag(page: Page, *, keys: str | None = None) -> None:
+    page.mouse.move(*canvas_place(page, 0.5, 0.5))
+    if keys:
+        page.keyboard.down(keys)
+    page.mouse.down()
+    page.mouse.move(*canvas_place(page, 0.7, 0.6), steps=4)
+    page.mouse.up()
+
+
+def test_every_head_has_points_in_space(open_page: Open, space_server: str) -> None:
+    page = drawn(open_page(f"{space_server}/?view=pca-exact-3d"))
+    for panel in quarters(picture(page)):
+        assert np.ptp(panel, axis=(0, 1)).max() > 50
+
+
+def test_dragging_turns_a_head_in_space(cube: Page) -> None:
+    before = picture(cube)
+    drag(cube)
+    expect(cube).to_have_url(re.compile(r"at=0\.5,0\.5,1,-?\d+,-?\d+"))
+    assert (picture(cube) != before).any(axis=-1).mean() > 0.01
+
+
+def test_dragging_with_shift_moves_a_head_in_space(cube: Page) -> None:
+    cube.locator(".frame").press("+")
+    drag(cube, keys="Shift")
+    expect(cube).to_have_url(re.compile(r"at=0\.\d+,0\.\d+,1\.5,30,20"))
+
+
+def test_the_wheel_over_all_heads_goes_into_the_head_under_it(heads: Page) -> None:
+    heads.mouse.move(*canvas_place(heads, 0.75, 0.25))
+    heads.mouse.wheel(0, -200)
+    heads.mouse.wheel(0, -400)
+    said(heads, "Queries and keys of L0 H1")
+
+
+@pytest.mark.parametrize("way", ["wheel", "-", "Backspace", "Zoom out"])
+def test_out_of_a_head_one_comes_back_to_all_heads(head: Page, way: str) -> None:
+    head.mouse.move(*canvas_place(head, 0.5, 0.5))
+    if way == "wheel":
+        head.mouse.wheel(0, 300)
+    elif way == "Zoom out":
+        head.get_by_role("button", name=way).click()
+    else:
+        head.locator(".frame").press(way)
+    said(head, HEADS)
+    expect(head.locator('.frame[data-drawn*="/grid.bin"]')).to_be_visible()
+
+
+@pytest.mark.parametrize("page", ["head", "heads"])
+def test_the_toolbar_zooms_and_resets(page: str, request: pytest.FixtureRequest) -> None:
+    shown: Page = request.getfixturevalue(page)
+    shown.get_by_role("button", name="Zoom in").click()
+    expect(shown.locator(".frame")).to_have_attribute("data-zoom", "1.50")
+    shown.get_by_role("button", name="Reset").click()
+    expect(shown.locator(".frame")).to_have_attribute("data-zoom", "1.00")
+
+
+@pytest.mark.parametrize("page", ["head", "heads"])
+def test_the_picture_is_saved_as_png(page: str, request: pytest.FixtureRequest) -> None:
+    shown: Page = request.getfixturevalue(page)
+    before = picture(shown)
+    with shown.expect_download() as download:
+        shown.get_by_role("button", name="Save PNG").click()
+    assert download.value.suggested_filename.endswith(".png")
+    saved = np.asarray(Image.open(download.value.path()).convert("RGB")).astype(int)
+    height, width = before.shape[:2]
+    assert abs(saved[12 : 12 + height, 12 : 12 + width] - before).mean() < 2
+
+
+@pytest.mark.parametrize(("view", "at"), [("pca-exact-2d", "0.4,0.6,2,0,0"), ("pca-exact-3d", "0.5,0.5,1.5,60,-10")])
+def test_a_link_restores_where_one_looked(open_page: Open, space_server: str, view: str, at: str) -> None:
+    link = f"{space_server}/head?layer=0&head=1&view={view}&at={at}"
+    page = drawn(open_page(link))
+    looked = page.evaluate("new URLSearchParams(location.search).get('at')")
+    assert looked == at
+    assert (picture(page) != picture(drawn(open_page(link.partition("&at=")[0])))).any(axis=-1).mean() > 0.01
+
+
+def test_where_one_looked_stays_behind_in_the_next_head(head: Page) -> None:
+    head.locator(".frame").press("+")
+    expect(head).to_have_url(re.compile("at="))
+    head.locator(".frame").press("ArrowRight")
+    said(head, "Queries and keys of L1 H1")
+    expect(head.locator(".frame")).to_have_attribute("data-zoom", "1.00")
+    expect(head).not_to_have_url(re.compile("at="))

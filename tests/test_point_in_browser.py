@@ -1,0 +1,176 @@
+"""A chosen point in a browser: its lines and keys, marks, what is near it anywhere, and the keyboard's way to it."""
+
+import re
+from urllib.parse import parse_qs, urlparse
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from store import Corpus
+from tests.browser import DRAWN, Open, blank, canvas_place, drawn, inked, picture, said
+
+PATH = "/head?layer=1&head=0"
+TOKEN = 12
+#: Where in the picture the query of a token stands, 0..1 from the upper left.
+PLACE = """(async (token) => {
+  const { places, most } = window.headscape.decode(await (await fetch(document.querySelector(".frame").dataset.drawn)).arrayBuffer());
+  return [places[4 * token] / most, 1 - places[4 * token + 1] / most];
+})"""
+
+
+@pytest.fixture
+def head(open_page: Open, space_server: str) -> Page:
+    return drawn(open_page(space_server + PATH))
+
+
+@pytest.fixture
+def chosen(open_page: Open, space_server: str) -> Page:
+    """A query was clicked."""
+    return drawn(open_page(f"{space_server}{PATH}&token={TOKEN}"))
+
+
+def pattern_of(corpus: Corpus, token: int) -> tuple[np.ndarray, int]:
+    """The pattern of a token's sentence in the head shown, and the token's place in it."""
+    row = int(corpus.rows[token])
+    sentence = int(corpus.tokens.sentence_index.values[row])
+    return corpus.pattern(sentence, layer=1, head=0).values, int(corpus.tokens.position.values[row])
+
+
+def expected_lines(weights: np.ndarray, top: int, least: float) -> list[int]:
+    """Positions that a token attends to most."""
+    return [int(key) for key in np.argsort(-weights, kind="stable")[:top] if weights[key] >= least]
+
+
+def lines_of(page: Page) -> list[tuple[int, int, str]]:
+    """Query position, key position and weight as the table beside the picture says them."""
+    rows = [row.split("\t") for row in table(page, "In its sentence").locator("tbody tr").all_inner_texts()]
+    return [(int(row[0].split(":")[0]), int(row[1].split(":")[0]), row[2].strip()) for row in rows]
+
+
+def table(page: Page, title: str) -> Locator:
+    """The table below a heading beside the picture."""
+    return page.get_by_role("heading", name=title).locator("xpath=following-sibling::table[1]")
+
+
+def click_query(page: Page, token: int) -> None:
+    page.mouse.click(*canvas_place(page, *page.evaluate(f"{PLACE}({token})")))
+    expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/focus/"))
+
+
+def asked(page: Page, field: str) -> str:
+    return parse_qs(urlparse(page.url).query)[field][0]
+
+
+def test_a_click_on_a_point_shows_its_strongest_keys(head: Page, space: Corpus) -> None:
+    click_query(head, TOKEN)
+    token, role = int(asked(head, "token")), asked(head, "role")
+    pattern, position = pattern_of(space, token)
+    weights = pattern[position] if role == "query" else pattern[:, position]
+    expected = [
+        (position, other, f"{100 * weights[other]:.1f} %")
+        if role == "query"
+        else (other, position, f"{100 * weights[other]:.1f} %")
+        for other in expected_lines(weights, 2, 0.05)
+    ]
+    expect(head.get_by_role("tab", name="Point")).to_have_attribute("aria-selected", "true")
+    assert sorted(lines_of(head)) == sorted(expected)
+    inked(head, least=500)
+
+
+def test_the_keyboard_stays_in_the_picture_after_a_point_was_chosen(head: Page) -> None:
+    click_query(head, TOKEN)
+    expect(head.locator(DRAWN)).to_be_focused()
+
+
+def test_escape_leaves_the_point(head: Page) -> None:
+    click_query(head, TOKEN)
+    for _ in range(2):
+        head.keyboard.press("Escape")
+    expect(head).not_to_have_url(re.compile("token="))
+    blank(head)
+
+
+@pytest.mark.parametrize(("field", "label", "value"), [("top", "lines a token", "5"), ("least", "weight from", "0.1")])
+def test_how_many_lines_and_from_which_weight_is_a_choice(
+    chosen: Page, space: Corpus, field: str, label: str, value: str
+) -> None:
+    chosen.get_by_role("textbox", name=label).fill(value)
+    expect(chosen.locator(".frame")).to_have_attribute("data-overlay", re.compile(f"{field}={value}(&|$)"))
+    pattern, position = pattern_of(space, TOKEN)
+    limits = {"top": 2, "least": 0.05} | {field: float(value)}
+    expected = expected_lines(pattern[position], int(limits["top"]), limits["least"])
+    expect(table(chosen, "In its sentence").locator("tbody tr")).to_have_count(len(expected))
+    assert [key for _, key, _ in lines_of(chosen)] == expected
+
+
+def test_a_weight_that_no_line_reaches_is_said(open_page: Open, space_server: str) -> None:
+    page = drawn(open_page(f"{space_server}{PATH}&token={TOKEN}&least=1"))
+    expect(page.get_by_text("No weight in this sentence reaches 1.")).to_be_visible()
+
+
+def test_the_whole_sentence_has_the_lines_of_every_query(chosen: Page, space: Corpus) -> None:
+    before = picture(chosen)
+    chosen.get_by_text("whole sentence", exact=True).click()
+    expect(chosen.get_by_role("heading", name="In its sentence, all queries")).to_be_visible()
+    pattern, _ = pattern_of(space, TOKEN)
+    expected = {(query, key) for query, row in enumerate(pattern) for key in expected_lines(row, 2, 0.05)}
+    assert {(query, key) for query, key, _ in lines_of(chosen)} == expected
+    expect(chosen.locator(".frame")).to_have_attribute("data-overlay", re.compile("lines=sentence"))
+    assert (picture(chosen) != before).any()
+
+
+def test_a_pair_is_marked_and_unmarked(chosen: Page) -> None:
+    before = picture(chosen)
+    query, key, _ = lines_of(chosen)[0]
+    chosen.get_by_role("link", name="mark", exact=True).first.click()
+    expect(chosen).to_have_url(re.compile(f"marks={query}-{key}"))
+    expect(chosen.get_by_role("link", name="unmark")).to_have_count(1)
+    assert (picture(chosen) != before).any()
+    chosen.get_by_role("link", name="unmark").click()
+    expect(chosen).not_to_have_url(re.compile("marks="))
+
+
+def test_the_nearest_keys_are_those_with_the_largest_logits(chosen: Page, space: Corpus) -> None:
+    query = space.query[1, 0].values[space.rows[TOKEN]].astype(np.float64)
+    logits = space.key[1, 0].values[space.rows].astype(np.float64) @ query / np.sqrt(len(query))
+    pieces, expected = space.wordpieces(space.rows), []
+    for token in np.argsort(-logits, kind="stable"):
+        if [piece for piece, _ in expected].count(pieces[token]) < 3 and len(expected) < 10:
+            expected.append((pieces[token], f"{logits[token]:.2f}"))
+    rows = [row.split("\t")[:2] for row in table(chosen, "Nearest").locator("tbody tr").all_inner_texts()]
+    assert [(piece.strip(), score.strip()) for piece, score in rows] == expected
+
+
+def test_a_piece_of_the_sentence_is_a_link_to_its_point(chosen: Page, space: Corpus) -> None:
+    _, position = pattern_of(space, TOKEN)
+    chosen.get_by_title(f"position {position - 1}", exact=True).click()
+    expect(chosen).to_have_url(re.compile(f"token={TOKEN - 1}(&|$)"))
+
+
+def test_the_keyboard_alone_goes_from_all_heads_to_a_sentence(open_page: Open, space_server: str) -> None:
+    page = drawn(open_page(space_server))
+    tab_to(page, "document.activeElement.matches('.frame')")
+    for key in ("ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    said(page, "Queries and keys of L0 H1")
+    expect(page.locator('.frame[data-drawn*="/0/1.bin"]')).to_be_focused()
+    page.keyboard.press("p")
+    expect(page.locator(".tip")).to_be_visible()
+    for key in ("Shift+ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/focus/"))
+    expect(page.locator(".frame")).to_be_focused()
+    before = asked(page, "token")
+    tab_to(page, "document.activeElement.matches('.piece:not(.here)')")
+    page.keyboard.press("Enter")
+    expect(page).not_to_have_url(re.compile(f"token={before}(&|$)"))
+
+
+def tab_to(page: Page, condition: str) -> None:
+    """Press Tab until the keyboard is there."""
+    for _ in range(60):
+        if page.evaluate(condition):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"No Tab leads to where {condition}")

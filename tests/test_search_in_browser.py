@@ -1,0 +1,96 @@
+"""Searching in a browser: counts, sentences, and highlights in every head at once."""
+
+import re
+import struct
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from store import Corpus
+from tests.browser import Open, changed, choose, drawn, picture, quarters, said
+
+AS = {"token": "token", "prefix": "beginning of a token", "phrase": "phrase in a sentence"}
+
+
+@pytest.fixture
+def heads(open_page: Open, space_server: str) -> Page:
+    return drawn(open_page(space_server))
+
+
+def search(page: Page, text: str, within: str = "token") -> None:
+    page.get_by_role("textbox", name="Search").fill(text)
+    expect(page.locator(".frame")).to_have_attribute("data-masked", re.compile("q="))
+    if within != "token":
+        choose(page, "as", AS[within])
+        expect(page.locator(".frame")).to_have_attribute("data-masked", re.compile(f"within={within}"))
+
+
+def sentences_of(page: Page) -> list[int]:
+    """Numbers of the sentences in the table."""
+    rows = page.get_by_role("region", name="Sentences found").locator("tbody tr")
+    return [int(cell.replace(",", "")) for cell in rows.locator("td:first-child").all_inner_texts()]
+
+
+def mask_of(page: Page) -> np.ndarray:
+    """(panel, token, role) as the picture was given it."""
+    address = page.locator(".frame").get_attribute("data-masked") or ""
+    body = page.request.get("/".join(page.url.split("/")[:3]) + address).body()
+    panels, tokens = struct.unpack("<2I", body[4:12])
+    bits = np.unpackbits(np.frombuffer(body, np.uint8, offset=12))[: panels * tokens * 2]
+    return bits.reshape(panels, tokens, 2).astype(bool)
+
+
+@pytest.mark.parametrize(("within", "text"), [("token", "Film"), ("prefix", "a")])
+def test_a_search_counts_what_is_in_the_store(heads: Page, space: Corpus, within: str, text: str) -> None:
+    search(heads, text, within)
+    pieces = [piece.lower() for piece in space.wordpieces(space.rows)]
+    sought = text.lower()
+    meets = np.array([piece == sought if within == "token" else piece.startswith(sought) for piece in pieces])
+    sentences = np.unique(space.tokens.sentence_index.values[space.rows[meets]])
+    count = heads.locator(".count")
+    expect(count).to_contain_text(f"{2 * meets.sum():,} of {2 * len(meets):,} drawn queries and keys are selected")
+    expect(count).to_contain_text(f"finds {meets.sum():,} tokens in {len(sentences):,} sentences of the whole corpus")
+    assert sentences_of(heads) == sentences[:50].tolist()
+    np.testing.assert_array_equal(mask_of(heads)[0], np.stack([meets, meets], axis=-1))
+
+
+def test_a_phrase_is_sought_in_the_sentences(heads: Page, space: Corpus) -> None:
+    text = str(space.sentences.text.values[3])
+    phrase = " ".join(text.split()[1:3])
+    search(heads, phrase, "phrase")
+    expected = [at for at, one in enumerate(space.sentences.text.values) if phrase.lower() in str(one).lower()]
+    expect(heads.locator(".count")).to_contain_text(f"in {len(expected):,} sentences")
+    assert sentences_of(heads) == expected
+    expect(heads.locator(".rows mark").first).to_have_text(re.compile(phrase, re.IGNORECASE))
+
+
+def test_what_is_found_stands_out_in_all_heads_at_once(heads: Page) -> None:
+    before = picture(heads)
+    search(heads, "film")
+    for panel_before, panel in zip(quarters(before), quarters(picture(heads)), strict=True):
+        assert changed(panel_before, panel) > 0.005
+
+
+def test_taking_the_search_away_shows_every_point_again(heads: Page) -> None:
+    before = picture(heads)
+    search(heads, "film")
+    heads.get_by_role("textbox", name="Search").fill("")
+    expect(heads.locator(".frame")).to_have_attribute("data-masked", "")
+    expect(heads.locator(".count")).to_be_hidden()
+    np.testing.assert_array_equal(picture(heads), before)
+
+
+def test_what_no_sentence_has_is_said(heads: Page) -> None:
+    search(heads, "platypus")
+    expect(heads.locator(".count")).to_contain_text("0 of ")
+    expect(heads.get_by_text("No sentence of the corpus has “platypus”.")).to_be_visible()
+
+
+def test_a_sentence_that_was_found_opens_at_its_token(heads: Page, space: Corpus) -> None:
+    search(heads, "film")
+    token = space.wordpieces(space.rows).index("film")
+    heads.get_by_role("region", name="Sentences found").get_by_role("link").first.click()
+    said(heads, "Queries and keys of L0 H0")
+    expect(heads).to_have_url(re.compile(f"token={token}(&|$)"))
+    expect(heads.get_by_role("heading", name="The query of “film”")).to_be_visible()

@@ -1,0 +1,137 @@
+"""Lasso and box in a browser: drawn with the mouse, shown in every head, described, and saved as files."""
+
+import csv
+import io
+import re
+from urllib.parse import parse_qs, urlparse
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from pyarrow import parquet
+
+from store import Corpus
+from tests.browser import Open, canvas_place, drawn, inked, picture, quarters, said
+
+PATH = "/head?layer=1&head=0"
+#: A quadrangle without a dent, 0..1 from the upper left.
+CORNERS = ((0.04, 0.1), (0.4, 0.3), (0.8, 0.6), (0.1, 0.6))
+
+
+@pytest.fixture
+def head(open_page: Open, space_server: str) -> Page:
+    return drawn(open_page(space_server + PATH))
+
+
+@pytest.fixture
+def boxed(head: Page) -> Page:
+    """A box was drawn."""
+    draw(head, "Box", (0.08, 0.3), (0.9, 0.5))
+    return head
+
+
+def draw(page: Page, tool: str, *corners: tuple[float, float]) -> None:
+    """Draw a region with a tool; a lasso ends where it began."""
+    page.get_by_role("button", name=tool, exact=True).click()
+    page.mouse.move(*canvas_place(page, *corners[0]))
+    page.mouse.down()
+    for corner in (*corners[1:], *corners[:1])[: len(corners) if tool == "Lasso" else 1]:
+        page.mouse.move(*canvas_place(page, *corner), steps=6)
+    page.mouse.up()
+    expect(page.locator(".frame")).to_have_attribute("data-masked", re.compile("lasso="))
+
+
+def within_the_region(page: Page, corpus: Corpus) -> np.ndarray:
+    """Which places are on the same side of every edge of the region in the link: (token, role)."""
+    fields = parse_qs(urlparse(page.url).query)["lasso"][0].split(",")
+    assert fields[:5] == ["pca-exact-2d", "1", "0", "0", "0"]
+    corners = np.array(list(dict.fromkeys(zip(fields[5::2], fields[6::2], strict=True))), float) / 1000
+    places = corpus.places("pca-exact-2d", corpus.rows, layer=1, head=0).astype(float)
+    edges = np.roll(corners, -1, axis=0) - corners
+    to = places[..., None, :] - corners
+    sides = edges[:, 0] * to[..., 1] - edges[:, 1] * to[..., 0]
+    return (sides > 0).all(axis=-1) | (sides < 0).all(axis=-1)
+
+
+def counted(page: Page, selected: np.ndarray) -> None:
+    expect(page.locator(".count")).to_contain_text(f"{selected.sum():,} of {selected.size:,} drawn queries and keys")
+
+
+@pytest.mark.parametrize(("tool", "corners"), [("Lasso", CORNERS), ("Box", (CORNERS[0], CORNERS[2]))])
+def test_what_is_drawn_round_is_selected(
+    head: Page, space: Corpus, tool: str, corners: tuple[tuple[float, float], ...]
+) -> None:
+    draw(head, tool, *corners)
+    selected = within_the_region(head, space)
+    assert 20 < selected.sum() < selected.size - 20
+    counted(head, selected)
+    inked(head, least=100)
+
+
+def test_a_selection_made_in_one_head_stands_out_in_all(open_page: Open, space_server: str, boxed: Page) -> None:
+    before = picture(drawn(open_page(space_server)))
+    boxed.locator(".frame").press("Backspace")
+    said(boxed, "Queries and keys of all 4 heads")
+    expect(
+        boxed.locator('.frame[data-drawn*="grid"][data-masked*="mask/grid.bin"][data-masked*="lasso="]')
+    ).to_be_visible()
+    boxed.wait_for_timeout(500)
+    for plain, panel in zip(quarters(before), quarters(picture(boxed)), strict=True):
+        assert abs(np.ptp(plain - plain.min())) > 0
+        assert np.abs(np.bincount(plain.ravel(), minlength=256) - np.bincount(panel.ravel(), minlength=256)).sum() > 500
+
+
+def test_the_tab_compares_the_selection_with_the_rest(boxed: Page, space: Corpus) -> None:
+    selected = within_the_region(boxed, space)
+    tab = boxed.get_by_role("tabpanel", name="Selection")
+    expect(tab).to_contain_text(f"{selected.sum():,} of {selected.size:,} drawn queries and keys")
+    position = space.tokens.position.values[space.rows]
+    position = np.stack([position, position], axis=-1)
+    row = tab.get_by_role("row").filter(has_text="position in the sentence")
+    expect(row.locator(".number").nth(0)).to_contain_text(f"{position[selected].mean():.2f}")
+    expect(row.locator(".number").nth(1)).to_contain_text(f"{position[~selected].mean():.2f}")
+
+
+def test_the_tab_lists_the_selected_tokens(boxed: Page, space: Corpus) -> None:
+    expected = np.argwhere(within_the_region(boxed, space))
+    pieces = space.wordpieces(space.rows)
+    rows = boxed.get_by_role("region", name="Selected tokens").locator("tbody tr")
+    expect(rows).to_have_count(min(60, len(expected)))
+    found = [row.split("\t")[:2] for row in rows.all_inner_texts()]
+    listed = sorted((piece.strip(), role.strip()) for piece, role in found)
+    assert set(listed) <= {(pieces[token], ("query", "key")[role]) for token, role in expected}
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_file_has_exactly_the_selected_points(boxed: Page, space: Corpus, form: str) -> None:
+    with boxed.expect_download() as download:
+        boxed.get_by_role("tabpanel").get_by_role("link", name=form).click()
+    path = download.value.path()
+    rows = (
+        parquet.read_table(path).to_pylist()
+        if form == "parquet"
+        else list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
+    )
+    saved = sorted((int(row["token"]), row["role"]) for row in rows)
+    assert saved == sorted((int(t), ("query", "key")[r]) for t, r in np.argwhere(within_the_region(boxed, space)))
+
+
+def test_a_region_is_cleared(boxed: Page) -> None:
+    boxed.get_by_role("button", name="Clear selection").click()
+    expect(boxed).not_to_have_url(re.compile("lasso"))
+    expect(boxed.locator(".frame")).to_have_attribute("data-masked", "")
+
+
+def test_a_region_in_space_selects_what_is_seen_in_it(open_page: Open, space_server: str, space: Corpus) -> None:
+    page = drawn(open_page(f"{space_server}{PATH}&view=pca-exact-3d&at=0.5,0.5,1,0,0"))
+    draw(page, "Box", (0.3, 0.3), (0.7, 0.7))
+    fields = parse_qs(urlparse(page.url).query)["lasso"][0].split(",")
+    x, y = np.array(fields[5:], float).reshape(-1, 2).T / 1000
+    places = space.places("pca-exact-3d", space.rows, layer=1, head=0)
+    counted(
+        page,
+        (places[..., 0] > x.min())
+        & (places[..., 0] < x.max())
+        & (places[..., 1] > y.min())
+        & (places[..., 1] < y.max()),
+    )
