@@ -76,9 +76,9 @@ def search_controls(place: Place) -> html.Div:
     text = dmc.TextInput(
         id={"choose": "q", "by": "search"},
         label="Search",
-        placeholder="a token, as movie",
+        placeholder="movie, then Enter",
         value=address.q or "",
-        debounce=350,
+        debounce=True,  # at Enter or when it is left: a redraw amid typing would take letters away
         size="xs",
         w=130,
     )

@@ -27,9 +27,7 @@ def layout() -> dmc.MantineProvider:
                 [
                     dmc.AppShellHeader(_header()),
                     dmc.AppShellNavbar(html.Nav(id="navigation", **{"aria-label": "Pages"}), p="xs"),
-                    dmc.AppShellMain(
-                        [html.Div(id="newer", role="status"), html.Div(_parts(), id="page", tabIndex=-1)]
-                    ),
+                    dmc.AppShellMain([html.Div(id="newer", role="status"), html.Div(_parts(), id="page", tabIndex=-1)]),
                 ],
                 header={"height": 56},
                 navbar={"width": 190, "breakpoint": "sm", "collapsed": {"mobile": False}},

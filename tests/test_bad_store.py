@@ -12,6 +12,7 @@ import pytest
 import store
 from store.__main__ import main
 from store.errors import SchemaMismatch, StoreError, StoreIncomplete
+from store.schema import SCHEMA_VERSION
 from store.writer import open_writer
 
 Complaint = Callable[..., str]
@@ -66,7 +67,7 @@ def test_an_ingest_refuses_a_store_of_a_newer_schema(newer: str, complaint: Comp
 
 
 def test_a_reader_refuses_a_store_of_a_newer_schema(newer: str) -> None:
-    with pytest.raises(SchemaMismatch, match="has schema 999, this Headscape reads 1"):
+    with pytest.raises(SchemaMismatch, match=f"has schema 999, this Headscape reads {SCHEMA_VERSION}"):
         store.open_corpus(newer)
 
 

@@ -20,6 +20,7 @@ def heads(open_page: Open, space_server: str) -> Page:
 
 def search(page: Page, text: str, within: str = "token") -> None:
     page.get_by_role("textbox", name="Search").fill(text)
+    page.get_by_role("textbox", name="Search").press("Enter")
     expect(page.locator(".frame")).to_have_attribute("data-masked", re.compile("q="))
     if within != "token":
         choose(page, "as", AS[within])
@@ -76,6 +77,7 @@ def test_taking_the_search_away_shows_every_point_again(heads: Page) -> None:
     before = picture(heads)
     search(heads, "film")
     heads.get_by_role("textbox", name="Search").fill("")
+    heads.get_by_role("textbox", name="Search").press("Enter")
     expect(heads.locator(".frame")).to_have_attribute("data-masked", "")
     expect(heads.locator(".count")).to_be_hidden()
     np.testing.assert_array_equal(picture(heads), before)

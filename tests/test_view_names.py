@@ -36,7 +36,7 @@ def test_no_view_is_refused_with_all_there_are(text: str) -> None:
 
 
 def test_a_title_says_it_in_words() -> None:
-    assert ViewName("attention", "raw", 3).title == "Trained to keep attention of raw vectors in 3D"
+    assert ViewName("attention", "raw", 3).title == "Trained on attention of raw vectors in 3D"
 
 
 def test_every_projection_has_a_formula() -> None:

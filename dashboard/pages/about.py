@@ -127,5 +127,6 @@ def _refreshing(described: Description) -> list[object]:
             f"make ingest STORE={described.url} SENTENCES=8000          # more of the same corpus\n"
             f"make ingest STORE={described.url} MODEL=<folder or name>  # another model beside this one\n"
             f"make expire STORE={described.url} DAYS=7                  # forget what was superseded a week ago",
+            tabIndex=0,
         ),
     ]
