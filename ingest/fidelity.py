@@ -24,39 +24,30 @@ def judge_layer(query: Floats, key: Floats, normalized: tuple[Floats, Floats], p
     """`store.views.MEASURES` of a layer's heads: (measure, head).
 
     `query`, `key` and the normalized ones are (head, token, channel), `places` (head, role, token, component), `spans` the
-    sentences' (first row, end) in them.
+    sentences' (first row, end) in them. The first two measures are means over sentences.
     """
     with ThreadPoolExecutor(cpu_count()) as pool:
-        heads = range(len(query))
-        normal_query, normal_key = normalized
-        judged = pool.map(
-            lambda head: judge_head(query[head], key[head], normal_query[head], normal_key[head], places[head], spans),
-            heads,
+        within = np.mean(
+            list(pool.map(lambda rows: _within(query[:, rows], key[:, rows], places[:, :, rows]), map(_rows, spans))),
+            axis=0,
         )
-        return np.stack(list(judged), axis=-1)
-
-
-def judge_head(
-    query: Floats, key: Floats, normal_query: Floats, normal_key: Floats, places: Floats, spans: Spans
-) -> Floats:
-    """The measures of one head, in the order of `MEASURES`; the first two are means over sentences."""
-    within = np.mean([_within(query[rows], key[rows], places[:, rows]) for rows in map(_rows, spans)], axis=0)
-    by_name = {
-        "spearman": within[0],
-        "recall": within[1],
-        "trustworthiness": _trustworthiness(normal_query, normal_key, places),
-        "across": _across(query, key, places),
-    }
-    return np.array([by_name[name] for name in MEASURES])
+        by_name = {
+            "spearman": within[0],
+            "recall": within[1],
+            "trustworthiness": np.array(list(pool.map(_trustworthiness, *normalized, places))),
+            "across": np.array(list(pool.map(_across, query, key, places))),
+        }
+        return np.stack([by_name[name] for name in MEASURES])
 
 
 def _rows(span: NDArray[np.int64]) -> slice:
     return slice(int(span[0]), int(span[1]))
 
 
-def _within(query: Floats, key: Floats, places: Floats) -> tuple[Floats, Floats]:
-    pattern, distance = attention_pattern(query, key), screen_distance(places[0], places[1])
-    return spearman(pattern, distance), recall(pattern, distance, k=RECALL_KEYS)
+def _within(query: Floats, key: Floats, places: Floats) -> Floats:
+    """Spearman and recall in a sentence, all heads at once: (measure, head)."""
+    pattern, distance = attention_pattern(query, key), screen_distance(places[:, 0], places[:, 1])
+    return np.stack([spearman(pattern, distance), recall(pattern, distance, k=RECALL_KEYS)])
 
 
 def _trustworthiness(query: Floats, key: Floats, places: Floats) -> float:

@@ -24,7 +24,7 @@ from store.views import ViewName
 Floats = NDArray[np.floating]
 
 #: Tokens a picture is fitted on: t-SNE and UMAP take more time than all else, and the others find their places anyway.
-FIT_TOKENS = 700
+FIT_TOKENS = 500
 #: Fitted points among which another one is placed.
 NEIGHBOURS = 5
 
