@@ -16,11 +16,11 @@ from tests.bench.table import show
 
 #: AttentionViz's BERT data: 5,021 tokens, 10,042 points; its authors' median for the six fits of a head.
 TOKENS, PUBLISHED = 5_021, 66.6
-HEADS = 3
+HEADS = 1
 
 
 def seconds_per_head(store: str) -> None:
-    """Time each projection for some heads, one core, and print the table."""
+    """Time each projection for some heads on one core, and print the table."""
     torch.set_num_threads(1)
     corpus = open_corpus(store)
     rows = corpus.rows[:TOKENS]
