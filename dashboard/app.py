@@ -8,8 +8,7 @@ from dash import ALL, Dash, Input, Output, State, html, no_update
 from dashboard import problems, routes, security, shell
 from dashboard.address import find
 from dashboard.library import Library
-from dashboard.page import Page
-from dashboard.pages import PAGES
+from dashboard.pages import PAGES, picture_of
 from dashboard.problems import sentence_for
 
 INDEX = (Path(__file__).parent / "index.html").read_text("utf-8")
@@ -52,28 +51,35 @@ def _say_error(error: Exception) -> None:
 
 
 def _follow_address(app: Dash, library: Library) -> None:
+    """The picture has a callback of its own: what it draws need not wait for the browser to lay out the controls."""
+    asked = Input("location", "pathname"), Input("location", "search")
+
+    @app.callback(Output("points", "picture"), *asked)
+    def draw(pathname: str, search: str) -> object:
+        try:
+            return picture_of(find(library, pathname, search))
+        except Exception:
+            return None  # the other callback says why
+
     @app.callback(
         Output("above", "children"),
-        Output("points", "picture"),
         Output("beside", "children"),
         Output("below", "children"),
         Output("navigation", "children"),
         Output("what-is-shown", "children"),
         Output("shown", "data"),
-        Input("location", "pathname"),
-        Input("location", "search"),
+        *asked,
     )
-    def draw(pathname: str, search: str) -> tuple[object, ...]:
+    def write(pathname: str, search: str) -> tuple[object, ...]:
         try:
             place = find(library, pathname, search)
             page = PAGES[place.address.page](place)
             above = [*shell.notices([*place.notices, *page.notices]), *page.above]
             around = shell.navigation(place), shell.what_is_shown(place), shell.shown(place)
-            return above, page.picture, page.beside, page.below, *around
+            return above, page.beside, page.below, *around
         except Exception as error:
             alert = dmc.Alert(sentence_for(error)[0], color="red", title="This cannot be shown")
-            empty = Page(above=[html.H1("Headscape"), alert])
-            return empty.above, None, [], [], no_update, no_update, no_update
+            return [html.H1("Headscape"), alert], [], [], no_update, no_update, no_update
 
 
 def _follow_choices(app: Dash) -> None:

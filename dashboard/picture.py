@@ -15,23 +15,23 @@ LABELLED = 50_000
 NEAR = 10
 
 
-def grid_picture(place: Place, tokens: int, chosen: Chosen) -> dict[str, Any]:
+def grid_picture(place: Place, chosen: Chosen) -> dict[str, Any]:
     """All heads."""
     corpus = place.corpus
-    return _picture(place, tokens, chosen, "grid") | {
+    return _picture(place, chosen, "grid") | {
         "columns": corpus.heads,
         "panels": one_line(corpus, place.view),
         "label": f"Queries and keys of {corpus.layers} by {corpus.heads} heads",
     }
 
 
-def head_picture(place: Place, tokens: int, chosen: Chosen) -> dict[str, Any]:
+def head_picture(place: Place, chosen: Chosen) -> dict[str, Any]:
     """One head, with what is shown of the clicked point."""
     address = place.address
     base, where = _base(place), f"{address.layer}/{address.head}"
     name = head_name(address.layer, address.head)
-    labelled = min(tokens, LABELLED)
-    return _picture(place, tokens, chosen, where) | {
+    labelled = min(chosen.drawn.tokens, LABELLED)
+    return _picture(place, chosen, where) | {
         "columns": 1,
         "panels": [{"name": name, "says": ""}],
         "label": f"Queries and keys of {name}",
@@ -44,8 +44,8 @@ def head_picture(place: Place, tokens: int, chosen: Chosen) -> dict[str, Any]:
     }
 
 
-def _picture(place: Place, tokens: int, chosen: Chosen, where: str) -> dict[str, Any]:
-    address, base = place.address, _base(place)
+def _picture(place: Place, chosen: Chosen, where: str) -> dict[str, Any]:
+    address, base, tokens = place.address, _base(place), chosen.drawn.tokens
     mask = f"{base}/mask/{where}.bin?tokens={tokens}{chosen.query}" if chosen.selection else None
     colours = f"{base}/colours/{chosen.colour.name}/{where}.bin?tokens={tokens}" if chosen.coloured else None
     return {

@@ -1,5 +1,15 @@
-"""The pages: each turns a place into what is drawn."""
+"""The pages: each turns a place into what is written, and two of them into what is drawn."""
 
+from typing import Any
+
+from dashboard.address import Place
 from dashboard.pages import about, head, heads
 
 PAGES = {"heads": heads.layout, "head": head.layout, "about": about.layout}
+PICTURES = {"heads": heads.picture, "head": head.picture}
+
+
+def picture_of(place: Place) -> dict[str, Any] | None:
+    """What the canvas shows; None on a page without a picture, or where there are none yet."""
+    drawn = PICTURES.get(place.address.page)
+    return drawn(place) if drawn and place.corpus.views else None

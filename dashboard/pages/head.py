@@ -1,5 +1,7 @@
 """Page Head: one head, up to all tokens of the corpus, and beside it what is known of the head, a point, a selection."""
 
+from typing import Any
+
 import dash_mantine_components as dmc
 from dash import dcc, html
 
@@ -19,33 +21,45 @@ from store.schema import head_name
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
 
 
+def picture(place: Place) -> dict[str, Any]:
+    """What the canvas shows."""
+    return head_picture(place, _chosen(place))
+
+
 def layout(place: Place) -> Page:
     """The page at a place."""
     corpus, address = place.corpus, place.address
     name = head_name(address.layer, address.head)
     if not corpus.views:
         return without_picture(name)
-    tokens = min(address.tokens, corpus.n_tokens)
-    chosen = Chosen.of(place, tokens, layer=address.layer, head=address.head)
+    chosen = _chosen(place)
     above = [
         html.Div([html.H1(f"Queries and keys of {name}"), _neighbours(place), _choices(place)], className="title-row"),
         *around_picture(place, chosen, head=True),
     ]
     return Page(
         above=above,
-        picture=head_picture(place, tokens, chosen),
         beside=_beside(place, chosen),
         below=[
             _how_to_read(),
-            sample_caption(place, tokens),
+            sample_caption(place, chosen.drawn.tokens),
             head_fidelity_caption(corpus, place.view, address.layer, address.head),
             file_links(
-                place, "The drawn points", f"points/{place.view}/{address.layer}/{address.head}", f"?tokens={tokens}"
+                place,
+                "The drawn points",
+                f"points/{place.view}/{address.layer}/{address.head}",
+                f"?tokens={chosen.drawn.tokens}",
             ),
             *hit_table(place),
         ],
         notices=chosen.notices,
     )
+
+
+def _chosen(place: Place) -> Chosen:
+    address = place.address
+    tokens = min(address.tokens, place.corpus.n_tokens)
+    return Chosen.of(place, tokens, layer=address.layer, head=address.head)
 
 
 def _beside(place: Place, chosen: Chosen) -> list[object]:

@@ -1,5 +1,7 @@
 """Page Heads: queries and keys of every head, one panel each, on one canvas."""
 
+from typing import Any
+
 from dash import html
 
 from dashboard.address import Place
@@ -15,13 +17,17 @@ from dashboard.points import grid_tokens
 from store.schema import head_name
 
 
+def picture(place: Place) -> dict[str, Any]:
+    """What the canvas shows."""
+    return grid_picture(place, _chosen(place))
+
+
 def layout(place: Place) -> Page:
     """The page at a place."""
     corpus = place.corpus
     if not corpus.views:
         return without_picture("Heads")
-    tokens = grid_tokens(corpus)
-    chosen = Chosen.of(place, tokens)
+    chosen = _chosen(place)
     above = [
         html.H1(f"Queries and keys of all {corpus.layers * corpus.heads} heads"),
         html.P(
@@ -33,12 +39,17 @@ def layout(place: Place) -> Page:
     ]
     return Page(
         above=above,
-        picture=grid_picture(place, tokens, chosen),
         below=[
-            sample_caption(place, tokens),
+            sample_caption(place, chosen.drawn.tokens),
             fidelity_caption(corpus, place.view),
-            file_links(place, "The drawn points of all heads", f"points/{place.view}/grid", f"?tokens={tokens}"),
+            file_links(
+                place, "The drawn points of all heads", f"points/{place.view}/grid", f"?tokens={chosen.drawn.tokens}"
+            ),
             *hit_table(place),
         ],
         notices=chosen.notices,
     )
+
+
+def _chosen(place: Place) -> Chosen:
+    return Chosen.of(place, grid_tokens(place.corpus))

@@ -56,6 +56,16 @@
     return all;
   }
 
-  headscape.decode = Object.assign(decode, { colours, mask, spread });
+  /** Numbers of the selected points of all panels, ascending; a mask of one panel holds for every one. */
+  function selected(mask, panels) {
+    const { values, selected: count } = mask;
+    const numbers = new Uint32Array(mask.panels === panels ? count : count * panels);
+    let next = 0;
+    for (let panel = 0; panel < panels / mask.panels; panel++)
+      for (let i = 0; i < values.length; i++) if (values[i]) numbers[next++] = panel * values.length + i;
+    return numbers;
+  }
+
+  headscape.decode = Object.assign(decode, { colours, mask, selected, spread });
   if (typeof module !== "undefined") module.exports = { decode };
 })(typeof window === "undefined" ? globalThis : window);

@@ -1,11 +1,22 @@
-// Draws all panels with one call on one WebGL2 canvas; a second call draws what is selected on top.
+// Draws all panels with one call on one WebGL2 canvas; what is selected is drawn once more, on top.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
   /** Attributes beside the place: each one byte per point, replaced without touching the places. */
-  const BYTES = { colours: 1, mask: 2, sizes: 3 };
+  const BYTES = { colours: 1, sizes: 2 };
   const MISSING = { light: "#868a91", dark: "#8b8f96" };
 
   const rgb = (hex) => [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16) / 255);
+
+  /** How many of ascending numbers are below `limit`. */
+  function lowerBound(numbers, limit) {
+    let [low, high] = [0, numbers.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (numbers[middle] < limit) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
 
   /** Texture of 256 colours for queries, below them those for keys. */
   function texels({ query, key }) {
@@ -20,11 +31,12 @@
     if (!gl) return null;
     let linked, buffers, ramp;
     let parts = {};
+    let selected = new Uint32Array();
     prepare();
 
     function prepare() {
       linked = headscape.shaders.link(gl);
-      buffers = Object.fromEntries(["points", ...Object.keys(BYTES)].map((name) => [name, gl.createBuffer()]));
+      buffers = Object.fromEntries(["points", "selected", ...Object.keys(BYTES)].map((name) => [name, gl.createBuffer()]));
       ramp = null;
       gl.useProgram(linked.program);
       gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
@@ -41,9 +53,21 @@
     }
 
     function fillBytes(name, points, decoded) {
-      if (decoded && decoded.tokens !== points.tokens) throw new Error(`The ${name} belong to other points. Reload the page.`);
+      checkTokens(name, points, decoded);
       if (decoded) fill(name, BYTES[name], headscape.decode.spread(decoded, points.panels), 1, gl.UNSIGNED_BYTE, false);
       else gl.disableVertexAttribArray(BYTES[name]);
+    }
+
+    function checkTokens(name, points, decoded) {
+      if (decoded && decoded.tokens !== points.tokens) throw new Error(`The ${name} belong to other points. Reload the page.`);
+    }
+
+    /** The selected points by their number, ascending: few are drawn twice, and the others need not know. */
+    function fillSelected(points, mask) {
+      checkTokens("mask", points, mask);
+      selected = mask ? headscape.decode.selected(mask, points.panels) : new Uint32Array();
+      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffers.selected);
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, selected, gl.STATIC_DRAW);
     }
 
     /** {points, colours, mask, sizes} as decoded or null; only what is another object than before goes to the graphics card. */
@@ -52,6 +76,7 @@
       const renewed = parts.points !== points;
       if (renewed) fill("points", 0, points.places, points.components, points.width === 1 ? gl.UNSIGNED_BYTE : gl.UNSIGNED_SHORT, true);
       for (const name of Object.keys(BYTES)) if (renewed || parts[name] !== next[name]) fillBytes(name, points, next[name]);
+      if (renewed || parts.mask !== next.mask) fillSelected(points, next.mask);
       parts = next;
     }
 
@@ -66,7 +91,7 @@
       const [width, height] = [layout.width * scale, layout.height * scale];
       const pixels = { side: layout.side * scale, gap: layout.gap * scale, inset: layout.inset * scale, size: size * scale };
       const whole = { perPanel: parts.points.tokens * 2, columns: layout.columns, shift, coloured: parts.colours && ramp ? 1 : 0 };
-      const flags = { masked: parts.mask ? 1 : 0, sized: parts.sizes ? 1 : 0, clipped: layout.single ? 0 : 1 };
+      const flags = { masked: parts.mask ? 1 : 0, selected: 0, sized: parts.sizes ? 1 : 0, clipped: layout.single ? 0 : 1 };
       for (const [name, value] of Object.entries({ ...whole, ...flags })) gl.uniform1i(at[name], value);
       for (const [name, value] of Object.entries({ ...pixels, part: layout.part, zoom: camera.zoom, alpha, dim })) gl.uniform1f(at[name], value);
       gl.uniform2f(at.canvas, width, height);
@@ -108,9 +133,15 @@
       if (!parts.points) return;
       takeRamp(view.ramp);
       uniforms(view);
-      for (const pass of parts.mask ? [0, 1] : [0]) {
-        gl.uniform1i(linked.at.pass, pass);
-        for (const [first, count] of ranges(view)) gl.drawArrays(gl.POINTS, first, count);
+      for (const [first, count] of ranges(view)) gl.drawArrays(gl.POINTS, first, count);
+      if (parts.mask) paintSelected(view);
+    }
+
+    function paintSelected(view) {
+      gl.uniform1i(linked.at.selected, 1);
+      for (const [first, count] of ranges(view)) {
+        const [from, to] = [lowerBound(selected, first), lowerBound(selected, first + count)];
+        gl.drawElements(gl.POINTS, to - from, gl.UNSIGNED_INT, 4 * from);
       }
     }
 

@@ -5,10 +5,9 @@
   const VERTEX = `#version 300 es
     layout(location = 0) in vec3 place;
     layout(location = 1) in float code;      // 0..254, 255 is missing
-    layout(location = 2) in float selected;
-    layout(location = 3) in float scaled;    // 0..254, 255 is missing
-    uniform int perPanel, columns, shift, pass;   // pass 1 draws what is selected, pass 0 the rest
-    uniform bool coloured, masked, sized, clipped;
+    layout(location = 2) in float scaled;    // 0..254, 255 is missing
+    uniform int perPanel, columns, shift;
+    uniform bool coloured, masked, selected, sized, clipped;   // masked: dim; selected: stand out
     uniform vec2 canvas, centre;             // pixels
     uniform float side, gap, inset, part, zoom, size, alpha, dim;
     uniform mat3 turn;
@@ -26,10 +25,8 @@
     void main() {
       role = gl_VertexID & 1;
       int panel = gl_VertexID / perPanel + shift;
-      bool isSelected = masked && selected > 0.5;
       vec3 seen = turn * (place - 0.5);
-      bool outside = clipped && any(greaterThan(abs(seen.xy) * part, vec2(0.5)));
-      if (outside || (masked && isSelected != (pass == 1))) {
+      if (clipped && any(greaterThan(abs(seen.xy) * part, vec2(0.5)))) {
         gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
         return;
       }
@@ -37,10 +34,10 @@
       vec2 inFrame = corner + 0.5 * side + vec2(seen.x, -seen.y) * part * (side - 2.0 * inset);
       vec2 pixel = (inFrame - centre) * zoom + 0.5 * canvas;
       gl_Position = vec4(pixel / canvas * vec2(2.0, -2.0) + vec2(-1.0, 1.0), 0.0, 1.0);
-      float opacity = isSelected ? 1.0 : masked ? min(alpha, 0.045) : alpha * dim;
+      float opacity = selected ? 1.0 : masked ? min(alpha, 0.045) : alpha * dim;
       colour = vec4(colourOf(role) * opacity, opacity);
       float grown = sized && scaled < 254.5 ? 0.5 + scaled / 254.0 * 2.0 : 1.0;
-      pixels = max(isSelected ? 4.5 : 2.0, size * grown * (isSelected ? 1.6 : 1.0) * (1.0 + 0.6 * seen.z));
+      pixels = max(selected ? 4.5 : 2.0, size * grown * (selected ? 1.6 : 1.0) * (1.0 + 0.6 * seen.z));
       gl_PointSize = pixels;
     }`;
 
