@@ -57,8 +57,11 @@ class Material:
 
     def normalized(self, layer: int, name: str, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Normalised queries and keys (head, token, channel) of a layer at rows of the token axis, in float32."""
-        constants = read_constants(self.writer, self.model, layer, name)
-        query, key = constants.apply(*read_rows(self.writer, self.model, layer, rows))
+        return self.normalize(layer, name, *read_rows(self.writer, self.model, layer, rows))
+
+    def normalize(self, layer: int, name: str, query: Floats, key: Floats) -> tuple[Floats, Floats]:
+        """Queries and keys of a layer that were read already, normalised, in float32."""
+        query, key = read_constants(self.writer, self.model, layer, name).apply(query, key)
         return query.astype(np.float32), key.astype(np.float32)
 
 
@@ -200,7 +203,7 @@ def _judge(material: Material, task: Task, layer: int) -> None:
         query, key = read_rows(material.writer, material.model, layer, rows)
         ends = np.cumsum(lengths(spans))
         own = np.stack([ends - lengths(spans), ends], axis=-1)
-        normalized = material.normalized(layer, task.name.normalization, rows)
+        normalized = material.normalize(layer, task.name.normalization, query, key)
         measures = judge_layer(query, key, normalized, task.picture.places(layer, rows), own)
         task.picture.write_fidelity(layer, judged, measures)
 
