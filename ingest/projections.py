@@ -7,6 +7,7 @@ are placed together.
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -48,7 +49,12 @@ class Material:
         identity = {"view": str(name), "version": kind.version, "seed": seed, "tokens": self.fit_sample(name).tokens}
         # Of the whole sample, also where the fit takes only a part of it: the normalisation's constants depend on it.
         made_of = self.sample.content_hash(self.model, self.corpus, **identity)
-        return Picture(self.writer, self.model, name, made_of)
+        return Picture(self.writer, self.model, name, made_of, self.block_hashes)
+
+    @cached_property
+    def block_hashes(self) -> list[int]:
+        """What every block of the plan holds; every picture is compared with it, more than once."""
+        return [self.model.block_hash(block) for block in self.corpus.blocks]
 
     def fit_sample(self, name: ViewName) -> Sample:
         """What a picture is fitted on."""
