@@ -222,23 +222,6 @@ def copy(three: str, tmp_path: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def stopped_after() -> Callable[[Callable[..., Any], int], Callable[..., Any]]:
-    """Makes a function that is interrupted when it is called once too often: a kill at one exact moment."""
-
-    def stopped_after(function: Callable[..., Any], calls: int) -> Callable[..., Any]:
-        count = iter(range(calls))
-
-        def stopped(*arguments: Any, **options: Any) -> Any:
-            if next(count, None) is None:
-                raise KeyboardInterrupt
-            return function(*arguments, **options)
-
-        return stopped
-
-    return stopped_after
-
-
-@pytest.fixture(scope="session")
 def read_arrays() -> Callable[[str], dict[str, np.ndarray]]:
     """Every array of what is published, by its path, read by icechunk and zarr alone."""
 
