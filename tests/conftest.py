@@ -32,6 +32,7 @@ from ingest import attention_projection, corpus, neighbours, pipeline, sample  #
 from ingest.__main__ import main as ingest_command  # noqa: E402
 from ingest.settings import Settings  # noqa: E402
 from tests.browser import chromium, open_page, space, space_server, space_store, tiny_server  # noqa: E402, F401
+from tests.client import base, client  # noqa: E402, F401
 
 # No clock decides a test, and the same cases run every time.
 hypothesis.settings.register_profile("calm", deadline=None, database=None, derandomize=True)
