@@ -46,7 +46,7 @@ def _head_number(values: NDArray[np.float64], name: str, title: str, layer: int,
 
 def head_table(corpus: Corpus, layer: int, head: int) -> list[dict[str, object]]:
     """Every statistic of a head over the rows of every source: one row each."""
-    means = corpus.head_statistic[:, :, layer, head].load()
+    means = corpus.head_statistic[:, :, layer, head]
     return [
         {
             "statistic": str(statistic),

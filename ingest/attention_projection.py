@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ingest.fits import Advance, Parameters, Read
+from store.kernels.attention import attention_logits
 from store.kernels.projection import place_by_network
 from store.views import PARAMETERS, ViewName
 
@@ -196,7 +197,7 @@ def _across(
 def _cross_entropy(query: Tensor, key: Tensor, query_place: Tensor, key_place: Tensor, hidden: Tensor | None) -> Tensor:
     """Of attention and its picture, (..., query_token): how much the distances fail to tell."""
     with torch.no_grad():
-        logits = query @ key.transpose(-1, -2) * query.shape[-1] ** -0.5
+        logits = attention_logits(query, key)
         logits = logits if hidden is None else logits.masked_fill(hidden, -1e9)
         target = 0.5 * (torch.softmax(logits, -1) + torch.softmax(logits / TEMPERATURE, -1))
     shown = -_squared_distance(query_place, key_place)

@@ -1,6 +1,6 @@
 """One view in the store while it is made: what of it is up to date, its fit, its places, its fidelity."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,14 @@ Floats = NDArray[np.floating]
 
 
 class Picture:
-    """A view group. `fit_hash` says what its fits have to be made of."""
+    """A view group. `fit_hash` says what its fits have to be made of, `block_hashes` what the plan's blocks hold."""
 
-    def __init__(self, writer: Writer, model: ModelGroup, name: ViewName, fit_hash: int) -> None:
+    def __init__(
+        self, writer: Writer, model: ModelGroup, name: ViewName, fit_hash: int, block_hashes: Sequence[int]
+    ) -> None:
         self.writer, self.model, self.name, self.fit_hash = writer, model, name, fit_hash
+        hashes = [content_hash({"fit": fit_hash, "block": block}) for block in block_hashes]
+        self.view_hashes = np.array(hashes, np.uint64)
         self.path = f"{model.path}/views/{name}"
         self.layers = int(array_of(writer.group(model.path), "query").shape[0])
 
@@ -37,20 +41,20 @@ class Picture:
 
     def pending(self, corpus: PlannedCorpus, layer: int) -> list[Block]:
         """Blocks whose places are missing in a layer, or were computed from something else."""
-        done = self._read("view_hash")
-        return [
-            block
-            for block in corpus.blocks
-            if block.index >= len(done) or int(done[block.index, layer]) != self._block_hash(block)
-        ]
+        stale = self._stale()[:, layer]
+        return [block for block in corpus.blocks if stale[block.index]]
 
     def finished(self, corpus: PlannedCorpus) -> bool:
         """Whether there is nothing to do, for exactly this plan."""
-        up_to_date = not self.unfitted() and not any(self.pending(corpus, layer) for layer in range(self.layers))
+        up_to_date = not self.unfitted() and not self._stale().any()
         return up_to_date and self.writer.group(self.path).attrs.get("sentences") == corpus.sentences
 
-    def _block_hash(self, block: Block) -> int:
-        return content_hash({"fit": self.fit_hash, "block": self.model.block_hash(block)})
+    def _stale(self) -> NDArray[np.bool_]:
+        """Blocks of the plan that have to be placed, in each layer: (block, layer)."""
+        done = self._read("view_hash")[: len(self.view_hashes)]
+        stale = np.ones((len(self.view_hashes), self.layers), bool)
+        stale[: len(done)] = done != self.view_hashes[: len(done), None]
+        return stale
 
     def _read(self, name: str) -> NDArray[np.uint64]:
         group = self.writer.group(self.path)
@@ -111,7 +115,7 @@ class Picture:
         content[:, :, : block.tokens] = np.rint(np.clip(within, 0, 1) * MOST)
         array_of(group, "coordinates")[layer, :, :, block.rows] = content
         array_of(group, "beyond")[block.index, layer] = outside
-        array_of(group, "view_hash")[block.index, layer] = np.uint64(self._block_hash(block))
+        array_of(group, "view_hash")[block.index, layer] = self.view_hashes[block.index]
 
     def places(self, layer: int, rows: NDArray[np.int64]) -> Floats:
         """Stored places (head, role, token, component) of ascending rows of the token axis, as the screen has them."""

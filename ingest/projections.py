@@ -7,6 +7,7 @@ are placed together.
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -48,7 +49,12 @@ class Material:
         identity = {"view": str(name), "version": kind.version, "seed": seed, "tokens": self.fit_sample(name).tokens}
         # Of the whole sample, also where the fit takes only a part of it: the normalisation's constants depend on it.
         made_of = self.sample.content_hash(self.model, self.corpus, **identity)
-        return Picture(self.writer, self.model, name, made_of)
+        return Picture(self.writer, self.model, name, made_of, self.block_hashes)
+
+    @cached_property
+    def block_hashes(self) -> list[int]:
+        """What every block of the plan holds; every picture is compared with it, more than once."""
+        return [self.model.block_hash(block) for block in self.corpus.blocks]
 
     def fit_sample(self, name: ViewName) -> Sample:
         """What a picture is fitted on."""
@@ -57,8 +63,11 @@ class Material:
 
     def normalized(self, layer: int, name: str, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Normalised queries and keys (head, token, channel) of a layer at rows of the token axis, in float32."""
-        constants = read_constants(self.writer, self.model, layer, name)
-        query, key = constants.apply(*read_rows(self.writer, self.model, layer, rows))
+        return self.normalize(layer, name, *read_rows(self.writer, self.model, layer, rows))
+
+    def normalize(self, layer: int, name: str, query: Floats, key: Floats) -> tuple[Floats, Floats]:
+        """Queries and keys of a layer that were read already, normalised, in float32."""
+        query, key = read_constants(self.writer, self.model, layer, name).apply(query, key)
         return query.astype(np.float32), key.astype(np.float32)
 
 
@@ -200,7 +209,7 @@ def _judge(material: Material, task: Task, layer: int) -> None:
         query, key = read_rows(material.writer, material.model, layer, rows)
         ends = np.cumsum(lengths(spans))
         own = np.stack([ends - lengths(spans), ends], axis=-1)
-        normalized = material.normalized(layer, task.name.normalization, rows)
+        normalized = material.normalize(layer, task.name.normalization, query, key)
         measures = judge_layer(query, key, normalized, task.picture.places(layer, rows), own)
         task.picture.write_fidelity(layer, judged, measures)
 

@@ -32,6 +32,7 @@ from ingest import attention_projection, corpus, neighbours, pipeline, sample  #
 from ingest.__main__ import main as ingest_command  # noqa: E402
 from ingest.settings import Settings  # noqa: E402
 from tests.browser import chromium, open_page, space, space_server, space_store, tiny_server  # noqa: E402, F401
+from tests.client import base, client  # noqa: E402, F401
 
 # No clock decides a test, and the same cases run every time.
 hypothesis.settings.register_profile("calm", deadline=None, database=None, derandomize=True)
@@ -219,23 +220,6 @@ def three(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def copy(three: str, tmp_path: Path) -> str:
     return str(shutil.copytree(three, tmp_path / "store"))
-
-
-@pytest.fixture(scope="session")
-def stopped_after() -> Callable[[Callable[..., Any], int], Callable[..., Any]]:
-    """Makes a function that is interrupted when it is called once too often: a kill at one exact moment."""
-
-    def stopped_after(function: Callable[..., Any], calls: int) -> Callable[..., Any]:
-        count = iter(range(calls))
-
-        def stopped(*arguments: Any, **options: Any) -> Any:
-            if next(count, None) is None:
-                raise KeyboardInterrupt
-            return function(*arguments, **options)
-
-        return stopped
-
-    return stopped_after
 
 
 @pytest.fixture(scope="session")

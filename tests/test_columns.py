@@ -13,6 +13,7 @@ import pytest
 import store
 from ingest.columns import MOST, MOST_COLUMNS, ROWS_AT_ONCE, column_codes, find_columns
 from store.verification import verify
+from tests.interruption import interrupted
 
 Ingest = Callable[..., str]
 REVIEWS = 80
@@ -167,17 +168,12 @@ def test_a_smaller_model_on_a_grown_corpus_reads_its_own_sentences(
 
 
 def test_an_interrupted_ingest_writes_the_columns_with_the_sentences(
-    ingest: Ingest, data: Path, corpus: store.Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ingest: Ingest, data: Path, corpus: store.Corpus, tmp_path: Path
 ) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    for module, name in (("corpus", "_write_columns"), ("pipeline", "encode_corpus")):
-        with monkeypatch.context() as patch:
-            patch.setattr(f"ingest.{module}.{name}", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                ingest(tmp_path / "store", data=data, text="Body", label="stars")
-    found = store.open_corpus(ingest(tmp_path / "store", data=data, text="Body", label="stars"))
+    place, settings = tmp_path / "store", {"data": data, "text": "Body", "label": "stars"}
+    for target in ("ingest.corpus._write_columns", "ingest.pipeline.encode_corpus"):
+        interrupted(ingest, place, target, after=0, **settings)
+    found = store.open_corpus(ingest(place, **settings))
     assert found.columns.identical(corpus.columns)
 
 

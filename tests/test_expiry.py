@@ -3,18 +3,17 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import store
-from store import repository, writer
+from store import repository
 from store.errors import SnapshotNotFound, StoreNotFound
 from store.repository import expire, history, open_repository
 from store.verification import verify
+from tests.interruption import interrupted
 
 Ingest = Callable[..., str]
-StoppedAfter = Callable[[Callable[..., Any], int], Callable[..., Any]]
 
 
 def sentences_by_snapshot(url: str) -> list[int]:
@@ -80,13 +79,8 @@ def test_an_ingest_goes_on_after_its_history_expired(copy: str, ingest: Ingest) 
     assert list(verify(store.open_snapshot(copy))) == []
 
 
-def test_work_of_a_killed_ingest_survives_expiry(
-    copy: str, ingest: Ingest, stopped_after: StoppedAfter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(writer.Writer, "publish", stopped_after(lambda: None, 0))
-        with pytest.raises(KeyboardInterrupt):
-            ingest(Path(copy), sentences=20)
+def test_work_of_a_killed_ingest_survives_expiry(copy: str, ingest: Ingest) -> None:
+    interrupted(ingest, copy, "store.writer.Writer.publish", after=0, sentences=20)
     expire(copy, timedelta(0))
     assert store.open_corpus(copy).n_sentences == 15
     assert store.open_corpus(ingest(Path(copy), sentences=20)).n_sentences == 20

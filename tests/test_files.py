@@ -2,29 +2,14 @@
 
 import csv
 import io
-from collections.abc import Iterator
 
 import numpy as np
-import pytest
 from flask.testing import FlaskClient
 from pyarrow import parquet
 
-from dashboard.app import create_app
-from dashboard.library import Library
 from store import Corpus
 
 TOKENS = 20
-
-
-@pytest.fixture(scope="module")
-def client(tiny_store: str) -> Iterator[FlaskClient]:
-    with create_app(Library(tiny_store)).server.test_client() as client:
-        yield client
-
-
-@pytest.fixture
-def base(tiny_corpus: Corpus) -> str:
-    return f"/data/{tiny_corpus.snapshot}/{tiny_corpus.name}"
 
 
 def rows_of(client: FlaskClient, path: str) -> list[dict[str, str]]:

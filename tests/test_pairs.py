@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
-import ingest.pairs as ingest_pairs
 import store
 from store.errors import StoreError
 from store.kernels.pairs import Pairs, admitted_pairs, combine, distinct_largest, merge_pairs, strongest_pairs
 from store.schema import CLS, PAD, PAIR_NUMBERS, SEP
+from tests.interruption import interrupted
 
 Ingest = Callable[..., str]
 Commits = Callable[[str], list[str]]
@@ -219,14 +219,9 @@ def test_an_interrupted_search_goes_on_where_it_was(
     ingest: Ingest,
     commits: Commits,
     tiny_store: str,
-    stopped_after: Callable[..., Callable[..., None]],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = len(commits(copy))
-    with monkeypatch.context() as patch:
-        patch.setattr(ingest_pairs, "_keep_block", stopped_after(ingest_pairs._keep_block, 2))
-        with pytest.raises(KeyboardInterrupt):
-            ingest(copy)
+    interrupted(ingest, copy, "ingest.pairs._keep_block", after=2)
     ingest(copy)
     numbers = pair_blocks(commits(copy)[before:])
     assert len(numbers) == len(set(numbers)) == 3
@@ -237,16 +232,11 @@ def test_pairs_of_a_plan_are_not_seen_before_its_sentences(
     copy: str,
     ingest: Ingest,
     odd_model: Path,
-    stopped_after: Callable[..., Callable[..., None]],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The search is over, the ingest is killed, and another model is published meanwhile."""
     before = store.open_corpus(copy)
     expected = before.pairs
-    with monkeypatch.context() as patch:
-        patch.setattr("ingest.pipeline.complete", stopped_after(print, 0))
-        with pytest.raises(KeyboardInterrupt):
-            ingest(copy)
+    interrupted(ingest, copy, "ingest.pipeline.complete", after=0)
     ingest(copy, model=odd_model, sentences=5)
     assert store.open_snapshot(copy).corpus(before.name).pairs.identical(expected)
 
@@ -256,7 +246,6 @@ def test_a_model_that_is_still_searched_for_the_first_time_has_no_pairs(
     odd_model: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    stopped_after: Callable[..., Callable[..., None]],
 ) -> None:
     place = tmp_path / "store"
     with monkeypatch.context() as patch:
@@ -264,10 +253,7 @@ def test_a_model_that_is_still_searched_for_the_first_time_has_no_pairs(
         name = store.open_corpus(ingest(place)).name
         with pytest.raises(StoreError, match="no strongest pairs"):
             _ = store.open_corpus(str(place)).pairs
-    with monkeypatch.context() as patch:
-        patch.setattr(ingest_pairs, "_merge", stopped_after(print, 0))
-        with pytest.raises(KeyboardInterrupt):
-            ingest(place)
+    interrupted(ingest, place, "ingest.pairs._merge", after=0)
     ingest(place, model=odd_model, sentences=5)
     with pytest.raises(StoreError, match=r"Find them with `make ingest`\.$"):
         _ = store.open_snapshot(str(place)).corpus(name).pairs

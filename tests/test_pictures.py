@@ -1,5 +1,7 @@
 """Pictures of every kind in one store: their places, and their fidelity by scipy and scikit-learn."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -9,6 +11,8 @@ from scipy.stats import spearmanr
 from sklearn.manifold import trustworthiness
 
 import store
+from ingest import neighbours
+from ingest.manifolds import fit_head
 from store.kernels.fidelity import trustworthy
 from store.kernels.normalization import normalized
 from store.kernels.projection import place, place_by_network
@@ -149,6 +153,18 @@ def test_places_of_fitted_tokens_are_those_the_library_gave(name: str, corpus: s
         given = view.fitted[layer, head].values
         found = places_of(corpus, name, layer, head)[:, : given.shape[1]]
         np.testing.assert_allclose(found, given, atol=float(view.side[layer, head]) / 65535)
+
+
+@pytest.mark.usefixtures("rich_store")
+@pytest.mark.parametrize("components", [2, 3])
+@pytest.mark.parametrize("points", [30, 60], ids=["random start", "spectral start"])
+def test_umap_gives_the_same_places_bit_for_bit(points: int, components: int) -> None:
+    """In the processes that have made the store's pictures: a new one would first import UMAP, for many seconds."""
+    vectors = np.random.default_rng(0).standard_normal((points, 4)).astype(np.float32)
+    fit = partial(fit_head, projection="umap", components=components, seed=3)
+    one, other = neighbours._processes().map(fit, [vectors, vectors])
+    assert (one.shape, one.dtype) == ((points, components), np.float32)
+    np.testing.assert_array_equal(one, other)
 
 
 @NEIGHBOURS

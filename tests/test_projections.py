@@ -4,22 +4,21 @@ import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import store
-from ingest import neighbours, pipeline, projections
+from ingest import neighbours
 from ingest.errors import IngestError
 from store.repository import history, open_repository
 from store.verification import verify
+from tests.interruption import interrupted
 
 Ingest = Callable[..., str]
 Complaint = Callable[..., str]
 Commits = Callable[[str], list[str]]
 ReadArrays = Callable[[str], dict[str, np.ndarray]]
-StoppedAfter = Callable[[Callable[..., Any], int], Callable[..., Any]]
 THREE = "pca-exact-2d,pca-raw-2d,pca-sphere-3d"
 
 
@@ -44,13 +43,6 @@ def in_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def publications(url: str | Path) -> int:
     return len(history(open_repository(str(url))))
-
-
-def interrupted(ingest: Ingest, place: Path, target: str, stopped: Callable[..., Any], **settings: Any) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(target, stopped)
-        with pytest.raises(KeyboardInterrupt):
-            ingest(place, **settings)
 
 
 # -- what is asked for --------------------------------------------------------------------------------------
@@ -134,54 +126,46 @@ def test_a_known_model_is_published_once_at_the_end(copy: Path, ingest: Ingest) 
     assert publications(ingest(copy, sentences=20, views=THREE)) == before + 1
 
 
-def test_a_new_model_keeps_the_views_it_had_when_it_is_interrupted(
-    ingest: Ingest, stopped_after: StoppedAfter, tmp_path: Path
-) -> None:
-    stopped = stopped_after(projections._place_layer, 5)  # two layers of each: amid the third view
-    interrupted(ingest, tmp_path / "store", "ingest.projections._place_layer", stopped, sentences=15, views=THREE)
-    seen = store.open_snapshot(str(tmp_path / "store"))
+def test_a_new_model_keeps_the_views_it_had_when_it_is_interrupted(ingest: Ingest, tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    # Two layers of each: amid the third view.
+    interrupted(ingest, place, "ingest.projections._place_layer", after=5, sentences=15, views=THREE)
+    seen = store.open_snapshot(str(place))
     assert set(seen.corpus().views) == {"pca-exact-2d", "pca-raw-2d"}
     assert list(verify(seen)) == []
 
 
 def test_the_next_run_finishes_the_views_of_an_interrupted_one(
-    ingest: Ingest, stopped_after: StoppedAfter, read_arrays: ReadArrays, tmp_path: Path
+    ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
     place, settings = tmp_path / "store", {"sentences": 15, "views": THREE}
-    stopped = stopped_after(projections._place_layer, 3)
-    interrupted(ingest, place, "ingest.projections._place_layer", stopped, **settings)
+    interrupted(ingest, place, "ingest.projections._place_layer", after=3, **settings)
     found, expected = (read_arrays(ingest(one, **settings)) for one in (place, tmp_path / "once"))
     assert set(store.open_corpus(str(place)).views) == set(THREE.split(","))
     for path, array in expected.items():
         np.testing.assert_array_equal(found[path], array, err_msg=path)
 
 
-def test_a_new_model_that_is_interrupted_before_its_first_view_is_not_there(
-    ingest: Ingest, stopped_after: StoppedAfter, tmp_path: Path
-) -> None:
-    stopped = stopped_after(projections._place_layer, 1)
-    interrupted(ingest, tmp_path / "store", "ingest.projections._place_layer", stopped, sentences=15, views=THREE)
+def test_a_new_model_that_is_interrupted_before_its_first_view_is_not_there(ingest: Ingest, tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    interrupted(ingest, place, "ingest.projections._place_layer", after=1, sentences=15, views=THREE)
     with pytest.raises(store.StoreError, match=r"Run `make ingest"):
-        store.open_corpus(str(tmp_path / "store"))
+        store.open_corpus(str(place))
 
 
 @pytest.mark.parametrize("sentences", [15, 20])
 def test_readers_of_a_known_model_see_nothing_of_an_interrupted_ingest(
-    sentences: int, copy: Path, ingest: Ingest, stopped_after: StoppedAfter
+    sentences: int, copy: Path, ingest: Ingest
 ) -> None:
     before = store.open_snapshot(str(copy))
-    stopped = stopped_after(pipeline.show_views, 1)
-    interrupted(ingest, copy, "ingest.pipeline.show_views", stopped, sentences=sentences, views=THREE)
+    interrupted(ingest, copy, "ingest.pipeline.show_views", after=1, sentences=sentences, views=THREE)
     after = store.open_snapshot(str(copy))
     assert after.id == before.id
     assert (after.corpus().n_sentences, after.corpus().views) == (15, ["pca-exact-2d"])
 
 
-def test_the_next_run_shows_what_an_interrupted_one_had_made_of_a_known_model(
-    copy: Path, ingest: Ingest, stopped_after: StoppedAfter
-) -> None:
-    stopped = stopped_after(pipeline.show_views, 1)
-    interrupted(ingest, copy, "ingest.pipeline.show_views", stopped, sentences=20, views=THREE)
+def test_the_next_run_shows_what_an_interrupted_one_had_made_of_a_known_model(copy: Path, ingest: Ingest) -> None:
+    interrupted(ingest, copy, "ingest.pipeline.show_views", after=1, sentences=20, views=THREE)
     corpus = store.open_corpus(ingest(copy, sentences=20, views=THREE))
     assert (corpus.n_sentences, set(corpus.views)) == (20, set(THREE.split(",")))
     assert list(verify(store.open_snapshot(str(copy)))) == []

@@ -3,23 +3,20 @@
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import zarr
 
 import store
-from ingest import pipeline, tensors
-from ingest.picture import Picture
 from store import writer
 from store.errors import SnapshotNotFound, StoreError, StoreIncomplete
 from store.repository import expire, history, open_repository
 from store.verification import verify
 from store.writer import open_writer
+from tests.interruption import interrupted
 
 Ingest = Callable[..., str]
-StoppedAfter = Callable[[Callable[..., Any], int], Callable[..., Any]]
 
 
 def every_token_is_placed(corpus: store.Corpus) -> bool:
@@ -133,14 +130,9 @@ def test_a_commit_over_somebody_elses_commit_is_refused(copy: str) -> None:
 def test_an_ingest_killed_before_publication_is_published_by_the_next(
     copy: str,
     ingest: Ingest,
-    stopped_after: StoppedAfter,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(writer.Writer, "publish", stopped_after(lambda: None, 0))
-        with pytest.raises(KeyboardInterrupt):
-            ingest(Path(copy), sentences=20)
+    interrupted(ingest, copy, "store.writer.Writer.publish", after=0, sentences=20)
     assert store.open_corpus(copy).n_sentences == 15
     ingest(Path(copy), sentences=20)
     assert capsys.readouterr().out.startswith("Published ")
@@ -153,13 +145,8 @@ def test_a_model_that_is_half_grown_stays_sound_when_another_is_published(
     copy: str,
     ingest: Ingest,
     odd_model: Path,
-    stopped_after: StoppedAfter,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(tensors, "_write", stopped_after(tensors._write, blocks))
-        with pytest.raises(KeyboardInterrupt):
-            ingest(Path(copy), sentences=40)
+    interrupted(ingest, copy, "ingest.tensors._write", after=blocks, sentences=40)
     ingest(Path(copy), sentences=10, model=odd_model)
     snapshot = store.open_snapshot(copy)
     assert sorted(int(model["sentences"]) for model in snapshot.models.values()) == [10, 15]
@@ -167,13 +154,10 @@ def test_a_model_that_is_half_grown_stays_sound_when_another_is_published(
 
 
 def test_a_model_keeps_its_picture_when_another_is_published_while_it_grows(
-    copy: str, ingest: Ingest, odd_model: Path, stopped_after: StoppedAfter, monkeypatch: pytest.MonkeyPatch
+    copy: str, ingest: Ingest, odd_model: Path
 ) -> None:
     name = store.open_corpus(copy).name
-    with monkeypatch.context() as patch:
-        patch.setattr("ingest.pipeline.project_corpus", stopped_after(lambda: None, 0))
-        with pytest.raises(KeyboardInterrupt):
-            ingest(Path(copy), sentences=20)
+    interrupted(ingest, copy, "ingest.pipeline.project_corpus", after=0, sentences=20)
     ingest(Path(copy), sentences=10, model=odd_model)
     corpus = store.open_corpus(copy, model=name)
     assert corpus.views == ["pca-exact-2d"]
@@ -181,38 +165,27 @@ def test_a_model_keeps_its_picture_when_another_is_published_while_it_grows(
 
 
 def test_no_picture_of_two_fits_is_shown_when_another_model_is_published_while_it_changes(
-    copy: str, ingest: Ingest, odd_model: Path, stopped_after: StoppedAfter, monkeypatch: pytest.MonkeyPatch
+    copy: str, ingest: Ingest, odd_model: Path
 ) -> None:
     """Rather none, until the killed ingest goes on."""
     name = store.open_corpus(copy).name
-    with monkeypatch.context() as patch:
-        patch.setattr(Picture, "write_places", stopped_after(Picture.write_places, 1))
-        with pytest.raises(KeyboardInterrupt):
-            ingest(Path(copy), sentences=30, fit_tokens=10_000)
+    interrupted(ingest, copy, "ingest.picture.Picture.write_places", after=1, sentences=30, fit_tokens=10_000)
     ingest(Path(copy), sentences=10, model=odd_model)
     assert store.open_corpus(copy, model=name).views == []
 
 
 @pytest.mark.parametrize("sentences", [10, 15, 20])
 def test_a_model_keeps_its_picture_when_a_smaller_ingest_follows_a_killed_larger_one(
-    sentences: int, copy: str, ingest: Ingest, stopped_after: StoppedAfter, monkeypatch: pytest.MonkeyPatch
+    sentences: int, copy: str, ingest: Ingest
 ) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr("ingest.pipeline.project_corpus", stopped_after(lambda: None, 0))
-        with pytest.raises(KeyboardInterrupt):
-            ingest(Path(copy), sentences=30)
+    interrupted(ingest, copy, "ingest.pipeline.project_corpus", after=0, sentences=30)
     corpus = store.open_corpus(ingest(Path(copy), sentences=sentences))
     assert corpus.views == ["pca-exact-2d"]
     assert every_token_is_placed(corpus)
 
 
-def test_a_smaller_ingest_after_a_killed_larger_one_is_whole(
-    copy: str, ingest: Ingest, stopped_after: StoppedAfter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(tensors, "_write", stopped_after(tensors._write, 3))
-        with pytest.raises(KeyboardInterrupt):
-            ingest(Path(copy), sentences=40)
+def test_a_smaller_ingest_after_a_killed_larger_one_is_whole(copy: str, ingest: Ingest, tmp_path: Path) -> None:
+    interrupted(ingest, copy, "ingest.tensors._write", after=3, sentences=40)
     found = store.open_corpus(ingest(Path(copy), sentences=20))
     expected = store.open_corpus(ingest(tmp_path / "other", sentences=20))
     np.testing.assert_array_equal(found.query, expected.query)
@@ -222,14 +195,9 @@ def test_a_smaller_ingest_after_a_killed_larger_one_is_whole(
 def test_a_smaller_ingest_keeps_what_a_killed_larger_one_had_computed(
     copy: str,
     ingest: Ingest,
-    stopped_after: StoppedAfter,
     commits: Callable[[str], list[str]],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "complete", stopped_after(pipeline.complete, 0))
-        with pytest.raises(KeyboardInterrupt):
-            ingest(Path(copy), sentences=40)
+    interrupted(ingest, copy, "ingest.pipeline.complete", after=0, sentences=40)
     before = commits(ingest(Path(copy), sentences=26))
     after = commits(ingest(Path(copy), sentences=40))[len(before) :]
     shared = int(store.open_corpus(copy).sentences.row_start[26]) // 64

@@ -1,7 +1,6 @@
 """What the server answers: versioned bytes, and one sentence where there is nothing."""
 
 import gzip
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -13,17 +12,6 @@ from dashboard.app import create_app
 from dashboard.columns import columns
 from dashboard.library import Library
 from store import Corpus
-
-
-@pytest.fixture(scope="module")
-def client(tiny_store: str) -> Iterator[FlaskClient]:
-    with create_app(Library(tiny_store)).server.test_client() as client:
-        yield client
-
-
-@pytest.fixture
-def base(tiny_corpus: Corpus) -> str:
-    return f"/data/{tiny_corpus.snapshot}/{tiny_corpus.name}"
 
 
 def test_points_may_be_kept_for_ever(client: FlaskClient, base: str) -> None:
