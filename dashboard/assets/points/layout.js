@@ -19,6 +19,8 @@
     return { columns, rows, count, single, side, gap: GAP, inset: single ? 4 : 1.5, width: long(columns), height: long(rows), part: dimensions === 3 ? CUBE : 1 };
   }
 
+  const same = (one, other) => Boolean(one) && Object.keys(other).every((name) => one[name] === other[name]);
+
   const corner = (layout, panel) => [(panel % layout.columns) * (layout.side + layout.gap), Math.floor(panel / layout.columns) * (layout.side + layout.gap)];
 
   /** Pixel on screen of a pixel of the unmoved frame, and the way back. */
@@ -69,6 +71,6 @@
     return { ...camera, x: left / layout.width, y: 1 - top / layout.height, zoom: filling(layout) };
   }
 
-  headscape.layout = { fit, toPixel, fromPixel, perPixel, panelAt, rectangle, filling, fill };
+  headscape.layout = { fit, same, toPixel, fromPixel, perPixel, panelAt, rectangle, filling, fill };
   if (typeof module !== "undefined") module.exports = headscape.layout;
 })(typeof window === "undefined" ? globalThis : window);

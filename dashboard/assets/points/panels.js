@@ -65,10 +65,12 @@
       const before = this.picture;
       this.picture = picture;
       if (!picture) return this.hide();
-      if (placeOf(before) !== placeOf(picture)) this.arrive(before, picture);
+      const isElsewhere = placeOf(before) !== placeOf(picture);
+      if (isElsewhere) this.arrive(before, picture);
       this.resize();
       if (this.emerging && this.layout) this.camera = headscape.layout.fill(this.layout, this.camera, this.came);
-      this.paint();
+      // Else what is shown stays right until its new parts have come: where a processor draws, a painting more is felt.
+      if (isElsewhere) this.paint();
       this.tool.renew();
       this.load();
       this.layer.load();
@@ -176,8 +178,10 @@
       const { panels, columns, dimensions } = this.picture;
       const width = this.host.clientWidth - (this.single ? BESIDE.single : BESIDE.grid);
       const height = root.innerHeight - this.frame.getBoundingClientRect().top - root.scrollY - BELOW;
-      this.layout = headscape.layout.fit({ count: panels.length, columns, dimensions, width, height });
-      this.scale = root.devicePixelRatio || 1;
+      const layout = headscape.layout.fit({ count: panels.length, columns, dimensions, width, height });
+      const scale = root.devicePixelRatio || 1;
+      if (this.scale === scale && headscape.layout.same(this.layout, layout)) return;
+      [this.layout, this.scale] = [layout, scale];
       for (const shown of [this.canvas, this.image, this.overlay]) Object.assign(shown.style, { width: `${this.layout.width}px`, height: `${this.layout.height}px` });
       const pixels = [this.layout.width, this.layout.height].map((length) => Math.round(length * this.scale));
       const sized = [this.canvas, this.overlay].filter((canvas) => canvas.width !== pixels[0] || canvas.height !== pixels[1]);
