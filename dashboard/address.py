@@ -6,14 +6,15 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from dashboard.focus import LINES, Lines
 from dashboard.library import Library
+from dashboard.search import WITHIN, Within
+from dashboard.selection import MOST_SOUGHT
 from store import Corpus, Snapshot, StoreError
+from store.schema import ROLES
 
 PAGES = ("heads", "head", "about")
 TABS = ("statistics", "point", "selection", "pairs", "distance")
-WITHIN = ("token", "prefix", "phrase")
-LINES = ("point", "sentence")
-ROLES = ("query", "key")
 #: Tokens drawn on the page of one head, unless asked otherwise.
 HEAD_TOKENS = 20_000
 MOST_TOKENS = 1_000_000
@@ -38,16 +39,16 @@ class Address:
     view: str | None = None
     colour: str = "role"
     size: str | None = None
-    labels: int = 0
+    labels: str | None = None
     q: str | None = None
-    within: str = "token"
+    within: Within = "token"
     where: str | None = None
     lasso: str | None = None
     token: int | None = None
     role: str = "query"
     top: int = TOP
     least: float = LEAST
-    lines: str = "point"
+    lines: Lines = "point"
     marks: str | None = None
     tab: str | None = None
     at: str | None = None
@@ -113,8 +114,8 @@ def find(library: Library, pathname: str | None, search: str | None) -> Place:
         view=_view(corpus, given.get("view"), notices),
         colour=read.text("colour", 80) or "role",
         size=read.choice("size", ("norm",), None),
-        labels=read.number("labels", range(2), 0),
-        q=read.text("q", 200),
+        labels=read.choice("labels", ("1",), None),
+        q=read.text("q", MOST_SOUGHT),
         within=read.choice("within", WITHIN, "token"),
         where=read.text("where", 2_000),
         lasso=read.text("lasso", 1_500),

@@ -4,11 +4,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dashboard.address import Place
 from dashboard.colours import Legend, legend
 from dashboard.columns import Column, columns
 from dashboard.drawn import Drawn
-from dashboard.selection import Selection, mask, parse_selection
+from dashboard.search import Hits, hits
+from dashboard.selection import FIELDS, Selection, mask, parse_selection
+
+#: Sentences of a search that are listed.
+LISTED = 50
 
 
 @dataclass(frozen=True)
@@ -24,7 +31,7 @@ class Chosen:
     def of(cls, place: Place, tokens: int, *, layer: int | None = None, head: int | None = None) -> "Chosen":
         """What the address says, of one head or of all."""
         address, known = place.address, columns(place.corpus)
-        given = {name: address.fields[name] or "" for name in ("q", "within", "where", "lasso")}
+        given = {name: address.fields[name] or "" for name in FIELDS}
         selection, notices = parse_selection(given, place.corpus)
         if address.colour not in known:
             notices += (f"There is no column “{address.colour}” to colour by. Coloured is by query and key.",)
@@ -49,5 +56,14 @@ class Chosen:
     @cached_property
     def count(self) -> tuple[int, int]:
         """Selected and drawn points; in a picture of all heads, of one head on average."""
-        selected = mask(self.drawn, self.selection)
-        return round(int(selected.sum()) / len(selected)), 2 * len(self.drawn.rows)
+        return round(int(self.selected.sum()) / len(self.selected)), 2 * len(self.drawn.rows)
+
+    @cached_property
+    def selected(self) -> NDArray[np.bool_]:
+        """Which of the drawn points are selected: (panel, token, role)."""
+        return mask(self.drawn, self.selection)
+
+    @cached_property
+    def hits(self) -> Hits:
+        """What the search finds in the whole corpus, and the first sentences of it."""
+        return hits(self.drawn.corpus, self.selection.q, self.selection.within, limit=LISTED)

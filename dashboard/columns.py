@@ -15,6 +15,7 @@ from dashboard import token_numbers
 from dashboard.drawn import Drawn
 from dashboard.once import once
 from store import STATISTICS, Corpus, StoreError
+from store.schema import ROLES
 
 Kind = Literal["category", "number"]
 Values = NDArray[np.float64 | np.int64]
@@ -22,7 +23,6 @@ Values = NDArray[np.float64 | np.int64]
 KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word")
 #: AttentionViz colours [CLS] and [SEP] with the punctuation; here they are a category of their own beside it.
 PUNCTUATION = ("word", "punctuation", "[CLS] or [SEP]")
-ROLES = ("query", "key")
 
 
 @dataclass(frozen=True)

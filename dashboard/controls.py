@@ -24,7 +24,7 @@ def around_picture(place: Place, chosen: Chosen, *, head: bool) -> list[object]:
     return [
         html.Div(rows, className="control-rows"),
         legend(chosen.legend) if chosen.coloured else marks(),
-        selection_count(place, chosen),
+        selection_count(chosen),
     ]
 
 

@@ -1,4 +1,4 @@
-"""How far a head's dot products can be read off distance: both of many pairs, before and after a normalisation."""
+"""How far a head's dot products can be read off distance: both of many pairs, after a normalisation."""
 
 from dataclasses import dataclass
 
@@ -39,8 +39,8 @@ class Density:
         Borders of the cells: (CELLS + 1,) each.
     pairs, sentences
         How many pairs were looked at, and in how many sentences from the first on.
-    before, after
-        Agreement of raw vectors and of the normalised ones.
+    agreement
+        Of the normalised vectors.
     """
 
     counts: NDArray[np.int64]
@@ -48,8 +48,7 @@ class Density:
     distances: Floats
     pairs: int
     sentences: int
-    before: Agreement
-    after: Agreement
+    agreement: Agreement
 
 
 def density(corpus: Corpus, *, layer: int, head: int, normalization: str) -> Density:
@@ -61,19 +60,15 @@ def density(corpus: Corpus, *, layer: int, head: int, normalization: str) -> Den
     stop = int(max(query_row.max(), key_row.max())) + 1
     query, key = (array.variable[layer, head, :stop].values.astype(np.float64) for array in (corpus.query, corpus.key))
     dot = np.einsum("pc,pc->p", query[query_row], key[key_row])
-    before, after = (
-        _distance(*_normalized(corpus, query, key, layer, head, name), query_row, key_row)
-        for name in ("raw", normalization)
-    )
-    counts, dots, distances = np.histogram2d(dot, after, bins=CELLS)
+    distance = _distance(*_normalized(corpus, query, key, layer, head, normalization), query_row, key_row)
+    counts, dots, distances = np.histogram2d(dot, distance, bins=CELLS)
     return Density(
         counts=counts.astype(np.int64),
         dots=dots,
         distances=distances,
         pairs=len(dot),
         sentences=sentences,
-        before=_agreement(corpus, layer, head, "raw", dot, before),
-        after=_agreement(corpus, layer, head, normalization, dot, after),
+        agreement=_agreement(corpus, layer, head, normalization, dot, distance),
     )
 
 

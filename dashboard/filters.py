@@ -8,7 +8,6 @@ from dashboard.address import Place
 from dashboard.chosen import Chosen
 from dashboard.columns import Column, columns, values
 from dashboard.conditions import Condition
-from dashboard.search import hits
 from dashboard.statistics import spell
 
 #: Categories that a control offers, the most frequent.
@@ -21,7 +20,7 @@ def filter_controls(place: Place, chosen: Chosen) -> html.Div:
     return html.Div([*conditions, _more(place, chosen)], className="controls filters")
 
 
-def selection_count(place: Place, chosen: Chosen) -> html.P:
+def selection_count(chosen: Chosen) -> html.P:
     """How many of the drawn points are selected, and of a search how much the corpus holds."""
     if not chosen.selection:
         return html.P(className="count", role="status")
@@ -29,7 +28,7 @@ def selection_count(place: Place, chosen: Chosen) -> html.P:
     average = ", mean over heads" if chosen.drawn.head is None and any(_per_head(chosen)) else ""
     said = f"{selected:,} of {drawn:,} drawn queries and keys are selected ({100 * selected / drawn:.1f} %{average})."
     if chosen.selection.q:
-        found = hits(place.corpus, chosen.selection.q, chosen.selection.within, limit=1)
+        found = chosen.hits
         said += f" The search finds {found.tokens:,} tokens in {found.sentences:,} sentences of the whole corpus."
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
     return html.P([said, " ", clear] if chosen.selection.where else said, className="count", role="status")

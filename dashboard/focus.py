@@ -10,6 +10,7 @@ from store import Corpus
 from store.schema import ROLES
 
 Lines = Literal["point", "sentence"]
+LINES: tuple[Lines, ...] = ("point", "sentence")
 #: Tokens among which vectors that a point meets are sought, and how many of them are read at once.
 SEARCHED, TILE = 131_072, 16_384
 #: Times the same wordpiece is named among them.

@@ -3,28 +3,26 @@
 from dash import dcc, html
 
 from dashboard.address import Place
-from dashboard.search import Sentence, hits
-from dashboard.selection import parse_selection
-
-SHOWN = 50
+from dashboard.chosen import Chosen
+from dashboard.search import Sentence
 
 
-def hit_table(place: Place) -> list[object]:
+def hit_table(place: Place, chosen: Chosen) -> list[object]:
     """The first sentences of a search; nothing without one."""
-    address = place.address
-    selection, _ = parse_selection({"q": address.q or "", "within": address.within}, place.corpus)
-    if not selection.q:
+    if not chosen.selection.q:
         return []
-    found = hits(place.corpus, selection.q, selection.within, limit=SHOWN)
+    found = chosen.hits
     if not found.sentences:
-        return [html.P(f"No sentence of the corpus has “{selection.q}”. Search for a beginning, or for a phrase.")]
+        return [
+            html.P(f"No sentence of the corpus has “{chosen.selection.q}”. Search for a beginning, or for a phrase.")
+        ]
     rows = [_row(place, sentence) for sentence in found.rows]
     shown = (
         f"the first {len(rows)} of {found.sentences:,}" if found.sentences > len(rows) else f"all {found.sentences:,}"
     )
     head = html.Thead(html.Tr([html.Th(title) for title in ("sentence", "token", "label", "text")]))
     return [
-        html.H2(f"Sentences with “{selection.q}”: {shown}"),
+        html.H2(f"Sentences with “{chosen.selection.q}”: {shown}"),
         html.Div(
             html.Table([head, html.Tbody(rows)], className="rows"),
             className="scroll",

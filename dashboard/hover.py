@@ -49,7 +49,7 @@ def point_card(corpus: Corpus, *, layer: int, head: int, role: str, token: int) 
         wordpiece=wordpieces[position],
         position=position,
         sentence=sentence,
-        label=_label(corpus, sentence),
+        label=corpus.label_name(sentence),
         wordpieces=wordpieces,
         received=round(float(pattern[:, position].sum()), 3),
         entropy=round(float(entropy(pattern)[position]), 3),
@@ -65,9 +65,3 @@ def as_json(card: PointCard) -> dict[str, object]:
 def _partners(weights: NDArray[np.float32], wordpieces: list[str]) -> list[Partner]:
     strongest = np.argsort(-weights, kind="stable")[:PARTNERS]
     return [Partner(wordpieces[place], int(place), round(float(weights[place]), 4)) for place in strongest]
-
-
-def _label(corpus: Corpus, sentence: int) -> str:
-    label = int(corpus.sentences.label[sentence])
-    names = list(corpus.corpus_attributes["label_names"])
-    return str(names[label]) if 0 <= label < len(names) else ""

@@ -120,13 +120,11 @@ def _sentence(corpus: Corpus, sentence: int, tokens: NDArray[np.int64]) -> Sente
     start = int(own.start[sentence])
     words = own.word[start : start + len(text)] - own.first_word[sentence]
     marked = np.isin(words, corpus.tokens.word_index.values[rows]) & bool(own.agrees[sentence])
-    label = int(corpus.sentences.label.values[sentence])
-    names = list(corpus.corpus_attributes.get("label_names", ()))
     return Sentence(
         sentence=sentence,
         token=int(tokens[0]),
         position=int(corpus.tokens.position.values[rows[0]]),
-        label=str(names[label]) if 0 <= label < len(names) else "",
+        label=corpus.label_name(sentence),
         parts=_parts(text, marked),
     )
 

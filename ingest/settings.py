@@ -24,10 +24,10 @@ DEFAULT_VIEWS = (
     "pca-sphere-2d",
     "pca-shared-2d",
     "attentionviz-centroid-2d",
-    "tsne-exact-2d",
-    "umap-exact-2d",
-    "tsne-exact-3d",
-    "umap-exact-3d",
+    "tsne-raw-2d",
+    "umap-raw-2d",
+    "tsne-raw-3d",
+    "umap-raw-3d",
 )
 
 

@@ -98,6 +98,12 @@ class Corpus:
         start = int(self.sentences.row_start[sentence])
         return slice(start, start + int(self.sentences.row_size[sentence]))
 
+    def label_name(self, sentence: int) -> str:
+        """Label of the sentence's review, empty where it has none."""
+        label = int(self.sentences.label.values[sentence])
+        names = list(self.corpus_attributes.get("label_names", ()))
+        return str(names[label]) if 0 <= label < len(names) else ""
+
     @cached_property
     def columns(self) -> xr.Dataset:
         """Categorical columns that came with the data, int16 codes (sentence), -1 for none. Loaded once.

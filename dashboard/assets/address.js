@@ -40,11 +40,9 @@
   /** The query string after a choice or a switch. */
   function chosen(shown) {
     const [id, value] = used();
-    if (id.toggle) return value === undefined ? dash().no_update : choose(id.toggle, value ? ON[id.toggle] : null, withoutZero(shown, id.toggle));
+    if (id.toggle) return value === undefined ? dash().no_update : choose(id.toggle, value ? ON[id.toggle] : null, shown);
     return id.choose ? choose(id.choose, value, shown) : dash().no_update;
   }
-
-  const withoutZero = (shown, field) => (shown && !shown[field] ? { ...shown, [field]: null } : shown);
 
   /** The query string after a condition was changed, taken away or added; `where` is "column:a|b;column:1..5". */
   function filtered(shown) {

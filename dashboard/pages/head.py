@@ -50,7 +50,7 @@ def layout(place: Place) -> Page:
                 f"points/{place.view}/{address.layer}/{address.head}",
                 f"?tokens={chosen.drawn.tokens}",
             ),
-            *hit_table(place),
+            *hit_table(place, chosen),
         ],
         notices=chosen.notices,
     )

@@ -45,7 +45,7 @@ def layout(place: Place) -> Page:
             file_links(
                 place, "The drawn points of all heads", f"points/{place.view}/grid", f"?tokens={chosen.drawn.tokens}"
             ),
-            *hit_table(place),
+            *hit_table(place, chosen),
         ],
         notices=chosen.notices,
     )

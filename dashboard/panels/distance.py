@@ -45,7 +45,7 @@ def _chart(place: Place, name: str, title: str, found: Density) -> list[object]:
         html.Div(dcc.Graph(figure=figure(found), config=config, style={"height": "230px"}), id=of),
         html.P(
             [
-                f"{found.pairs:,} pairs of the first {found.sentences:,} sentences. {_agreement(found.after)} Save as ",
+                f"{found.pairs:,} pairs of the first {found.sentences:,} sentences. {_agreement(found.agreement)} Save as ",
                 *(part for save in saves for part in (save, ", ")),
                 html.A("csv", href=data, download=""),
                 ".",

@@ -5,7 +5,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.address import LINES, MOST_TOP, Place
+from dashboard.address import MOST_TOP, Place
 from dashboard.chosen import Chosen
 from dashboard.focus import Point, focus
 from dashboard.picture import NEAR, marks
@@ -22,7 +22,7 @@ def panel(place: Place, _chosen: Chosen) -> list[object]:
         return [html.H2("Point"), html.P(EMPTY)]
     point = Point(address.layer, address.head, address.role, address.token)
     found: Any = focus(
-        place.corpus, place.view, point, top=address.top, least=address.least, lines=_lines(address.lines), near=NEAR
+        place.corpus, place.view, point, top=address.top, least=address.least, lines=address.lines, near=NEAR
     )
     return [
         html.H2(
@@ -37,10 +37,6 @@ def panel(place: Place, _chosen: Chosen) -> list[object]:
         _lines_table(place, found),
         *_near_table(place, found),
     ]
-
-
-def _lines(text: str) -> Any:
-    return text if text in LINES else LINES[0]
 
 
 def _sentence(place: Place, found: dict[str, Any]) -> html.P:

@@ -5,7 +5,6 @@ from dash import dcc, html
 from dashboard.address import Place
 from dashboard.chosen import Chosen
 from dashboard.file_links import file_links
-from dashboard.selection import mask
 from dashboard.statistics import spell
 from dashboard.summary import Comparison, Difference, Row, Summary, selected_rows, summarize
 
@@ -19,7 +18,7 @@ def panel(place: Place, chosen: Chosen) -> list[object]:
     title = html.H2("Selection")
     if not chosen.selection:
         return [title, html.P(EMPTY)]
-    selected = mask(chosen.drawn, chosen.selection)
+    selected = chosen.selected
     if not selected.any():
         return [title, html.P("No drawn point is selected. Widen the search or the filters, or draw more tokens.")]
     summary = summarize(chosen.drawn, selected)

@@ -105,7 +105,11 @@ def pages(shapes: list[tuple[int, int, int, int]]) -> None:
             shutil.rmtree(Path(store).parent)
     columns = ("", *(name for name, _ in found))
     rows = [(name, *(figures[name] for _, figures in found)) for name in found[0][1]]
-    show(f"In the browser, medians of {ROUNDS}, a rest before each (headless Chromium, software WebGL, 1440x900)", columns, rows)
+    show(
+        f"In the browser, medians of {ROUNDS}, a rest before each (headless Chromium, software WebGL, 1440x900)",
+        columns,
+        rows,
+    )
 
 
 def measure(browser: Browser, address: str) -> dict[str, str]:
