@@ -21,6 +21,8 @@ from tests.bench.table import show
 ROUNDS = 3
 #: Seconds beyond which a page is not opened again.
 LONG = 20
+#: Chromium runs no script that is longer than its longest string, and says nothing.
+LONGEST_SCRIPT = 2**29 - 24
 
 #: Opens the attention in an .npz (`attention`: layer, head, query, key; `tokens`) as a page, and says what that cost.
 Open = Callable[[Path], Cost]
@@ -61,8 +63,12 @@ def attempt(way: Open, source: Path) -> Cost | NotUsable:
         while costs[0].seconds < LONG and len(costs) < ROUNDS:
             costs.append(way(source))
     except NotUsable as limit:
-        return limit
+        return NotUsable(f"{limit}{_too_long(limit.bytes)}", limit.bytes)
     return Cost(costs[0].bytes, median(cost.seconds for cost in costs))
+
+
+def _too_long(size: int) -> str:
+    return f": a script may have {LONGEST_SCRIPT:,} characters" if size > LONGEST_SCRIPT else ""
 
 
 def row(name: str, tokens: int, cost: Cost | NotUsable, against: Cost | NotUsable) -> tuple[object, ...]:
