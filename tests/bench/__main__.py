@@ -1,4 +1,4 @@
-"""`python -m tests.bench [ingest|memory|reading|kills|fidelity|projections|browser ...]`: measure, and print the tables."""
+"""`python -m tests.bench [ingest|memory|reading|kills|fidelity|projections|browser|peers ...]`: measure, and print the tables."""
 
 import sys
 
@@ -6,6 +6,7 @@ from tests.bench.browser import pages
 from tests.bench.fidelity import STORE, fidelity
 from tests.bench.ingest import memory_and_bytes, rate
 from tests.bench.kills import kills
+from tests.bench.peers import compare
 from tests.bench.projections import seconds_per_head
 from tests.bench.reading import reads
 from tests.bench.table import machine
@@ -18,6 +19,7 @@ BENCHMARKS = {
     "fidelity": fidelity,
     "projections": lambda: seconds_per_head(STORE),
     "browser": lambda: pages([(12, 12, 64, 50_000), (12, 12, 16, 1_000_000)]),
+    "peers": compare,
 }
 
 

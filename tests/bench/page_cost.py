@@ -1,0 +1,104 @@
+"""What a page costs its reader: bytes until it can be used, and seconds."""
+
+import re
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from playwright.sync_api import Browser, Error, Page, Route, sync_playwright
+
+from tests.browser import CHROMIUM, FLAGS
+
+#: Seconds after which a reader has gone.
+PATIENCE = 180
+
+#: Seconds after which a page that has loaded, and since then drew every frame in time, has nothing more to come.
+STILL = 30
+
+#: One rule for every page: what it is to show is there, two frames have followed, and the main thread has nothing to do.
+#: The clock is the page's own and starts at the navigation. The condition is asked once a frame.
+USABLE = """(() => {
+  const ready = () => { try { return READY; } catch { return false; } };
+  const frame = () => new Promise(requestAnimationFrame);
+  const watch = async () => {
+    let moved = 0;
+    for (let last = 0, now = 0; !ready(); last = now) {
+      await frame();
+      now = performance.now();
+      if (document.readyState !== "complete" || now - last > 1000) moved = now;
+      if (now - moved > STILL * 1000) return window.tell(["at rest for STILL s and not there", ...errors].join("; "));
+    }
+    await frame();
+    await frame();
+    await new Promise(requestIdleCallback);
+    window.tell(performance.now());
+  };
+  const errors = [];
+  window.addEventListener("error", (event) => errors.push(event.message));
+  watch();
+})()""".replace("STILL", str(STILL))
+
+
+class Cost(NamedTuple):
+    """What came to the browser, and how long the reader waited."""
+
+    bytes: int
+    seconds: float
+
+
+class NotUsable(Exception):
+    """A page nobody can use. Says which limit was hit, and how much had come to the browser by then."""
+
+    def __init__(self, limit: str, received: int = 0) -> None:
+        super().__init__(limit)
+        self.bytes = received
+
+
+def measure(page_url: str, ready: str, cdn: Mapping[str, bytes] | None = None) -> Cost:
+    """Open a page in a browser of its own until `ready`, a JavaScript expression, is true and the page is at rest.
+
+    What the page asks of other hosts over https is answered from `cdn`, by address.
+    """
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            return _measure(browser, page_url, ready, cdn or {})
+        finally:
+            browser.close()
+
+
+def _measure(browser: Browser, page_url: str, ready: str, cdn: Mapping[str, bytes]) -> Cost:
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.add_init_script(USABLE.replace("READY", ready))
+    page.route(re.compile("^https:"), lambda route: _answer(route, cdn))
+    received = _received(page)
+    told: list[float | str] = []
+    page.expose_function("tell", lambda word: told.append(word))
+    try:
+        page.goto(page_url, wait_until="commit", timeout=PATIENCE * 1000)
+        _wait(page, told)
+    except Error as error:
+        told.append(error.message.splitlines()[0])
+    if told and not isinstance(told[0], str):
+        return Cost(round(sum(received)), told[0] / 1000)
+    raise NotUsable(str(told[0]) if told else f"not there after {PATIENCE} s", round(sum(received)))
+
+
+def _wait(page: Page, told: list[float | str]) -> None:
+    """Until the page has told, or nobody would wait. Asks nothing of the page: one that is busy would not answer."""
+    end = time.monotonic() + PATIENCE
+    while not told and time.monotonic() < end:
+        page.wait_for_timeout(100)
+
+
+def _received(page: Page) -> list[float]:
+    """Fills with the bytes on the wire of each answer, those of a content delivery network among them."""
+    received: list[float] = []
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.on("Network.loadingFinished", lambda event: received.append(event["encodedDataLength"]))
+    return received
+
+
+def _answer(route: Route, cdn: Mapping[str, bytes]) -> None:
+    route.fulfill(body=cdn[route.request.url], content_type="text/javascript")

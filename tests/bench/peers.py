@@ -1,0 +1,116 @@
+"""One sentence's attention in all heads, as peers show it: bytes to the browser, and time until it can be used."""
+
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from tests.bench import peer_pages
+from tests.bench.page_cost import PATIENCE, Cost, NotUsable, measure
+from tests.bench.peer_environments import delivered, python_of
+from tests.bench.peer_views import HEADS, LAYERS, VIEWS, View
+from tests.bench.table import show
+
+ROUNDS = 3
+#: Seconds beyond which a page is not opened again.
+LONG = 20
+#: Chromium runs no script that is longer than its longest string, and says nothing.
+LONGEST_SCRIPT = 2**29 - 24
+
+#: Opens the attention in an .npz (`attention`: layer, head, query, key; `tokens`) as a page, and says what that cost.
+Open = Callable[[Path], Cost]
+
+COLUMNS = ("", "tokens", "bytes", "ms until it can be used", "bytes against BertViz's")
+
+
+def compare(others: Sequence[tuple[str, Open]] = (), lengths: Sequence[int] = (128, 512)) -> None:
+    """Measure the peers, and others by name, on the same attention in sentences of these lengths; print the table."""
+    ways: list[tuple[str, Open]] = [(view.name, partial(open_peer, view)) for view in VIEWS]
+    for view in VIEWS:
+        python_of(view.peer)
+    rows: list[tuple[object, ...]] = []
+    for tokens in lengths:
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "attention.npz"
+            write_attention(source, tokens)
+            found = [(name, attempt(way, source)) for name, way in [*ways, *others]]
+        rows += [row(name, tokens, cost, found[0][1]) for name, cost in found]
+    show(f"Attention of one sentence in {LAYERS} x {HEADS} heads, medians of up to {ROUNDS}", COLUMNS, rows)
+
+
+def write_attention(path: Path, tokens: int) -> None:
+    """A softmax of random logits, the same each time."""
+    logits = np.random.default_rng(0).standard_normal((LAYERS, HEADS, tokens, tokens), dtype=np.float32)
+    weights = np.exp(logits)
+    np.savez(
+        path,
+        attention=weights / weights.sum(axis=-1, keepdims=True),
+        tokens=np.array([f"token{place}" for place in range(tokens)]),
+    )
+
+
+def attempt(way: Open, source: Path) -> Cost | NotUsable:
+    """The median of some rounds, or the limit that was hit."""
+    try:
+        costs = [way(source)]
+        while costs[0].seconds < LONG and len(costs) < ROUNDS:
+            costs.append(way(source))
+    except NotUsable as limit:
+        return NotUsable(f"{limit}{_too_long(limit.bytes)}", limit.bytes)
+    return Cost(costs[0].bytes, median(cost.seconds for cost in costs))
+
+
+def _too_long(size: int) -> str:
+    return f": a script may have {LONGEST_SCRIPT:,} characters" if size > LONGEST_SCRIPT else ""
+
+
+def row(name: str, tokens: int, cost: Cost | NotUsable, against: Cost | NotUsable) -> tuple[object, ...]:
+    """A line of the table; what did not come to the browser has no bytes and no ratio."""
+    size = f"{cost.bytes:,.0f}" if cost.bytes else ""
+    ratio = f"{cost.bytes / against.bytes:.4f}" if cost.bytes and against.bytes else ""
+    return name, tokens, size, str(cost) if isinstance(cost, NotUsable) else f"{1000 * cost.seconds:,.0f}", ratio
+
+
+def open_peer(view: View, source: Path) -> Cost:
+    """Let the peer write its page, and open it. The time is that of opening alone."""
+    with np.load(source) as arrays:
+        tokens = len(arrays["tokens"])
+    with tempfile.TemporaryDirectory() as folder:
+        _write_page(view, source, Path(folder) / "page.html")
+        with _served(folder) as address:
+            return measure(f"{address}/page.html", view.condition(tokens), _delivered())
+
+
+def _write_page(view: View, source: Path, page: Path) -> None:
+    command = [str(part) for part in (python_of(view.peer), peer_pages.__file__, view.draws, source, page)]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        raise NotUsable(f"page not written after {PATIENCE} s") from None
+    except subprocess.CalledProcessError as error:
+        if "MemoryError" not in error.stderr:
+            raise RuntimeError(error.stderr) from error
+        raise NotUsable(f"page not written in {peer_pages.MEMORY_LIMIT // 2**30} GiB") from None
+
+
+_delivered = cache(delivered)
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None: ...
+
+
+@contextmanager
+def _served(folder: str) -> Iterator[str]:
+    """The address of a plain server of files."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
