@@ -89,13 +89,25 @@ def _folded_pieces(corpus: Corpus) -> list[str]:
 def _by_phrase(corpus: Corpus, sought: str) -> Tokens:
     text = texts(corpus)
     at = np.fromiter(_occurrences(text.folded, sought), np.int64)
-    partly = np.zeros(corpus.n_sentences, bool)
-    partly[np.searchsorted(text.start, at, side="right") - 1] = True
+    partly = _sentences_at(corpus, at)
     sentence, word_index = (corpus.tokens[name].values[corpus.rows] for name in ("sentence_index", "word_index"))
     told = text.agrees[sentence]
     word = np.where(told & (word_index >= 0), text.first_word[sentence] + word_index, -1)
     covered = _covered(text.word[at], text.word[at + len(sought) - 1], int(text.word[-1]) + 1)
     return np.where(told, covered[word], partly[sentence])
+
+
+def sentences_with(corpus: Corpus, sought: str) -> Tokens:
+    """Which sentences have this in their text, in any case: (sentence,), none where it is empty."""
+    at = np.fromiter(_occurrences(texts(corpus).folded, folded(spaced(sought))), np.int64)
+    return _sentences_at(corpus, at)
+
+
+def _sentences_at(corpus: Corpus, at: NDArray[np.int64]) -> Tokens:
+    """Which sentences have one of these characters of the corpus' text: (sentence,)."""
+    there = np.zeros(corpus.n_sentences, bool)
+    there[np.searchsorted(texts(corpus).start, at, side="right") - 1] = True
+    return there
 
 
 def _occurrences(text: str, sought: str) -> Iterator[int]:

@@ -1,0 +1,69 @@
+"""Sentences are found by words, label, length, and by what a head does in them."""
+
+import numpy as np
+import pytest
+
+from dashboard.finder import Wanted, find_sentences, sentence_means
+from store import Corpus
+
+
+def found(corpus: Corpus, wanted: Wanted) -> list[int]:
+    lines = find_sentences(corpus, wanted, layer=1, head=0, limit=corpus.n_sentences).lines
+    return [line.sentence for line in lines]
+
+
+def texts(corpus: Corpus) -> list[str]:
+    return [" ".join(str(text).split()).lower() for text in corpus.sentences.text.values]
+
+
+@pytest.mark.parametrize("words", ["film", "THE film", "a e i", "fil"])
+def test_every_word_occurs_in_any_order_and_case(tiny_corpus: Corpus, words: str) -> None:
+    expected = [
+        place for place, text in enumerate(texts(tiny_corpus)) if all(word in text for word in words.lower().split())
+    ]
+    assert found(tiny_corpus, Wanted(words)) == expected
+
+
+def test_what_is_quoted_occurs_as_it_stands(tiny_corpus: Corpus) -> None:
+    first = texts(tiny_corpus)[0].split()
+    phrase = " ".join(first[:2])
+    assert found(tiny_corpus, Wanted(f'"{phrase}"')) == [
+        place for place, text in enumerate(texts(tiny_corpus)) if phrase in text
+    ]
+
+
+def test_label_and_length_hold_together(tiny_corpus: Corpus) -> None:
+    sizes = tiny_corpus.sentences.row_size.values
+    label = tiny_corpus.label_name(0)
+    wanted = Wanted(label=label, fewest=int(np.median(sizes)), most=int(sizes.max()) - 1)
+    expected = [
+        place
+        for place, size in enumerate(sizes)
+        if tiny_corpus.label_name(place) == label and np.median(sizes) <= size < sizes.max()
+    ]
+    assert found(tiny_corpus, wanted) == expected
+
+
+def test_a_label_there_is_not_has_no_sentences(tiny_corpus: Corpus) -> None:
+    assert found(tiny_corpus, Wanted(label="nowhere")) == []
+
+
+def test_nothing_wanted_is_everything(tiny_corpus: Corpus) -> None:
+    assert not Wanted()
+    assert found(tiny_corpus, Wanted()) == list(range(tiny_corpus.n_sentences))
+
+
+@pytest.mark.parametrize("statistic", ["to_sep", "entropy"])
+def test_a_head_s_sentences_are_ranked_by_their_mean(tiny_corpus: Corpus, statistic: str) -> None:
+    values = tiny_corpus.token_statistic.sel(statistic=statistic, layer=1, head=0).values.astype(float)
+    means = [values[tiny_corpus.sentence_rows(sentence)].mean() for sentence in range(tiny_corpus.n_sentences)]
+    np.testing.assert_allclose(sentence_means(tiny_corpus, statistic, 1, 0), means, rtol=1e-12)
+    assert found(tiny_corpus, Wanted(by=statistic)) == np.argsort(-np.array(means), kind="stable").tolist()
+
+
+def test_a_line_says_what_the_sentence_is(tiny_corpus: Corpus) -> None:
+    line = find_sentences(tiny_corpus, Wanted(), layer=0, head=0, limit=1).lines[0]
+    assert (line.tokens, line.text) == (
+        int(tiny_corpus.sentences.row_size[0]),
+        str(tiny_corpus.sentences.text.values[0]),
+    )
