@@ -3,17 +3,21 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote_plus, urlencode
 
 from dashboard.focus import LINES, Lines
 from dashboard.library import Library
 from dashboard.search import WITHIN, Within
 from dashboard.selection import MOST_SOUGHT
-from store import Corpus, Snapshot, StoreError
+from dashboard.shown_pattern import PAIRS, WEIGHTS
+from store import STATISTICS, Corpus, Snapshot, StoreError
 from store.schema import ROLES
 
-PAGES = ("heads", "head", "about")
+PAGES = ("heads", "head", "sentence", "about")
+SHOWS = ("head", "model", "matrix", "neuron", "positions")
+ON = ("1",)
 TABS = ("statistics", "point", "selection", "pairs", "distance")
 #: Tokens drawn on the page of one head, unless asked otherwise.
 HEAD_TOKENS = 20_000
@@ -22,6 +26,9 @@ MAX_QUERY = 8_000
 #: Lines of a query, and the weight from which on they are drawn: AttentionViz's.
 TOP, MOST_TOP, LEAST = 2, 20, 0.05
 
+#: Bytes of a typed text in a link: with two of them a request still fits into what servers read of one.
+MOST_TYPED = 3_500
+_NUMBERS = re.compile(r"\d{1,4}(\.\d{1,4}){0,600}")
 _MARKS = re.compile(r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}")
 _CAMERA = re.compile(r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}")
 
@@ -52,6 +59,25 @@ class Address:
     marks: str | None = None
     tab: str | None = None
     at: str | None = None
+    sentence: int = 0
+    text: str | None = None
+    second: str | None = None
+    show: str = "head"
+    heads: str | None = None
+    queries: str | None = None
+    toward: int | None = None
+    weights: str = "attention"
+    pair: str = "all"
+    hide: str | None = None
+    special: str | None = None
+    renormalize: str | None = None
+    words: str | None = None
+    rollout: str | None = None
+    find: str | None = None
+    labelled: str | None = None
+    fewest: int | None = None
+    most: int | None = None
+    by: str | None = None
 
     @property
     def href(self) -> str:
@@ -74,6 +100,11 @@ class Address:
         """The same state on another page; where the reader looked at in a picture stays behind."""
         return replace(self, page=page, at=None)
 
+    def of_sentence(self, sentence: int, **changes: object) -> "Address":
+        """The page of another sentence of the corpus; what was chosen among the tokens of one before stays behind."""
+        nothing = dict.fromkeys(("text", "second", "queries", "toward", "hide"))
+        return self.on("sentence").with_(sentence=sentence, **(nothing | changes))
+
     def with_(self, **changes: object) -> "Address":
         """The same state with some fields changed."""
         return replace(self, **changes)  # type: ignore[arg-type]
@@ -90,6 +121,15 @@ class Place:
     snapshot: Snapshot
     corpus: Corpus
     notices: tuple[str, ...]
+    typed: TypedSentences
+
+    @cached_property
+    def sentence(self) -> Sentence:
+        """The sentence that is looked at: the one a reader typed, else one of the corpus."""
+        address = self.address
+        if address.text is None:
+            return stored_sentence(self.corpus, address.sentence)
+        return self.typed.encode(self.corpus, address.text, address.second or "", reader_is_gone)
 
     @property
     def view(self) -> str:
@@ -127,8 +167,36 @@ def find(library: Library, pathname: str | None, search: str | None) -> Place:
         marks=read.matching("marks", _MARKS),
         tab=read.choice("tab", TABS, None),
         at=read.matching("at", _CAMERA),
+        **_of_sentence(read, corpus),
     )
-    return Place(address, snapshot, corpus, tuple(notices))
+    return Place(address, snapshot, corpus, tuple(notices), library.typed)
+
+
+def _of_sentence(read: "_Reader", corpus: Corpus) -> dict[str, Any]:
+    """The fields of the page of a sentence."""
+    lengths = range(1, int(corpus.corpus_attributes["max_length"]) + 1)
+    longest = int(corpus.attributes["config"].get("max_position_embeddings", len(lengths)))
+    return {
+        "sentence": read.number("sentence", range(corpus.n_sentences), 0),
+        "text": read.typed("text"),
+        "second": read.typed("second"),
+        "show": read.choice("show", SHOWS, "head"),
+        "heads": read.matching("heads", _NUMBERS),
+        "queries": read.matching("queries", _NUMBERS),
+        "toward": read.number("toward", range(longest), None),
+        "weights": read.choice("weights", WEIGHTS, "attention"),
+        "pair": read.choice("pair", PAIRS, "all"),
+        "hide": read.matching("hide", _NUMBERS),
+        "special": read.choice("special", ("0",), None),
+        "renormalize": read.choice("renormalize", ON, None),
+        "words": read.choice("words", ON, None),
+        "rollout": read.choice("rollout", ON, None),
+        "find": read.text("find", MOST_SOUGHT),
+        "labelled": read.choice("labelled", tuple(corpus.corpus_attributes.get("label_names", ())), None),
+        "fewest": read.number("fewest", lengths, None),
+        "most": read.number("most", lengths, None),
+        "by": read.choice("by", tuple(STATISTICS), None),
+    }
 
 
 def _page(pathname: str | None, notices: list[str]) -> str:
@@ -207,6 +275,16 @@ class _Reader:
     def text(self, name: str, most: int) -> str | None:
         """Any text, cut."""
         return self.given.get(name, "").strip()[:most] or None
+
+    def typed(self, name: str) -> str | None:
+        """A text that a reader typed, as much of it as a link holds."""
+        asked = self.given.get(name, "").strip()
+        kept = asked[:MOST_TYPED]
+        while len(quote_plus(kept)) > MOST_TYPED:
+            kept = kept[: len(kept) * MOST_TYPED // len(quote_plus(kept))]
+        if kept != asked:
+            self.notices.append(f"A link holds no longer text: shown are the first {len(kept):,} characters of it.")
+        return kept or None
 
     def _checked(self, name: str, good: Callable[[str], bool], default: Any, wanted: str) -> Any:
         asked = self.given.get(name)

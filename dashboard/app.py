@@ -8,7 +8,7 @@ from dash import ALL, Dash, Input, Output, State, html, no_update
 from dashboard import problems, routes, security, shell
 from dashboard.address import find
 from dashboard.library import Library
-from dashboard.pages import PAGES, picture_of
+from dashboard.pages import PAGES, picture_of, sentence_of
 from dashboard.problems import sentence_for
 
 INDEX = (Path(__file__).parent / "index.html").read_text("utf-8")
@@ -31,6 +31,7 @@ def create_app(library: Library) -> Dash:
     _follow_address(app, library)
     _follow_choices(app)
     _follow_canvas(app)
+    _follow_sentence(app)
     _notice_newer(app, library)
     routes.register(app.server, library)
     problems.register(app.server)
@@ -54,12 +55,13 @@ def _follow_address(app: Dash, library: Library) -> None:
     """The picture has a callback of its own: what it draws need not wait for the browser to lay out the controls."""
     asked = Input("location", "pathname"), Input("location", "search")
 
-    @app.callback(Output("points", "picture"), *asked)
-    def draw(pathname: str, search: str) -> object:
+    @app.callback(Output("points", "picture"), Output("sentence", "sentence"), *asked)
+    def draw(pathname: str, search: str) -> tuple[object, object]:
         try:
-            return picture_of(find(library, pathname, search))
+            place = find(library, pathname, search)
+            return picture_of(place), sentence_of(place)
         except Exception:
-            return None  # the other callback says why
+            return None, None  # the other callback says why
 
     @app.callback(
         Output("above", "children"),
@@ -74,7 +76,7 @@ def _follow_address(app: Dash, library: Library) -> None:
         try:
             place = find(library, pathname, search)
             page = PAGES[place.address.page](place)
-            picture_of(place)  # why there is none is said here, with the rest of the page
+            picture_of(place), sentence_of(place)  # why there is none is said here, with the rest of the page
             above = [*shell.notices([*place.notices, *page.notices]), *page.above]
             around = shell.navigation(place), shell.what_is_shown(place), shell.shown(place)
             return above, page.beside, page.below, *around
@@ -132,6 +134,18 @@ def _follow_canvas(app: Dash) -> None:
             f"(sent) => window.headscape.address.{act}(sent)",
             Output("location", "search", allow_duplicate=True),
             Input("points", sent),
+            prevent_initial_call=True,
+        )
+
+
+def _follow_sentence(app: Dash) -> None:
+    """What a reader does in the views of a sentence becomes a link."""
+    for sent in ("opened", "headed", "selected", "stepped"):
+        app.clientside_callback(
+            f"(sent, sentence) => window.headscape.address.inSentence('{sent}', sent, sentence)",
+            Output("location", "search", allow_duplicate=True),
+            Input("sentence", sent),
+            State("sentence", "sentence"),
             prevent_initial_call=True,
         )
 

@@ -33,9 +33,9 @@ def picture_controls(place: Place, *, head: bool) -> html.Div:
     return html.Div(
         [
             *view_choices(place),
-            _choice("colour", "Colour", _colours(place.corpus), place.address.colour, 155),
-            _switch("size", "size by norm", place.address.size == "norm"),
-            *([_switch("labels", "labels", bool(place.address.labels))] if head else []),
+            choice("colour", "Colour", _colours(place.corpus), place.address.colour, 155),
+            switch("size", "size by norm", place.address.size == "norm"),
+            *([switch("labels", "labels", bool(place.address.labels))] if head else []),
         ],
         className="controls",
     )
@@ -51,7 +51,7 @@ def view_choices(place: Place) -> list[object]:
         ("components", "Dimensions", {2: "2D", 3: "3D"}, 84),
     )
     return [
-        _choice("view", title, _nearest_by(part, names, shown, there), str(shown), width, by=part)
+        choice("view", title, _nearest_by(part, names, shown, there), str(shown), width, by=part)
         for part, title, names, width in parts
     ]
 
@@ -83,7 +83,7 @@ def search_controls(place: Place) -> html.Div:
         w=130,
     )
     return html.Div(
-        [text, _choice("within", "as", SEARCHES, address.within, 108)],
+        [text, choice("within", "as", SEARCHES, address.within, 108)],
         className="controls search",
     )
 
@@ -92,9 +92,10 @@ def _colours(corpus: Corpus) -> dict[str, str]:
     return {name: column.title for name, column in columns(corpus).items()}
 
 
-def _choice(
+def choice(
     field: str, label: str, options: Mapping[str, str], value: str, width: int, by: str = "control"
 ) -> dmc.Select:
+    """One of a few values of a field of the link."""
     data = [{"value": option, "label": title} for option, title in options.items()]
     return dmc.Select(
         id={"choose": field, "by": by},
@@ -110,5 +111,21 @@ def _choice(
     )
 
 
-def _switch(field: str, label: str, on: bool) -> dmc.Switch:
+def switch(field: str, label: str, on: bool) -> dmc.Switch:
+    """A field of the link that is on or off; `ON` in assets/address.js says what it is when on."""
     return dmc.Switch(id={"toggle": field, "by": "control"}, label=label, checked=on, size="xs", className="switch")
+
+
+def number(field: str, label: str, value: float, low: float, high: float, step: float) -> dmc.NumberInput:
+    """A number of the link."""
+    return dmc.NumberInput(
+        id={"choose": field, "by": "control"},
+        label=label,
+        value=value,
+        min=low,
+        max=high,
+        step=step,
+        size="xs",
+        w=92,
+        debounce=300,
+    )

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.normalized import normalized_vectors
 from store import Corpus, StoreError
-from store.kernels.normalization import normalized
 
 #: Pairs looked at, and cells of the histogram in each direction.
 PAIRS, CELLS = 60_000, 60
@@ -60,7 +60,9 @@ def density(corpus: Corpus, *, layer: int, head: int, normalization: str) -> Den
     stop = int(max(query_row.max(), key_row.max())) + 1
     query, key = (array.variable[layer, head, :stop].values.astype(np.float64) for array in (corpus.query, corpus.key))
     dot = np.einsum("pc,pc->p", query[query_row], key[key_row])
-    distance = _distance(*_normalized(corpus, query, key, layer, head, normalization), query_row, key_row)
+    distance = _distance(
+        *normalized_vectors(corpus, normalization, query, key, layer=layer, head=head), query_row, key_row
+    )
     counts, dots, distances = np.histogram2d(dot, distance, bins=CELLS)
     return Density(
         counts=counts.astype(np.int64),
@@ -83,17 +85,6 @@ def _pairs(corpus: Corpus) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     ]
     query, key = np.concatenate(each, axis=1)[:, :PAIRS]  # one sentence alone may have more
     return query, key, sentences
-
-
-def _normalized(
-    corpus: Corpus, query: Floats, key: Floats, layer: int, head: int, normalization: str
-) -> tuple[Floats, Floats]:
-    constants = corpus.normalizations.sel(normalization=normalization).isel(layer=layer, head=head)
-    scale, shift, radius = (constants[name].values for name in ("scale", "shift", "radius"))
-    moved: tuple[Floats, Floats] = normalized(
-        query, key, scale=scale, shift=shift, radius=None if np.isnan(radius) else radius
-    )
-    return moved
 
 
 def _distance(query: Floats, key: Floats, query_row: NDArray[np.int64], key_row: NDArray[np.int64]) -> Floats:

@@ -6,6 +6,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.placement import place_sentence
+from dashboard.sentences import Sentence
 from store import Corpus
 from store.schema import ROLES
 
@@ -65,6 +67,22 @@ def focus(
         "near": [vars(one) for one in nearest(corpus, view, point, searched=searched, count=near)],
         "searched": searched,
         "of": corpus.n_tokens,
+    }
+
+
+def focus_of_sentence(
+    corpus: Corpus, view: str, sentence: Sentence, *, layer: int, head: int, top: int, least: float
+) -> dict[str, object]:
+    """JSON-ready, as `focus`: where a sentence that is not of the corpus would be, and the lines of all its queries."""
+    places = place_sentence(corpus, view, sentence, layer=layer, head=head)
+    pattern = sentence.layer_pattern(layer)[head]
+    found = strongest_lines(pattern, 0, role="query", lines="sentence", top=top, least=least)
+    return {
+        "position": 0,
+        "pieces": sentence.wordpieces,
+        "places": np.round(places.astype(np.float64), 5).tolist(),
+        "lines": [[query, key, round(weight, 4)] for query, key, weight in found],
+        "near": [],
     }
 
 

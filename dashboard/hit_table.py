@@ -38,7 +38,14 @@ def _row(place: Place, sentence: Sentence) -> html.Tr:
     text = [html.Mark(part) if marked else part for part, marked in sentence.parts]
     return html.Tr(
         [
-            html.Td(f"{sentence.sentence:,}", className="number"),
+            html.Td(
+                dcc.Link(
+                    f"{sentence.sentence:,}",
+                    href=place.address.of_sentence(sentence.sentence).href,
+                    title="Show the sentence in all heads",
+                ),
+                className="number",
+            ),
             html.Td(
                 dcc.Link(f"at {sentence.position}", href=address.href, title="Show it in a head"), className="number"
             ),

@@ -1,6 +1,7 @@
 """What the canvas is asked to draw at a place: the URLs of its parts. Every URL names its snapshot and lasts."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from dashboard.address import Place
 from dashboard.chosen import Chosen
@@ -65,10 +66,17 @@ def focus_url(place: Place) -> str | None:
     """The clicked point's sentence, lines and nearest keys."""
     address = place.address
     if address.token is None:
-        return None
+        return _typed_focus_url(place) if address.text else None
     where = f"{place.view}/{address.layer}/{address.head}/{address.role}/{address.token}"
     asked = f"top={address.top}&least={address.least:g}&lines={address.lines}&near={NEAR}"
     return f"{_base(place)}/focus/{where}.json?{asked}"
+
+
+def _typed_focus_url(place: Place) -> str:
+    """A typed sentence in the picture, and its lines."""
+    address = place.address
+    typed = {"text": address.text, "second": address.second or "", "top": address.top, "least": f"{address.least:g}"}
+    return f"{_base(place)}/typed/focus/{place.view}/{address.layer}/{address.head}.json?{urlencode(typed)}"
 
 
 def marks(text: str | None) -> list[list[int]]:

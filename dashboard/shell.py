@@ -6,10 +6,11 @@ from dash import dcc, html
 from dashboard.address import Address, Place
 from dashboard.panels import tab_of
 from dashboard.point_panels import PointPanels
+from dashboard.sentence_views import SentenceViews
 from dashboard.theme import MANTINE
 from store import Snapshot
 
-TITLES = {"heads": "Heads", "head": "Head", "about": "About this store"}
+TITLES = {"heads": "Heads", "head": "Head", "sentence": "Sentence", "about": "About this store"}
 #: How often an open tab asks whether something newer has been published.
 POLL_MILLISECONDS = 5_000
 
@@ -45,7 +46,7 @@ def _parts() -> list[object]:
         html.Div(id="above"),
         html.Div(
             [
-                html.Div([PointPanels(id="points"), html.Div(id="below")], className="picture"),
+                html.Div([PointPanels(id="points"), SentenceViews(id="sentence"), html.Div(id="below")], className="picture"),
                 html.Div(id="beside", className="beside"),
             ],
             className="middle",

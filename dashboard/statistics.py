@@ -14,8 +14,9 @@ SHARES = ("to_cls", "to_sep", "to_punctuation", "to_previous", "to_next", "to_se
 
 @dataclass(frozen=True)
 class HeadNumber:
-    """One statistic of one head among all heads."""
+    """One statistic of one head among all heads; `name` is that of `store.STATISTICS`."""
 
+    name: str
     title: str
     formula: str
     value: str
@@ -41,7 +42,7 @@ def head_numbers(corpus: Corpus, layer: int, head: int) -> list[HeadNumber]:
 def _head_number(values: NDArray[np.float64], name: str, title: str, layer: int, head: int) -> HeadNumber:
     value = values[layer, head]
     rank = 1 + int((values > value).sum())
-    return HeadNumber(title, STATISTICS[name].formula, spell(value, STATISTICS[name].unit), f"{rank} of {values.size}")
+    return HeadNumber(name, title, STATISTICS[name].formula, spell(value, STATISTICS[name].unit), f"{rank} of {values.size}")
 
 
 def head_table(corpus: Corpus, layer: int, head: int) -> list[dict[str, object]]:

@@ -36,9 +36,16 @@ CATEGORIES: Mapping[Scheme, tuple[str, ...]] = {
     "light": ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6B6F76", "#1A1B1E"),
     "dark": ("#56B4E9", "#FF9E64", "#2EC4A0", "#E6A0C8", "#F0C24B", "#9FD3F5", "#9AA0A8", "#F1F3F5"),
 }
+#: BertViz's colours of heads (Category10); heads are named by number too, as no ten colours are told apart by everybody.
+_HEADS = ("#1F77B4", "#FF7F0E", "#2CA02C", "#D62728", "#9467BD", "#8C564B", "#E377C2", "#7F7F7F", "#BCBD22", "#17BECF")
 #: Codes of colours that a point can have; one more means that it has none.
 CODES = 255
 _MISSING: Mapping[Scheme, str] = {"light": "#B4B8BE", "dark": "#5A5E66"}
+
+
+def head_colours(heads: int) -> dict[str, list[str]]:
+    """The colour of every head by scheme; they repeat after ten."""
+    return {scheme: [_HEADS[head % len(_HEADS)] for head in range(heads)] for scheme in PALETTE}
 
 
 def ramp(kind: str) -> dict[str, dict[str, list[str]]]:

@@ -16,6 +16,7 @@
     if (isNothing(value) || (standard !== undefined && String(standard) === String(value))) fields.delete(field);
     else fields.set(field, value);
     if (MOVES.includes(field)) fields.delete("at");
+    for (const other of CLEARED[field] || []) fields.delete(other);
     return fields;
   }
 
@@ -28,7 +29,10 @@
   }
 
   /** What a switch that is on stands for in a link. */
-  const ON = { size: "norm", labels: "1" };
+  const ON = { size: "norm", labels: "1", special: "0", renormalize: "1", words: "1", rollout: "1" };
+  /** What another sentence leaves without meaning. */
+  const OF_TOKENS = ["queries", "toward", "hide"];
+  const CLEARED = { text: ["second", "sentence", ...OF_TOKENS], second: OF_TOKENS, words: OF_TOKENS, pair: ["queries", "toward"], special: ["queries", "toward"] };
 
   /** The identity and value of the control that was used: {"choose": "colour", "by": "control"}. */
   function used() {
@@ -92,6 +96,22 @@
     return lassoed ? link(withField(fieldsNow(), "lasso", lassoed.lasso)) : dash().no_update;
   }
 
+  /** What a reader did in the views of a sentence, as fields of the link. */
+  const DONE = {
+    opened: ({ layer, head }, fields, sentence) => [["layer", layer], ["head", head], ["heads", head], ["show", sentence.show === "model" ? null : sentence.show]],
+    headed: ({ heads }, fields, sentence) => [["heads", heads.length === sentence.heads ? null : heads.join(".")]],
+    selected: ({ side, units }) => [["queries", units.join(".") || null], ["role", units.length && side === "key" ? "key" : null]],
+    stepped: ({ layer }, fields, sentence) => [["layer", Math.max(0, Math.min(sentence.layers - 1, sentence.layer + layer)) || null]],
+  };
+
+  /** The query string after it. */
+  function inSentence(what, sent, sentence) {
+    if (!sent || !sentence) return dash().no_update;
+    const fields = fieldsNow();
+    for (const [field, value] of DONE[what](sent, fields, sentence)) withField(fields, field, value === 0 ? "0" : value);
+    return link(fields);
+  }
+
   function copy(clicks) {
     if (!clicks) return dash().no_update;
     return navigator.clipboard.writeText(window.location.href).then(
@@ -100,6 +120,6 @@
     );
   }
 
-  headscape.address = { choose, chosen, filtered, go, pick, lasso, copy, headLink, headsLink };
+  headscape.address = { choose, chosen, filtered, go, pick, lasso, inSentence, copy, headLink, headsLink };
   if (typeof module !== "undefined") module.exports = headscape.address;
 })(typeof window === "undefined" ? globalThis : window);

@@ -3,9 +3,9 @@
 from typing import Any
 
 from dashboard.address import Place
-from dashboard.pages import about, head, heads
+from dashboard.pages import about, head, heads, sentence
 
-PAGES = {"heads": heads.layout, "head": head.layout, "about": about.layout}
+PAGES = {"heads": heads.layout, "head": head.layout, "sentence": sentence.layout, "about": about.layout}
 PICTURES = {"heads": heads.picture, "head": head.picture}
 
 
@@ -13,3 +13,8 @@ def picture_of(place: Place) -> dict[str, Any] | None:
     """What the canvas shows; None on a page without a picture, or where there are none yet."""
     drawn = PICTURES.get(place.address.page)
     return drawn(place) if drawn and place.corpus.views else None
+
+
+def sentence_of(place: Place) -> dict[str, Any] | None:
+    """What the views of a sentence show; None on another page."""
+    return sentence.picture(place) if place.address.page == "sentence" else None

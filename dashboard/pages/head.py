@@ -36,6 +36,7 @@ def layout(place: Place) -> Page:
     above = [
         html.Div([html.H1(f"Queries and keys of {name}"), _neighbours(place), _choices(place)], className="title-row"),
         *around_picture(place, chosen, head=True),
+        *_typed(place),
     ]
     return Page(
         above=above,
@@ -70,6 +71,17 @@ def _beside(place: Place, chosen: Chosen) -> list[object]:
     drawn = dmc.TabsPanel(panel(place, chosen), value=shown, pt="sm")
     tabs = dmc.Tabs([dmc.TabsList(names), drawn], id={"choose": "tab", "by": "tabs"}, value=shown)
     return [tabs]
+
+
+def _typed(place: Place) -> list[object]:
+    """Says that a typed sentence stands in the picture, where one does."""
+    address = place.address
+    if address.text is None or address.token is not None:
+        return []
+    name = html.Q(address.text, dir="auto")
+    own = dcc.Link("all its attention", href=address.on("sentence").href)
+    leave = dcc.Link("leave it", href=address.with_(text=None, second=None).href)
+    return [html.P(["Your sentence ", name, " stands in the picture, with its strongest lines: ", own, ", ", leave, "."], className="caption")]
 
 
 def _how_to_read() -> html.P:

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from dash import dcc, html
+from dash import html
 
 from dashboard.address import Place
+from dashboard.charts import chart
 from dashboard.chosen import Chosen
 from dashboard.density import Agreement, Density, density
 from store.normalizations import NORMALIZATIONS
@@ -33,26 +34,10 @@ def panel(place: Place, _chosen: Chosen) -> list[object]:
 
 
 def _chart(place: Place, name: str, title: str, found: Density) -> list[object]:
-    of = f"density-{name}"
-    config = {"displayModeBar": False, "showSendToCloud": False, "plotlyServerURL": ""}
     address = place.address
     data = f"/data/{place.snapshot.id}/{place.corpus.name}/density/{name}/{address.layer}/{address.head}.csv"
-    saves = [
-        html.Button(format_.upper(), id={"save": format_, "of": of}, className="link") for format_ in ("png", "svg")
-    ]
-    return [
-        html.H3(title),
-        html.Div(dcc.Graph(figure=figure(found), config=config, style={"height": "230px"}), id=of),
-        html.P(
-            [
-                f"{found.pairs:,} pairs of the first {found.sentences:,} sentences. {_agreement(found.agreement)} Save as ",
-                *(part for save in saves for part in (save, ", ")),
-                html.A("csv", href=data, download=""),
-                ".",
-            ],
-            className="caption",
-        ),
-    ]
+    says = f"{found.pairs:,} pairs of the first {found.sentences:,} sentences. {_agreement(found.agreement)} "
+    return [html.H3(title), *chart(figure(found), of=f"density-{name}", says=says, label=title, data=data, height=230)]
 
 
 def _agreement(one: Agreement) -> str:

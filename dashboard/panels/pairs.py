@@ -45,6 +45,13 @@ def _row(place: Place, pair: Pair) -> html.Tr:
             html.Td(pair.key_piece),
             html.Td(f"{pair.logit:.2f}", className="number"),
             html.Td(f"{100 * pair.weight:.0f} %", className="number"),
-            html.Td(dcc.Link(f"{pair.sentence:,}", href=address.href, title="Show the pair in its sentence")),
+            html.Td([dcc.Link("mark", href=address.href, title="Mark the pair in the picture"), ", ", _sentence(place, pair)]),
         ]
     )
+
+
+def _sentence(place: Place, pair: Pair) -> dcc.Link:
+    address = place.address.of_sentence(
+        pair.sentence, queries=str(pair.query_position), toward=pair.key_position, heads=str(place.address.head)
+    )
+    return dcc.Link(f"{pair.sentence:,}", href=address.href, title="Show the pair in its sentence, in all heads")

@@ -7,6 +7,7 @@ from dash import dcc, html
 
 from dashboard.address import MOST_TOP, Place
 from dashboard.chosen import Chosen
+from dashboard.controls import number
 from dashboard.focus import Point, focus
 from dashboard.picture import NEAR, marks
 
@@ -59,14 +60,15 @@ def _controls(place: Place) -> html.Div:
     other = "key" if address.role == "query" else "query"
     return html.Div(
         [
-            _number("top", "lines a token", address.top, 1, MOST_TOP, 1),
-            _number("least", "weight from", address.least, 0, 1, 0.01),
+            number("top", "lines a token", address.top, 1, MOST_TOP, 1),
+            number("least", "weight from", address.least, 0, 1, 0.01),
             dmc.SegmentedControl(
                 id={"choose": "lines", "by": "point"},
                 data=[{"value": "point", "label": "its lines"}, {"value": "sentence", "label": "whole sentence"}],
                 value=address.lines,
                 size="xs",
             ),
+            dcc.Link("its sentence", href=_sentence_link(place)),
             dcc.Link(f"as a {other}", href=address.with_(role=other).href),
             dcc.Link("leave it", href=address.with_(token=None, marks=None, lines="point").href),
         ],
@@ -74,18 +76,12 @@ def _controls(place: Place) -> html.Div:
     )
 
 
-def _number(field: str, label: str, value: float, low: float, high: float, step: float) -> dmc.NumberInput:
-    return dmc.NumberInput(
-        id={"choose": field, "by": "point"},
-        label=label,
-        value=value,
-        min=low,
-        max=high,
-        step=step,
-        size="xs",
-        w=92,
-        debounce=300,
-    )
+def _sentence_link(place: Place) -> str:
+    """The page of its sentence, with the point chosen there."""
+    corpus, address = place.corpus, place.address
+    row = corpus.rows[address.token or 0]
+    sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
+    return address.of_sentence(sentence, queries=str(position), heads=str(address.head)).href
 
 
 def _lines_table(place: Place, found: dict[str, Any]) -> html.Div:

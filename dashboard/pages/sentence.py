@@ -1,0 +1,97 @@
+"""Page Sentence: what every head does with one sentence, of the corpus or typed by a reader."""
+
+from random import randrange
+from typing import Any
+
+from dash import dcc, html
+
+from dashboard.address import Place
+from dashboard.page import Page
+from dashboard.panels.finder import finder
+from dashboard.panels.positions import positions
+from dashboard.panels.ranked import ranked
+from dashboard.sentence_controls import own_text, view_controls
+from dashboard.sentence_picture import base_of, link, sentence_picture, showing_of
+from store.schema import head_name
+
+HOW = {
+    "head": "Queries left, keys right. Point at a token for its weights, click it to keep them, Shift adds another; double-click a head's colour for it alone.",
+    "model": "A thumbnail for every head: queries downwards, keys across, darker is more. Click one, or arrow keys and Enter, to open it.",
+    "matrix": "Queries downwards, keys across. Point at a cell, or use the arrow keys, for its weight.",
+    "neuron": "Choose a query in the head view: its vector times each key's, channel by channel, summed, scaled by 1 / sqrt(channels), softmax.",
+    "positions": "The head in this sentence, and beside it the mean over the corpus by position.",
+}
+
+
+def picture(place: Place) -> dict[str, Any]:
+    """What the views of a sentence show."""
+    return sentence_picture(place)
+
+
+def layout(place: Place) -> Page:
+    """The page at a place."""
+    above = [
+        html.Div([html.H1(_title(place)), _neighbours(place)], className="title-row"),
+        html.P(_text(place), className="sentence-text", dir="auto"),
+        own_text(place),
+        view_controls(place),
+        *_in_the_picture(place),
+        html.P(HOW[place.address.show], className="how-to-read"),
+    ]
+    beside = positions(place) if place.address.show == "positions" else ranked(place)
+    return Page(above=above, beside=beside, below=[_caption(place), *finder(place)])
+
+
+def _title(place: Place) -> str:
+    if place.address.text:
+        return "Your own pair of sentences" if place.address.second else "Your own sentence"
+    label = place.sentence.label
+    return f"Sentence {place.address.sentence:,} of {place.corpus.n_sentences:,}" + (f", {label}" if label else "")
+
+
+def _text(place: Place) -> list[object]:
+    sentence = place.sentence
+    cut = [html.Span(" (cut: the model reads no more)", className="caption")] if sentence.cut else []
+    parts = [sentence.text, *([html.Span(" | ", className="caption"), sentence.second] if sentence.second else [])]
+    return [*parts, *cut]
+
+
+def _neighbours(place: Place) -> html.Nav:
+    count, own = place.corpus.n_sentences, place.address.sentence
+    steps = (("←", "previous sentence", (own - 1) % count), ("→", "next sentence", (own + 1) % count))
+    links = [_neighbour(place, arrow, title, sentence) for arrow, title, sentence in steps]
+    return html.Nav(
+        [*links, _neighbour(place, "random", "any sentence of the corpus", randrange(count))],
+        className="neighbours",
+        **{"aria-label": "Other sentences"},
+    )
+
+
+def _neighbour(place: Place, text: str, title: str, sentence: int) -> dcc.Link:
+    return dcc.Link(text, href=place.address.of_sentence(sentence).href, className="neighbour", title=title)
+
+
+def _in_the_picture(place: Place) -> list[object]:
+    """To a typed sentence's points among those of the corpus."""
+    if not place.address.text or not place.corpus.views:
+        return []
+    name = head_name(place.address.layer, place.address.head)
+    link_ = dcc.Link(f"Show it among the corpus' queries and keys of {name}", href=place.address.on("head").with_(token=None).href)
+    return [html.P(link_)]
+
+
+def _caption(place: Place) -> html.P:
+    address = place.address
+    tokens = len(place.sentence.wordpieces)
+    csv = f"{base_of(place)}/weights/{address.layer}/{address.head}.csv{link(place, showing_of(place).fields)}"
+    name = head_name(address.layer, address.head)
+    return html.P(
+        [
+            f"{tokens:,} tokens; weights recomputed from the stored queries and keys. "
+            if not address.text
+            else f"{tokens:,} tokens, run through the model now. ",
+            html.A(f"The weights of {name} as csv", href=csv, download=""),
+            ".",
+        ],
+        className="caption",
+    )

@@ -1,0 +1,49 @@
+"""What a head does by position over the corpus: mean attention for each pair of positions, and of how many sentences."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from dash import html
+
+from dashboard.address import Place
+from dashboard.charts import chart
+from dashboard.position_means import PositionMeans, position_means
+from store.schema import head_name
+
+
+def positions(place: Place) -> list[object]:
+    """The tab By position."""
+    address = place.address
+    found = position_means(place.corpus, address.layer, address.head)
+    name = head_name(address.layer, address.head)
+    said = (
+        f"Mean attention of {name} over the first {found.sentences:,} of {place.corpus.n_sentences:,} sentences; a cell counts "
+        "those that have both positions. "
+    )
+    return [
+        html.H2(f"{name} by position"),
+        *chart(figure(found), of="positions", says=said, label=f"Mean attention of {name} by position"),
+    ]
+
+
+def figure(found: PositionMeans) -> go.Figure:
+    """A cell for each pair of positions; its count on hover."""
+    heat: Any = go.Heatmap(
+        z=np.where(found.count > 0, found.mean, np.nan),
+        customdata=found.count,
+        colorscale=[(0, "#EAF2F8"), (0.5, "#56A3D0"), (1, "#00223D")],
+        zmin=0,
+        colorbar={"thickness": 10, "title": {"text": "weight"}},
+        hovertemplate="query at %{y}, key at %{x}: %{z:.4f}<br>%{customdata} sentences<extra></extra>",
+    )
+    axis = {"showgrid": False, "zeroline": False, "color": "#868E96"}
+    layout: Any = {
+        "margin": {"l": 44, "r": 8, "t": 6, "b": 38},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "xaxis": {"title": {"text": "position of the key"}, **axis},
+        "yaxis": {"title": {"text": "position of the query"}, "autorange": "reversed", **axis},
+        "font": {"size": 11, "color": "#868E96"},
+    }
+    return go.Figure(heat, layout)

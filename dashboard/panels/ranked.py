@@ -1,0 +1,57 @@
+"""Heads by how much a query attends to a key: the pair is chosen from the sentence's tokens."""
+
+from dash import dcc, html
+
+from dashboard.address import Place
+from dashboard.controls import choice
+from dashboard.ranked_heads import RankedHead, ranked_heads
+from dashboard.sentence_picture import chosen_queries
+from dashboard.sentences import Sentence
+from store.schema import head_name
+
+#: Heads that are listed.
+LISTED = 12
+EMPTY = "Choose a query token in the picture and a key here: the heads are ranked by the attention between them."
+
+
+def ranked(place: Place) -> list[object]:
+    """The choice of a key, and the heads in which the chosen query attends to it most."""
+    sentence, query, key = place.sentence, first_query(place), place.address.toward
+    title = html.H2("Heads by a pair")
+    if query is None:
+        return [title, html.P(EMPTY, className="caption")]
+    if key is None or key >= len(sentence.wordpieces):
+        return [title, _key_choice(sentence, None), html.P(EMPTY, className="caption")]
+    pair = f"“{sentence.wordpieces[query]}” (query, at {query}) to “{sentence.wordpieces[key]}” (key, at {key})"
+    every = ranked_heads(sentence, query, key)
+    rows = [_row(place, one) for one in every[:LISTED]]
+    head = html.Thead(html.Tr([html.Th(name) for name in ("head", "weight", "of the row's keys")]))
+    return [
+        title,
+        _key_choice(sentence, key),
+        html.P(f"{pair}: the first {len(rows)} of {len(every)} heads.", className="caption"),
+        html.Table([head, html.Tbody(rows)], className="rows"),
+    ]
+
+
+def first_query(place: Place) -> int | None:
+    """Position of the first chosen query token; None where none is, or where words are shown instead of tokens."""
+    chosen = chosen_queries(place, len(place.sentence.wordpieces))
+    plain = place.address.words is None and place.address.pair == "all" and place.address.special is None
+    return chosen[0] if chosen and plain and place.address.role == "query" else None
+
+
+def _key_choice(sentence: Sentence, key: int | None) -> object:
+    options = {str(position): f"{position}: {piece}" for position, piece in enumerate(sentence.wordpieces)}
+    return choice("toward", "Key", options, "" if key is None else str(key), 160)
+
+
+def _row(place: Place, one: RankedHead) -> html.Tr:
+    href = place.address.with_(layer=one.layer, head=one.head, heads=str(one.head)).href
+    return html.Tr(
+        [
+            html.Td(dcc.Link(head_name(one.layer, one.head), href=href)),
+            html.Td(f"{100 * one.weight:.1f} %", className="number"),
+            html.Td(f"{one.rank}.", className="number"),
+        ]
+    )
