@@ -1,0 +1,56 @@
+// The heads as a row of coloured boxes: which of them draw their lines.
+(function (root) {
+  const headscape = (root.headscape = root.headscape || {});
+  const sentence = (headscape.sentence = headscape.sentence || {});
+  const make = (...given) => sentence.make(...given);
+
+  const without = (chosen, head) => chosen.filter((one) => one !== head);
+  const toggled = (chosen, head) => (chosen.includes(head) ? without(chosen, head) : [...chosen, head].sort((a, b) => a - b));
+  const alone = (chosen, head, heads) => (chosen.length === 1 && chosen[0] === head ? Array.from({ length: heads }, (_, i) => i) : [head]);
+
+  function create(views, signal) {
+    const row = make("div", { className: "swatches", role: "group", "aria-label": "Heads. Shift and Enter shows one head alone." });
+    let before = [];
+
+    const headOf = (event) => Number(event.target.closest("button")?.dataset.head ?? -1);
+    const send = (heads) => views.choose({ chosen: heads }, { headed: { heads } });
+
+    /** The first click of a double click has changed the choice already: what was before it counts. */
+    function click(event) {
+      const head = headOf(event);
+      if (head < 0 || event.detail > 1) return;
+      before = views.shown.chosen;
+      send(toggled(before, head));
+    }
+
+    function press(event) {
+      if (event.key !== "Enter" || headOf(event) < 0) return;
+      event.preventDefault();
+      const { chosen } = views.shown;
+      send(event.shiftKey ? alone(chosen, headOf(event), count()) : toggled(chosen, headOf(event)));
+    }
+
+    const count = () => views.shown.data.heads;
+
+    function swatch(head) {
+      const made = make("button", { type: "button", className: "head", role: "checkbox", "data-head": head, "aria-label": `Head ${head}`, title: "Click: on or off. Double click: this head alone, and again: all." });
+      made.append(make("span", { className: "colour" }), `H${head}`);
+      return made;
+    }
+
+    function draw(shown) {
+      if (row.children.length !== count()) row.replaceChildren(...Array.from({ length: count() }, (_, head) => swatch(head)));
+      [...row.children].forEach((one, head) => {
+        one.setAttribute("aria-checked", String(shown.chosen.includes(head)));
+        one.style.setProperty("--colour", views.colour(head));
+      });
+    }
+
+    row.addEventListener("click", click, { signal });
+    row.addEventListener("dblclick", (event) => headOf(event) >= 0 && send(alone(before, headOf(event), count())), { signal });
+    row.addEventListener("keydown", press, { signal });
+    return { row, draw };
+  }
+
+  sentence.swatches = { create, toggled, alone };
+})(window);
