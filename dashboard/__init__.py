@@ -1,1 +1,1 @@
-"""Headscape's dashboard: reads the store and shows it. Imports neither ingest nor torch."""
+"""Headscape's dashboard: reads the store and shows it. Imports ingest, and torch with it, only once a sentence is typed."""

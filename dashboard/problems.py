@@ -16,10 +16,20 @@ UNEXPECTED = "Something went wrong on the server; its log says what. Reload the 
 log = logging.getLogger("headscape")
 
 
+class Refusal(Exception):
+    """What a reader asks for is not done; the sentence ends with what to do next, the HTTP status says whose turn it is."""
+
+    def __init__(self, sentence: str, status: int = 400) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
 def sentence_for(error: Exception) -> tuple[str, int]:
     """The sentence and the HTTP status for an error."""
     if isinstance(error, StoreError):
         return str(error), 404
+    if isinstance(error, Refusal):
+        return str(error), error.status
     if isinstance(error, HTTPException):
         return str(error.description), error.code or 400
     log.exception("could not answer", exc_info=error)

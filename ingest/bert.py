@@ -64,12 +64,15 @@ class Bert:
     def _keep_input(self, _module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
         self._passing.capture.layer_input.append(inputs[0])
 
-    def run(self, token_ids: Tensor, real: Tensor | None) -> Capture:
-        """One forward pass over (sentence, token); `real` is None where nothing is padding."""
+    def run(self, token_ids: Tensor, real: Tensor | None, segment: Tensor | None = None) -> Capture:
+        """One forward pass over (sentence, token); `real` is None where nothing is padding.
+
+        `segment` (sentence, token) says which sentence of a pair a token is of; None: all are of the first.
+        """
         self._passing.capture = capture = Capture()
         mask = None if real is None else real.long()
         with torch.inference_mode(), torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
-            self.model(input_ids=token_ids, attention_mask=mask)
+            self.model(input_ids=token_ids, attention_mask=mask, token_type_ids=segment)
         return capture
 
     def split_heads(self, tensor: Tensor) -> Tensor:

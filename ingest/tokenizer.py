@@ -51,6 +51,35 @@ class Tokenizer:
         truncated = np.fromiter((bool(encoding.overflowing) for encoding in encoded.encodings), np.bool_)
         return Tokens(lengths, token_id, position, np.fromiter(words, np.int16), self._flags[token_id], truncated)
 
+    def tokenize_pair(self, first: str, second: str) -> tuple[Tokens, NDArray[np.uint8]]:
+        """Wordpieces of [CLS] first [SEP] second [SEP] as one sentence, and the segment of each: (token,), 0 or 1.
+
+        Of a pair longer than `max_length` the longer one is cut. Words are counted on through both.
+        """
+        # Told to cut a pair, the tokenizer also returns every part of one with every part of the other.
+        encoded = self._tokenizer([first, second], add_special_tokens=False)
+        whole = [len(row) for row in encoded["input_ids"]]
+        kept = longest_first(*whole, room=self.max_length - 3)
+        ids = [row[:length] for row, length in zip(encoded["input_ids"], kept, strict=True)]
+        words = [np.array(encoded.word_ids(row)[:length], np.int16) for row, length in enumerate(kept)]
+        cls, sep = self._tokenizer.cls_token_id, self._tokenizer.sep_token_id
+        token_id = np.array([cls, *ids[0], sep, *ids[1], sep], np.int32)
+        counted_on = words[1] + words[0].max(initial=-1) + 1
+        word_index = np.array([-1, *words[0], -1, *counted_on, -1], np.int16)
+        segment = np.repeat(np.array([0, 1], np.uint8), [kept[0] + 2, kept[1] + 1])
+        length, position = np.array([len(token_id)], np.int32), np.arange(len(token_id), dtype=np.int16)
+        tokens = Tokens(
+            length, token_id, position, word_index, self._flags[token_id], np.array([kept != (whole[0], whole[1])])
+        )
+        return tokens, segment
+
+
+def longest_first(first: int, second: int, *, room: int) -> tuple[int, int]:
+    """How many wordpieces are kept of each of a pair: the longer one is cut first, as transformers' `longest_first`."""
+    short = min(first, second, room // 2)
+    long = min(max(first, second), room - short)
+    return (short, long) if first <= second else (long, short)
+
 
 def concatenate(parts: Sequence[Tokens]) -> Tokens:
     """One after the other."""

@@ -1,10 +1,13 @@
 """From sentences to wordpieces and what each of them is, by the tiny model's tokenizer."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import transformers
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ingest.errors import IngestError
 from ingest.tokenizer import Tokenizer, Tokens, concatenate
@@ -17,6 +20,12 @@ PIECES = ["[CLS]", "the", "film", ",", "z", "##a", "##n", "##y", "!", "[SEP]"]
 @pytest.fixture(scope="module")
 def tokenizer(tiny_model: Path) -> Tokenizer:
     return Tokenizer(tiny_model, max_length=12)
+
+
+@pytest.fixture(scope="module")
+def own(tiny_model: Path) -> Any:
+    """The checkpoint's tokenizer as transformers has it."""
+    return transformers.AutoTokenizer.from_pretrained(tiny_model)
 
 
 def pieces(tokenizer: Tokenizer, tokens: Tokens) -> list[str]:
@@ -74,6 +83,27 @@ def test_token_ids_are_those_of_the_checkpoints_own_tokenizer(tokenizer: Tokeniz
     own = transformers.AutoTokenizer.from_pretrained(tiny_model)
     expected = [number for text in texts for number in own(text, truncation=True, max_length=12)["input_ids"]]
     assert tokenizer.tokenize(texts).token_id.tolist() == expected
+
+
+@given(lengths=st.tuples(st.integers(1, 30), st.integers(1, 30)), words=st.sampled_from(["the", "zany", "a !"]))
+def test_a_pair_is_cut_as_by_the_checkpoints_own_tokenizer(
+    lengths: tuple[int, int], words: str, tokenizer: Tokenizer, own: Any
+) -> None:
+    pair = [f"{words} " * length for length in lengths]
+    expected = own(*pair, truncation="longest_first", max_length=12)
+    tokens, segment = tokenizer.tokenize_pair(*pair)
+    assert (tokens.token_id.tolist(), segment.tolist()) == (expected["input_ids"], expected["token_type_ids"])
+    assert bool(tokens.truncated[0]) == bool(expected.encodings[0].overflowing)
+
+
+def test_a_pair_has_words_counted_through_both(tokenizer: Tokenizer) -> None:
+    tokens, segment = tokenizer.tokenize_pair("the film.", "odd")
+    assert tokens.word_index.tolist() == [-1, 0, 1, 2, -1, 3, 3, 3, -1]
+    assert segment.tolist() == [0, 0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def test_a_pair_with_nothing_on_one_side_has_its_marks(tokenizer: Tokenizer) -> None:
+    assert pieces(tokenizer, tokenizer.tokenize_pair("\u200b", "it")[0]) == ["[CLS]", "[SEP]", "it", "[SEP]"]
 
 
 def test_vocab_is_the_wordpiece_of_every_number(tokenizer: Tokenizer, tiny_model: Path) -> None:

@@ -1,0 +1,60 @@
+"""A model that reads one sentence or one pair at a time, and keeps all of it: for a sentence that a reader types."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ingest.bert import Bert, Capture, find_device
+from ingest.checkpoint import Checkpoint
+from ingest.tokenizer import Tokenizer, Tokens
+from store.kernels.attention import value_norm
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """What every head works with in one sentence, in float32."""
+
+    query: NDArray[np.float32]  # (layer, head, token, channel), before the 1/sqrt(channel) scale
+    key: NDArray[np.float32]  # (layer, head, token, channel)
+    value_norm: NDArray[np.float32]  # (layer, head, token), ||f(x)||
+
+
+class SentenceModel:
+    """A checkpoint with its tokenizer, in float32 on the fastest device there is. For one thread at a time."""
+
+    def __init__(self, checkpoint: Checkpoint, *, max_length: int) -> None:
+        longest = int(checkpoint.config.get("max_position_embeddings", max_length))
+        self.tokenizer = Tokenizer(checkpoint.folder, max_length=min(max_length, longest))
+        self._bert = Bert(checkpoint, device=find_device("auto"), dtype=torch.float32)
+        self._grams = self._bert.output_grams()
+        self._segments = int(self._bert.model.config.type_vocab_size)
+
+    def tokenize(self, text: str, second: str) -> tuple[Tokens, NDArray[np.uint8]]:
+        """Wordpieces of a sentence, or of a pair where there is a second, and the segment of each: (token,)."""
+        if second:
+            return self.tokenizer.tokenize_pair(text, second)
+        tokens = self.tokenizer.tokenize([text])
+        return tokens, np.zeros(len(tokens.token_id), np.uint8)
+
+    def run(self, tokens: Tokens, segment: NDArray[np.uint8]) -> Vectors:
+        """One forward pass."""
+        # Some checkpoints know one segment only.
+        known = np.minimum(segment, self._segments - 1)
+        token_ids, segments = (torch.from_numpy(row.astype(np.int64))[None] for row in (tokens.token_id, known))
+        capture = self._bert.run(token_ids.to(self._bert.device), None, segments.to(self._bert.device))
+        with torch.inference_mode():
+            return self._vectors(capture)
+
+    def _vectors(self, capture: Capture) -> Vectors:
+        query, key, value = (
+            [self._heads(layer) for layer in layers] for layers in (capture.query, capture.key, capture.value)
+        )
+        norms = [value_norm(one, gram) for one, gram in zip(value, self._grams, strict=True)]
+        return Vectors(*(torch.stack(layers).cpu().numpy() for layers in (query, key, norms)))
+
+    def _heads(self, tensor: Tensor) -> Tensor:
+        """(head, token, channel) of the only sentence."""
+        return self._bert.split_heads(tensor)[0].transpose(0, 1)

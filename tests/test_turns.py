@@ -1,0 +1,108 @@
+"""One has the turn, a few wait in the order they came, and whoever left is not waited for."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from dashboard.problems import Refusal
+from dashboard.turns import Turns
+
+
+def here() -> bool:
+    return False
+
+
+def until(condition: Callable[[], bool]) -> None:
+    for _ in range(2_000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("Not within twenty seconds")
+
+
+def start(work: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_two_never_have_the_turn_at_once() -> None:
+    turns = Turns(10)
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work() -> None:
+        with turns.turn(here):
+            inside.append(1)
+            time.sleep(0.005)
+            most.append(len(inside))
+            inside.pop()
+
+    for thread in [start(work) for _ in range(10)]:
+        thread.join()
+    assert most == [1] * 10
+
+
+def test_turns_come_in_the_order_they_were_asked_for() -> None:
+    turns = Turns(10)
+    order: list[int] = []
+
+    def work(number: int) -> None:
+        with turns.turn(here):
+            order.append(number)
+
+    threads = []
+    with turns.turn(here):
+        for number in range(5):
+            threads.append(start(lambda number=number: work(number)))  # type: ignore[misc]
+            until(lambda number=number: turns.waiting == number + 1)  # type: ignore[misc]
+    for thread in threads:
+        thread.join()
+    assert order == [0, 1, 2, 3, 4]
+
+
+def test_one_more_than_may_wait_is_refused() -> None:
+    turns = Turns(2)
+
+    def wait() -> None:
+        with turns.turn(here):
+            pass
+
+    with turns.turn(here):
+        threads = [start(wait) for _ in range(2)]
+        until(lambda: turns.waiting == 2)
+        with pytest.raises(Refusal, match=r"Try again in a few seconds\.$") as said, turns.turn(here):
+            pass
+    for thread in threads:
+        thread.join()
+    assert said.value.status == 503
+
+
+def test_a_reader_who_leaves_while_waiting_makes_room() -> None:
+    turns = Turns(1)
+    left = threading.Event()
+    refused: list[int] = []
+
+    def wait() -> None:
+        try:
+            with turns.turn(left.is_set):
+                pass
+        except Refusal as refusal:
+            refused.append(refusal.status)
+
+    with turns.turn(here):
+        thread = start(wait)
+        until(lambda: turns.waiting == 1)
+        left.set()
+        thread.join(20)
+        assert (refused, turns.waiting) == ([499], 0)
+
+
+def test_a_turn_that_fails_is_over() -> None:
+    turns = Turns(0)
+    with pytest.raises(ZeroDivisionError), turns.turn(here):
+        raise ZeroDivisionError
+    with turns.turn(here):
+        assert turns.waiting == 0

@@ -1,0 +1,257 @@
+"""A sentence that a reader types is what transformers makes of it, and what cannot be read is said in one sentence."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from flask import Flask
+
+from dashboard import problems
+from dashboard.problems import Refusal
+from dashboard.sentences import Sentence
+from dashboard.typed import MOST_CHARACTERS, SENTENCES, TypedSentences
+from store import Corpus, open_corpus
+from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP
+from tests.conftest import MAX_LENGTH, Ingest
+
+TYPED = [
+    ("The film was good.", ""),
+    ("x", ""),
+    ("Mr. Wayne, zany (1999)!", ""),
+    ("\U0001f600 \U0001f469\u200d\U0001f469\u200d\U0001f467", ""),
+    ("\u05d4\u05e1\u05e8\u05d8 \u05d4\u05d9\u05d4 good", ""),
+    ("\u0627\u0644\u0641\u064a\u0644\u0645 \u062c\u064a\u062f", ""),
+    ("\u7535\u5f71 film", ""),
+    ("caf\u00e9 na\u0131ve \u0130", ""),
+    ("[MASK] the [SEP] film [CLS]", ""),
+    ("<b>the</b> &amp; \x00 film\n\tplot", ""),
+    ("half a \ud83d pair", ""),
+    ("the " * (MAX_LENGTH - 2), ""),
+    ("the " * (MAX_LENGTH - 1), ""),
+    ("film " * 10_000, ""),
+    ("The film was good.", "It was not."),
+    ("good", "\U0001f600"),
+    ("\u05e1\u05e8\u05d8", "film"),
+    ("the film " * 30, "a plot"),
+    ("a plot", "the film " * 30),
+    ("the film " * 600, "good plot " * 600),
+]
+
+
+@pytest.fixture(scope="module")
+def typed() -> TypedSentences:
+    return TypedSentences()
+
+
+@pytest.fixture(scope="module")
+def reference(tiny_model: Path, eager: Callable[[Path], Any]) -> Callable[[str, str], list[np.ndarray]]:
+    """Token ids, segments and patterns (layer, head, query_token, key_token) as transformers itself has them."""
+    model, tokenizer = eager(tiny_model), transformers.AutoTokenizer.from_pretrained(tiny_model)
+
+    def run(text: str, second: str) -> list[np.ndarray]:
+        texts = [one[:MOST_CHARACTERS].encode("utf-8", "replace").decode() for one in (text, second) if one]
+        encoded = tokenizer(*texts, truncation="longest_first", max_length=MAX_LENGTH, return_tensors="pt")
+        with torch.inference_mode():
+            patterns = torch.cat(model(**encoded, output_attentions=True).attentions)
+        return [*(encoded[name][0].numpy() for name in ("input_ids", "token_type_ids")), patterns.numpy()]
+
+    return run
+
+
+@pytest.fixture
+def lost(tiny_corpus: Corpus) -> Corpus:
+    """A corpus whose model is nowhere: whatever asks for it is refused with status 503."""
+    provenance = {**tiny_corpus.attributes["provenance"], "settings": {"model": "nobody/nothing"}}
+    tiny_corpus.attributes = {**tiny_corpus.attributes, "provenance": provenance}
+    return tiny_corpus
+
+
+@pytest.fixture
+def busy(tiny_corpus: Corpus) -> Iterator[TypedSentences]:
+    """Another reader has the turn, and nobody may wait."""
+    typed, began, over = TypedSentences(waiting=0), threading.Event(), threading.Event()
+
+    def stay() -> bool:
+        began.set()
+        return not over.wait(20)
+
+    reader = threading.Thread(target=typed.encode, args=(tiny_corpus, "film", "", stay))
+    reader.start()
+    assert began.wait(20)
+    yield typed
+    over.set()
+    reader.join()
+
+
+def refusal(typed: TypedSentences, corpus: Corpus, text: str, second: str = "", **more: Any) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        typed.encode(corpus, text, second, **more)
+    return caught.value
+
+
+@pytest.mark.parametrize(("text", "second"), TYPED, ids=range(len(TYPED)))
+def test_patterns_are_those_of_transformers(
+    text: str, second: str, typed: TypedSentences, tiny_corpus: Corpus, reference: Callable[..., list[np.ndarray]]
+) -> None:
+    sentence = typed.encode(tiny_corpus, text, second)
+    token_id, segment, pattern = reference(text, second)
+    assert list(sentence.wordpieces) == list(tiny_corpus.vocab[token_id])
+    np.testing.assert_array_equal(sentence.segment, segment)
+    np.testing.assert_allclose(sentence.pattern, pattern, atol=1e-4)
+
+
+def test_a_sentence_of_the_corpus_has_the_numbers_of_the_store(typed: TypedSentences, tiny_corpus: Corpus) -> None:
+    sentence = typed.encode(tiny_corpus, str(tiny_corpus.sentences.text.values[3]))
+    rows = tiny_corpus.sentence_rows(3)
+    for name in ("query", "key", "value_norm"):
+        stored = getattr(tiny_corpus, name)[:, :, rows].values.astype(np.float32)
+        np.testing.assert_allclose(getattr(sentence, name), stored, rtol=2e-3, atol=2e-3)
+        assert getattr(sentence, name).dtype == np.float32
+    for name, stored in (("flags", "token_flags"), ("word_index", "word_index")):
+        np.testing.assert_array_equal(getattr(sentence, name), tiny_corpus.tokens[stored].values[rows])
+
+
+def test_a_pair_has_flags_and_words_counted_through_both(typed: TypedSentences, tiny_corpus: Corpus) -> None:
+    sentence = typed.encode(tiny_corpus, "The film.", "odd")
+    assert sentence.wordpieces == ("[CLS]", "the", "film", ".", "[SEP]", "o", "##d", "##d", "[SEP]")
+    assert sentence.word_index.tolist() == [-1, 0, 1, 2, -1, 3, 3, 3, -1]
+    assert sentence.segment.tolist() == [0, 0, 0, 0, 0, 1, 1, 1, 1]
+    assert sentence.flags.tolist() == [CLS, 0, 0, PUNCTUATION, SEP, 0, CONTINUATION, CONTINUATION, SEP]
+
+
+def test_a_sentence_of_as_many_tokens_as_are_read_is_not_cut(typed: TypedSentences, tiny_corpus: Corpus) -> None:
+    sentence = typed.encode(tiny_corpus, "the " * (MAX_LENGTH - 2))
+    assert (len(sentence.wordpieces), sentence.cut) == (MAX_LENGTH, False)
+
+
+def test_a_sentence_of_ten_thousand_words_is_cut(typed: TypedSentences, tiny_corpus: Corpus) -> None:
+    sentence = typed.encode(tiny_corpus, "film " * 10_000)
+    assert (len(sentence.wordpieces), sentence.cut) == (MAX_LENGTH, True)
+    assert len(sentence.text) == MOST_CHARACTERS
+
+
+def test_of_a_pair_the_longer_one_is_cut(typed: TypedSentences, tiny_corpus: Corpus) -> None:
+    sentence = typed.encode(tiny_corpus, "a plot", "film " * 100)
+    assert sentence.wordpieces[:4] == ("[CLS]", "a", "plot", "[SEP]")
+    assert (len(sentence.wordpieces), sentence.cut) == (MAX_LENGTH, True)
+
+
+def test_characters_beyond_those_that_are_read_cut_a_sentence(typed: TypedSentences, tiny_corpus: Corpus) -> None:
+    whole, longer = (typed.encode(tiny_corpus, "a" + " " * (MOST_CHARACTERS - 2) + end) for end in ("a", "aa"))
+    assert whole.wordpieces == longer.wordpieces == ("[CLS]", "a", "a", "[SEP]")
+    assert (whole.cut, longer.cut) == (False, True)
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "\u200b", "\x00\x01", "\u0301"])
+def test_what_has_no_word_is_refused(text: str, typed: TypedSentences, tiny_corpus: Corpus) -> None:
+    said = refusal(typed, tiny_corpus, text)
+    assert (said.status, str(said)) == (
+        400,
+        "The sentence has no word that the model can read. Type one, such as: The film was good.",
+    )
+
+
+@pytest.mark.parametrize(("text", "second", "which"), [("film", "\u200b", "second"), ("\u200b", "film", "first")])
+def test_of_a_pair_the_one_without_words_is_named(
+    text: str, second: str, which: str, typed: TypedSentences, tiny_corpus: Corpus
+) -> None:
+    assert str(refusal(typed, tiny_corpus, text, second)).startswith(f"The {which} sentence has no word")
+
+
+def test_a_blank_second_sentence_is_none(typed: TypedSentences, tiny_corpus: Corpus) -> None:
+    assert typed.encode(tiny_corpus, "film", " ") is typed.encode(tiny_corpus, "film")
+
+
+def test_what_was_typed_before_is_kept(typed: TypedSentences, tiny_corpus: Corpus) -> None:
+    first = typed.encode(tiny_corpus, "a good film", "a plot")
+    assert typed.encode(tiny_corpus, "a good film", "a plot", gone=lambda: True) is first
+
+
+def test_no_more_than_the_last_few_are_kept(tiny_corpus: Corpus) -> None:
+    typed = TypedSentences()
+    first = typed.encode(tiny_corpus, "film")
+    for number in range(SENTENCES):
+        typed.encode(tiny_corpus, f"film {number}")
+    assert typed.encode(tiny_corpus, "film") is not first
+
+
+def test_a_sentence_is_not_kept_for_another_model(
+    typed: TypedSentences, tiny_corpus: Corpus, other_corpus: Corpus
+) -> None:
+    found = [typed.encode(corpus, "a film").query.shape for corpus in (tiny_corpus, other_corpus)]
+    assert found == [(2, 2, 4, 8), (3, 4, 4, 5)]
+
+
+@pytest.fixture(scope="module")
+def other_corpus(ingest: Ingest, odd_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return open_corpus(ingest(tmp_path_factory.mktemp("odd") / "store", model=odd_model, sentences=5))
+
+
+def test_a_reader_who_finds_the_line_full_is_told(busy: TypedSentences, tiny_corpus: Corpus) -> None:
+    said = refusal(busy, tiny_corpus, "good")
+    assert said.status == 503
+    assert str(said).endswith("Try again in a few seconds.")
+
+
+def test_a_reader_who_left_is_dropped_before_the_model_is_asked(lost: Corpus) -> None:
+    assert refusal(TypedSentences(), lost, "good", gone=lambda: True).status == 499
+
+
+def test_a_model_that_is_nowhere_is_said_without_naming_folders(lost: Corpus) -> None:
+    said = refusal(TypedSentences(), lost, "good")
+    assert said.status == 503
+    assert str(said).startswith("The model tiny-bert cannot be loaded on this server")
+    assert str(said).endswith("or run `make ingest` with one that is there.")
+
+
+def test_a_store_that_does_not_say_where_its_model_is_is_refused(tiny_corpus: Corpus) -> None:
+    tiny_corpus.attributes = {**tiny_corpus.attributes, "provenance": {"settings": {}}}
+    assert "cannot be loaded" in str(refusal(TypedSentences(), tiny_corpus, "good"))
+
+
+@pytest.mark.parametrize("changed", ["weights_sha256", "tokenizer_sha256"])
+def test_another_model_than_the_corpus_own_is_refused(changed: str, tiny_corpus: Corpus) -> None:
+    attributes = dict(tiny_corpus.attributes)
+    attributes["provenance"] = dict(attributes["provenance"])
+    (attributes if changed in attributes else attributes["provenance"])[changed] = "0" * 64
+    tiny_corpus.attributes = attributes
+    said = refusal(TypedSentences(), tiny_corpus, "good")
+    assert said.status == 503
+    assert "no longer the one this store was made with" in str(said)
+
+
+def test_a_route_answers_a_refusal_with_its_sentence(tiny_corpus: Corpus) -> None:
+    server = Flask(__name__)
+    problems.register(server)
+    server.add_url_rule("/", view_func=lambda: TypedSentences().encode(tiny_corpus, ""))
+    answer = server.test_client().get("/")
+    assert (answer.status_code, answer.mimetype) == (400, "text/plain")
+    assert answer.text.endswith("Type one, such as: The film was good.")
+
+
+def test_readers_at_the_same_time_get_their_own_sentences(tiny_corpus: Corpus) -> None:
+    typed = TypedSentences()
+    found: dict[int, Sentence] = {}
+
+    def read(number: int) -> None:
+        found[number] = typed.encode(tiny_corpus, f"film {number}")
+
+    readers = [threading.Thread(target=read, args=(number,)) for number in range(8)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    assert {number: sentence.wordpieces[2] for number, sentence in found.items()} == {n: str(n) for n in range(8)}
+
+
+def test_a_server_on_which_nobody_types_loads_no_model() -> None:
+    code = "import sys, dashboard.app, dashboard.typed; print({'torch', 'transformers', 'ingest'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "set()\n"
