@@ -9,9 +9,12 @@ from urllib.parse import parse_qsl, quote_plus, urlencode
 
 from dashboard.focus import LINES, Lines
 from dashboard.library import Library
+from dashboard.reader_gone import asker_gone
 from dashboard.search import WITHIN, Within
 from dashboard.selection import MOST_SOUGHT
-from dashboard.shown_pattern import PAIRS, WEIGHTS
+from dashboard.sentences import Sentence, stored_sentence
+from dashboard.shown_pattern import PAIRS
+from dashboard.typed import TypedSentences
 from store import STATISTICS, Corpus, Snapshot, StoreError
 from store.schema import ROLES
 
@@ -129,7 +132,7 @@ class Place:
         address = self.address
         if address.text is None:
             return stored_sentence(self.corpus, address.sentence)
-        return self.typed.encode(self.corpus, address.text, address.second or "", reader_is_gone)
+        return self.typed.encode(self.corpus, address.text, address.second or "", asker_gone)
 
     @property
     def view(self) -> str:
@@ -184,7 +187,7 @@ def _of_sentence(read: "_Reader", corpus: Corpus) -> dict[str, Any]:
         "heads": read.matching("heads", _NUMBERS),
         "queries": read.matching("queries", _NUMBERS),
         "toward": read.number("toward", range(longest), None),
-        "weights": read.choice("weights", WEIGHTS, "attention"),
+        "weights": read.choice("weights", ("attention", "norm"), "attention"),
         "pair": read.choice("pair", PAIRS, "all"),
         "hide": read.matching("hide", _NUMBERS),
         "special": read.choice("special", ("0",), None),

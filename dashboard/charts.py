@@ -1,20 +1,28 @@
 """A plotly chart as a page shows it: quiet, with links that save it, and a sentence of what it says."""
 
+from typing import Any
+
 import plotly.graph_objects as go
 from dash import dcc, html
 
-_CONFIG = {"displayModeBar": False, "showSendToCloud": False, "plotlyServerURL": ""}
+_CONFIG: Any = {"displayModeBar": False, "showSendToCloud": False, "plotlyServerURL": ""}
 
 
-def chart(figure: go.Figure, *, of: str, says: str, label: str, data: str | None = None, height: int = 300) -> list[object]:
+def chart(
+    figure: go.Figure, *, of: str, says: str, label: str, data: str | None = None, height: int = 300
+) -> list[object]:
     """The chart, and below it what it says; `data` is the URL of its numbers as CSV."""
-    saves: list[object] = [
+    saves: list[Any] = [
         html.Button(form.upper(), id={"save": form, "of": of}, className="link") for form in ("png", "svg")
     ]
     links = [*saves, *([html.A("csv", href=data, download="")] if data else [])]
     between = [part for link in links for part in (", ", link)][1:]
     graph = dcc.Graph(figure=figure, config=_CONFIG, style={"height": f"{height}px"})
     return [
-        html.Div(graph, id=of, role="img", **{"aria-label": label}),
+        html.Div(graph, id=of, **_named(label)),
         html.P([says, "Save as ", *between, "."], className="caption"),
     ]
+
+
+def _named(label: str) -> dict[str, Any]:
+    return {"role": "img", "aria-label": label}

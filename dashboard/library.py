@@ -1,8 +1,9 @@
-"""What the server has open: the snapshot readers should see now, and older ones that links still ask for."""
+"""What the server has open: the snapshot readers should see now, older ones that links still ask for, and models to type to."""
 
 from collections import OrderedDict
 from threading import Lock
 
+from dashboard.typed import TypedSentences
 from store import Snapshot
 from store.repository import open_repository, published_snapshot
 
@@ -15,6 +16,7 @@ class Library:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self.typed = TypedSentences()
         self._repository = open_repository(url)
         self._open: OrderedDict[str, Snapshot] = OrderedDict()
         self._lock = Lock()

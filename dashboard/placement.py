@@ -23,7 +23,9 @@ Floats = NDArray[np.floating]
 def place_sentence(corpus: Corpus, view: str, sentence: Sentence, *, layer: int, head: int) -> NDArray[np.float32]:
     """Places (token, role, component) in the view's cube, 0 to 1 on every axis, those outside of it on its border."""
     name, opened = ViewName.parse(view), corpus.view(view).isel(layer=layer, head=head)
-    vectors = normalized_vectors(corpus, name.normalization, sentence.query[layer, head], sentence.key[layer, head], layer=layer, head=head)
+    vectors = normalized_vectors(
+        corpus, name.normalization, sentence.query[layer, head], sentence.key[layer, head], layer=layer, head=head
+    )
     by_projection = {"pca": _by_pca, "attention": _by_network}
     if name.projection in by_projection:
         places = by_projection[name.projection](opened, *vectors)
@@ -61,4 +63,6 @@ def _fitted_points(corpus: Corpus, normalization: str, opened: xr.Dataset, layer
         array.variable[layer, head, : int(rows[-1]) + 1].values[rows].astype(np.float32)
         for array in (corpus.query, corpus.key)
     )
-    return np.concatenate([unit(vectors) for vectors in normalized_vectors(corpus, normalization, query, key, layer=layer, head=head)])
+    return np.concatenate(
+        [unit(vectors) for vectors in normalized_vectors(corpus, normalization, query, key, layer=layer, head=head)]
+    )

@@ -4,8 +4,15 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
+from flask import request
+
 #: Where the servers put a request's connection.
 SOCKETS = ("gunicorn.socket", "werkzeug.socket")
+
+
+def asker_gone() -> bool:
+    """Whether the client of the request that this thread answers has closed its connection."""
+    return reader_gone(request.environ)
 
 
 def reader_gone(environ: Mapping[str, Any]) -> bool:

@@ -1,5 +1,7 @@
 """The controls of the page of a sentence: your own text, which view, and what of the attention is shown."""
 
+from typing import Any
+
 import dash_mantine_components as dmc
 from dash import html
 
@@ -28,7 +30,11 @@ def own_text(place: Place) -> html.Div:
     return html.Div(
         [
             _text("text", "Your own sentence", "type, then Enter", place.address.text, 360),
-            *([_text("second", "and a second one (Sentence B)", "optional", place.address.second, 260)] if place.address.text else []),
+            *(
+                [_text("second", "and a second one (Sentence B)", "optional", place.address.second, 260)]
+                if place.address.text
+                else []
+            ),
         ],
         className="controls",
     )
@@ -36,11 +42,10 @@ def own_text(place: Place) -> html.Div:
 
 def view_controls(place: Place) -> html.Div:
     """Which view, of which layer and head, and what of it."""
-    address, corpus = place.address, place.corpus
     return html.Div([*_where(place), *_what(place)], className="controls")
 
 
-def _where(place: Place) -> list[object]:
+def _where(place: Place) -> list[Any]:
     address, corpus = place.address, place.corpus
     return [
         choice("show", "View", SHOWN, address.show, 120),
@@ -54,7 +59,7 @@ def _head(place: Place) -> dmc.Select:
     return choice("head", "Head", heads, str(place.address.head), 72)
 
 
-def _what(place: Place) -> list[object]:
+def _what(place: Place) -> list[Any]:
     """What of the weights; the views of single vectors and of the whole corpus have nothing to choose."""
     address = place.address
     if address.show in ("neuron", "positions"):

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from dashboard.address import Place
-from dashboard.shown_pattern import Showing, Unit, parse_showing, units_of
+from dashboard.shown_pattern import Showing, Unit, parse_showing, shown_units
 from dashboard.theme import PALETTE, head_colours
 from store.schema import head_name
 
@@ -14,7 +14,7 @@ def sentence_picture(place: Place) -> dict[str, Any]:
     """The prop `sentence` of `dashboard.sentence_views`."""
     address, corpus = place.address, place.corpus
     showing = showing_of(place)
-    queries, keys = units_of(place.sentence, showing)
+    queries, keys = shown_units(place.sentence, showing)
     asked = link(place, showing.fields)
     chosen = chosen_queries(place, len(queries))
     base, at = base_of(place), f"{address.layer}/{address.head}"

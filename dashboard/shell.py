@@ -46,7 +46,9 @@ def _parts() -> list[object]:
         html.Div(id="above"),
         html.Div(
             [
-                html.Div([PointPanels(id="points"), SentenceViews(id="sentence"), html.Div(id="below")], className="picture"),
+                html.Div(
+                    [PointPanels(id="points"), SentenceViews(id="sentence"), html.Div(id="below")], className="picture"
+                ),
                 html.Div(id="beside", className="beside"),
             ],
             className="middle",

@@ -42,7 +42,9 @@ def head_numbers(corpus: Corpus, layer: int, head: int) -> list[HeadNumber]:
 def _head_number(values: NDArray[np.float64], name: str, title: str, layer: int, head: int) -> HeadNumber:
     value = values[layer, head]
     rank = 1 + int((values > value).sum())
-    return HeadNumber(name, title, STATISTICS[name].formula, spell(value, STATISTICS[name].unit), f"{rank} of {values.size}")
+    return HeadNumber(
+        name, title, STATISTICS[name].formula, spell(value, STATISTICS[name].unit), f"{rank} of {values.size}"
+    )
 
 
 def head_table(corpus: Corpus, layer: int, head: int) -> list[dict[str, object]]:

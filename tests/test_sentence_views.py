@@ -1,20 +1,16 @@
 """The views of a sentence in a browser, on bytes made by hand: every weight is known."""
 
-import io
 import json
-from urllib.parse import unquote
 import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from dash import Dash, Input, Output, dcc, html
 from flask import Response
-from PIL import Image
-from playwright.sync_api import Browser, Download, Page, expect
 from werkzeug.serving import make_server
 
 from dashboard.sentence_views import SentenceViews

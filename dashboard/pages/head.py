@@ -81,7 +81,12 @@ def _typed(place: Place) -> list[object]:
     name = html.Q(address.text, dir="auto")
     own = dcc.Link("all its attention", href=address.on("sentence").href)
     leave = dcc.Link("leave it", href=address.with_(text=None, second=None).href)
-    return [html.P(["Your sentence ", name, " stands in the picture, with its strongest lines: ", own, ", ", leave, "."], className="caption")]
+    return [
+        html.P(
+            ["Your sentence ", name, " stands in the picture, with its strongest lines: ", own, ", ", leave, "."],
+            className="caption",
+        )
+    ]
 
 
 def _how_to_read() -> html.P:

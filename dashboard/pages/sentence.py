@@ -76,7 +76,9 @@ def _in_the_picture(place: Place) -> list[object]:
     if not place.address.text or not place.corpus.views:
         return []
     name = head_name(place.address.layer, place.address.head)
-    link_ = dcc.Link(f"Show it among the corpus' queries and keys of {name}", href=place.address.on("head").with_(token=None).href)
+    link_ = dcc.Link(
+        f"Show it among the corpus' queries and keys of {name}", href=place.address.on("head").with_(token=None).href
+    )
     return [html.P(link_)]
 
 

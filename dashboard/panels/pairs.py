@@ -45,7 +45,13 @@ def _row(place: Place, pair: Pair) -> html.Tr:
             html.Td(pair.key_piece),
             html.Td(f"{pair.logit:.2f}", className="number"),
             html.Td(f"{100 * pair.weight:.0f} %", className="number"),
-            html.Td([dcc.Link("mark", href=address.href, title="Mark the pair in the picture"), ", ", _sentence(place, pair)]),
+            html.Td(
+                [
+                    dcc.Link("mark", href=address.href, title="Mark the pair in the picture"),
+                    ", ",
+                    _sentence(place, pair),
+                ]
+            ),
         ]
     )
 

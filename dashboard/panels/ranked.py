@@ -52,6 +52,6 @@ def _row(place: Place, one: RankedHead) -> html.Tr:
         [
             html.Td(dcc.Link(head_name(one.layer, one.head), href=href)),
             html.Td(f"{100 * one.weight:.1f} %", className="number"),
-            html.Td(f"{one.rank}.", className="number"),
+            html.Td(f"{one.rank_in_row}.", className="number"),
         ]
     )
