@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-import numpy as np
-
 from dashboard.sentences import Floats, Sentence
 from store.kernels.rollout import attention_rollout
 from store.kernels.words import merge_words
