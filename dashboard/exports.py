@@ -13,7 +13,7 @@ from dashboard.drawn import Drawn
 
 #: Rows made at once.
 ROWS = 20_000
-TEXTS = ("wordpiece", "label", "kind", "role", "query_piece", "key_piece", "statistic")
+TEXTS = ("wordpiece", "label", "kind", "role", "query_piece", "key_piece", "query", "key", "statistic")
 #: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 

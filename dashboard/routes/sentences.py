@@ -1,0 +1,122 @@
+"""Routes of one sentence's attention, of the corpus or typed: bytes that are drawn, numbers of a query, and a file."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from typing import Any, Protocol
+
+import numpy as np
+from flask import Flask, Response, abort, jsonify
+from flask import request as asked
+
+from dashboard.exports import Table, as_csv
+from dashboard.library import Library
+from dashboard.neuron import neuron
+from dashboard.routes.request import BASE, ONE_HEAD, bounded, corpus_of
+from dashboard.routes.response import codes, lasting
+from dashboard.sentences import Sentence, stored_sentence
+from dashboard.shown_pattern import Showing, Shown, parse_showing, shown_pattern
+from dashboard.significant import significant
+from dashboard.weights import encode_layer, encode_model, pooled
+from store import Corpus
+
+#: Cells of a thumbnail in each direction.
+SIDE, MOST_SIDE = 64, 512
+
+Find = Callable[..., Sentence]
+
+
+class Typed(Protocol):
+    """What makes a sentence of a typed text; `dashboard.typed` has the real one."""
+
+    def encode(self, corpus: Corpus, text: str, second: str = "") -> Sentence:
+        """The sentence, or of two their pair."""
+
+
+def register(server: Flask, library: Library, typed: Typed | None = None) -> None:
+    """Add the routes of stored sentences and, where there is a model to run, of typed ones."""
+
+    def stored(snapshot: str, model: str, index: int) -> Sentence:
+        return stored_sentence(corpus_of(library, snapshot, model), index)
+
+    _add(server, "sentence/<int:index>", stored)
+    if typed is not None:
+        _add(server, "typed", partial(_typed, library, typed))
+
+
+def _typed(library: Library, typed: Typed, snapshot: str, model: str) -> Sentence:
+    texts = asked.args.get("text", ""), asked.args.get("second", "")
+    return typed.encode(corpus_of(library, snapshot, model), *texts)
+
+
+def _add(server: Flask, source: str, find: Find) -> None:
+    for rule, answer in _ANSWERS.items():
+        path = f"{BASE}/{source}/{rule}"
+        server.add_url_rule(path, endpoint=path, view_func=partial(answer, find))
+
+
+def _layer(find: Find, layer: int, **named: Any) -> Response:
+    sentence, showing = find(**named), _showing()
+    _check_head(sentence, layer)
+    return codes(encode_layer(shown_pattern(sentence, showing, layer=layer).weights[0], shares=showing.shares))
+
+
+def _model(find: Find, **named: Any) -> Response:
+    sentence, showing = find(**named), _showing()
+    side = bounded("side", SIDE, MOST_SIDE)
+    # Layer by layer: all patterns of a long sentence at once are large.
+    shown = (shown_pattern(sentence, showing, layer=layer).weights[0] for layer in range(len(sentence.query)))
+    return codes(encode_model([pooled(weights, side=side) for weights in shown], shares=showing.shares))
+
+
+def _neuron(find: Find, layer: int, head: int, query: int, **named: Any) -> Response:
+    sentence = find(**named)
+    _check_head(sentence, layer, head)
+    _check_position(sentence, query)
+    return lasting(jsonify(neuron(sentence, layer, head, query)))
+
+
+def _weights(find: Find, layer: int, head: int, **named: Any) -> Response:
+    sentence, showing = find(**named), _showing()
+    _check_head(sentence, layer, head)
+    shown = shown_pattern(sentence, showing, layer=layer)
+    response = Response(as_csv(iter([_table(shown, 0 if showing.rollout else head)])), mimetype="text/csv")
+    name = f"rollout-L{layer}" if showing.rollout else f"weights-L{layer}-H{head}"
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    return lasting(response)
+
+
+_ANSWERS: dict[str, Callable[..., Response]] = {
+    "layer/<int:layer>.bin": _layer,
+    "model.bin": _model,
+    f"neuron/{ONE_HEAD}/<int:query>.json": _neuron,
+    f"weights/{ONE_HEAD}.csv": _weights,
+}
+
+
+def _showing() -> Showing:
+    return parse_showing(asked.args)
+
+
+def _table(shown: Shown, head: int) -> Table:
+    """A row for each query and key; the position of a word is that of its first wordpiece."""
+    pairs = list(product(shown.units, shown.keys))
+    return {
+        "query": np.array([query.name for query, _ in pairs], object),
+        "query_position": np.array([query.positions[0] for query, _ in pairs], np.int64),
+        "key": np.array([key.name for _, key in pairs], object),
+        "key_position": np.array([key.positions[0] for _, key in pairs], np.int64),
+        "weight": np.array(significant(shown.weights[0, head].ravel().tolist())),
+    }
+
+
+def _check_head(sentence: Sentence, layer: int, head: int = 0) -> None:
+    layers, heads = sentence.query.shape[:2]
+    if layer >= layers or head >= heads:
+        abort(404, f"There is no head L{layer} H{head}. Choose one of L0 to L{layers - 1} and H0 to H{heads - 1}.")
+
+
+def _check_position(sentence: Sentence, position: int) -> None:
+    tokens = len(sentence.wordpieces)
+    if position >= tokens:
+        abort(404, f"There is no position {position} in this sentence. Choose one of 0 to {tokens - 1}.")

@@ -1,0 +1,63 @@
+"""Mean attention by position, against a plain loop over sentences."""
+
+import numpy as np
+import pytest
+
+from dashboard import position_means as module
+from dashboard.position_means import PositionMeans, position_means
+from store import Corpus, open_corpus
+
+
+@pytest.fixture
+def corpus(tiny_store: str) -> Corpus:
+    """Opened anew, so that nothing of it is kept yet."""
+    return open_corpus(tiny_store)
+
+
+def by_a_loop(corpus: Corpus, layer: int, head: int, *, sentences: int, positions: int) -> tuple[np.ndarray, ...]:
+    total, count = np.zeros((2, positions, positions))
+    for sentence in range(sentences):
+        pattern = corpus.pattern(sentence, layer=layer, head=head).values[:positions, :positions]
+        total[: len(pattern), : len(pattern)] += pattern
+        count[: len(pattern), : len(pattern)] += 1
+    return total / count, count
+
+
+def assert_equal(found: PositionMeans, expected: tuple[np.ndarray, ...]) -> None:
+    np.testing.assert_array_equal(found.count, expected[1])
+    np.testing.assert_allclose(found.mean, expected[0], atol=1e-5)
+
+
+@pytest.mark.parametrize(("layer", "head"), [(0, 1), (1, 0)])
+def test_means_are_those_of_a_loop(corpus: Corpus, layer: int, head: int) -> None:
+    longest = int(corpus.sentences.row_size.values.max())
+    expected = by_a_loop(corpus, layer, head, sentences=40, positions=longest)
+    assert_equal(position_means(corpus, layer, head), expected)
+
+
+@pytest.mark.parametrize("tokens", [1, 30, 100])
+def test_batches_change_nothing(corpus: Corpus, tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TOKENS", tokens)
+    longest = int(corpus.sentences.row_size.values.max())
+    assert_equal(position_means(corpus, 1, 1), by_a_loop(corpus, 1, 1, sentences=40, positions=longest))
+
+
+def test_later_positions_are_left_out_but_still_attended_to(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "POSITIONS", 4)
+    assert_equal(position_means(corpus, 0, 0), by_a_loop(corpus, 0, 0, sentences=40, positions=4))
+
+
+def test_only_the_first_sentences_are_looked_at(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SENTENCES", 7)
+    found = position_means(corpus, 0, 0)
+    longest = int(corpus.sentences.row_size.values[:7].max())
+    assert found.sentences == 7
+    assert_equal(found, by_a_loop(corpus, 0, 0, sentences=7, positions=longest))
+
+
+def test_a_head_is_computed_once(corpus: Corpus) -> None:
+    assert position_means(corpus, 0, 0) is position_means(corpus, 0, 0)
+
+
+def test_no_cell_is_empty(corpus: Corpus) -> None:
+    assert position_means(corpus, 0, 0).count.min() > 0
