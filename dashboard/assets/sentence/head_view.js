@@ -15,7 +15,8 @@
     let hovered = null;
     let waiting = 0;
 
-    stage.append(swatches.row, box);
+    views.lead.append(swatches.row);
+    stage.append(box);
 
     // -- what is drawn ----------------------------------------------------------------------------
 

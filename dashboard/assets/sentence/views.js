@@ -29,14 +29,15 @@
     }
 
     build() {
-      this.legend = make("p", { className: "legend", hidden: true }, "0", make("span", { className: "bar" }), make("span", { className: "most" }), "(by its square root)");
+      this.legend = make("p", { className: "legend", hidden: true }, "0", make("span", { className: "bar" }), make("span", { className: "most" }), "(shade by the square root)");
+      this.lead = make("div", { className: "lead" });
       this.tools = make("div", { className: "tools", role: "group", "aria-label": "Save" });
       this.problem = make("p", { className: "problem", role: "alert" });
       this.note = make("p", { className: "note" });
       this.stage = make("div", { className: "stage" });
       this.tip = make("div", { className: "tip" });
       this.says = make("div", { className: "says", "aria-live": "polite" });
-      const above = make("div", { className: "above" }, this.legend, this.tools);
+      const above = make("div", { className: "above" }, this.lead, this.legend, this.tools);
       this.host.replaceChildren(above, this.problem, this.note, this.stage, this.tip, this.says);
     }
 
@@ -101,7 +102,7 @@
 
     finish(problem, url) {
       this.problem.textContent = problem;
-      this.stage.hidden = Boolean(problem);
+      this.stage.hidden = this.lead.hidden = Boolean(problem);
       if (problem) this.note.textContent = "";
       this.host.removeAttribute("aria-busy");
       this.host.dataset.drawn = url || "";
@@ -127,6 +128,7 @@
       this.leave();
       this.note.textContent = "";
       this.stage.replaceChildren();
+      this.lead.replaceChildren();
       delete this.host.dataset.lines;
     }
 
