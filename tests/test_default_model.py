@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import store
+from dashboard.typed import TypedSentences
 from ingest.bert import find_device
 from ingest.checkpoint import EMBEDDED_SHA256, find_checkpoint
 from ingest.pipeline import run
@@ -61,6 +62,15 @@ def test_patterns_are_those_of_transformers(corpus: store.Corpus, patterns: dict
     differences = [abs(corpus.pattern(one).values - expected) for one, expected in patterns.items()]
     assert max(difference.max() for difference in differences) <= 3e-3
     assert np.mean(np.concatenate([0.5 * one.sum(axis=-1).ravel() for one in differences])) <= 2e-4
+
+
+def test_typed_sentences_have_the_patterns_of_transformers(
+    corpus: store.Corpus, patterns: dict[int, np.ndarray]
+) -> None:
+    typed = TypedSentences()
+    for sentence, expected in patterns.items():
+        found = typed.encode(corpus, str(corpus.sentences.text.values[sentence])).pattern
+        np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
 def test_attention_to_sep_is_that_of_transformers(corpus: store.Corpus, patterns: dict[int, np.ndarray]) -> None:

@@ -1,4 +1,4 @@
-"""`python -m tests.bench [ingest|memory|reading|kills|fidelity|projections|browser|peers ...]`: measure, and print the tables."""
+"""`python -m tests.bench [ingest|memory|reading|kills|fidelity|projections|browser|peers|typing ...]`: measure, and print the tables."""
 
 import sys
 
@@ -10,6 +10,7 @@ from tests.bench.peers import compare
 from tests.bench.projections import seconds_per_head
 from tests.bench.reading import reads
 from tests.bench.table import machine
+from tests.bench.typing import typing
 
 BENCHMARKS = {
     "ingest": lambda: rate("embedded", sentences=2000),
@@ -20,6 +21,7 @@ BENCHMARKS = {
     "projections": lambda: seconds_per_head(STORE),
     "browser": lambda: pages([(12, 12, 64, 50_000), (12, 12, 16, 1_000_000)]),
     "peers": compare,
+    "typing": typing,
 }
 
 

@@ -1,0 +1,117 @@
+"""What a reader waits for who types sentences, and what everybody else waits for meanwhile, on a production server."""
+
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from statistics import median, quantiles
+from urllib.error import HTTPError
+from urllib.parse import urlencode
+
+import numpy as np
+
+from ingest.pipeline import run
+from ingest.settings import Settings
+from store import Corpus, open_corpus
+from tests.bench.browser import production_server
+from tests.bench.table import show
+
+SENTENCES = 300
+#: Sentences that are typed, and the length of which they are, in wordpieces.
+TYPED, LENGTH = 20, 25
+#: Readers who type at the same time, and how many sentences each of them types.
+TYPISTS, ROUNDS = 10, 20
+#: Corpus requests that are timed while nobody types.
+ALONE = 200
+TYPED_ROUTE = "typed/layer/2.bin"
+CORPUS_ROUTE = "token/0/0/query/5.json"
+BUSY = 503
+
+
+def typing() -> None:
+    """Measure on a small store of the default model, and print the tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = f"{folder}/store"
+        run(Settings(store=store, sentences=SENTENCES, views="pca-exact-2d"))
+        corpus = open_corpus(store)
+        with production_server(store) as address:
+            report(f"{address}/data/{corpus.snapshot}/{corpus.name}", sentences_to_type(corpus))
+
+
+def report(base: str, texts: Sequence[str]) -> None:
+    """Every figure of a server whose data begin at `base`. No two typed sentences are the same: nothing is kept of any."""
+    fresh = _numbered(texts)
+    loading = _type(base, fresh, typists=TYPISTS, rounds=4)  # every process of the server loads the model
+    typed = [_milliseconds(typed_url(base, text)) for text in texts]
+    alone = [_milliseconds(f"{base}/{CORPUS_ROUTE}") for _ in range(ALONE)]
+    meanwhile, crowd = corpus_while_typing(base, fresh)
+    rows = [
+        ("first sentences, until the model is loaded (longest)", f"{max(_answered(loading)):,.0f} ms", "", ""),
+        _row("a typed sentence, once it is loaded", typed),
+        _row("a corpus request, while nobody types", alone),
+        _row(f"a corpus request, while {TYPISTS} readers type", meanwhile),
+        _row(f"a typed sentence of these {TYPISTS} readers", crowd),
+    ]
+    show(
+        f"Typing sentences of about {LENGTH} wordpieces, production server",
+        ("", "median", "95th percentile", "requests"),
+        rows,
+    )
+
+
+def sentences_to_type(corpus: Corpus) -> list[str]:
+    """Sentences of the corpus whose length is nearest to `LENGTH`."""
+    order = np.argsort(abs(corpus.sentences.row_size.values - LENGTH), kind="stable")
+    return [str(text) for text in corpus.sentences.text.values[order[:TYPED]]]
+
+
+def typed_url(base: str, text: str) -> str:
+    """Where the weights of a layer of a typed sentence are."""
+    return f"{base}/{TYPED_ROUTE}?{urlencode({'text': text})}"
+
+
+def corpus_while_typing(base: str, texts: Iterator[str]) -> tuple[list[float | None], list[float | None]]:
+    """Milliseconds of corpus requests, one after the other, for as long as the readers type; and of what these typed."""
+    with ThreadPoolExecutor(1) as pool:
+        typing = pool.submit(_type, base, texts, typists=TYPISTS, rounds=ROUNDS)
+        found = []
+        while not typing.done():
+            found.append(_milliseconds(f"{base}/{CORPUS_ROUTE}"))
+        return found, typing.result()
+
+
+def _type(base: str, texts: Iterator[str], *, typists: int, rounds: int) -> list[float | None]:
+    urls = [typed_url(base, next(texts)) for _ in range(typists * rounds)]
+    with ThreadPoolExecutor(typists) as pool:
+        return list(pool.map(_milliseconds, urls))
+
+
+def _numbered(texts: Sequence[str]) -> Iterator[str]:
+    """The texts over and over, each time a little different."""
+    return (f"{texts[number % len(texts)]} {number}" for number in count())
+
+
+def _milliseconds(url: str) -> float | None:
+    """Until the last byte is there; None where the server says that it is busy."""
+    began = time.perf_counter()
+    try:
+        with urllib.request.urlopen(url, timeout=120) as answer:
+            answer.read()
+    except HTTPError as error:
+        if error.code != BUSY:
+            raise
+        return None
+    return 1000 * (time.perf_counter() - began)
+
+
+def _answered(times: Sequence[float | None]) -> list[float]:
+    return [each for each in times if each is not None]
+
+
+def _row(name: str, times: Sequence[float | None]) -> tuple[str, ...]:
+    answered = _answered(times)
+    busy = len(times) - len(answered)
+    asked = f"{len(times)}, {busy} told that the server is busy" if busy else str(len(times))
+    return name, f"{median(answered):,.1f} ms", f"{quantiles(answered, n=20)[-1]:,.1f} ms", asked
