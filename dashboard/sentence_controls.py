@@ -5,7 +5,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.address import MOST_TYPED, Place
+from dashboard.address import Place
 from dashboard.controls import choice, number, switch
 
 SHOWN = {
@@ -84,5 +84,4 @@ def _text(field: str, label: str, placeholder: str, value: str | None, width: in
         debounce=True,
         size="xs",
         w=width,
-        maxLength=MOST_TYPED,
     )

@@ -35,7 +35,9 @@ class FakeTyped:
 @pytest.fixture(scope="module")
 def client(tiny_store: str) -> Iterator[FlaskClient]:
     server = Flask("sentences")
-    routes.register(server, Library(tiny_store), FakeTyped())
+    library = Library(tiny_store)
+    library.typed = FakeTyped()  # type: ignore[assignment]
+    routes.register(server, library)
     problems.register(server)
     with server.test_client() as client:
         yield client

@@ -16,6 +16,8 @@ from store import Corpus
 #: Where every route begins.
 BASE = "/data/<snapshot>/<model>"
 ONE_HEAD = "<int:layer>/<int:head>"
+#: Lines of one token.
+MOST_LINES = 20
 
 
 def corpus_of(library: Library, snapshot: str, model: str) -> Corpus:

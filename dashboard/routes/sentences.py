@@ -3,16 +3,18 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from flask import Flask, Response, abort, jsonify
 from flask import request as asked
 
 from dashboard.exports import Table, as_csv
+from dashboard.focus import focus_of_sentence
 from dashboard.library import Library
 from dashboard.neuron import neuron
-from dashboard.routes.request import BASE, ONE_HEAD, bounded, corpus_of
+from dashboard.reader_gone import asker_gone
+from dashboard.routes.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, corpus_of, share
 from dashboard.routes.response import codes, lasting
 from dashboard.sentences import Sentence, stored_sentence
 from dashboard.shown_pattern import Showing, Shown, parse_showing, shown_pattern
@@ -26,27 +28,30 @@ SIDE, MOST_SIDE = 64, 512
 Find = Callable[..., Sentence]
 
 
-class Typed(Protocol):
-    """What makes a sentence of a typed text; `dashboard.typed` has the real one."""
-
-    def encode(self, corpus: Corpus, text: str, second: str = "") -> Sentence:
-        """The sentence, or of two their pair."""
-
-
-def register(server: Flask, library: Library, typed: Typed | None = None) -> None:
-    """Add the routes of stored sentences and, where there is a model to run, of typed ones."""
+def register(server: Flask, library: Library) -> None:
+    """Add the routes of stored sentences and of typed ones."""
 
     def stored(snapshot: str, model: str, index: int) -> Sentence:
         return stored_sentence(corpus_of(library, snapshot, model), index)
 
     _add(server, "sentence/<int:index>", stored)
-    if typed is not None:
-        _add(server, "typed", partial(_typed, library, typed))
+
+    def typed(snapshot: str, model: str) -> Sentence:
+        return _typed(library, corpus_of(library, snapshot, model))
+
+    _add(server, "typed", typed)
+
+    @server.get(f"{BASE}/typed/focus/<view>/{ONE_HEAD}.json")
+    def typed_in_picture(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        check_head(corpus, layer, head)
+        sentence, top, least = _typed(library, corpus), bounded("top", 2, MOST_LINES, fewest=0), share("least", 0.05)
+        return lasting(jsonify(focus_of_sentence(corpus, view, sentence, layer=layer, head=head, top=top, least=least)))
 
 
-def _typed(library: Library, typed: Typed, snapshot: str, model: str) -> Sentence:
-    texts = asked.args.get("text", ""), asked.args.get("second", "")
-    return typed.encode(corpus_of(library, snapshot, model), *texts)
+def _typed(library: Library, corpus: Corpus) -> Sentence:
+    """What the reader has typed, as the model sees it."""
+    return library.typed.encode(corpus, asked.args.get("text", ""), asked.args.get("second", ""), asker_gone)
 
 
 def _add(server: Flask, source: str, find: Find) -> None:

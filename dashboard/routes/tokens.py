@@ -6,11 +6,11 @@ from flask import Flask, Response, jsonify, request
 from dashboard.focus import Point, focus
 from dashboard.hover import as_json, point_card
 from dashboard.library import Library
-from dashboard.routes.request import BASE, ONE_HEAD, bounded, check_head, check_token, corpus_of, share
+from dashboard.routes.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, check_token, corpus_of, share
 from dashboard.routes.response import lasting
 
-#: Labels of one picture, lines of one token, and tokens named as near.
-MOST_LABELS, MOST_LINES, MOST_NEAR = 50_000, 20, 50
+#: Labels of one picture, and tokens named as near.
+MOST_LABELS, MOST_NEAR = 50_000, 50
 _POINT = f"{ONE_HEAD}/<any(query, key):role>/<int:token>.json"
 
 
