@@ -11,6 +11,7 @@ from dashboard.once import once
 from dashboard.recent import Recent
 from store import Corpus
 from store.kernels.attention import attention_pattern
+from store.kernels.rollout import attention_rollout
 
 #: Sentences of a corpus that are kept.
 KEPT = 8
@@ -66,6 +67,12 @@ class Sentence:
     def mean_over_heads(self) -> Floats:
         """Attention of every layer, the mean of its heads (layer, query_token, key_token)."""
         return np.stack([self.layer_pattern(layer).mean(axis=0) for layer in range(len(self.query))])
+
+    @cached_property
+    def rollout(self) -> Floats:
+        """Attention rollout up to every layer (layer, query_token, input_token)."""
+        rollout: Floats = attention_rollout(self.mean_over_heads[:, None])
+        return rollout
 
     def layer_pattern(self, layer: int) -> Floats:
         """Attention of one layer (head, query_token, key_token), without computing that of the others."""

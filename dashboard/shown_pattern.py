@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import Literal
 
 from dashboard.sentences import Floats, Sentence
-from store.kernels.rollout import attention_rollout
 from store.kernels.words import merge_words
 from store.schema import CLS, SEP
 
@@ -74,7 +73,7 @@ def parse_showing(given: Mapping[str, str]) -> Showing:
     return Showing(
         weights="norm" if given.get("weights") == "norm" else "attention",
         pair=next((pair for pair in PAIRS if pair == asked), "all"),
-        hide=_positions(given.get("hide", "")),
+        hide=positions(given.get("hide", "")),
         special=given.get("special") != "0",
         renormalize=given.get("renormalize") == "1",
         words=given.get("words") == "1",
@@ -82,7 +81,8 @@ def parse_showing(given: Mapping[str, str]) -> Showing:
     )
 
 
-def _positions(text: str) -> tuple[int, ...]:
+def positions(text: str) -> tuple[int, ...]:
+    """Whole numbers of a text like `0.5.7`, ascending; what is none is left out."""
     parts = text[: 5 * MOST_HIDDEN].split(".")[:MOST_HIDDEN]
     return tuple(sorted({int(part) for part in parts if _POSITION.fullmatch(part)}))
 
@@ -162,10 +162,12 @@ def _unit(sentence: Sentence, positions: tuple[int, ...]) -> Unit:
 def _weights(sentence: Sentence, showing: Showing, layer: int | None) -> Floats:
     """Between all wordpieces: (layer, head, query_token, key_token)."""
     if showing.rollout:
-        rollout: Floats = attention_rollout(sentence.mean_over_heads[:, None])[:, None]
-        return rollout if layer is None else rollout[layer : layer + 1]
+        return sentence.rollout[_part(layer), None]
     pattern = sentence.pattern if layer is None else sentence.layer_pattern(layer)[None]
     if showing.weights == "attention":
         return pattern
-    norm = sentence.value_norm if layer is None else sentence.value_norm[layer : layer + 1]
-    return pattern * norm[:, :, None, :]
+    return pattern * sentence.value_norm[_part(layer), :, None, :]
+
+
+def _part(layer: int | None) -> slice:
+    return slice(None) if layer is None else slice(layer, layer + 1)

@@ -31,4 +31,4 @@ def test_weight_and_rank_are_those_of_the_query_in_the_pattern(query: int, key: 
 def test_keys_that_are_attended_to_alike_share_the_first_rank() -> None:
     sentence = one_sentence(tokens=5)
     uniform = replace(sentence, query=np.zeros_like(sentence.query))
-    assert {one[2:] for one in ranked_heads(uniform, 1, 4)} == {(pytest.approx(0.2), 1)}
+    assert {one.rank_in_row for one in ranked_heads(uniform, 1, 4)} == {1}

@@ -20,7 +20,21 @@ from dashboard.sentences import Sentence
 from store import Corpus, StoreError
 from tests.sentences import a_pair
 
-NAMES = ("weights", "pair", "hide", "special", "renormalize", "words", "rollout", "side", "mean", "text", "second")
+NAMES = (
+    "weights",
+    "pair",
+    "hide",
+    "special",
+    "renormalize",
+    "words",
+    "rollout",
+    "side",
+    "mean",
+    "layer",
+    "heads",
+    "text",
+    "second",
+)
 
 
 class FakeTyped:
@@ -113,6 +127,36 @@ def test_a_smaller_thumbnail_keeps_the_largest_weight_of_every_cell(client: Flas
     np.testing.assert_allclose(thumbnails, np.moveaxis(expected, (0, 1), (2, 3)), atol=1 / 255)
 
 
+@pytest.mark.parametrize(
+    ("asked", "layers", "heads"),
+    [
+        ("mean=heads", [1], [0, 1, 2]),
+        ("mean=heads&heads=0.2", [1], [0, 2]),
+        ("mean=layers", [0, 1], [2]),
+        ("mean=both", [0, 1], [0, 1, 2]),
+        ("", [1], [2]),
+        ("mean=median", [1], [2]),
+    ],
+)
+def test_a_matrix_is_the_mean_over_what_the_link_says(
+    client: FlaskClient, typed: str, asked: str, layers: list[int], heads: list[int]
+) -> None:
+    matrix = layer_of(content(client, f"{typed}/matrix.bin?text=x&layer=1&head=2&{asked}"))
+    expected = a_pair().pattern[layers][:, heads].mean(axis=(0, 1))
+    np.testing.assert_allclose(matrix, expected[None], atol=1 / 65535)
+
+
+def test_a_matrix_of_a_rollout_is_the_rollout(client: FlaskClient, stored: str) -> None:
+    matrix = content(client, f"{stored}/matrix.bin?layer=1&head=1&mean=heads&rollout=1")
+    assert matrix == content(client, f"{stored}/layer/1.bin?rollout=1")
+
+
+def test_a_mean_leaves_the_sentence_as_it_is(client: FlaskClient, stored: str) -> None:
+    before = content(client, f"{stored}/layer/0.bin?rollout=1")
+    content(client, f"{stored}/matrix.bin?mean=both&rollout=1")
+    assert content(client, f"{stored}/layer/0.bin?rollout=1") == before
+
+
 def test_a_sentence_of_which_nothing_is_shown_has_no_rows(client: FlaskClient, typed: str) -> None:
     hidden = "text=x&hide=0.1.2.3.4.5.6.7.8&weights=norm"
     assert layer_of(content(client, f"{typed}/layer/0.bin?{hidden}")).shape == (3, 0, 0)
@@ -186,6 +230,9 @@ def test_a_file_of_a_rollout_is_the_same_for_every_head(client: FlaskClient, sto
         "sentence/3/neuron/0/0/128.json",
         "sentence/3/weights/0/2.csv",
         "sentence/3/weights/2/0.csv?rollout=1",
+        "sentence/3/matrix.bin?layer=2",
+        "sentence/3/matrix.bin?head=2",
+        "sentence/3/matrix.bin?heads=0.2",
         "typed/layer/2.bin?text=x",
         "typed/neuron/0/0/9.json?text=x",
         "typed/model.bin",
@@ -208,7 +255,7 @@ def test_without_a_model_to_run_nothing_typed_is_answered(tiny_store: str, typed
     given=st.dictionaries(
         st.sampled_from(NAMES), st.text(max_size=20) | st.sampled_from(["1", "norm", "ab", "0.3", "heads", "both"])
     ),
-    place=st.sampled_from(["layer/0.bin", "model.bin", "neuron/0/0/0.json", "weights/0/0.csv"]),
+    place=st.sampled_from(["layer/0.bin", "model.bin", "matrix.bin", "neuron/0/0/0.json", "weights/0/0.csv"]),
     source=st.sampled_from(["sentence/3", "typed"]),
 )
 def test_no_query_string_breaks_the_server(

@@ -12,18 +12,21 @@ from flask import request as asked
 from dashboard.exports import Table, as_csv
 from dashboard.focus import focus_of_sentence
 from dashboard.library import Library
+from dashboard.mean_pattern import MEANS, Mean, mean_pattern
 from dashboard.neuron import neuron
 from dashboard.reader_gone import asker_gone
 from dashboard.routes.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, corpus_of, share
 from dashboard.routes.response import codes, lasting
 from dashboard.sentences import Sentence, stored_sentence
-from dashboard.shown_pattern import Showing, Shown, parse_showing, shown_pattern
+from dashboard.shown_pattern import Showing, Shown, parse_showing, positions, shown_pattern
 from dashboard.significant import significant
 from dashboard.weights import encode_layer, encode_model, pooled
 from store import Corpus
 
 #: Cells of a thumbnail in each direction.
 SIDE, MOST_SIDE = 64, 512
+#: What no model has as many layers or heads as.
+MOST_NUMBER = 9_999
 
 Find = Callable[..., Sentence]
 
@@ -74,6 +77,16 @@ def _model(find: Find, **named: Any) -> Response:
     return codes(encode_model([pooled(weights, side=side) for weights in shown], shares=showing.shares))
 
 
+def _matrix(find: Find, **named: Any) -> Response:
+    sentence, showing = find(**named), _showing()
+    layer, head = (bounded(name, 0, MOST_NUMBER, fewest=0) for name in ("layer", "head"))
+    heads = positions(asked.args.get("heads", ""))
+    _check_head(sentence, layer, max(head, *heads, 0))
+    mean: Mean = next((mean for mean in MEANS if mean == asked.args.get("mean")), "none")
+    weights = mean_pattern(sentence, showing, mean=mean, layer=layer, head=head, heads=heads)
+    return codes(encode_layer(weights[None], shares=showing.shares))
+
+
 def _neuron(find: Find, layer: int, head: int, query: int, **named: Any) -> Response:
     sentence = find(**named)
     _check_head(sentence, layer, head)
@@ -94,6 +107,7 @@ def _weights(find: Find, layer: int, head: int, **named: Any) -> Response:
 _ANSWERS: dict[str, Callable[..., Response]] = {
     "layer/<int:layer>.bin": _layer,
     "model.bin": _model,
+    "matrix.bin": _matrix,
     f"neuron/{ONE_HEAD}/<int:query>.json": _neuron,
     f"weights/{ONE_HEAD}.csv": _weights,
 }
