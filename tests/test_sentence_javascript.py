@@ -1,6 +1,7 @@
 """The pure parts of a sentence's views, run in a browser against plain definitions. No server: the files alone."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -63,7 +64,10 @@ def test_thumbnails_are_read_as_they_were_sent(page: Page) -> None:
         ('decode.layer(message("HSL1", [1, 9, 9], 1, [1, 2]))', "The weights were cut on their way. Reload the page."),
         ('decode.layer(message("HST1", [1, 1, 1], 1, [0, 0]))', "These are no weights. Reload the page."),
         ("decode.layer(new ArrayBuffer(3))", "These are no weights. Reload the page."),
-        ('decode.model(message("HST1", [1, 1, 9, 9], 1, [1]))', "The thumbnails were cut on their way. Reload the page."),
+        (
+            'decode.model(message("HST1", [1, 1, 9, 9], 1, [1]))',
+            "The thumbnails were cut on their way. Reload the page.",
+        ),
         ('decode.model(message("HSL1", [1, 1, 1, 1], 1, [1]))', "These are no thumbnails. Reload the page."),
     ],
 )
@@ -175,12 +179,17 @@ def test_a_ramp_goes_one_way_from_the_ground(page: Page, scheme: str) -> None:
         "([palette, scheme]) => shades.ramp(palette, scheme).map((colour) => colour.reduce((a, b) => a + b))",
         [PALETTE[scheme], scheme],
     )
-    steps = [after - before for before, after in zip(light, light[1:], strict=False)]
+    steps = [after - before for before, after in pairwise(light)]
     assert all(step <= 0 for step in steps) if scheme == "light" else all(step >= 0 for step in steps)
 
 
 def test_no_weight_and_the_largest_have_the_ends_of_the_ramp(page: Page) -> None:
-    assert page.evaluate("() => [shades.code(0), shades.code(0.25), shades.code(1), shades.code(7)]") == [0, 128, 255, 255]
+    assert page.evaluate("() => [shades.code(0), shades.code(0.25), shades.code(1), shades.code(7)]") == [
+        0,
+        128,
+        255,
+        255,
+    ]
 
 
 def test_the_head_under_a_pixel_is_the_one_drawn_there(page: Page) -> None:
