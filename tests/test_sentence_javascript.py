@@ -1,6 +1,7 @@
 """The pure parts of a sentence's views, run in a browser against plain definitions. No server: the files alone."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -178,7 +179,7 @@ def test_a_ramp_goes_one_way_from_the_ground(page: Page, scheme: str) -> None:
         "([palette, scheme]) => shades.ramp(palette, scheme).map((colour) => colour.reduce((a, b) => a + b))",
         [PALETTE[scheme], scheme],
     )
-    steps = [after - before for before, after in zip(light, light[1:], strict=False)]
+    steps = [after - before for before, after in pairwise(light)]
     assert all(step <= 0 for step in steps) if scheme == "light" else all(step >= 0 for step in steps)
 
 

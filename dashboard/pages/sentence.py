@@ -39,7 +39,7 @@ def layout(place: Place) -> Page:
         html.P(HOW[place.address.show], className="how-to-read"),
     ]
     beside = positions(place) if place.address.show == "positions" else ranked(place)
-    return Page(above=above, beside=beside, below=[_caption(place), *finder(place)])
+    return Page(above=above, beside=[*beside, *finder(place)], below=[_caption(place)])
 
 
 def _title(place: Place) -> str:
@@ -61,7 +61,7 @@ def _neighbours(place: Place) -> html.Nav:
     steps = (("←", "previous sentence", (own - 1) % count), ("→", "next sentence", (own + 1) % count))
     links = [_neighbour(place, arrow, title, sentence) for arrow, title, sentence in steps]
     return html.Nav(
-        [*links, _neighbour(place, "random", "any sentence of the corpus", randrange(count))],
+        [*links, _neighbour(place, "↻", "a random sentence", randrange(count))],
         className="neighbours",
         **{"aria-label": "Other sentences"},
     )
