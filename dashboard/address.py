@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, quote_plus, urlencode
 
 from dashboard.focus import LINES, Lines
 from dashboard.library import Library
+from dashboard.mean_pattern import MEANS
 from dashboard.reader_gone import asker_gone
 from dashboard.search import WITHIN, Within
 from dashboard.selection import MOST_SOUGHT
@@ -70,6 +71,7 @@ class Address:
     queries: str | None = None
     toward: int | None = None
     weights: str = "attention"
+    mean: str = "none"
     pair: str = "all"
     hide: str | None = None
     special: str | None = None
@@ -188,6 +190,7 @@ def _of_sentence(read: "_Reader", corpus: Corpus) -> dict[str, Any]:
         "queries": read.matching("queries", _NUMBERS),
         "toward": read.number("toward", range(longest), None),
         "weights": read.choice("weights", ("attention", "norm"), "attention"),
+        "mean": read.choice("mean", MEANS, "none"),
         "pair": read.choice("pair", PAIRS, "all"),
         "hide": read.matching("hide", _NUMBERS),
         "special": read.choice("special", ("0",), None),

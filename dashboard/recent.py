@@ -24,6 +24,11 @@ class Recent(Generic[T]):
                 return self._kept[key]
         return self._keep(key, compute())
 
+    def find(self, key: Hashable) -> T | None:
+        """What is kept under the key."""
+        with self._lock:
+            return self._kept.get(key)
+
     def _keep(self, key: Hashable, computed: T) -> T:
         with self._lock:
             kept = self._kept.setdefault(key, computed)

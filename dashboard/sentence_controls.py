@@ -22,6 +22,7 @@ PAIRS = {
     "ba": "Sentence B -> Sentence A",
     "bb": "Sentence B -> Sentence B",
 }
+MEANS = {"none": "this head", "heads": "mean over the heads", "layers": "mean over layers", "both": "mean over both"}
 WEIGHTS = {"attention": "attention", "norm": "attention x length of the value"}
 
 
@@ -50,6 +51,7 @@ def _where(place: Place) -> list[Any]:
     return [
         choice("show", "View", SHOWN, address.show, 120),
         choice("layer", "Layer", {str(layer): str(layer) for layer in range(corpus.layers)}, str(address.layer), 72),
+        *([choice("mean", "of", MEANS, address.mean, 150)] if address.show == "matrix" else []),
         *([_head(place)] if address.show in ("matrix", "neuron", "positions") else []),
     ]
 

@@ -27,17 +27,30 @@ def sentence_picture(place: Place) -> dict[str, Any]:
         "heads": 1 if showing.rollout else corpus.heads,
         "layer": address.layer,
         "chosen": chosen_heads(place),
-        "head": 0 if showing.rollout else address.head,
+        "head": 0 if showing.rollout or _is_mean(place) else address.head,
         "queries": chosen,
         "side": address.role,
         "least": address.least,
-        "layer_url": f"{base}/layer/{address.layer}.bin{asked}",
+        "layer_url": _weights_url(place, showing),
         "model_url": f"{base}/model.bin{asked}",
         "neuron_url": neuron if address.show == "neuron" else None,
         "title": title(place),
         "colours": head_colours(corpus.heads),
         "palette": PALETTE,
     }
+
+
+def _weights_url(place: Place, showing: Showing) -> str:
+    """One layer's weights; for a matrix that is a mean, those alone."""
+    address = place.address
+    if not _is_mean(place):
+        return f"{base_of(place)}/layer/{address.layer}.bin{link(place, showing.fields)}"
+    of = {"mean": address.mean, "layer": str(address.layer), "head": str(address.head), "heads": address.heads or ""}
+    return f"{base_of(place)}/matrix.bin{link(place, showing.fields | of)}"
+
+
+def _is_mean(place: Place) -> bool:
+    return place.address.show == "matrix" and place.address.mean != "none"
 
 
 def title(place: Place) -> str:

@@ -29,6 +29,7 @@ class Server(BaseApplication):  # type: ignore[misc]
             "control_socket_disable": True,
             "loglevel": "warning",
             "timeout": 60,
+            "limit_request_line": 8190,  # a typed sentence is in it
         }
         for name, value in settings.items():
             self.cfg.set(name, value)

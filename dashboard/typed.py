@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.kept import Kept
 from dashboard.problems import Refusal
+from dashboard.recent import Recent
 from dashboard.sentences import Sentence
 from dashboard.turns import Turns
 from store import Corpus
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 #: Characters that are read of a text, and of the second of a pair.
 MOST_CHARACTERS = 5_000
-#: Checkpoints and sentences that are kept, and readers who wait for a forward pass, in a process.
-MODELS, SENTENCES, WAITING = 2, 32, 16
+#: Checkpoints and sentences that are kept in a process, and readers who wait for a forward pass: fewer than the server
+#: has threads, so that everybody else is still answered.
+MODELS, SENTENCES, WAITING = 2, 32, 4
 
 log = logging.getLogger("headscape")
 
@@ -31,8 +32,8 @@ class TypedSentences:
 
     def __init__(self, *, waiting: int = WAITING) -> None:
         self._turns = Turns(waiting)
-        self._models: Kept[str, SentenceModel] = Kept(MODELS)
-        self._sentences: Kept[tuple[str, str, str], Sentence] = Kept(SENTENCES)
+        self._models: Recent[SentenceModel] = Recent(MODELS)
+        self._sentences: Recent[Sentence] = Recent(SENTENCES)
 
     def encode(self, corpus: Corpus, text: str, second: str = "", gone: Callable[[], bool] = lambda: False) -> Sentence:
         """The sentence, or the pair where there is a second one; cut where it is longer than the corpus' longest.
@@ -41,14 +42,14 @@ class TypedSentences:
         """
         key = corpus.name, _readable(text), _readable(second)
         _check_words(bool(key[1]), "")
-        if kept := self._sentences.get(key):
+        if kept := self._sentences.find(key):
             return kept
         with self._turns.turn(gone):
             # Somebody may have asked for the same, and been before us.
-            return self._sentences.get(key) or self._sentences.put(key, _encode(self._model(corpus), *key[1:]))
+            return self._sentences.get(key, lambda: _encode(self._model(corpus), *key[1:]))
 
     def _model(self, corpus: Corpus) -> "SentenceModel":
-        return self._models.get(corpus.name) or self._models.put(corpus.name, _load(corpus))
+        return self._models.get(corpus.name, lambda: _load(corpus))
 
 
 def _encode(model: "SentenceModel", text: str, second: str) -> Sentence:

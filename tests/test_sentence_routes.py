@@ -4,7 +4,7 @@ import csv
 import io
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 import numpy as np
@@ -40,7 +40,8 @@ NAMES = (
 class FakeTyped:
     """Knows one pair, and refuses an empty text."""
 
-    def encode(self, corpus: Corpus, text: str, second: str = "") -> Sentence:
+    def encode(self, corpus: Corpus, text: str, second: str, gone: Callable[[], bool]) -> Sentence:
+        assert not gone()
         if not text.strip():
             raise StoreError(f"There is no text for {corpus.name}, nor in {second!r}. Give a sentence.")
         return a_pair()
@@ -243,11 +244,6 @@ def test_what_is_not_there_is_said_with_what_to_do(client: FlaskClient, base: st
     assert response.status_code == 404
     assert re.search(r"\. (Choose|Give) [^\n]*\.$", response.text), response.text
 
-
-def test_without_a_model_to_run_nothing_typed_is_answered(tiny_store: str, typed: str) -> None:
-    server = Flask("stored")
-    routes.register(server, Library(tiny_store))
-    assert server.test_client().get(f"{typed}/model.bin?text=x").status_code == 404
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
