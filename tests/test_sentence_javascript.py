@@ -113,6 +113,10 @@ def test_what_has_no_weight_is_no_line_even_if_everything_is_asked_for(page: Pag
     assert page.evaluate("() => lines.find(layerOf((i) => (i === 5 ? 0.5 : 0)), [0, 1], 0, null).found") == 1
 
 
+def test_the_least_weight_of_norms_is_a_norm(page: Page) -> None:
+    assert page.evaluate("() => lines.find(layerOf((i) => i / 24, [2, 3, 4], 3), [0, 1], 1.5, null).found") == 12
+
+
 def test_a_long_sentence_is_searched_within_a_moment(page: Page) -> None:
     taken = page.evaluate("""() => {
       const layer = random([12, 512, 512]);
@@ -206,7 +210,7 @@ def test_a_matrix_fits_its_room_and_is_not_blown_up(page: Page) -> None:
       const units = (count) => Array.from({ length: count }, () => ({ name: "cat" }));
       const cells = [3, 60, 512].map((count) => matrixPicture.layout(units(count), units(count), 1000));
       return [cells[0].cell, cells[1].width <= 1000, cells[2].cell];
-    }""") == [44, True, 3]
+    }""") == [38, True, 3]
 
 
 def test_a_drawing_is_xml_whatever_a_token_says(page: Page) -> None:

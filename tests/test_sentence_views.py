@@ -368,6 +368,12 @@ def test_another_query_of_the_channels_is_sent(show: Show) -> None:
     sent(page, "selected", {"side": "query", "units": [1]})
 
 
+def test_a_neuron_view_keeps_its_chosen_query_in_sight(show: Show) -> None:
+    page = show(show="neuron", queries=[4])
+    expect(token(page, "query", 4)).to_have_attribute("aria-pressed", "true")
+    expect(token(page, "query", 4)).to_be_in_viewport()
+
+
 # -- files ------------------------------------------------------------------------------------------
 
 
@@ -377,11 +383,20 @@ def saved(page: Page, kind: str) -> Download:
     return waiting.value
 
 
+def test_nothing_can_be_saved_of_what_did_not_come(address: str, chromium: Browser) -> None:
+    page = chromium.new_page()
+    page.goto(f"{address}/#{quote(json.dumps({'layer': 7}))}")
+    expect(page.get_by_role("alert")).not_to_be_empty()
+    expect(page.get_by_role("button", name="Save PNG")).to_be_hidden()
+    page.close()
+
+
 def test_lines_are_saved_as_a_drawing(show: Show) -> None:
     page = show(queries=[2])
     drawing = ElementTree.parse(saved(page, "SVG").path()).getroot()
     assert len(drawing.findall("{*}line")) == (stored()[:, 2] >= LEAST).sum()
     assert [one.text for one in drawing.findall("{*}text")].count("<b>cat</b>") == 2
+    assert [one.text for one in drawing.findall("{*}text[@font-weight='700']")] == ["<b>cat</b>"]
 
 
 def test_a_heat_map_is_saved_as_a_drawing_with_its_numbers(show: Show) -> None:

@@ -16,8 +16,9 @@
     ]);
   }
 
-  function tokens(views, units, ys, x, align) {
-    return units.map((unit, i) => ({ text: unit.name, at: [x, ys[i]], colour: views.palette.ink, align, weight: unit.segment ? 500 : 400 }));
+  /** Those whose lines are drawn are bold. */
+  function tokens(views, units, ys, x, align, bold) {
+    return units.map((unit, i) => ({ text: unit.name, at: [x, ys[i]], colour: views.palette.ink, align, weight: bold.includes(i) ? 700 : 400 }));
   }
 
   function lines(views, only, ys, [left, right]) {
@@ -44,12 +45,13 @@
     const left = MARGIN + NUMBER + widest(units);
     const width = Math.max(left + BETWEEN + widest(keys) + NUMBER + MARGIN, 2 * MARGIN + sentence.canvas.measure(title, 15), 2 * MARGIN + 44 * views.shown.chosen.length);
     const height = ABOVE + Math.max(...[units, keys].map((column) => sentence.rows.tops(column).at(-1))) + MARGIN;
+    const boldOf = (side) => (only?.side === side ? only.units : []);
     const shapes = [
       { text: title, at: [MARGIN, 26], colour: views.palette.ink, size: 15, weight: 600 },
       ...legend(views, 54),
       ...lines(views, only, ys, [left + 6, left + BETWEEN - 6]),
-      ...tokens(views, units, ys.query, left, "end"),
-      ...tokens(views, keys, ys.key, left + BETWEEN, "start"),
+      ...tokens(views, units, ys.query, left, "end", boldOf("query")),
+      ...tokens(views, keys, ys.key, left + BETWEEN, "start", boldOf("key")),
       ...numbers(views, only, ys, { query: MARGIN, key: left + BETWEEN + widest(keys) + NUMBER }),
     ];
     return { width, height, ground: views.palette.background, title, shapes };

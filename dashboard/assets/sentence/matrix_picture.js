@@ -3,7 +3,7 @@
   const headscape = (root.headscape = root.headscape || {});
   const sentence = (headscape.sentence = headscape.sentence || {});
   const NUMBERS = 34;
-  const CELL = { least: 3, most: 44 };
+  const CELL = { least: 3, most: 38 };
   const NAME = 12;
   const LONGEST = 130;
   const TURN = -50;

@@ -39,6 +39,8 @@
       queries.renew(shown.units);
       const isQuery = (shown.side || "query") === "query" && shown.queries.length > 0;
       queries.mark(isQuery ? shown.queries.slice(0, 1) : []);
+      const pressed = queries.list.querySelector('[aria-pressed="true"]');
+      if (pressed) queries.list.scrollTop = pressed.offsetTop - queries.list.clientHeight / 2;
       frame.hidden = !shown.data;
       views.say(shown.data ? "" : "No query is chosen. Click a token above to see how its weights come about.");
       if (shown.data) paint();

@@ -31,7 +31,7 @@
     build() {
       this.legend = make("p", { className: "legend", hidden: true }, "0", make("span", { className: "bar" }), make("span", { className: "most" }), "(shade by the square root)");
       this.lead = make("div", { className: "lead" });
-      this.tools = make("div", { className: "tools", role: "group", "aria-label": "Save" });
+      this.tools = make("div", { className: "tools", hidden: true, role: "group", "aria-label": "Save" });
       this.problem = make("p", { className: "problem", role: "alert" });
       this.note = make("p", { className: "note" });
       this.stage = make("div", { className: "stage" });
@@ -91,6 +91,7 @@
       if (before !== asked.show) this.leaveView();
       this.shown = { ...asked, queries: asked.queries || [], chosen: within(asked, data), data };
       if (before !== asked.show) this.enterView(asked.show);
+      for (const [name, value] of [["role", "group"], ["aria-label", asked.title]]) this.host.setAttribute(name, value);
       this.finish("", url);
       this.redraw();
       root.requestAnimationFrame(() => root.performance.mark("headscape-drawn"));
@@ -102,7 +103,7 @@
 
     finish(problem, url) {
       this.problem.textContent = problem;
-      this.stage.hidden = this.lead.hidden = Boolean(problem);
+      this.stage.hidden = this.lead.hidden = this.tools.hidden = this.legend.hidden = Boolean(problem);
       if (problem) this.note.textContent = "";
       this.host.removeAttribute("aria-busy");
       this.host.dataset.drawn = url || "";
