@@ -18,8 +18,6 @@ def neuron(sentence: Sentence, layer: int, head: int, query: int) -> dict[str, o
     logits = dots * np.float32(len(vector) ** -0.5)
     numbers = [significant(array.tolist()) for array in (dots, logits, softmax(logits))]
     vectors = [[significant(row) for row in array.tolist()] for array in (keys, products)]
-    names = ("key", "product", "dot", "logit", "weight")
-    return {
-        "query": significant(vector.tolist()),
-        "keys": [dict(zip(names, one, strict=True)) for one in zip(*vectors, *numbers, strict=True)],
-    }
+    names = ("name", "key", "product", "dot", "logit", "weight")
+    every = zip(sentence.wordpieces, *vectors, *numbers, strict=True)
+    return {"query": significant(vector.tolist()), "keys": [dict(zip(names, one, strict=True)) for one in every]}

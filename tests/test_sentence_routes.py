@@ -245,7 +245,6 @@ def test_what_is_not_there_is_said_with_what_to_do(client: FlaskClient, base: st
     assert re.search(r"\. (Choose|Give) [^\n]*\.$", response.text), response.text
 
 
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(
     given=st.dictionaries(
