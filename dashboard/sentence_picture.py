@@ -20,7 +20,7 @@ def sentence_picture(place: Place) -> dict[str, Any]:
     base, at = base_of(place), f"{address.layer}/{address.head}"
     neuron = f"{base}/neuron/{at}/{queries[chosen[0]].positions[0]}.json{link(place, {})}" if chosen else None
     return {
-        "show": address.show,
+        "show": "matrix" if address.show == "positions" else address.show,
         "units": [_unit(unit) for unit in queries],
         "keys": [_unit(unit) for unit in keys],
         "layers": corpus.layers,
@@ -58,7 +58,7 @@ def title(place: Place) -> str:
     whose = "a typed sentence" if place.address.text else f"sentence {place.address.sentence:,}"
     showing = showing_of(place)
     what = "Attention rollout up to" if showing.rollout else "Attention of"
-    if place.address.show in ("matrix", "neuron") and not showing.rollout:
+    if place.address.show in ("matrix", "neuron", "positions") and not showing.rollout:
         return f"{what} {head_name(place.address.layer, place.address.head)} in {whose}"
     return f"{what} layer {place.address.layer} in {whose}"
 

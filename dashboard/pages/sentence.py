@@ -18,7 +18,7 @@ HOW = {
     "head": "Queries left, keys right. Point at a token for its weights, click it to keep them, Shift adds another; double-click a head's colour for it alone.",
     "model": "A thumbnail for every head: queries downwards, keys across, darker is more. Click one, or arrow keys and Enter, to open it.",
     "matrix": "Queries downwards, keys across. Point at a cell, or use the arrow keys, for its weight.",
-    "neuron": "Choose a query in the head view: its vector times each key's, channel by channel, summed, scaled by 1 / sqrt(channels), softmax.",
+    "neuron": "Choose a query: its vector times each key's, channel by channel, summed, scaled by 1 / sqrt(channels), softmax.",
     "positions": "The head in this sentence, and beside it the mean over the corpus by position.",
 }
 
