@@ -13,7 +13,7 @@ def bar(stage: str, *, total: int, unit: str, done: int = 0) -> "tqdm[None]":
     """A progress bar; where nobody watches (a log file) it prints a line every ten seconds."""
     watched = sys.stderr.isatty()
     return tqdm(
-        total=total,
+        total=total + 1e-6,  # a thousand thousandths are a little more than one, of which tqdm would warn
         initial=done,
         desc=f"{stage:<12}",
         unit=f" {unit}",

@@ -11,7 +11,15 @@ from dashboard.panels.finder import finder
 from dashboard.panels.positions import positions
 from dashboard.panels.ranked import ranked
 from dashboard.sentence_controls import own_text, view_controls
-from dashboard.sentence_picture import base_of, link, sentence_picture, showing_of
+from dashboard.sentence_picture import (
+    base_of,
+    chosen_queries,
+    link,
+    numbers,
+    sentence_picture,
+    showing_of,
+)
+from dashboard.shown_pattern import shown_units
 from store.schema import head_name
 
 HOW = {
@@ -35,7 +43,7 @@ def layout(place: Place) -> Page:
         html.P(_text(place), className="sentence-text", dir="auto"),
         own_text(place),
         view_controls(place),
-        *_in_the_picture(place),
+        html.Div([*_hiding(place), *_in_the_picture(place)], className="sentence-links"),
         html.P(HOW[place.address.show], className="how-to-read"),
     ]
     beside = positions(place) if place.address.show == "positions" else ranked(place)
@@ -69,6 +77,21 @@ def _neighbours(place: Place) -> html.Nav:
 
 def _neighbour(place: Place, text: str, title: str, sentence: int) -> dcc.Link:
     return dcc.Link(text, href=place.address.of_sentence(sentence).href, className="neighbour", title=title)
+
+
+def _hiding(place: Place) -> list[object]:
+    """Leave the chosen tokens out, or have all of them again."""
+    address, hidden = place.address, numbers(place.address.hide)
+    units = shown_units(place.sentence, showing_of(place))[0]
+    chosen = [position for unit in chosen_queries(place, len(units)) for position in units[unit].positions]
+    links = []
+    if chosen and address.show in ("head", "matrix"):
+        away = ".".join(map(str, sorted({*hidden, *chosen})))
+        links.append(dcc.Link("Hide the chosen tokens", href=address.with_(hide=away, queries=None, toward=None).href))
+    if hidden:
+        said = f"{len(hidden)} tokens are hidden. Show them again"
+        links.append(dcc.Link(said, href=address.with_(hide=None, queries=None, toward=None).href))
+    return [html.P(one) for one in links]
 
 
 def _in_the_picture(place: Place) -> list[object]:

@@ -15,7 +15,7 @@ from tests.bench.table import show
 STORE = "data/bench-fidelity"
 PRESET = "attentionviz-centroid-2d"
 NAMES = [f"{projection}-{name}-2d" for projection in ("pca", "attention", "tsne", "umap") for name in NORMALIZATIONS]
-SOLID = ["pca-exact-3d", "attention-raw-3d", "tsne-exact-3d", "umap-exact-3d", "attentionviz-centroid-3d"]
+SOLID = ["pca-exact-3d", "attention-raw-3d", "tsne-raw-3d", "umap-raw-3d", "attentionviz-centroid-3d"]
 
 
 def fidelity(store: str = STORE) -> None:
