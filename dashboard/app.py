@@ -76,7 +76,7 @@ def _follow_address(app: Dash, library: Library) -> None:
         try:
             place = find(library, pathname, search)
             page = PAGES[place.address.page](place)
-            picture_of(place), sentence_of(place)  # why there is none is said here, with the rest of the page
+            picture_of(place)  # why there is none is said here, with the rest of the page
             above = [*shell.notices([*place.notices, *page.notices]), *page.above]
             around = shell.navigation(place), shell.what_is_shown(place), shell.shown(place)
             return above, page.beside, page.below, *around

@@ -11,10 +11,18 @@
   const link = (fields) => `?${fields}`.replaceAll("%2C", ",").replace(/^\?$/, "");
   const isNothing = (value) => value === null || value === undefined || value === "" || value === false;
 
+  /** Bytes of a typed text in a link: a little more than the server reads, so that it says what was left out. */
+  const LONGEST = 3600;
+  function short(value) {
+    let text = String(value);
+    while (encodeURIComponent(text).length > LONGEST) text = [...text].slice(0, Math.floor(([...text].length * LONGEST) / encodeURIComponent(text).length)).join("");
+    return text;
+  }
+
   /** The fields with one changed, or taken away where it says nothing that is not so anyway. */
   function withField(fields, field, value, standard) {
     if (isNothing(value) || (standard !== undefined && String(standard) === String(value))) fields.delete(field);
-    else fields.set(field, value);
+    else fields.set(field, short(value));
     if (MOVES.includes(field)) fields.delete("at");
     for (const other of CLEARED[field] || []) fields.delete(other);
     return fields;

@@ -3,6 +3,7 @@
 from random import randrange
 from typing import Any
 
+import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.address import Place
@@ -10,6 +11,7 @@ from dashboard.page import Page
 from dashboard.panels.finder import finder
 from dashboard.panels.positions import positions
 from dashboard.panels.ranked import ranked
+from dashboard.problems import Refusal
 from dashboard.sentence_controls import own_text, view_controls
 from dashboard.sentence_picture import (
     base_of,
@@ -37,7 +39,16 @@ def picture(place: Place) -> dict[str, Any]:
 
 
 def layout(place: Place) -> Page:
-    """The page at a place."""
+    """The page at a place; where a typed text cannot be read it says so, and can be typed again."""
+    try:
+        place.sentence  # noqa: B018 (everything below needs it)
+    except Refusal as refusal:
+        alert = dmc.Alert(str(refusal), color="red")
+        return Page(above=[html.H1("Your own sentence"), own_text(place), alert], beside=finder(place))
+    return _of_sentence(place)
+
+
+def _of_sentence(place: Place) -> Page:
     above = [
         html.Div([html.H1(_title(place)), _neighbours(place)], className="title-row"),
         html.P(_text(place), className="sentence-text", dir="auto"),
