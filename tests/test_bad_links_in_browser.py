@@ -68,7 +68,7 @@ def test_an_odd_link_shows_a_picture(open_page: Open, space_server: str, path: s
     for asked in ODD:
         follow(page, f"?{asked}")
         expect(page.get_by_role("heading", level=1)).to_contain_text("Queries and keys of")
-        expect(drawn(page).locator(".problem")).to_be_empty()
+        expect(drawn(page).locator(".points .problem")).to_be_empty()
 
 
 def widths(page: Page) -> tuple[int, int]:

@@ -30,7 +30,7 @@ def test_points_are_coloured_by_every_column(head: Page) -> None:
     for column, title in COLOURS.items():
         choose(head, "Colour", title)
         expect(head.locator(".frame")).to_have_attribute("data-coloured", re.compile(f"/colours/{column}/1/0.bin"))
-        expect(head.locator(".legend")).to_contain_text(f"{title}:")
+        expect(head.locator("#above .legend")).to_contain_text(f"{title}:")
         shown = picture(head)
         assert changed(before, shown) > 0.001, column
         before = shown
@@ -40,8 +40,8 @@ def test_the_legend_of_a_number_says_its_range(open_page: Open, space_server: st
     page = drawn(open_page(f"{space_server}/head?layer=1&head=0&colour=entropy"))
     entropy = space.token_statistic.sel(statistic="entropy")[1, 0].values[space.rows].astype(float)
     low, high = np.percentile(entropy, [2, 98])
-    expect(page.locator(".legend")).to_contain_text(f"{low:.2f} nats")
-    expect(page.locator(".legend")).to_contain_text(f"{high:.2f} nats")
+    expect(page.locator("#above .legend")).to_contain_text(f"{low:.2f} nats")
+    expect(page.locator("#above .legend")).to_contain_text(f"{high:.2f} nats")
 
 
 def test_the_legend_of_a_data_column_counts_its_categories(open_page: Open, space_server: str, space: Corpus) -> None:
@@ -50,7 +50,7 @@ def test_the_legend_of_a_data_column_counts_its_categories(open_page: Open, spac
     codes = genre.values[space.tokens.sentence_index.values[space.rows]]
     for code, name in enumerate(genre.attrs["names"]):
         expect(page.locator(".chip").filter(has_text=name)).to_contain_text(f"({2 * (codes == code).sum():,})")
-    expect(page.locator(".legend")).to_contain_text(f"{2 * (codes < 0).sum():,} points have none")
+    expect(page.locator("#above .legend")).to_contain_text(f"{2 * (codes < 0).sum():,} points have none")
 
 
 @pytest.mark.parametrize("path", ["/?", "/head?layer=1&head=0&"])

@@ -23,23 +23,23 @@ def head_page(open_page: Open, tiny_server: str) -> Page:
 
 def hover_first_key(page: Page) -> None:
     page.mouse.move(*canvas_place(page, *page.evaluate(POINT)))
-    expect(page.locator(".tip")).to_be_visible()
+    expect(page.locator(".points .tip")).to_be_visible()
 
 
 def test_hover_shows_the_token_in_its_sentence_and_its_attention(head_page: Page) -> None:
     hover_first_key(head_page)
-    expect(head_page.locator(".tip")).to_contain_text(re.compile(r"position \d+ of \d+ in sentence \d+"))
-    expect(head_page.locator(".tip")).to_contain_text("attention received")
-    expect(head_page.locator(".tip mark")).to_have_count(1)
+    expect(head_page.locator(".points .tip")).to_contain_text(re.compile(r"position \d+ of \d+ in sentence \d+"))
+    expect(head_page.locator(".points .tip")).to_contain_text("attention received")
+    expect(head_page.locator(".points .tip mark")).to_have_count(1)
 
 
 def test_a_click_keeps_the_card_until_escape(head_page: Page) -> None:
     head_page.mouse.click(*canvas_place(head_page, *head_page.evaluate(POINT)))
-    expect(head_page.locator(".tip")).to_be_visible()
+    expect(head_page.locator(".points .tip")).to_be_visible()
     head_page.mouse.move(*canvas_place(head_page, 0.99, 0.99))
-    expect(head_page.locator(".tip")).to_be_visible()
+    expect(head_page.locator(".points .tip")).to_be_visible()
     head_page.locator(".frame").press("Escape")
-    expect(head_page.locator(".tip")).to_be_hidden()
+    expect(head_page.locator(".points .tip")).to_be_hidden()
 
 
 def test_the_wheel_zooms_and_zero_resets(head_page: Page) -> None:

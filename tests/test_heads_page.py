@@ -31,7 +31,7 @@ def test_queries_are_blue_and_keys_are_orange(open_page: Open, tiny_server: str,
 def test_hover_names_the_head_and_what_it_does(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(tiny_server))
     page.mouse.move(*canvas_place(page, 0.75, 0.25))
-    expect(page.locator(".tip")).to_contain_text(re.compile(r"L0 H1.*attends.*entropy.*Spearman"))
+    expect(page.locator(".points .tip")).to_contain_text(re.compile(r"L0 H1.*attends.*entropy.*Spearman"))
 
 
 def test_a_click_opens_the_head(open_page: Open, tiny_server: str) -> None:
@@ -46,7 +46,7 @@ def test_the_keyboard_reaches_and_opens_a_head(open_page: Open, tiny_server: str
     page.locator(".frame").focus()
     for key in ("ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
-    expect(page.locator(".says[aria-live]")).to_contain_text("L1 H1")
+    expect(page.locator(".points .says[aria-live]")).to_contain_text("L1 H1")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of L1 H1")
 

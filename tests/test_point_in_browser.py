@@ -156,7 +156,7 @@ def test_the_keyboard_alone_goes_from_all_heads_to_a_sentence(open_page: Open, s
     said(page, "Queries and keys of L0 H1")
     expect(page.locator('.frame[data-drawn*="/0/1.bin"]')).to_be_focused()
     page.keyboard.press("p")
-    expect(page.locator(".tip")).to_be_visible()
+    expect(page.locator(".points .tip")).to_be_visible()
     for key in ("Shift+ArrowRight", "Enter"):
         page.keyboard.press(key)
     expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/focus/"))

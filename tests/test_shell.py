@@ -114,7 +114,7 @@ def test_without_webgl2_the_server_draws(tiny_server: str, without_webgl: Browse
     expect(page.locator(".frame img")).to_be_visible()
     assert page.evaluate("document.querySelector('.frame img').naturalWidth") > 300
     page.mouse.move(*canvas_place(page, 0.75, 0.25))
-    expect(page.locator(".tip")).to_contain_text("L0 H1")
+    expect(page.locator(".points .tip")).to_contain_text("L0 H1")
     page.close()
 
 
@@ -127,7 +127,7 @@ def test_without_webgl2_a_head_says_what_is_missing(
 ) -> None:
     page = without_webgl.new_page()
     page.goto(f"{space_server}/head?layer=1&head=0&view={view}&lasso=pca-exact-2d,1,0,0,0,100,100,900,100,500,900")
-    expect(page.locator(".note")).to_contain_text(note)
+    expect(page.locator(".points .note")).to_contain_text(note)
     expect(page.locator(".frame img")).to_be_visible(visible=view.endswith("2d"))
     page.close()
 
