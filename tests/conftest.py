@@ -30,7 +30,7 @@ import zarr  # noqa: E402
 import store  # noqa: E402
 from ingest import attention_projection, corpus, neighbours, pipeline, sample  # noqa: E402
 from ingest.__main__ import main as ingest_command  # noqa: E402
-from ingest.settings import Settings  # noqa: E402
+from ingest.settings import DEFAULT_VIEWS, Settings  # noqa: E402
 from tests.browser import chromium, open_page, space, space_server, space_store, tiny_server  # noqa: E402, F401
 from tests.client import base, client  # noqa: E402, F401
 
@@ -45,6 +45,8 @@ NEIGHBOUR_TOKENS = 80
 TRAINING_STEPS = 200
 MAX_LENGTH = 24
 SENTENCES = 40
+#: Of the store of the embedded model.
+DEFAULT_SENTENCES = 200
 #: A picture that takes no time, unless a test is about another.
 VIEW = "pca-exact-2d"
 #: Every kind of picture, once: a projection that trains, one that is a matrix, two that look for neighbours.
@@ -188,6 +190,14 @@ def tiny_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
 def rich_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
     """A store with several pictures. It takes processes that import UMAP: tests of neighbours look here."""
     return ingest(tmp_path_factory.mktemp("store") / "rich", views=",".join(RICH_VIEWS))
+
+
+@pytest.fixture(scope="session")
+def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The embedded model on a few of the embedded reviews, with the picture that is made first."""
+    place = str(tmp_path_factory.mktemp("default") / "store")
+    pipeline.run(Settings(store=place, sentences=DEFAULT_SENTENCES, dtype="float32", views=DEFAULT_VIEWS[0]))
+    return place
 
 
 @pytest.fixture

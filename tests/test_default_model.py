@@ -12,19 +12,10 @@ import store
 from dashboard.typed import TypedSentences
 from ingest.bert import find_device
 from ingest.checkpoint import EMBEDDED_SHA256, find_checkpoint
-from ingest.pipeline import run
-from ingest.settings import DEFAULT_VIEWS, Settings
 from store.verification import verify
+from tests.conftest import DEFAULT_SENTENCES
 
-SENTENCES = 200
-JUDGED = range(0, SENTENCES, 10)
-
-
-@pytest.fixture(scope="module")
-def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
-    place = str(tmp_path_factory.mktemp("default") / "store")
-    run(Settings(store=place, sentences=SENTENCES, dtype="float32", views=DEFAULT_VIEWS[0]))
-    return place
+JUDGED = range(0, DEFAULT_SENTENCES, 10)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +43,7 @@ def test_the_embedded_model_is_the_published_one(corpus: store.Corpus) -> None:
 
 
 def test_sentences_are_those_of_labelled_reviews(corpus: store.Corpus) -> None:
-    assert corpus.n_sentences == SENTENCES
+    assert corpus.n_sentences == DEFAULT_SENTENCES
     assert corpus.corpus_attributes["label_names"] == ["negative", "positive"]
     assert set(corpus.sentences.label.values) == {0, 1}
     assert not any("<br" in text for text in corpus.sentences.text.values)

@@ -1,0 +1,176 @@
+"""What of a sentence comes to the screen is what transformers' own slow attention has: the embedded model, real text."""
+
+import gzip
+import json
+import struct
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+import torch
+from flask.testing import FlaskClient
+from transformers import AutoTokenizer
+
+from dashboard.app import create_app
+from dashboard.library import Library
+from ingest.checkpoint import find_checkpoint
+from store import Corpus, open_corpus
+from tests.conftest import DEFAULT_SENTENCES
+
+LAYERS, HEADS, CHANNELS = 6, 12, 32
+STORED = range(0, DEFAULT_SENTENCES, DEFAULT_SENTENCES // 50)
+LONG = "A slow, sad and beautiful film about a lighthouse keeper who forgets his own name. " * 12
+PAIRS = [
+    ("The film was good.", "The plot was not."),
+    ("Who wrote the music?", "Nino Rota wrote it in 1972, and it is unforgettable."),
+    ("Terrible!", "Terrible?"),
+    ("A man is eating food.", "A man is eating a piece of bread while an unhappy dog watches."),
+    ("שלום", "Hello 🎬"),
+    (LONG, "Too long."),
+    ("Short.", LONG),
+]
+TYPED = [
+    ("I loved it.", ""),
+    ("x", ""),
+    ("A film 😀 for 👩‍🚀 and me", ""),
+    ("הסרט היה טוב מאוד", ""),
+    (LONG, ""),
+    ("Mr. Wayne's antidisestablishmentarianism (1999)!", ""),
+    ("the the the the the the the the", ""),
+    ("Café naïve İstanbul, 電影 and кино", ""),
+    ("It's not bad; it's awful -- really, REALLY awful...", ""),
+    ("[MASK] the [SEP] film [CLS]", ""),
+    ("<b>bold</b> &amp; <script>alert(1)</script>", ""),
+    ("The keys to the cabinet are on the table, but the cabinet is not.", ""),
+    ("Buffalo buffalo Buffalo buffalo buffalo buffalo Buffalo buffalo.", ""),
+    *PAIRS,
+]
+#: A sentence of the corpus by its number, or texts.
+ALL = [*STORED, *TYPED]
+#: Pairs and sentences in which something is left, whatever is hidden.
+LEFT = [0, TYPED[5], *PAIRS[:2]]
+WEIGHED = ("attention", "norm")
+PARTS = ("all", "aa", "ab", "ba", "bb")
+#: As the link has them; without `renormalize` rows of these sum to 1 because nothing is left out.
+WHOLE = [{}, {"words": "1"}, {"rollout": "1"}, {"words": "1", "rollout": "1"}]
+
+Asked = int | tuple[str, str]
+Fetch = Callable[..., bytes]
+
+
+@pytest.fixture(scope="module")
+def corpus(default_store: str) -> Corpus:
+    return open_corpus(default_store)
+
+
+@pytest.fixture(scope="module")
+def fetch(default_store: str, corpus: Corpus) -> Iterator[Fetch]:
+    """The bytes that a browser has after it unpacked what came."""
+    with create_app(Library(default_store)).server.test_client() as client:
+        yield lambda asked, rest, **given: _unpacked(client, _url(corpus, asked, rest, given))
+
+
+def _url(corpus: Corpus, asked: Asked, rest: str, given: dict[str, str]) -> str:
+    base = f"/data/{corpus.snapshot}/{corpus.name}"
+    if isinstance(asked, int):
+        return f"{base}/sentence/{asked}/{rest}?{urlencode(given)}"
+    text, second = asked
+    return f"{base}/typed/{rest}?{urlencode({'text': text, 'second': second} | given)}"
+
+
+def _unpacked(client: FlaskClient, url: str) -> bytes:
+    answer = client.get(url, headers={"Accept-Encoding": "gzip"})
+    assert answer.status_code == 200, answer.text
+    return gzip.decompress(answer.data) if answer.headers.get("Content-Encoding") == "gzip" else answer.data
+
+
+def on_screen(content: bytes) -> np.ndarray:
+    """Weights (head, query, key) as the browser reads them."""
+    magic, heads, queries, keys, most = struct.unpack("<4s3If", content[:20])
+    assert magic == b"HSL1"
+    return np.frombuffer(content, "<u2", offset=20).reshape(heads, queries, keys) / 65_535 * most
+
+
+@pytest.fixture(scope="module")
+def reference(eager: Callable[[Path], Any], corpus: Corpus) -> dict[Asked, np.ndarray]:
+    """Attention (layer, head, query_token, key_token) of every sentence: transformers' own tokenizer and model."""
+    folder = find_checkpoint("embedded").folder
+    model, tokenizer = eager(folder), AutoTokenizer.from_pretrained(folder)
+    longest = int(corpus.corpus_attributes["max_length"])
+
+    def run(asked: Asked) -> np.ndarray:
+        texts = (corpus.sentences.text.values[asked],) if isinstance(asked, int) else asked
+        given = [str(text) for text in texts if text]
+        encoded = tokenizer(*given, truncation="longest_first", max_length=longest, return_tensors="pt")
+        with torch.inference_mode():
+            return torch.cat(model(**encoded, output_attentions=True).attentions).numpy()
+
+    return {asked: run(asked) for asked in ALL}
+
+
+def _kind(asked: Asked) -> str:
+    return str(asked) if isinstance(asked, int) else " | ".join(text[:12] for text in asked)
+
+
+def test_there_are_fifty_sentences_and_twenty_typed_ones() -> None:
+    assert (len(STORED), len(TYPED), len(PAIRS)) == (50, 20, 7)
+
+
+@pytest.mark.parametrize("asked", ALL, ids=_kind)
+def test_weights_on_screen_are_those_of_transformers(
+    asked: Asked, fetch: Fetch, reference: dict[Asked, np.ndarray]
+) -> None:
+    found = [on_screen(fetch(asked, f"layer/{layer}.bin")) for layer in range(LAYERS)]
+    np.testing.assert_allclose(found, reference[asked], rtol=0, atol=3e-3)
+
+
+@pytest.mark.parametrize("asked", ALL, ids=_kind)
+def test_the_steps_of_a_neuron_view_lead_to_the_weights_of_transformers(
+    asked: Asked, fetch: Fetch, reference: dict[Asked, np.ndarray]
+) -> None:
+    tokens = reference[asked].shape[-1]
+    for layer in range(LAYERS):
+        head, query = (5 * layer + tokens) % HEADS, (7 * layer + 1) % tokens
+        steps = json.loads(fetch(asked, f"neuron/{layer}/{head}/{query}.json"))
+        follow(steps, reference[asked][layer, head, query])
+
+
+def follow(steps: dict[str, Any], weights: np.ndarray) -> None:
+    """Every number follows from those before it, as far as six digits say; the last are the weights (key,)."""
+    keys, products, dots, logits, shares = (
+        np.array([key[name] for key in steps["keys"]]) for name in ("key", "product", "dot", "logit", "weight")
+    )
+    np.testing.assert_allclose(products, np.array(steps["query"]) * keys, rtol=2e-5, atol=1e-9)
+    assert (abs(dots - products.sum(axis=1)) <= 1e-5 * abs(products).sum(axis=1)).all()
+    np.testing.assert_allclose(logits, dots / CHANNELS**0.5, rtol=2e-5, atol=1e-9)
+    np.testing.assert_allclose(shares, np.exp(logits) / np.exp(logits).sum(), rtol=3e-4, atol=1e-9)
+    np.testing.assert_allclose(shares, weights, rtol=0, atol=3e-3)
+
+
+def assert_rows_sum_to_1(content: bytes) -> None:
+    """As far as 16 bits a weight say."""
+    weights = on_screen(content)
+    assert weights.size
+    np.testing.assert_allclose(weights.sum(axis=-1), 1, rtol=0, atol=0.51 / 65_535 * weights.shape[-1] + 1e-6)
+
+
+@pytest.mark.parametrize("showing", WHOLE, ids=lambda showing: "+".join(showing) or "plain")
+def test_rows_of_which_nothing_is_left_out_sum_to_1(showing: dict[str, str], fetch: Fetch) -> None:
+    for asked, layer in product(ALL[::5], range(LAYERS)):
+        assert_rows_sum_to_1(fetch(asked, f"layer/{layer}.bin", **showing))
+
+
+@pytest.mark.parametrize("weights", WEIGHED)
+@pytest.mark.parametrize("pair", PARTS)
+@pytest.mark.parametrize("hide", ["", "0.3"])
+@pytest.mark.parametrize("special", ["1", "0"])
+def test_renormalized_rows_sum_to_1_whatever_is_left_out(
+    weights: str, pair: str, hide: str, special: str, fetch: Fetch
+) -> None:
+    given = {"weights": weights, "pair": pair, "hide": hide, "special": special, "renormalize": "1"}
+    for asked, layer, more in product(LEFT, (0, LAYERS - 1), WHOLE):
+        assert_rows_sum_to_1(fetch(asked, f"layer/{layer}.bin", **given, **more))
