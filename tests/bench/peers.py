@@ -12,7 +12,9 @@ from statistics import median
 
 import numpy as np
 
+from store import Corpus
 from tests.bench import peer_pages
+from tests.bench.own_page import SHOWN, open_ours, served
 from tests.bench.page_cost import PATIENCE, Cost, NotUsable, measure
 from tests.bench.peer_environments import delivered, python_of
 from tests.bench.peer_views import HEADS, LAYERS, VIEWS, View
@@ -24,44 +26,47 @@ LONG = 20
 #: Chromium runs no script that is longer than its longest string, and says nothing.
 LONGEST_SCRIPT = 2**29 - 24
 
-#: Opens the attention in an .npz (`attention`: layer, head, query, key; `tokens`) as a page, and says what that cost.
-Open = Callable[[Path], Cost]
+#: Opens a page with the attention, and says what that cost.
+Open = Callable[[], Cost]
+#: Rows in which others are compared with these.
+AGAINST = ("BertViz, model view", "Inspectus, line grid")
 
-COLUMNS = ("", "tokens", "bytes", "ms until it can be used", "bytes against BertViz's")
+COLUMNS = ("", "tokens", "bytes", "ms until it can be used", "bytes against BertViz's", "against Inspectus'")
+CAPTION = (
+    f"Attention of one sentence in {LAYERS} x {HEADS} heads, medians of up to {ROUNDS}; the same weights in every page. "
+    "Peers' pages are files, which hold them. Ours asks a server, which computes them from queries and keys; "
+    "bytes are those of the whole page with an empty cache"
+)
 
 
-def compare(others: Sequence[tuple[str, Open]] = (), lengths: Sequence[int] = (128, 512)) -> None:
-    """Measure the peers, and others by name, on the same attention in sentences of these lengths; print the table."""
-    ways: list[tuple[str, Open]] = [(view.name, partial(open_peer, view)) for view in VIEWS]
-    for view in VIEWS:
+def compare(views: Sequence[View] = VIEWS, lengths: Sequence[int] = (128, 512)) -> None:
+    """Measure the peers and this dashboard on the same attention, in sentences of these lengths; print the table."""
+    for view in views:
         python_of(view.peer)
     rows: list[tuple[object, ...]] = []
     for tokens in lengths:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, served(Path(folder), tokens) as (address, corpus):
             source = Path(folder) / "attention.npz"
-            write_attention(source, tokens)
-            found = [(name, attempt(way, source)) for name, way in [*ways, *others]]
-        rows += [row(name, tokens, cost, found[0][1]) for name, cost in found]
-    show(f"Attention of one sentence in {LAYERS} x {HEADS} heads, medians of up to {ROUNDS}", COLUMNS, rows)
+            write_attention(source, corpus)
+            ways: list[tuple[str, Open]] = [(name, partial(open_ours, address, query)) for name, query in SHOWN.items()]
+            ways += [(view.name, partial(open_peer, view, source)) for view in views]
+            found = {name: attempt(way) for name, way in ways}
+        rows += [row(name, tokens, cost, [found.get(peer) for peer in AGAINST]) for name, cost in found.items()]
+    show(CAPTION, COLUMNS, rows)
 
 
-def write_attention(path: Path, tokens: int) -> None:
-    """A softmax of random logits, the same each time."""
-    logits = np.random.default_rng(0).standard_normal((LAYERS, HEADS, tokens, tokens), dtype=np.float32)
-    weights = np.exp(logits)
-    np.savez(
-        path,
-        attention=weights / weights.sum(axis=-1, keepdims=True),
-        tokens=np.array([f"token{place}" for place in range(tokens)]),
-    )
+def write_attention(path: Path, corpus: Corpus) -> None:
+    """The first sentence of a corpus, for peers: `attention` (layer, head, query, key) and `tokens`."""
+    pieces = corpus.wordpieces(corpus.sentence_rows(0))
+    np.savez(path, attention=corpus.pattern(0).values.astype(np.float32), tokens=np.array(list(pieces)))
 
 
-def attempt(way: Open, source: Path) -> Cost | NotUsable:
+def attempt(way: Open) -> Cost | NotUsable:
     """The median of some rounds, or the limit that was hit."""
     try:
-        costs = [way(source)]
+        costs = [way()]
         while costs[0].seconds < LONG and len(costs) < ROUNDS:
-            costs.append(way(source))
+            costs.append(way())
     except NotUsable as limit:
         return NotUsable(f"{limit}{_too_long(limit.bytes)}", limit.bytes)
     return Cost(costs[0].bytes, median(cost.seconds for cost in costs))
@@ -71,11 +76,13 @@ def _too_long(size: int) -> str:
     return f": a script may have {LONGEST_SCRIPT:,} characters" if size > LONGEST_SCRIPT else ""
 
 
-def row(name: str, tokens: int, cost: Cost | NotUsable, against: Cost | NotUsable) -> tuple[object, ...]:
+def row(
+    name: str, tokens: int, cost: Cost | NotUsable, against: Sequence[Cost | NotUsable | None]
+) -> tuple[object, ...]:
     """A line of the table; what did not come to the browser has no bytes and no ratio."""
     size = f"{cost.bytes:,.0f}" if cost.bytes else ""
-    ratio = f"{cost.bytes / against.bytes:.4f}" if cost.bytes and against.bytes else ""
-    return name, tokens, size, str(cost) if isinstance(cost, NotUsable) else f"{1000 * cost.seconds:,.0f}", ratio
+    ratios = [f"{cost.bytes / peer.bytes:.4f}" if cost.bytes and peer and peer.bytes else "" for peer in against]
+    return name, tokens, size, str(cost) if isinstance(cost, NotUsable) else f"{1000 * cost.seconds:,.0f}", *ratios
 
 
 def open_peer(view: View, source: Path) -> Cost:

@@ -2,6 +2,7 @@
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,9 @@ from store.writer import Writer, open_writer
 VIEW = ViewName("pca", "exact", 2)
 
 
-def make_store(place: Path, *, layers: int, heads: int, channels: int, tokens: int) -> str:
-    """Write a store of this shape; returns its address."""
-    settings = Settings(store=str(place), tokens=tokens)
+def make_store(place: Path, *, layers: int, heads: int, channels: int, **chosen: Any) -> str:
+    """Write a store of this shape; returns its address. `chosen` are settings of an ingest: how many tokens, of which data."""
+    settings = Settings(store=str(place), **chosen)
     checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
     with open_writer(settings.store) as writer:
         corpus = prepare_corpus(writer, settings, data, checkpoint)

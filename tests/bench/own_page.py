@@ -1,0 +1,69 @@
+"""One sentence's attention in all heads, as this dashboard shows it: the page Sentence on a production server."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from store import Corpus, open_corpus
+from tests.bench.browser import production_server
+from tests.bench.page_cost import Cost, measure
+from tests.bench.peer_views import HEADS, LAYERS
+from tests.bench.synthetic import make_store
+
+CHANNELS = 64
+#: As many as a picture of the corpus needs.
+SENTENCES = 12
+#: Each is one wordpiece.
+WORDS = [
+    "the",
+    "film",
+    "was",
+    "good",
+    "and",
+    "a",
+    "plot",
+    "not",
+    "music",
+    "of",
+    "it",
+    "we",
+    "never",
+    "watch",
+    "again",
+    "long",
+    "slow",
+    "sad",
+]
+
+#: The page by its row. Peers draw every weight as a line, so no line is left out because it is weak.
+SHOWN = {
+    "Headscape, model view": "show=model",
+    "Headscape, head view: the heads of one layer": "show=head&least=0",
+}
+#: The weights have come and are painted.
+READY = 'document.querySelector("#sentence").dataset.drawn.startsWith("/data/")'
+
+
+@contextmanager
+def served(folder: Path, tokens: int) -> Iterator[tuple[str, Corpus]]:
+    """The address of a dashboard on sentences of so many tokens, and the corpus: queries and keys are random."""
+    data = write_sentences(folder / "sentences.txt", tokens)
+    shape = {"layers": LAYERS, "heads": HEADS, "channels": CHANNELS}
+    store = make_store(folder / "store", **shape, sentences=SENTENCES, data=str(data), max_length=tokens)
+    corpus = open_corpus(store)
+    assert set(corpus.sentences.row_size.values) == {tokens}
+    with production_server(store) as address:
+        yield address, corpus
+
+
+def write_sentences(path: Path, tokens: int) -> Path:
+    """A sentence a line, each of so many wordpieces with [CLS] and [SEP]."""
+    choose = random.Random(0)
+    path.write_text("".join(" ".join(choose.choices(WORDS, k=tokens - 2)) + "\n" for _ in range(SENTENCES)))
+    return path
+
+
+def open_ours(address: str, query: str) -> Cost:
+    """Open the page of the first sentence in a browser that has nothing of it yet."""
+    return measure(f"{address}/sentence?{query}", READY)

@@ -1,0 +1,52 @@
+"""What tests see and do on the page of a sentence."""
+
+import struct
+from urllib.parse import parse_qs, urlencode, urlparse
+
+import numpy as np
+from playwright.sync_api import Page, expect
+
+from tests.browser import Open
+
+ROOT = "#sentence"
+LEAST = 0.05
+
+
+def sentence_page(open_page: Open, server: str, scheme: str = "light", **asked: object) -> Page:
+    """The page of a sentence, once what it shows is drawn."""
+    return shown(open_page(f"{server}/sentence?{urlencode(asked)}", scheme=scheme))
+
+
+def shown(page: Page) -> Page:
+    """The page once weights are drawn."""
+    expect(page.locator(f'{ROOT}[data-drawn^="/data/"]')).to_be_visible()
+    return page
+
+
+def line_count(weights: np.ndarray, least: float = LEAST) -> int:
+    """How many weights come over the wire, in 16 bits, as large enough for a line."""
+    return int((np.rint(weights * 65_535) >= max(1, least * 65_535)).sum())
+
+
+def has_lines(page: Page, weights: np.ndarray, least: float = LEAST) -> None:
+    """Wait until there is a line for each of these weights that is large enough."""
+    expect(page.locator(ROOT)).to_have_attribute("data-lines", str(line_count(weights, least)))
+
+
+def drawn_weights(page: Page) -> np.ndarray:
+    """The weights the page was given: (head, query, key)."""
+    address = page.locator(ROOT).get_attribute("data-drawn") or ""
+    body = page.request.get("/".join(page.url.split("/")[:3]) + address).body()
+    heads, queries, keys, most = struct.unpack("<3If", body[4:20])
+    codes = np.frombuffer(body, "<u2", offset=20).reshape(heads, queries, keys)
+    return codes.astype(np.float64) / 65_535 * most
+
+
+def pieces(page: Page, side: str = "query") -> list[str]:
+    """Names of the tokens of a column."""
+    return page.locator(f".tokens.{side} .token").all_inner_texts()
+
+
+def asked(page: Page) -> dict[str, str]:
+    """The fields of the link."""
+    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}

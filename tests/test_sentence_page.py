@@ -1,0 +1,224 @@
+"""Page Sentence in a browser: every view shows the sentence's own weights, and every choice is in the link."""
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from store import Corpus
+from store.kernels.attention import attention_pattern
+from tests.browser import Open, choose
+from tests.sentence_page import ROOT, asked, drawn_weights, has_lines, pieces, sentence_page, shown
+
+SENTENCE = 3
+LAYER = 1
+
+
+@pytest.fixture
+def pattern(tiny_corpus: Corpus) -> np.ndarray:
+    """(layer, head, query, key)."""
+    return tiny_corpus.pattern(SENTENCE).values
+
+
+@pytest.fixture
+def page(open_page: Open, tiny_server: str) -> Page:
+    return sentence_page(open_page, tiny_server, sentence=SENTENCE, layer=LAYER)
+
+
+def turn(page: Page, switch: str) -> None:
+    page.get_by_role("switch", name=switch, exact=True).click()
+
+
+def came(page: Page, wanted: str) -> None:
+    """Wait until the weights shown are those that were asked for."""
+    expect(page.locator(ROOT)).to_have_attribute("data-drawn", re.compile(wanted))
+
+
+def test_a_sentence_has_a_line_for_every_weight_that_is_large_enough(page: Page, pattern: np.ndarray) -> None:
+    has_lines(page, pattern[LAYER])
+
+
+def test_its_tokens_stand_on_both_sides(page: Page, tiny_corpus: Corpus) -> None:
+    names = list(tiny_corpus.wordpieces(tiny_corpus.sentence_rows(SENTENCE)))
+    assert (pieces(page, "query"), pieces(page, "key")) == (names, names)
+
+
+def test_another_layer_has_its_own_lines(page: Page, pattern: np.ndarray) -> None:
+    choose(page, "Layer", "0")
+    came(page, r"/layer/0\.bin")
+    has_lines(page, pattern[0])
+    assert "layer" not in asked(page)
+
+
+def test_a_larger_least_weight_leaves_fewer_lines(page: Page, pattern: np.ndarray) -> None:
+    page.get_by_role("textbox", name="lines from").fill("0.3")
+    expect(page).to_have_url(re.compile(r"least=0\.3(&|$)"))
+    has_lines(page, pattern[LAYER], least=0.3)
+
+
+def test_one_head_alone_has_its_own_lines(page: Page, pattern: np.ndarray) -> None:
+    page.get_by_role("checkbox", name="Head 1").dblclick()
+    expect(page).to_have_url(re.compile(r"heads=1(&|$)"))
+    has_lines(page, pattern[LAYER, 1])
+
+
+def test_a_clicked_query_has_its_lines_alone(page: Page, pattern: np.ndarray) -> None:
+    page.locator(".tokens.query .token").nth(2).click()
+    expect(page).to_have_url(re.compile(r"queries=2(&|$)"))
+    has_lines(page, pattern[LAYER, :, 2])
+
+
+def test_without_cls_and_sep_their_lines_are_gone(page: Page, pattern: np.ndarray) -> None:
+    turn(page, "hide [CLS] and [SEP]")
+    came(page, "special=0")
+    has_lines(page, pattern[LAYER, :, 1:-1, 1:-1])
+    assert asked(page)["special"] == "0"
+
+
+def test_rows_that_sum_to_1_again_are_divided_by_what_is_left(page: Page, pattern: np.ndarray) -> None:
+    for switch, wanted in (("hide [CLS] and [SEP]", "special=0"), ("rows sum to 1 again", "renormalize=1")):
+        turn(page, switch)
+        came(page, wanted)
+    left = pattern[LAYER, :, 1:-1, 1:-1]
+    np.testing.assert_allclose(drawn_weights(page), left / left.sum(axis=-1, keepdims=True), atol=2e-5)
+
+
+def test_weights_by_norm_are_the_attention_times_the_length_of_the_value(
+    page: Page, pattern: np.ndarray, tiny_corpus: Corpus
+) -> None:
+    choose(page, "Weight", "attention x length of the value")
+    came(page, "weights=norm")
+    rows = tiny_corpus.sentence_rows(SENTENCE)
+    lengths = tiny_corpus.value_norm[LAYER].values[:, rows].astype(np.float64)
+    expected = pattern[LAYER] * lengths[:, None, :]
+    np.testing.assert_allclose(drawn_weights(page), expected, atol=expected.max() / 65_535)
+
+
+def test_words_sum_over_keys_and_average_over_queries(page: Page, pattern: np.ndarray, tiny_corpus: Corpus) -> None:
+    turn(page, "words")
+    came(page, "words=1")
+    index = tiny_corpus.tokens.word_index.values[tiny_corpus.sentence_rows(SENTENCE)].astype(int)
+    special = -1 - np.arange(len(index))
+    groups = np.array([own if word < 0 else word for own, word in zip(special, index, strict=True)])
+    words = [np.flatnonzero(groups == group) for group in dict.fromkeys(groups.tolist())]
+    expected = [[pattern[LAYER][:, q][:, :, k].sum(-1).mean(-1) for k in words] for q in words]
+    np.testing.assert_allclose(drawn_weights(page), np.moveaxis(expected, -1, 0), atol=2e-5)
+
+
+def test_a_rollout_is_the_product_of_the_layers_with_the_residual(page: Page, pattern: np.ndarray) -> None:
+    turn(page, "rollout")
+    came(page, "rollout=1")
+    first, second = (0.5 * (pattern[layer].mean(axis=0) + np.eye(pattern.shape[-1])) for layer in (0, 1))
+    np.testing.assert_allclose(drawn_weights(page)[0], second @ first, atol=2e-5)
+
+
+def test_a_thumbnail_of_the_model_view_opens_its_head(page: Page, pattern: np.ndarray) -> None:
+    choose(page, "View", "Model view")
+    came(page, r"/model\.bin")
+    frame = page.locator(".model-view")
+    frame.focus()
+    for key in ("ArrowRight", "ArrowUp", "ArrowRight", "Enter"):
+        frame.press(key)
+    expect(page.locator(".head-view")).to_be_visible()
+    has_lines(page, pattern[0, 1])
+
+
+def test_the_matrix_of_a_head_is_its_pattern(page: Page, pattern: np.ndarray) -> None:
+    choose(page, "View", "Matrix view")
+    choose(page, "Head", "1")
+    expect(page.locator(".matrix-view")).to_have_attribute("aria-label", re.compile("L1 H1"))
+    page.locator(".matrix-view").focus()
+    page.locator(".matrix-view").press("ArrowRight")
+    expect(page.locator(f"{ROOT} .says")).to_contain_text(f"weight {pattern[LAYER, 1, 0, 1]:.4f}")
+
+
+def test_the_matrix_may_be_the_mean_over_heads(page: Page, pattern: np.ndarray) -> None:
+    choose(page, "View", "Matrix view")
+    choose(page, "of", "mean over the heads")
+    came(page, r"/matrix\.bin.*mean=heads")
+    np.testing.assert_allclose(drawn_weights(page)[0], pattern[LAYER].mean(axis=0), atol=2e-5)
+
+
+def test_the_weights_of_the_neuron_view_are_those_of_the_pattern(
+    open_page: Open, tiny_server: str, tiny_corpus: Corpus
+) -> None:
+    page = sentence_page(open_page, tiny_server, sentence=SENTENCE, layer=LAYER, head=1, show="neuron", queries=2)
+    rows = tiny_corpus.sentence_rows(SENTENCE)
+    query, key = (one[LAYER, 1].values[rows].astype(np.float64) for one in (tiny_corpus.query, tiny_corpus.key))
+    expected = [f"{weight:.4f}" for weight in attention_pattern(query, key)[2]]
+    assert [text.strip() for text in page.locator(".neurons td.weight").all_inner_texts()] == expected
+
+
+def test_the_neuron_view_starts_from_any_token(page: Page) -> None:
+    choose(page, "View", "Neuron view")
+    page.locator(".neuron-queries .token").nth(1).click()
+    came(page, rf"/neuron/{LAYER}/0/1\.json")
+
+
+def test_by_position_is_a_chart_of_so_many_sentences(page: Page, tiny_corpus: Corpus) -> None:
+    choose(page, "View", "By position")
+    expect(page.get_by_role("img", name="Mean attention of L1 H0 by position")).to_be_visible()
+    count = f"{tiny_corpus.n_sentences:,}"
+    expect(page.get_by_text(f"over the first {count} of {count} sentences")).to_be_visible()
+
+
+def test_the_heads_are_ranked_by_what_a_query_gives_a_key(
+    open_page: Open, tiny_server: str, pattern: np.ndarray
+) -> None:
+    page = sentence_page(open_page, tiny_server, sentence=SENTENCE, queries=2)
+    page.get_by_role("textbox", name="Key", exact=True).click()
+    page.get_by_role("option", name=re.compile("^4: ")).click()
+    rows = page.get_by_role("heading", name="Heads by a pair").locator("xpath=following-sibling::table[1]//tbody/tr")
+    weights = pattern[:, :, 2, 4]
+    order = np.argsort(-weights, axis=None)
+    expected = [(f"L{at // 2} H{at % 2}", f"{100 * weights.ravel()[at]:.1f} %") for at in order.tolist()]
+    expect(rows).to_have_count(4)
+    assert [tuple(row.split("\t")[:2]) for row in rows.all_inner_texts()] == expected
+
+
+def test_a_link_restores_all_of_it(open_page: Open, tiny_server: str, pattern: np.ndarray) -> None:
+    link = {"layer": 1, "head": 1, "sentence": SENTENCE, "show": "head", "heads": 1, "queries": "1.2", "least": "0.1"}
+    page = sentence_page(open_page, tiny_server, **link, special=0, renormalize=1, find="the", labelled="positive")
+    left = pattern[1, 1, 1:-1, 1:-1]
+    has_lines(page, (left / left.sum(axis=-1, keepdims=True))[1:3], least=0.1)
+    for switch in ("hide [CLS] and [SEP]", "rows sum to 1 again"):
+        expect(page.get_by_role("switch", name=switch)).to_be_checked()
+    expect(page.get_by_role("textbox", name="Words in it")).to_have_value("the")
+    expect(page.get_by_role("textbox", name="Label")).to_have_value("positive")
+
+
+def test_going_back_shows_the_layer_before(page: Page, pattern: np.ndarray) -> None:
+    choose(page, "Layer", "0")
+    has_lines(page, pattern[0])
+    page.go_back()
+    has_lines(shown(page), pattern[LAYER])
+
+
+def test_the_keyboard_alone_reaches_a_token_and_another_layer(open_page: Open, tiny_server: str) -> None:
+    page = shown_by_keyboard(open_page(tiny_server))
+    tab_to(page, "document.activeElement.matches('.tokens.query .token')")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"queries=1(&|$)"))
+    page.keyboard.press("]")
+    expect(page).to_have_url(re.compile(r"layer=1(&|$)"))
+    came(page, r"/layer/1\.bin")
+    expect(page.locator(".tokens.query .token").nth(1)).to_be_focused()
+
+
+def shown_by_keyboard(page: Page) -> Page:
+    """The page of a sentence, by its link among the pages."""
+    expect(page.get_by_role("link", name="Sentence", exact=True)).to_be_visible()
+    tab_to(page, "document.activeElement.textContent.trim() === 'Sentence'")
+    page.keyboard.press("Enter")
+    return shown(page)
+
+
+def tab_to(page: Page, condition: str) -> None:
+    """Press Tab until the keyboard is there."""
+    for _ in range(60):
+        if page.evaluate(condition):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"No Tab leads to where {condition}")
