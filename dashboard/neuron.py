@@ -1,7 +1,9 @@
 """A query and every key, number by number: how a weight comes about (BertViz's neuron view)."""
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dashboard.exports import Table
 from dashboard.sentences import Sentence
 from dashboard.significant import significant
 from store.kernels.attention import softmax
@@ -12,12 +14,32 @@ def neuron(sentence: Sentence, layer: int, head: int, query: int) -> dict[str, o
 
     logit = dot / sqrt(channel); weight = softmax of the logits over all keys (Vaswani et al. 2017, section 3.2.1).
     """
+    vector, *steps = _steps(sentence, layer, head, query)
+    vectors = [[significant(row) for row in array.tolist()] for array in steps[:2]]
+    numbers = [significant(array.tolist()) for array in steps[2:]]
+    names = ("name", "key", "product", "dot", "logit", "weight")
+    every = zip(sentence.wordpieces, *vectors, *numbers, strict=True)
+    return {"query": significant(vector.tolist()), "keys": [dict(zip(names, one, strict=True)) for one in every]}
+
+
+def neuron_table(sentence: Sentence, layer: int, head: int, query: int) -> Table:
+    """The same as a file: a row a key, a column for each channel of q, k and their product."""
+    vector, *steps = _steps(sentence, layer, head, query)
+    keys, products, *numbers = (np.array(significant(array.ravel().tolist())).reshape(array.shape) for array in steps)
+    queries = np.broadcast_to(significant(vector.tolist()), keys.shape)
+    channels = (("q", queries), ("k", keys), ("product", products))
+    return {
+        "key": np.array(sentence.wordpieces, object),
+        "key_position": np.arange(len(keys)),
+        **dict(zip(("dot", "logit", "weight"), numbers, strict=True)),
+        **{f"{name}{channel}": array[:, channel] for name, array in channels for channel in range(keys.shape[-1])},
+    }
+
+
+def _steps(sentence: Sentence, layer: int, head: int, query: int) -> tuple[NDArray[np.float32], ...]:
+    """Query (channel), keys and products (key, channel), then dot, logit and weight (key)."""
     vector, keys = sentence.query[layer, head, query], sentence.key[layer, head]
     products = vector * keys
     dots = products.sum(axis=-1)
     logits = dots * np.float32(len(vector) ** -0.5)
-    numbers = [significant(array.tolist()) for array in (dots, logits, softmax(logits))]
-    vectors = [[significant(row) for row in array.tolist()] for array in (keys, products)]
-    names = ("name", "key", "product", "dot", "logit", "weight")
-    every = zip(sentence.wordpieces, *vectors, *numbers, strict=True)
-    return {"query": significant(vector.tolist()), "keys": [dict(zip(names, one, strict=True)) for one in every]}
+    return vector, keys, products, dots, logits, softmax(logits)

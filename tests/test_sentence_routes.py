@@ -196,6 +196,18 @@ def rows_of(content: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(content.decode(), newline="")))
 
 
+def test_a_file_of_a_neuron_has_every_step_of_every_key(client: FlaskClient, typed: str) -> None:
+    rows = rows_of(content(client, f"{typed}/neuron/1/2/4.csv?text=x"))
+    pair = a_pair()
+    for key, row in enumerate(rows):
+        channels = range(pair.query.shape[-1])
+        products = [float(row[f"q{channel}"]) * float(row[f"k{channel}"]) for channel in channels]
+        assert [float(row[f"product{channel}"]) for channel in channels] == pytest.approx(products, rel=1e-4, abs=1e-6)
+        assert float(row["dot"]) == pytest.approx(sum(products), abs=1e-4)
+        assert float(row["weight"]) == pytest.approx(pair.pattern[1, 2, 4, key], rel=1e-4)
+    assert [row["key"] for row in rows] == list(pair.wordpieces)
+
+
 def test_a_file_has_a_row_for_each_query_and_key(client: FlaskClient, typed: str) -> None:
     rows = rows_of(content(client, f"{typed}/weights/1/2.csv?text=x"))
     assert list(rows[0]) == ["query", "query_position", "key", "key_position", "weight"]
@@ -229,6 +241,7 @@ def test_a_file_of_a_rollout_is_the_same_for_every_head(client: FlaskClient, sto
         "sentence/3/neuron/2/0/0.json",
         "sentence/3/neuron/0/2/0.json",
         "sentence/3/neuron/0/0/128.json",
+        "sentence/3/neuron/0/0/128.csv",
         "sentence/3/weights/0/2.csv",
         "sentence/3/weights/2/0.csv?rollout=1",
         "sentence/3/matrix.bin?layer=2",

@@ -405,9 +405,24 @@ def test_a_heat_map_is_saved_as_a_drawing_with_its_numbers(show: Show) -> None:
     assert said >= {f"{weight:.2f}".removeprefix("0") for weight in stored()[1].ravel()} | set(NAMES)
 
 
-@pytest.mark.parametrize("kind", ["head", "model", "matrix"])
+def test_channels_are_saved_as_a_drawing_with_their_numbers(show: Show) -> None:
+    drawing = ElementTree.parse(saved(show(show="neuron", queries=[4], head=2), "SVG").path()).getroot()
+    said = {one.text for one in drawing.findall("{*}text")}
+    assert said >= {f"{key['weight']:.4f}" for key in neuron(4)["keys"]} | set(NAMES)  # type: ignore[attr-defined]
+    ground = 1
+    assert len(drawing.findall("{*}rect")) - ground == CHANNELS * (1 + 2 * len(NAMES))
+
+
+def test_every_head_is_saved_as_an_image_in_a_drawing(show: Show) -> None:
+    drawing = ElementTree.parse(saved(show(show="model"), "SVG").path()).getroot()
+    images = [one.attrib["href"] for one in drawing.findall("{*}image")]
+    assert len(images) == LAYERS * HEADS
+    assert all(image.startswith("data:image/png;base64,") for image in images)
+
+
+@pytest.mark.parametrize("kind", ["head", "model", "matrix", "neuron"])
 def test_what_is_shown_is_saved_as_a_picture(show: Show, kind: str) -> None:
-    download = saved(show(show=kind), "PNG")
+    download = saved(show(show=kind, queries=[2]), "PNG")
     colours = Image.open(download.path()).convert("RGB").getcolors(1 << 24)
     assert download.suggested_filename == "attention-of-layer-0.png"
     assert colours is not None

@@ -86,6 +86,13 @@ PATHS = (
     "/head?tab=selection&where=position:1..9;kind:word&q=film",
     "/head?tab=pairs&view=pca-exact-3d",
     "/head?tab=distance",
+    "/head?text=The+film+was+good.",
+    "/sentence?sentence=3&layer=1&queries=2&toward=4&find=the&by=to_sep",
+    "/sentence?show=model",
+    "/sentence?show=matrix&head=1&mean=heads",
+    "/sentence?show=neuron&queries=2",
+    "/sentence?show=positions",
+    "/sentence?text=The+film+was+good.&second=We+loved+it.&pair=ab&hide=2",
 )
 
 

@@ -13,10 +13,11 @@
 
   /** Bytes of a typed text in a link: a little more than the server reads, so that it says what was left out. */
   const LONGEST = 3600;
+  const bytes = (text) => String(new URLSearchParams([["", text]])).length;
   function short(value) {
-    let text = String(value);
-    while (encodeURIComponent(text).length > LONGEST) text = [...text].slice(0, Math.floor(([...text].length * LONGEST) / encodeURIComponent(text).length)).join("");
-    return text;
+    let letters = [...String(value)];
+    while (bytes(letters.join("")) > LONGEST) letters = letters.slice(0, Math.floor((letters.length * LONGEST) / bytes(letters.join(""))));
+    return letters.join("");
   }
 
   /** The fields with one changed, or taken away where it says nothing that is not so anyway. */

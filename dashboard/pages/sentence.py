@@ -119,15 +119,25 @@ def _in_the_picture(place: Place) -> list[object]:
 def _caption(place: Place) -> html.P:
     address = place.address
     tokens = len(place.sentence.wordpieces)
-    csv = f"{base_of(place)}/weights/{address.layer}/{address.head}.csv{link(place, showing_of(place).fields)}"
-    name = head_name(address.layer, address.head)
+    what, path = _file(place)
     return html.P(
         [
             f"{tokens:,} tokens; weights recomputed from the stored queries and keys. "
             if not address.text
             else f"{tokens:,} tokens, run through the model now. ",
-            html.A(f"The weights of {name} as csv", href=csv, download=""),
+            html.A(f"{what} as csv", href=f"{base_of(place)}/{path}", download=""),
             ".",
         ],
         className="caption",
     )
+
+
+def _file(place: Place) -> tuple[str, str]:
+    """What can be had as a file, and where."""
+    address, showing = place.address, showing_of(place)
+    head, name = f"{address.layer}/{address.head}", head_name(address.layer, address.head)
+    units = shown_units(place.sentence, showing)[0]
+    chosen = chosen_queries(place, len(units)) if address.show == "neuron" else []
+    if chosen:
+        return f"Every step of {name}", f"neuron/{head}/{units[chosen[0]].positions[0]}.csv{link(place, {})}"
+    return f"The weights of {name}", f"weights/{head}.csv{link(place, showing.fields)}"

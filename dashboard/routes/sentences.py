@@ -13,7 +13,7 @@ from dashboard.exports import Table, as_csv
 from dashboard.focus import focus_of_sentence
 from dashboard.library import Library
 from dashboard.mean_pattern import MEANS, Mean, mean_pattern
-from dashboard.neuron import neuron
+from dashboard.neuron import neuron, neuron_table
 from dashboard.reader_gone import asker_gone
 from dashboard.routes.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, corpus_of, share
 from dashboard.routes.response import codes, lasting
@@ -94,12 +94,23 @@ def _neuron(find: Find, layer: int, head: int, query: int, **named: Any) -> Resp
     return lasting(jsonify(neuron(sentence, layer, head, query)))
 
 
+def _neuron_file(find: Find, layer: int, head: int, query: int, **named: Any) -> Response:
+    sentence = find(**named)
+    _check_head(sentence, layer, head)
+    _check_position(sentence, query)
+    return _file(neuron_table(sentence, layer, head, query), f"neuron-L{layer}-H{head}-{query}")
+
+
 def _weights(find: Find, layer: int, head: int, **named: Any) -> Response:
     sentence, showing = find(**named), _showing()
     _check_head(sentence, layer, head)
     shown = shown_pattern(sentence, showing, layer=layer)
-    response = Response(as_csv(iter([_table(shown, 0 if showing.rollout else head)])), mimetype="text/csv")
     name = f"rollout-L{layer}" if showing.rollout else f"weights-L{layer}-H{head}"
+    return _file(_table(shown, 0 if showing.rollout else head), name)
+
+
+def _file(table: Table, name: str) -> Response:
+    response = Response(as_csv(iter([table])), mimetype="text/csv")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return lasting(response)
 
@@ -109,6 +120,7 @@ _ANSWERS: dict[str, Callable[..., Response]] = {
     "model.bin": _model,
     "matrix.bin": _matrix,
     f"neuron/{ONE_HEAD}/<int:query>.json": _neuron,
+    f"neuron/{ONE_HEAD}/<int:query>.csv": _neuron_file,
     f"weights/{ONE_HEAD}.csv": _weights,
 }
 

@@ -17,6 +17,7 @@ from ingest.settings import Settings
 from store import Corpus, open_corpus
 from tests.bench.browser import production_server
 from tests.bench.table import show
+from tests.bench.typing_page import entered
 
 SENTENCES = 300
 #: Sentences that are typed, and the length of which they are, in wordpieces.
@@ -37,22 +38,24 @@ def typing() -> None:
         run(Settings(store=store, sentences=SENTENCES, views="pca-exact-2d"))
         corpus = open_corpus(store)
         with production_server(store) as address:
-            report(f"{address}/data/{corpus.snapshot}/{corpus.name}", sentences_to_type(corpus))
+            report(address, f"{address}/data/{corpus.snapshot}/{corpus.name}", sentences_to_type(corpus))
 
 
-def report(base: str, texts: Sequence[str]) -> None:
+def report(address: str, base: str, texts: Sequence[str]) -> None:
     """Every figure of a server whose data begin at `base`. No two typed sentences are the same: nothing is kept of any."""
     fresh = _numbered(texts)
     loading = _type(base, fresh, typists=TYPISTS, rounds=4)  # every process of the server loads the model
     typed = [_milliseconds(typed_url(base, text)) for text in texts]
+    pictures = entered(address, fresh, TYPED)
     alone = [_milliseconds(f"{base}/{CORPUS_ROUTE}") for _ in range(ALONE)]
     meanwhile, crowd = corpus_while_typing(base, fresh)
     rows = [
         ("first sentences, until the model is loaded (longest)", f"{max(_answered(loading)):,.0f} ms", "", ""),
-        _row("a typed sentence, once it is loaded", typed),
+        _row("weights of a typed sentence, once it is loaded", typed),
+        _row("from Enter until its picture is painted, in a browser", pictures),
         _row("a corpus request, while nobody types", alone),
         _row(f"a corpus request, while {TYPISTS} readers type", meanwhile),
-        _row(f"a typed sentence of these {TYPISTS} readers", crowd),
+        _row(f"weights of a typed sentence of these {TYPISTS} readers", crowd),
     ]
     show(
         f"Typing sentences of about {LENGTH} wordpieces, production server",

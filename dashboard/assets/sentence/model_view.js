@@ -78,7 +78,18 @@
       context.textAlign = "center";
       for (let head = 0; head < data.heads; head++) context.fillText(`H${head}`, corner(place.side, 0, head)[0] + place.side / 2, TOP / 2);
       context.textAlign = "left";
+      outline(context);
       for (let layer = 0; layer < data.layers; layer++) context.fillText(`L${layer}`, 0, corner(place.side, layer, 0)[1] + place.side / 2);
+    }
+
+    /** The head that other views show. */
+    function outline(context) {
+      const { data, layer, head } = views.shown;
+      if (layer >= data.layers || (head || 0) >= data.heads) return;
+      context.strokeStyle = views.palette.ink;
+      context.lineWidth = 1.5;
+      const [left, top] = corner(place.side, layer, head || 0);
+      context.strokeRect(left - 1.5, top - 1.5, place.side + 3, place.side + 3);
     }
 
     function paintHeads(context, sheet) {
@@ -128,13 +139,35 @@
       return made;
     }
 
+    /** As a drawing: names as text, each thumbnail as an image of its cells. */
+    function picture() {
+      const { data, title } = views.shown;
+      const name = (text, x, y, align) => ({ text, at: [20 + x, 50 + y], colour: views.palette.ink, size: 12, align });
+      const heads = Array.from({ length: data.heads }, (_, head) => name(`H${head}`, corner(place.side, 0, head)[0] + place.side / 2, TOP / 2, "middle"));
+      const layers = Array.from({ length: data.layers }, (_, layer) => name(`L${layer}`, 0, corner(place.side, layer, 0)[1] + place.side / 2));
+      const shapes = [{ text: title, at: [20, 26], colour: views.palette.ink, size: 15, weight: 600 }, ...heads, ...layers, ...(data.codes.length ? images() : [])];
+      return { width: place.width + 40, height: place.height + 70, ground: views.palette.background, title, shapes };
+    }
+
+    function images() {
+      const { layers, heads, rows, columns } = views.shown.data;
+      const every = atlas(views.shown.data, views.ramp);
+      const one = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
+      return Array.from({ length: layers * heads }, (_, i) => {
+        const [layer, head] = [Math.floor(i / heads), i % heads];
+        const [left, top] = corner(place.side, layer, head);
+        one.getContext("2d").drawImage(every, head * columns, layer * rows, columns, rows, 0, 0, columns, rows);
+        return { image: one.toDataURL(), at: [20 + left, 50 + top, place.side, place.side] };
+      });
+    }
+
     canvas.addEventListener("pointermove", (event) => point(under(event)), { signal });
     canvas.addEventListener("pointerleave", leave, { signal });
     canvas.addEventListener("click", (event) => under(event) && open(under(event)), { signal });
     frame.addEventListener("keydown", press, { signal });
     frame.addEventListener("focus", () => frame.matches(":focus-visible") && point(stood), { signal });
     frame.addEventListener("blur", leave, { signal });
-    return { draw, resize: paint, sheet };
+    return { draw, resize: paint, sheet, picture };
   }
 
   sentence.modelView = { create, layout, headAt };

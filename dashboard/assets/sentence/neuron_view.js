@@ -46,10 +46,16 @@
       if (shown.data) paint();
     }
 
+    /** Colours, and what the strongest of them stands for. */
+    function scales() {
+      const { data } = views.shown;
+      const most = { query: largest([data.query]), key: largest(data.keys.map(({ key }) => key)), product: largest(data.keys.map(({ product }) => product)) };
+      return { most, colours: sentence.shades.diverging(views.palette), number };
+    }
+
     function paint() {
       const { data, title } = views.shown;
-      const colours = sentence.shades.diverging(views.palette);
-      const most = { query: largest([data.query]), key: largest(data.keys.map(({ key }) => key)), product: largest(data.keys.map(({ product }) => product)) };
+      const { most, colours } = scales();
       frame.setAttribute("aria-label", `${title}. Arrow keys say the numbers of a channel.`);
       const query = make("tr", { className: "of-query" }, make("th", { scope: "row", textContent: "q" }), make("td", {}, strip(data.query, most.query, colours, "query")), ...Array.from({ length: 4 }, () => make("td")));
       const rows = data.keys.map((one, i) => rowOf(one, i, most, colours));
@@ -124,7 +130,8 @@
     frame.addEventListener("blur", () => views.leave(), { signal });
     queries.list.addEventListener("click", (event) => select(queries.unitOf(event)), { signal });
     queries.list.addEventListener("keydown", pressToken, { signal });
-    return { draw, resize: () => {} };
+    const picture = () => sentence.neuronPicture.picture(views.shown, views.shown.data.keys.map((_, i) => nameOf(i)), scales(), views.palette);
+    return { draw, resize: () => {}, picture };
   }
 
   sentence.neuronView = { create };

@@ -18,6 +18,10 @@
       const [x, y, width, height] = one.box.map(short);
       return `<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${one.colour}"/>`;
     }
+    if (one.image) {
+      const [x, y, width, height] = one.at.map(short);
+      return `<image x="${x}" y="${y}" width="${width}" height="${height}" preserveAspectRatio="none" image-rendering="pixelated" href="${one.image}"/>`;
+    }
     const [x, y] = one.at.map(short);
     const turn = one.turn ? ` transform="rotate(${one.turn} ${x} ${y})"` : "";
     const style = `text-anchor="${one.align || "start"}" font-size="${one.size || 13}" font-weight="${one.weight || 400}"`;

@@ -22,9 +22,7 @@
 
     /** Only what the view can give. */
     function renew() {
-      const { view } = views;
-      png.hidden = !view?.picture && !view?.sheet;
-      svg.hidden = !view?.picture;
+      png.hidden = svg.hidden = !views.view || !views.shown.data;
       html.hidden = views.shown?.show !== "head";
     }
 

@@ -1,0 +1,112 @@
+"""Sentences are found, and reached from every page, in a browser."""
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from dashboard.finder import sentence_means
+from store import Corpus
+from tests.browser import Open, choose, drawn, said
+from tests.sentence_page import asked, has_lines, sentence_page, shown
+
+
+@pytest.fixture
+def page(open_page: Open, tiny_server: str) -> Page:
+    return sentence_page(open_page, tiny_server, sentence=0)
+
+
+def found(page: Page) -> Locator:
+    """The lines of the sentences found."""
+    return page.get_by_role("region", name="Sentences found").locator("tbody tr")
+
+
+def sentences_with(corpus: Corpus, word: str) -> list[int]:
+    return [number for number, text in enumerate(corpus.sentences.text.values) if word in str(text).lower()]
+
+
+def test_words_find_the_sentences_that_have_them(page: Page, tiny_corpus: Corpus) -> None:
+    page.get_by_role("textbox", name="Words in it").fill("film")
+    page.keyboard.press("Enter")
+    expected = sentences_with(tiny_corpus, "film")
+    expect(page.get_by_text(f"{len(expected)} of {tiny_corpus.n_sentences} sentences are so")).to_be_visible()
+    assert [int(line.split("\t")[0]) for line in found(page).all_inner_texts()] == expected
+
+
+def test_a_label_leaves_its_sentences(page: Page, tiny_corpus: Corpus) -> None:
+    choose(page, "Label", "negative")
+    count = [tiny_corpus.label_name(number) for number in range(tiny_corpus.n_sentences)].count("negative")
+    expect(page.get_by_text(f"{count} of {tiny_corpus.n_sentences} sentences are so")).to_be_visible()
+
+
+def test_a_length_leaves_sentences_of_it(page: Page, tiny_corpus: Corpus) -> None:
+    page.get_by_role("textbox", name="tokens from").fill("10")
+    expect(page).to_have_url(re.compile(r"fewest=10(&|$)"))
+    count = int((tiny_corpus.sentences.row_size.values >= 10).sum())
+    expect(page.get_by_text(f"{count} of {tiny_corpus.n_sentences} sentences are so")).to_be_visible()
+
+
+def test_the_sentences_in_which_a_head_does_most_of_something_come_first(page: Page, tiny_corpus: Corpus) -> None:
+    choose(page, "Most, in L0 H0", "attention to [SEP]")
+    expect(page).to_have_url(re.compile(r"by=to_sep(&|$)"))
+    means = sentence_means(tiny_corpus, "to_sep", 0, 0)
+    first = int(np.argmax(means))
+    expect(found(page).first).to_contain_text(f"{100 * means[first]:.1f} %")
+    assert found(page).first.inner_text().split("\t")[0] == str(first)
+
+
+def test_a_found_sentence_opens(page: Page, tiny_corpus: Corpus) -> None:
+    found(page).nth(2).get_by_role("link").click()
+    expect(page).to_have_url(re.compile(r"sentence=2(&|$)"))
+    has_lines(shown(page), tiny_corpus.pattern(2, layer=0).values)
+
+
+def test_nothing_found_says_so(page: Page) -> None:
+    page.get_by_role("textbox", name="Words in it").fill("xylophone")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("No sentence is so. Ask for less.")).to_be_visible()
+
+
+def test_a_random_sentence_is_one_of_the_corpus(page: Page, tiny_corpus: Corpus) -> None:
+    for _ in range(3):
+        page.get_by_title("a random sentence").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text(f"of {tiny_corpus.n_sentences}")
+        assert int(asked(page).get("sentence", 0)) in range(tiny_corpus.n_sentences)
+
+
+def test_the_next_and_the_one_before_are_a_click_away(page: Page, tiny_corpus: Corpus) -> None:
+    page.get_by_title("next sentence").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"Sentence 1 of {tiny_corpus.n_sentences}")
+    page.get_by_title("previous sentence").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"Sentence 0 of {tiny_corpus.n_sentences}")
+
+
+def test_a_point_leads_to_its_sentence(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
+    page = drawn(open_page(f"{tiny_server}/head?layer=1&head=1&token=30&tab=point"))
+    place = tiny_corpus.tokens.isel(token=int(tiny_corpus.rows[30]))
+    sentence, position = int(place.sentence_index), int(place.position)
+    page.locator("#beside").locator(f'a[href*="/sentence?"][href*="sentence={sentence}"]').first.click()
+    shown(page)
+    assert (asked(page)["sentence"], asked(page)["queries"]) == (str(sentence), str(position))
+
+
+def test_a_pair_leads_to_its_sentence(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/head?layer=1&head=1&tab=pairs"))
+    page.locator('#beside a[href*="/sentence?"]').first.click()
+    shown(page)
+    assert {"layer", "queries", "toward"} <= set(asked(page))
+
+
+def test_a_statistic_leads_to_the_sentences_with_most_of_it(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/head?layer=1&head=1&tab=statistics"))
+    page.get_by_role("link", name="attention to [SEP]").click()
+    said(shown(page), page.get_by_role("heading", level=1).inner_text())
+    assert asked(page)["by"] == "to_sep"
+    expect(found(page).first).to_contain_text("%")
+
+
+def test_a_search_leads_to_its_sentences(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/?q=film"))
+    page.locator('#below a[href*="/sentence"]').first.click()
+    shown(page)

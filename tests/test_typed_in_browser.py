@@ -1,0 +1,131 @@
+"""A sentence that a reader types behaves as one of the corpus, in a browser, whatever it holds."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from playwright.sync_api import Page, expect
+
+from tests.browser import Open, choose, drawn
+from tests.conftest import MAX_LENGTH
+from tests.sentence_page import ROOT, asked, drawn_weights, pieces, sentence_page, shown
+
+TEXT = "The film was good, and the music not."
+SECOND = "We loved it."
+ARABIC = "كان الفيلم جيدا"
+HOSTILE = "<img src=x onerror=alert(1)> <b>film</b>"
+
+
+@pytest.fixture
+def page(open_page: Open, tiny_server: str) -> Page:
+    return sentence_page(open_page, tiny_server, layer=1)
+
+
+def type_text(page: Page, text: str, box: str = "Your own sentence") -> Page:
+    """Type it and press Enter; returns once its weights are drawn."""
+    page.get_by_role("textbox", name=box, exact=True).fill(text)
+    page.keyboard.press("Enter")
+    expect(page.locator(ROOT)).to_have_attribute("data-drawn", re.compile("/typed/"))
+    return page
+
+
+def expected(eager: Any, folder: Path, *texts: str) -> tuple[list[str], np.ndarray]:
+    """Tokens and attention (head, query, key) of layer 1 by transformers alone."""
+    tokenizer = transformers.BertTokenizer.from_pretrained(folder)
+    given = tokenizer(*texts, return_tensors="pt")
+    with torch.inference_mode():
+        pattern = eager(folder)(**given, output_attentions=True).attentions[1][0].numpy()
+    return tokenizer.convert_ids_to_tokens(given["input_ids"][0]), pattern
+
+
+def test_a_typed_sentence_has_the_weights_of_the_model(page: Page, eager: Any, tiny_model: Path) -> None:
+    type_text(page, TEXT)
+    tokens, pattern = expected(eager, tiny_model, TEXT)
+    assert pieces(page) == tokens
+    np.testing.assert_allclose(drawn_weights(page), pattern, atol=3e-3)
+
+
+def test_a_typed_pair_has_the_weights_of_the_model(page: Page, eager: Any, tiny_model: Path) -> None:
+    type_text(type_text(page, TEXT), SECOND, "and a second one (Sentence B)")
+    tokens, pattern = expected(eager, tiny_model, TEXT, SECOND)
+    expect(page.locator(".tokens.query .token")).to_have_count(len(tokens))
+    np.testing.assert_allclose(drawn_weights(page), pattern, atol=3e-3)
+
+
+def test_the_pair_filter_leaves_one_side_s_queries_and_the_other_s_keys(open_page: Open, tiny_server: str) -> None:
+    page = sentence_page(open_page, tiny_server, text=TEXT, second=SECOND)
+    tokens = pieces(page)
+    first = tokens.index("[SEP]") + 1
+    choose(page, "Attention", "Sentence A -> Sentence B")
+    expect(page).to_have_url(re.compile(r"pair=ab(&|$)"))
+    expect(page.locator(".tokens.key .token")).to_have_count(len(tokens) - first)
+    assert (pieces(page, "query"), pieces(page, "key")) == (tokens[:first], tokens[first:])
+
+
+def test_a_link_brings_a_typed_sentence_back(open_page: Open, tiny_server: str) -> None:
+    page = sentence_page(open_page, tiny_server, text=TEXT)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your own sentence")
+    expect(page.get_by_role("textbox", name="Your own sentence", exact=True)).to_have_value(TEXT)
+
+
+def test_an_emptied_box_leads_back_to_the_corpus(page: Page) -> None:
+    type_text(page, TEXT)
+    page.get_by_role("textbox", name="Your own sentence", exact=True).fill("")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Sentence 0 of")
+    assert "text" not in asked(page)
+
+
+def test_markup_is_shown_as_it_was_typed(page: Page) -> None:
+    type_text(page, HOSTILE)
+    expect(page.locator(".sentence-text")).to_contain_text(HOSTILE)
+    assert page.locator(".sentence-text img, .sentence-text b").count() == 0
+
+
+def test_arabic_runs_from_the_right(page: Page) -> None:
+    type_text(page, ARABIC)
+    line = page.locator(".sentence-text")
+    expect(line).to_contain_text(ARABIC)
+    assert line.evaluate("element => getComputedStyle(element).direction") == "rtl"
+
+
+def test_emoji_are_tokens_like_others(page: Page) -> None:
+    type_text(page, "film 😀 good 👨‍👩‍👧")
+    expect(page.locator(".sentence-text")).to_contain_text("👨‍👩‍👧")
+    assert "[UNK]" in pieces(page)
+
+
+def test_ten_thousand_words_are_cut_and_it_is_said(page: Page) -> None:
+    type_text(page, "film " * 10_000)
+    expect(page.get_by_text("(cut: the model reads no more)")).to_be_visible()
+    expect(page.get_by_text("A link holds no longer text")).to_be_visible()
+    expect(page.locator(".tokens.query .token")).to_have_count(MAX_LENGTH)
+
+
+def test_a_text_that_cannot_be_read_can_be_typed_again(page: Page) -> None:
+    box = page.get_by_role("textbox", name="Your own sentence", exact=True)
+    box.fill("\u0301\u0301")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Type one, such as: The film was good.")).to_be_visible()
+    type_text(page, TEXT)
+    assert pieces(page)[1] == "the"
+
+
+def test_a_typed_sentence_stands_among_the_corpus_points(page: Page) -> None:
+    type_text(page, "The film was good.")
+    page.get_by_role("link", name=re.compile("Show it among the corpus")).click()
+    drawn(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of L1 H0")
+    assert asked(page)["text"] == "The film was good."
+
+
+@pytest.mark.parametrize("view", ["Model view", "Matrix view", "Neuron view", "By position"])
+def test_every_view_takes_a_typed_sentence(open_page: Open, tiny_server: str, view: str) -> None:
+    page = sentence_page(open_page, tiny_server, text=TEXT, queries=2)
+    choose(page, "View", view)
+    expect(page).to_have_url(re.compile(r"show="))
+    shown(page)
