@@ -13,8 +13,7 @@ Floats = NDArray[np.float64]
 @once
 def mean_divergence(corpus: Corpus) -> Floats:
     """Jensen-Shannon divergence of every two heads, mean over the tokens of the sample: (layer, head, layer, head) in nats."""
-    found = corpus.divergence
-    values: Floats = found["divergence"].values / int(found.attrs["tokens"])
+    values: Floats = corpus.divergence["mean_divergence"].values
     return values
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import RAMP, layout
+from dashboard.figures.layout import RAMP, colour_bar, layout
 
 #: Heads whose names find a place on the axes.
 NAMED = 30
@@ -22,7 +22,7 @@ def divergence_matrix(divergence: NDArray[np.float64], heads: Sequence[str]) -> 
         colorscale=RAMP,
         reversescale=True,
         zmin=0,
-        colorbar={"thickness": 10, "title": {"text": "nats a token", "side": "right"}, "outlinewidth": 0, "x": 1.01},
+        colorbar=colour_bar("nats a token"),
         hovertemplate="%{y} and %{x}: %{z:.3f} nats<extra></extra>",
     )
     named = {"type": "category", "showticklabels": len(heads) <= NAMED, "tickfont": {"size": 9}}

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import QUIET, RAMP, SERIES, STEPS, layout, names
+from dashboard.figures.layout import QUIET, RAMP, SERIES, STEPS, colour_bar, layout, names
 
 #: Marks of labels: hue and form.
 _FORMS = ("circle", "diamond", "square", "triangle-up", "triangle-down", "pentagon", "star", "cross")
@@ -23,7 +23,7 @@ def by_number(
         "color": values.ravel(),
         "colorscale": STEPS if whole else RAMP,
         "line": {"color": QUIET, "width": 1},
-        "colorbar": {"thickness": 10, "title": {"text": title, "side": "right"}, "outlinewidth": 0, "x": 1.01},
+        "colorbar": colour_bar(title),
     }
     return _figure([_dots(place, said, np.ones(values.size, bool), marker, "")], place, chosen)
 

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import DIVERGING, RAMP, every, layout, names
+from dashboard.figures.layout import DIVERGING, RAMP, colour_bar, every, layout, names
 
 #: Above this many heads a cell is too narrow for its number; it is there on hover.
 WRITTEN = 20
@@ -40,9 +40,9 @@ def heat_map(
         reversescale=reverse,
         xgap=2,
         ygap=2,
-        colorbar={"thickness": 10, "title": {"text": unit, "side": "right"}, "outlinewidth": 0, "len": 1, "x": 1.01},
+        colorbar=colour_bar(unit),
         **span,
     )
-    across = {"title": "head", "side": "top", "tickprefix": "H", "dtick": every(heads), "showline": False}
+    across = {"title": "head", "side": "top", "tickprefix": "H", "dtick": every(heads)}
     down = {"title": "layer", "autorange": "reversed", "tickprefix": "L", "dtick": every(layers)}
     return go.Figure(heat, layout(across, down, margin={"l": 52, "r": 4, "t": 46, "b": 6}))

@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import RAMP, every, layout
+from dashboard.figures.layout import RAMP, colour_bar, every, layout
 from dashboard.figures.profile import say_offset, ticks
 
 
@@ -21,7 +21,7 @@ def layer_profile(offsets: Sequence[int], shares: NDArray[np.float64]) -> go.Fig
         zmin=0,
         xgap=1,
         ygap=1,
-        colorbar={"thickness": 10, "tickformat": ".0%", "outlinewidth": 0, "len": 1, "x": 1.01},
+        colorbar=colour_bar("%"),
         hovertemplate="layer %{y}, %{customdata}: %{z:.1%}<extra></extra>",
     )
     across = {"title": "key - query, tokens", "tickvals": list(offsets), "ticktext": ticks(offsets), "tickangle": 0}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from dashboard.theme import MANTINE
 from store.schema import head_name
 
 #: Grey that is legible on white and on black; style.css sets the page's own.
@@ -12,8 +13,8 @@ LINE = "rgba(134,142,150,0.25)"
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", QUIET)
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x-thin-open")
 #: From little to much, and from less to more with nothing in the middle.
-RAMP = [(0, "#EDF3F8"), (0.5, "#56A3D0"), (1, "#00223D")]
-DIVERGING = [(0, "#7A3200"), (0.25, "#E08A50"), (0.5, "#F2F2F2"), (0.75, "#56A3D0"), (1, "#00223D")]
+RAMP = [(0, "#F1F5F9"), (0.4, "#9CC7E6"), (0.7, "#3F8FC9"), (1, "#00223D")]
+DIVERGING = [(0, "#7A3200"), (0.25, "#E9A06C"), (0.5, "#F4F4F4"), (0.75, "#79B4DB"), (1, "#00223D")]
 #: Viridis: even steps for everybody.
 STEPS = [(0, "#440154"), (0.25, "#3B528B"), (0.5, "#21918C"), (0.75, "#5EC962"), (1, "#FDE725")]
 
@@ -26,7 +27,7 @@ def layout(x: Mapping[str, Any], y: Mapping[str, Any], **more: Any) -> Layout:
         "margin": {"l": 52, "r": 12, "t": 8, "b": 42},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"size": 12, "color": QUIET},
+        "font": {"size": 12, "color": QUIET, "family": MANTINE["fontFamily"]},
         "xaxis": axis(**x),
         "yaxis": axis(**y),
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemclick": False},
@@ -44,11 +45,24 @@ def axis(title: str = "", **more: Any) -> Layout:
         "showgrid": False,
         "zeroline": False,
         "gridcolor": LINE,
-        "linecolor": LINE,
+        "showline": False,
         "color": QUIET,
         "fixedrange": True,
     }
     return base | more
+
+
+def colour_bar(unit: str) -> Layout:
+    """What the colours are; shares as per cent."""
+    shares = {"%": ".0%", "points": "+.0%"}
+    title = "" if unit == "%" else unit
+    return {
+        "thickness": 10,
+        "outlinewidth": 0,
+        "x": 1.01,
+        "tickformat": shares.get(unit, ""),
+        "title": {"text": title, "side": "right"},
+    }
 
 
 def names(layers: int, heads: int) -> list[list[str]]:

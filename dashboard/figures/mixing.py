@@ -16,7 +16,16 @@ def mixing(lines: Mapping[str, NDArray[np.float64]]) -> go.Figure:
     layers = max((len(values) for values in lines.values()), default=1)
     across = {"title": "layer", "tickprefix": "L", "dtick": every(layers), "range": [-0.4, layers - 0.6]}
     down = {"tickformat": ".0%", "showgrid": True, "rangemode": "tozero"}
-    legend = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top", "itemclick": False, "font": {"size": 11}}
+    legend = {
+        "orientation": "h",
+        "x": 0,
+        "y": -0.22,
+        "yanchor": "top",
+        "itemclick": False,
+        "font": {"size": 11},
+        "entrywidth": 0.5,
+        "entrywidthmode": "fraction",
+    }
     return go.Figure(traces, layout(across, down, showlegend=True, legend=legend))
 
 

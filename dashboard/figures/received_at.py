@@ -32,4 +32,4 @@ def received_at(head: NDArray[np.float64], layer: NDArray[np.float64], count: ND
     )
     down = {"tickformat": ".0%", "showgrid": True, "rangemode": "tozero"}
     frame = layout({"title": "position of the key"}, down, showlegend=True, margin={"l": 44, "r": 8, "t": 30, "b": 42})
-    return go.Figure([mean, own], frame)
+    return go.Figure([own, mean], frame)

@@ -75,15 +75,15 @@ def _map(place: Place) -> list[object]:
     else:
         statistic = STATISTICS[address.paint]
         values = values_of(corpus.head_statistic, address.paint, "all")
-        scale = values * 100 if statistic.unit == "share" else values
-        figure = by_number(points, scale, said(values, statistic.unit, None), unit_title(statistic.unit), chosen)
+        figure = by_number(points, values, said(values, statistic.unit, None), unit_title(statistic.unit), chosen)
     says = (
         f"Metric multidimensional scaling of the mean Jensen-Shannon divergence a token, seed {found.attrs['seed']}; stress "
         f"{float(found.attrs['stress']):.3f} (0 is faithful, above 0.2 is poor). {sample(corpus)} Directions mean nothing. "
     )
     none = [html.P(NO_LABELS, className="caption")] if address.paint == "label" and not (labels != "").any() else []
     label = f"Map of {corpus.layers} by {corpus.heads} heads, coloured by {address.paint}"
-    return [*none, *chart(figure, of="head-map", says=says, label=label, height=560, opens=True, turns=True)]
+    data = f"/data/{place.snapshot.id}/{corpus.name}/map.csv"
+    return [*none, *chart(figure, of="head-map", says=says, label=label, data=data, height=560, opens=True, turns=True)]
 
 
 def _and(label: str) -> str:

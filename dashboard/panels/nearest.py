@@ -3,7 +3,7 @@
 import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
-from store.kernels.labels import nearest_heads
+from store.kernels.labels import NearHead, nearest_heads
 
 from dashboard.address import Place
 from dashboard.divergence import mean_divergence, sample
@@ -25,15 +25,14 @@ def nearest(place: Place, *, listed: int = LISTED, page: str | None = None) -> l
         return [title, html.P(str(error), className="caption")]
     found = nearest_heads(mean, address.layer, address.head, listed)
     labels = corpus.head_labels.values
-    rows = [
-        _row(place, layer, head, mean[address.layer, address.head, layer, head], labels, page) for layer, head in found
-    ]
+    rows = [_row(place, one, labels, page) for one in found]
     names = html.Thead(html.Tr([html.Th("head"), html.Th("label"), html.Th("nats", className="number")]))
     said = f"Jensen-Shannon divergence of the rows, 0 is alike, ln 2 = 0.693 is most. {sample(corpus)}"
     return [title, html.Table([names, html.Tbody(rows)], className="rows"), html.P(said, className="caption")]
 
 
-def _row(place: Place, layer: int, head: int, value: float, labels: NDArray[np.str_], page: str | None) -> html.Tr:
-    address = place.address.on(page or place.address.page).with_(layer=layer, head=head)
-    link = dcc.Link(head_name(layer, head), href=address.href)
-    return html.Tr([html.Td(link), html.Td(str(labels[layer, head])), html.Td(f"{value:.3f}", className="number")])
+def _row(place: Place, one: NearHead, labels: NDArray[np.str_], page: str | None) -> html.Tr:
+    address = place.address.on(page or place.address.page).with_(layer=one.layer, head=one.head)
+    link = dcc.Link(head_name(one.layer, one.head), href=address.href)
+    label = str(labels[one.layer, one.head])
+    return html.Tr([html.Td(link), html.Td(label), html.Td(f"{one.divergence:.3f}", className="number")])

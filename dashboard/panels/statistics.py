@@ -101,7 +101,9 @@ def _received(place: Place) -> list[object]:
     own, mean = found.sel(head=address.head).values[there], found.mean("head").values[there]
     says = f"Mean weight on the key at a position, over the rows of its sentence; {int(count[0]):,} sentences have position 0, {int(count[there][-1]):,} the last. "
     label = f"Attention received by position in {head_name(address.layer, address.head)}"
-    return chart(received_at(own, mean, count[there]), of="received-at", says=says, label=label, height=230)
+    data = f"/data/{place.snapshot.id}/{corpus.name}/received/{address.layer}/{address.head}.csv"
+    drawn = received_at(own, mean, count[there])
+    return chart(drawn, of="received-at", says=says, label=label, data=data, height=230)
 
 
 def _frequency(place: Place) -> list[object]:
