@@ -62,7 +62,7 @@ lint: install  ## style and types
 
 check: lint test  ## what main must always pass
 
-bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY: ingest memory reading kills fidelity projections browser peers typing)
+bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY: ingest memory reading kills fidelity projections browser peers typing statistics)
 	@$(PYTHON) -m tests.bench $(ONLY)
 
 clean:      ## remove the virtual environment; the store stays
