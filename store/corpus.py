@@ -164,6 +164,14 @@ class Corpus:
             raise StoreError(f"A part of the corpus is given by a bool for each token. Give {self.n_tokens} of them.")
         return head_means(self.token_statistic, self.tokens, self.rows[rows])
 
+    @property
+    def head_interval(self) -> xr.DataArray:
+        """95 % intervals of `head_statistic` (bound, source, statistic, layer, head), by bootstrap over the sentences.
+
+        NaN where fewer than two sentences have rows of a source; see `store.kernels.bootstrap`.
+        """
+        return self._model.head_interval.load()
+
     def _per_token(self, name: str) -> xr.DataArray:
         array = self._model[name].isel(token=slice(0, self._token_stop))
         return array.assign_coords({key: self.tokens[key] for key in ("position", "sentence_index", "token_flags")})
@@ -210,6 +218,25 @@ class Corpus:
         if "sentences" not in group.attrs:  # as long as they are being found for the first time
             raise StoreError(f"{self.name} has no strongest pairs yet. Find them with `make ingest`.")
         return group[list(PAIR_NUMBERS)].load()
+
+    @cached_property
+    def importance(self) -> xr.Dataset:
+        """What the heads are worth to the model: `change` (layer, head) of its loss when the head is silenced. Loaded once.
+
+        Positive where the model gets worse without the head. The attrs say the `kind` and `measure` of the loss, the
+        `loss` of the whole model, on how many `sentences` and `answers`.
+
+        Raises
+        ------
+        StoreError
+            Where no ingest was asked for it.
+        """
+        group = self._open_if_there(f"models/{self.name}/importance")
+        if "importance_hash" not in group.attrs:  # as long as it is being found for the first time
+            raise StoreError(
+                f"What the heads of {self.name} are worth has not been found. Run `make ingest` with IMPORTANCE=100."
+            )
+        return group[["change"]].load()
 
     # -- pictures -----------------------------------------------------------------------------------
 

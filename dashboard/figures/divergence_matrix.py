@@ -14,7 +14,7 @@ NAMED = 30
 
 
 def divergence_matrix(divergence: NDArray[np.float64], heads: Sequence[str]) -> go.Figure:
-    """The figure of mean divergences (head, head) in nats, named in their order; dark is alike."""
+    """The figure of mean divergences (head, head) in nats, named in their order; the strongest colour is 0."""
     heat: Any = go.Heatmap(
         z=divergence.astype(np.float32),
         x=list(heads),

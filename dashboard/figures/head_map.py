@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
+from store.kernels.labels import LABELS
 
 from dashboard.figures.layout import QUIET, RAMP, SERIES, STEPS, colour_bar, layout, names
 
 #: Marks of labels: hue and form.
-_FORMS = ("circle", "diamond", "square", "triangle-up", "triangle-down", "pentagon", "star", "cross")
-_HUES = (*SERIES[:4], "#E69F00", "#56B4E9", "#1A1B1E", "#7A3200")
+_FORMS = ("circle", "diamond", "square", "star", "triangle-up", "triangle-down", "cross")
+_HUES = (*SERIES[:3], "#1A1B1E", "#E69F00", "#CC79A7", "#56B4E9")
 
 
 def by_number(
@@ -33,12 +34,12 @@ def by_label(
 ) -> go.Figure:
     """Dots coloured and formed by labels (layer, head); those without one are small and grey."""
     flat = labels.ravel()
-    found = [label for label in dict.fromkeys(sorted(flat.tolist())) if label]
     none: dict[str, Any] = {"size": 7, "color": QUIET, "opacity": 0.5}
     traces = [_dots(place, said, flat == "", none, "no label")]
-    for number, label in enumerate(found):
+    for number, label in enumerate(LABELS):
         form = {"color": _HUES[number % len(_HUES)], "symbol": _FORMS[number % len(_FORMS)], "size": 13}
-        traces.append(_dots(place, said, flat == label, form | {"line": {"color": QUIET, "width": 1}}, label))
+        if (flat == label).any():
+            traces.append(_dots(place, said, flat == label, form | {"line": {"color": QUIET, "width": 1}}, label))
     figure = _figure(traces, place, chosen)
     figure.update_layout(showlegend=True)
     return figure

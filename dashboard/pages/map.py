@@ -97,7 +97,7 @@ def _matrix(place: Place) -> list[object]:
     matrix = mean_divergence(corpus).reshape(heads, heads)[np.ix_(order, order)]
     names = [head_name(*divmod(head, corpus.heads)) for head in order]
     says = (
-        "Mean Jensen-Shannon divergence a token; dark is alike. Heads are in the order of average linkage with optimal leaf ordering, so "
+        "Mean Jensen-Shannon divergence a token; the stronger the colour, the more alike. Heads are in the order of average linkage with optimal leaf ordering, so "
         f"that like ones stand together. {sample(corpus)} A click opens the head of the row. "
     )
     label = f"Divergence of every two of {heads} heads"
