@@ -4,29 +4,34 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from dashboard.once import once
 from dashboard.part import Part
 from dashboard.recent import Recent
-from dashboard.row_weights import row_weights
 from store import Corpus
+from store.kernels.parts import sentence_shares, weighted_sums
 from store.kernels.statistics import source_rows
 from store.schema import RATIOS, SOURCES
 
-_RECENT: Recent[xr.DataArray] = Recent(8)
+#: Parts whose means are kept.
+KEPT = 8
 
 
 def part_mixing(corpus: Corpus, part: Part) -> xr.DataArray:
     """Mean over sentences of the mean over the part's rows: (source, ratio, layer); NaN where a source has no rows."""
     if part.tokens == corpus.n_tokens:
         return corpus.layer_mixing
-    return _RECENT.get((corpus.snapshot, corpus.name, part.rows.tobytes()), lambda: _means(corpus, part.rows))
+    return _recent(corpus).get(part.chosen, lambda: _means(corpus, corpus.rows[part.rows]))
 
 
-def _means(corpus: Corpus, rows: NDArray[np.bool_]) -> xr.DataArray:
-    flags = corpus.tokens.token_flags.values[corpus.rows]
-    weights = np.stack([row_weights(corpus, one) for one in source_rows(flags, rows)])
-    means = np.full((len(SOURCES), len(RATIOS), corpus.layers), np.nan)
-    for layer in range(corpus.layers):
-        values = corpus.token_mixing.variable[:, layer].values[:, corpus.rows].astype(np.float64)
-        means[:, :, layer] = weights @ values.T
+@once
+def _recent(_: Corpus) -> Recent[xr.DataArray]:
+    return Recent(KEPT)
+
+
+def _means(corpus: Corpus, rows: NDArray[np.int64]) -> xr.DataArray:
+    of_source = source_rows(corpus.tokens.token_flags.values[rows], np.ones(len(rows), bool))
+    shares, counts = sentence_shares(of_source, corpus.tokens.sentence_index.values[rows])
+    sums = weighted_sums(corpus.token_mixing.values[..., rows], shares).astype(np.float64)
+    means = np.where(counts[:, None, None] > 0, sums / np.maximum(counts, 1)[:, None, None], np.nan)
     named = {"source": list(SOURCES), "ratio": list(RATIOS), "layer": np.arange(corpus.layers)}
-    return xr.DataArray(means, dims=("source", "ratio", "layer"), coords=named)
+    return xr.DataArray(means, dims=tuple(named), coords=named)

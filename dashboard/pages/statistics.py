@@ -16,6 +16,7 @@ from dashboard.page import Page
 from dashboard.panels.curves import curves
 from dashboard.panels.definitions import definition, definitions
 from dashboard.panels.head_table import head_table
+from dashboard.panels.importance import importance
 from dashboard.panels.mixing import mixing_figures
 from dashboard.panels.profiles import profiles
 from dashboard.part import Part, part_means, part_of
@@ -56,6 +57,7 @@ def _numbers(place: Place, part: Part) -> list[object]:
         html.Div(profiles(place), className="figures halves"),
         html.H2("How much tokens are mixed"),
         *mixing_figures(place, part),
+        *importance(place),
         *head_table(place, means, _labels(place)),
     ]
 
