@@ -29,7 +29,7 @@ def chart(
     ]
     links = [*saves, *([html.A("csv", href=data, download="")] if data else [])]
     between = [part for link in links for part in (", ", link)][1:]
-    named = {"id": {"opens": of}} if opens else {}
+    named: Any = {"id": {"opens": of}} if opens else {}
     graph = dcc.Graph(figure=figure, config=_CONFIG, style={"height": f"{height}px"}, **named)
     classes = " ".join(["chart", *(["opens"] if opens else []), *(["turns"] if turns else [])])
     return [

@@ -86,6 +86,10 @@ PATHS = (
     "/head?tab=selection&where=position:1..9;kind:word&q=film",
     "/head?tab=pairs&view=pca-exact-3d",
     "/head?tab=distance",
+    "/statistics?where=label:positive;position:1..9&sort=entropy",
+    "/statistics?values=difference&named=L1",
+    "/map",
+    "/map?paint=label",
 )
 
 

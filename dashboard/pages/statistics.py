@@ -18,9 +18,9 @@ from dashboard.panels.definitions import definition, definitions
 from dashboard.panels.head_table import head_table
 from dashboard.panels.importance import importance
 from dashboard.panels.mixing import mixing_figures
+from dashboard.panels.part_filters import part_count, part_filters
 from dashboard.panels.profiles import profiles
 from dashboard.part import Part, part_means, part_of
-from dashboard.part_filters import part_count, part_filters
 from dashboard.shown_grid import comparable_statistics, compared_with, shown_grid
 from store import STATISTICS
 from store.schema import head_name

@@ -72,9 +72,10 @@ def _named(place: Place, labels: NDArray[np.str_]) -> Heads:
 
 def _sorted(heads: Heads, columns: Mapping[str, NDArray[np.float64]], by: str | None) -> Heads:
     """The largest first; those without a number last."""
-    if by not in columns:
+    if by is None or by not in columns:
         return heads
-    return sorted(heads, key=lambda head: -np.nan_to_num(columns[by][head], nan=-np.inf))
+    values = np.nan_to_num(columns[by], nan=-np.inf)
+    return sorted(heads, key=lambda head: -values[head])
 
 
 def _table(
