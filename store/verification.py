@@ -38,6 +38,8 @@ def verify(snapshot: Snapshot) -> Iterator[str]:
         yield from _missing_numbers(corpus)
         yield from _wrong_statistics(corpus)
         yield from _wrong_means(corpus, snapshot.group(f"models/{key}"))
+        if "divergence" in snapshot.group(f"models/{key}"):
+            yield from _wrong_divergence(corpus)
 
 
 def _arrays(group: zarr.Group, path: str) -> Iterator[tuple[str, zarr.Array[Any]]]:
@@ -117,3 +119,15 @@ def _wrong_means(corpus: Corpus, group: zarr.Group) -> Iterator[str]:
     expected = mean_over_sentences(sums, counts)
     if not np.allclose(corpus.head_statistic.values, expected, rtol=1e-12, equal_nan=True):
         yield f"{corpus.name}: the head statistics are not the means of the blocks' sums."
+
+
+def _wrong_divergence(corpus: Corpus) -> Iterator[str]:
+    """Two heads are as far apart as they are, whichever comes first, and none is apart from itself."""
+    heads = corpus.layers * corpus.heads
+    apart = corpus.divergence.divergence.values.reshape(heads, heads)
+    if not np.isfinite(apart).all():
+        yield f"{corpus.name}: the divergence of its heads is not finite."
+    elif not np.array_equal(apart, apart.T):
+        yield f"{corpus.name}: the divergence of its heads is not symmetric."
+    elif np.diagonal(apart).any():
+        yield f"{corpus.name}: a head diverges from itself."
