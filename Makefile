@@ -13,6 +13,7 @@ BATCH ?=
 TEXT ?=
 VIEWS ?=
 LABEL ?=
+IMPORTANCE ?=
 HOST ?= 127.0.0.1
 PORT ?= 8050
 DAYS ?= 7
@@ -20,10 +21,10 @@ TORCH ?= torch==2.13.0
 ONLY ?=
 PYTHON := .venv/bin/python
 
-.PHONY: help install ingest projections dashboard describe verify expire test lint check bench clean
+.PHONY: help install ingest projections dashboard describe verify expire test lint check bench check-published clean
 
 help:       ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 17
 
 install: .venv/installed  ## virtual environment with everything the product and its tests need
 
@@ -34,9 +35,9 @@ install: .venv/installed  ## virtual environment with everything the product and
 	@touch $@
 
 ASKED = --store '$(STORE)' --model '$(MODEL)' --data '$(DATA)' --sentences '$(SENTENCES)' --tokens '$(TOKENS)' \
-  --max-length '$(MAX_LENGTH)' --device '$(DEVICE)' --dtype '$(DTYPE)' --seed '$(SEED)' --batch '$(BATCH)' --text '$(TEXT)' --label '$(LABEL)' --views '$(VIEWS)'
+  --max-length '$(MAX_LENGTH)' --device '$(DEVICE)' --dtype '$(DTYPE)' --seed '$(SEED)' --batch '$(BATCH)' --text '$(TEXT)' --label '$(LABEL)' --views '$(VIEWS)' --importance '$(IMPORTANCE)'
 
-ingest: install  ## bring the store up to date (MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT LABEL VIEWS)
+ingest: install  ## bring the store up to date (MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT LABEL VIEWS IMPORTANCE)
 	@$(PYTHON) -m ingest $(ASKED)
 
 projections: install  ## more pictures of what the store holds (VIEWS=tsne-raw-2d,umap-sphere-3d MODEL DATA)
@@ -62,8 +63,11 @@ lint: install  ## style and types
 
 check: lint test  ## what main must always pass
 
-bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY: ingest memory reading kills fidelity projections browser peers typing)
+bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY: ingest memory reading kills fidelity projections browser peers typing statistics)
 	@$(PYTHON) -m tests.bench $(ONLY)
+
+check-published: install  ## compare bert-base-uncased with the numbers of Clark 2019 and Kobayashi 2021 (MODEL)
+	@$(PYTHON) -m tests.published '$(MODEL)'
 
 clean:      ## remove the virtual environment; the store stays
 	rm -rf .venv *.egg-info .pytest_cache .mypy_cache .ruff_cache

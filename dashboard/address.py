@@ -1,14 +1,14 @@
 """A link is a view: everything on screen, to and from the URL. Bad input is brought into bounds, and said."""
 
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
-from urllib.parse import parse_qsl, quote_plus, urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from dashboard.focus import LINES, Lines
 from dashboard.library import Library
+from dashboard.link_reader import LinkReader
 from dashboard.mean_pattern import MEANS
 from dashboard.reader_gone import asker_gone
 from dashboard.search import WITHIN, Within
@@ -17,11 +17,13 @@ from dashboard.sentences import Sentence, stored_sentence
 from dashboard.shown_pattern import PAIRS
 from dashboard.typed import TypedSentences
 from store import STATISTICS, Corpus, Snapshot, StoreError
-from store.schema import ROLES
+from store.schema import ROLES, SOURCES
 
-PAGES = ("heads", "head", "sentence", "about")
+PAGES = ("heads", "head", "statistics", "map", "sentence", "about")
 SHOWS = ("head", "model", "matrix", "neuron", "positions")
 ON = ("1",)
+#: What the heat map of all heads shows of a statistic.
+VALUES = ("value", "rank", "difference")
 TABS = ("statistics", "point", "selection", "pairs", "distance")
 #: Tokens drawn on the page of one head, unless asked otherwise.
 HEAD_TOKENS = 20_000
@@ -29,9 +31,6 @@ MOST_TOKENS = 1_000_000
 MAX_QUERY = 8_000
 #: Lines of a query, and the weight from which on they are drawn: AttentionViz's.
 TOP, MOST_TOP, LEAST = 2, 20, 0.05
-
-#: Bytes of a typed text in a link: with two of them a request still fits into what servers read of one.
-MOST_TYPED = 3_500
 _NUMBERS = re.compile(r"\d{1,4}(\.\d{1,4}){0,600}")
 _MARKS = re.compile(r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}")
 _CAMERA = re.compile(r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}")
@@ -83,6 +82,15 @@ class Address:
     fewest: int | None = None
     most: int | None = None
     by: str | None = None
+    statistic: str = "to_sep"
+    source: str = "all"
+    values: str = "value"
+    against: str | None = None
+    other: str | None = None
+    sort: str | None = None
+    named: str | None = None
+    behaviour: str | None = None
+    paint: str = "layer"
 
     @property
     def href(self) -> str:
@@ -148,7 +156,7 @@ def find(library: Library, pathname: str | None, search: str | None) -> Place:
     notices: list[str] = []
     snapshot = _snapshot(library, given.get("snapshot"), notices)
     corpus = _corpus(snapshot, given.get("model"), notices)
-    read = _Reader(given, notices)
+    read = LinkReader(given, notices)
     address = Address(
         page=_page(pathname, notices),
         model=corpus.name if len(snapshot.models) > 1 else None,
@@ -173,11 +181,13 @@ def find(library: Library, pathname: str | None, search: str | None) -> Place:
         tab=read.choice("tab", TABS, None),
         at=read.matching("at", _CAMERA),
         **_of_sentence(read, corpus),
+        **_of_statistics(read),
+        other=_other(snapshot, corpus, given.get("other"), notices),
     )
     return Place(address, snapshot, corpus, tuple(notices), library.typed)
 
 
-def _of_sentence(read: "_Reader", corpus: Corpus) -> dict[str, Any]:
+def _of_sentence(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
     """The fields of the page of a sentence."""
     lengths = range(1, int(corpus.corpus_attributes["max_length"]) + 1)
     longest = int(corpus.attributes["config"].get("max_position_embeddings", len(lengths)))
@@ -205,6 +215,21 @@ def _of_sentence(read: "_Reader", corpus: Corpus) -> dict[str, Any]:
     }
 
 
+def _of_statistics(read: LinkReader) -> dict[str, Any]:
+    """The fields of the pages of all heads' numbers."""
+    names = tuple(STATISTICS)
+    return {
+        "statistic": read.choice("statistic", names, "to_sep"),
+        "source": read.choice("source", SOURCES, "all"),
+        "values": read.choice("values", VALUES, "value"),
+        "against": read.choice("against", names, None),
+        "sort": read.choice("sort", (*names, "head"), None),
+        "named": read.text("named", 20),
+        "behaviour": read.text("behaviour", 40),
+        "paint": read.choice("paint", ("layer", "label", *names), "layer"),
+    }
+
+
 def _page(pathname: str | None, notices: list[str]) -> str:
     name = (pathname or "/").strip("/")[:80] or "heads"
     if name in PAGES:
@@ -228,6 +253,20 @@ def _corpus(snapshot: Snapshot, asked: str | None, notices: list[str]) -> Corpus
     return snapshot.corpus(asked if asked in snapshot.models else None)
 
 
+def _other(snapshot: Snapshot, corpus: Corpus, asked: str | None, notices: list[str]) -> str | None:
+    """Another model of as many layers and heads."""
+    if asked is None or asked in comparable(snapshot, corpus):
+        return asked
+    notices.append(f"There is no other model “{asked[:80]}” with as many layers and heads. It is left out.")
+    return None
+
+
+def comparable(snapshot: Snapshot, corpus: Corpus) -> list[str]:
+    """Keys of the other models of a snapshot that have as many layers and heads."""
+    others = [snapshot.corpus(name) for name in snapshot.models if name != corpus.name]
+    return [one.name for one in others if (one.layers, one.heads) == (corpus.layers, corpus.heads)]
+
+
 def _view(corpus: Corpus, asked: str | None, notices: list[str]) -> str | None:
     """A view other than the default."""
     if asked and asked not in corpus.views:
@@ -235,66 +274,3 @@ def _view(corpus: Corpus, asked: str | None, notices: list[str]) -> str | None:
             f"There is no view “{asked[:80]}” of this model; make it with `make projections VIEWS=...`. This is the most faithful one."
         )
     return asked if asked in corpus.views[1:] else None
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """Fields of a link, each brought into its bounds with a notice."""
-
-    given: Mapping[str, str]
-    notices: list[str]
-
-    def number(self, name: str, there: range, default: Any) -> Any:
-        """One of the whole numbers that are `there`; what is not is brought to the nearest."""
-        asked = self.given.get(name)
-        if asked is None:
-            return default
-        digits = asked.removeprefix("-")
-        number = int(asked) if digits.isascii() and digits.isdigit() and len(asked) < 12 else None
-        if number in there:
-            return number
-        nearest = (default or 0) if number is None else max(there[0], min(number, there[-1]))
-        self.notices.append(
-            f"{name}={asked[:40]} is not to be had: there are {there[0]} to {there[-1]:,}. Shown is {name} {nearest:,}."
-        )
-        return nearest
-
-    def share(self, name: str, default: float) -> float:
-        """A number from 0 to 1."""
-        asked = self.given.get(name)
-        if asked is None:
-            return default
-        if re.fullmatch(r"[01](\.\d{1,6})?", asked) and float(asked) <= 1:
-            return float(asked)
-        self.notices.append(f"{name}={asked[:40]} is no number from 0 to 1. Shown is {default}.")
-        return default
-
-    def choice(self, name: str, there: tuple[str, ...], default: Any) -> Any:
-        """One of the words that are `there`."""
-        return self._checked(name, lambda asked: asked in there, default, f"one of {', '.join(there)}")
-
-    def matching(self, name: str, form: re.Pattern[str]) -> str | None:
-        """A text of this form."""
-        found = self._checked(name, lambda asked: form.fullmatch(asked) is not None, None, "in a form that can be read")
-        return found if found is None else str(found)
-
-    def text(self, name: str, most: int) -> str | None:
-        """Any text, cut."""
-        return self.given.get(name, "").strip()[:most] or None
-
-    def typed(self, name: str) -> str | None:
-        """A text that a reader typed, as much of it as a link holds."""
-        asked = self.given.get(name, "").strip()
-        kept = asked[:MOST_TYPED]
-        while len(quote_plus(kept)) > MOST_TYPED:
-            kept = kept[: len(kept) * MOST_TYPED // len(quote_plus(kept))]
-        if kept != asked:
-            self.notices.append(f"A link holds no longer text: shown are the first {len(kept):,} characters of it.")
-        return kept or None
-
-    def _checked(self, name: str, good: Callable[[str], bool], default: Any, wanted: str) -> Any:
-        asked = self.given.get(name)
-        if asked is None or good(asked):
-            return default if asked is None else asked
-        self.notices.append(f"{name}={asked[:40]} is not {wanted}. It is left out.")
-        return default

@@ -31,6 +31,7 @@ def create_app(library: Library) -> Dash:
     _follow_address(app, library)
     _follow_choices(app)
     _follow_canvas(app)
+    _follow_charts(app)
     _follow_sentence(app)
     _notice_newer(app, library)
     routes.register(app.server, library)
@@ -136,6 +137,16 @@ def _follow_canvas(app: Dash) -> None:
             Input("points", sent),
             prevent_initial_call=True,
         )
+
+
+def _follow_charts(app: Dash) -> None:
+    """A click on a head in a chart opens it."""
+    app.clientside_callback(
+        "(clicks) => window.headscape.address.opened()",
+        Output("location", "href", allow_duplicate=True),
+        Input({"opens": ALL}, "clickData"),
+        prevent_initial_call=True,
+    )
 
 
 def _follow_sentence(app: Dash) -> None:

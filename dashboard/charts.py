@@ -9,17 +9,31 @@ _CONFIG: Any = {"displayModeBar": False, "showSendToCloud": False, "plotlyServer
 
 
 def chart(
-    figure: go.Figure, *, of: str, says: str, label: str, data: str | None = None, height: int = 300
+    figure: go.Figure,
+    *,
+    of: str,
+    says: str,
+    label: str,
+    data: str | None = None,
+    height: int = 300,
+    opens: bool = False,
+    turns: bool = False,
 ) -> list[object]:
-    """The chart, and below it what it says; `data` is the URL of its numbers as CSV."""
+    """The chart, and below it what it says; `data` is the URL of its numbers as CSV.
+
+    A click in a chart that `opens` goes to the head it names. One that `turns` is of colours on white: on a dark page its
+    lightness is turned round.
+    """
     saves: list[Any] = [
         html.Button(form.upper(), id={"save": form, "of": of}, className="link") for form in ("png", "svg")
     ]
     links = [*saves, *([html.A("csv", href=data, download="")] if data else [])]
     between = [part for link in links for part in (", ", link)][1:]
-    graph = dcc.Graph(figure=figure, config=_CONFIG, style={"height": f"{height}px"})
+    named: Any = {"id": {"opens": of}} if opens else {}
+    graph = dcc.Graph(figure=figure, config=_CONFIG, style={"height": f"{height}px"}, **named)
+    classes = " ".join(["chart", *(["opens"] if opens else []), *(["turns"] if turns else [])])
     return [
-        html.Div(graph, id=of, **_named(label)),
+        html.Div(graph, id=of, className=classes, **_named(label)),
         html.P([says, "Save as ", *between, "."], className="caption"),
     ]
 

@@ -23,6 +23,8 @@ Values = NDArray[np.float64 | np.int64]
 KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word")
 #: AttentionViz colours [CLS] and [SEP] with the punctuation; here they are a category of their own beside it.
 PUNCTUATION = ("word", "punctuation", "[CLS] or [SEP]")
+#: Occurrences of the wordpiece in the corpus; a band begins at each of `token_numbers.FREQUENCIES`.
+FREQUENCY_BANDS = ("once", "2 to 9 times", "10 to 99 times", "100 to 999 times", "1,000 times and more")
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,13 @@ def _of_tokens() -> list[Column]:
             unit="times",
             logarithmic=True,
             read=token_numbers.frequency,
+        ),
+        Column(
+            "frequency_band",
+            "how often the wordpiece occurs",
+            "category",
+            names=FREQUENCY_BANDS,
+            read=token_numbers.frequency_band,
         ),
     ]
 

@@ -129,3 +129,13 @@ def number(field: str, label: str, value: float, low: float, high: float, step: 
         w=92,
         debounce=300,
     )
+
+
+def head_choices(place: Place) -> list[object]:
+    """Which head, where a page is not one head's."""
+    address, corpus = place.address, place.corpus
+    layers, heads = ({str(one): str(one) for one in range(count)} for count in (corpus.layers, corpus.heads))
+    return [
+        choice("layer", "Layer", layers, str(address.layer), 70, by="heads"),
+        choice("head", "Head", heads, str(address.head), 70, by="heads"),
+    ]

@@ -13,7 +13,10 @@ from dashboard.drawn import Drawn
 
 #: Rows made at once.
 ROWS = 20_000
-TEXTS = ("wordpiece", "label", "kind", "role", "query_piece", "key_piece", "query", "key", "statistic")
+TEXTS = (
+    *("wordpiece", "label", "kind", "role", "query_piece", "key_piece", "query", "key"),
+    *("statistic", "source", "ratio", "name", "other_name"),
+)
 #: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 

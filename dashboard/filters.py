@@ -1,5 +1,7 @@
 """The controls that filter: one for every condition of the link, how many points meet all, and a choice of one more."""
 
+from collections.abc import Mapping, Sequence
+
 import dash_mantine_components as dmc
 import numpy as np
 from dash import html
@@ -8,6 +10,7 @@ from dashboard.address import Place
 from dashboard.chosen import Chosen
 from dashboard.columns import Column, columns, values
 from dashboard.conditions import Condition
+from dashboard.drawn import Drawn
 from dashboard.statistics import spell
 
 #: Categories that a control offers, the most frequent.
@@ -15,9 +18,14 @@ OFFERED = 100
 
 
 def filter_controls(place: Place, chosen: Chosen) -> html.Div:
-    """Every condition, and a choice of one more."""
-    conditions = [_condition(chosen, condition) for condition in chosen.selection.where]
-    return html.Div([*conditions, _more(place, chosen)], className="controls filters")
+    """Every condition of a picture, and a choice of one more."""
+    return condition_controls(chosen.drawn, chosen.selection.where, columns(place.corpus))
+
+
+def condition_controls(drawn: Drawn, where: Sequence[Condition], offered: Mapping[str, Column]) -> html.Div:
+    """Every condition with what the drawn tokens have of its column, and a choice of one more of those offered."""
+    conditions = [_condition(drawn, condition) for condition in where]
+    return html.Div([*conditions, _more(where, offered)], className="controls filters")
 
 
 def selection_count(chosen: Chosen) -> html.P:
@@ -39,9 +47,9 @@ def _per_head(chosen: Chosen) -> list[bool]:
     return [known[condition.column].per_head for condition in chosen.selection.where]
 
 
-def _condition(chosen: Chosen, condition: Condition) -> html.Div:
-    column = columns(chosen.drawn.corpus)[condition.column]
-    control = _categories(chosen, column, condition) if column.kind == "category" else _range(chosen, column, condition)
+def _condition(drawn: Drawn, condition: Condition) -> html.Div:
+    column = columns(drawn.corpus)[condition.column]
+    control = _categories(drawn, column, condition) if column.kind == "category" else _range(drawn, column, condition)
     remove = dmc.Button(
         "✕",
         id={"remove": column.name},
@@ -54,8 +62,8 @@ def _condition(chosen: Chosen, condition: Condition) -> html.Div:
     )
 
 
-def _categories(chosen: Chosen, column: Column, condition: Condition) -> dmc.MultiSelect:
-    found = values(column, chosen.drawn)
+def _categories(drawn: Drawn, column: Column, condition: Condition) -> dmc.MultiSelect:
+    found = values(column, drawn)
     counts = np.bincount(found[found >= 0].astype(np.int64)) // len(found)
     codes = [int(code) for code in np.argsort(-counts, kind="stable")[:OFFERED] if counts[code]]
     names = {column.category(code): f"{column.category(code)} ({counts[code]:,})" for code in codes}
@@ -72,8 +80,8 @@ def _categories(chosen: Chosen, column: Column, condition: Condition) -> dmc.Mul
     )
 
 
-def _range(chosen: Chosen, column: Column, condition: Condition) -> html.Div:
-    found = values(column, chosen.drawn)
+def _range(drawn: Drawn, column: Column, condition: Condition) -> html.Div:
+    found = values(column, drawn)
     low, high = float(np.nanmin(found)), float(np.nanmax(found))
     ends = [low if condition.low is None else condition.low, high if condition.high is None else condition.high]
     whole = bool(np.all(found[~np.isnan(found)] % 1 == 0))
@@ -100,11 +108,9 @@ def _step(width: float) -> float:
     return float(10.0 ** np.floor(np.log10(max(width, 1e-6) / 100)))
 
 
-def _more(place: Place, chosen: Chosen) -> dmc.Select:
-    used = {condition.column for condition in chosen.selection.where}
-    data = [
-        {"value": name, "label": column.title} for name, column in columns(place.corpus).items() if name not in used
-    ]
+def _more(where: Sequence[Condition], offered: Mapping[str, Column]) -> dmc.Select:
+    used = {condition.column for condition in where}
+    data = [{"value": name, "label": column.title} for name, column in offered.items() if name not in used]
     return dmc.Select(
         id={"add": "condition"},
         label="Filter",

@@ -10,7 +10,14 @@ from dashboard.sentence_views import SentenceViews
 from dashboard.theme import MANTINE
 from store import Snapshot
 
-TITLES = {"heads": "Heads", "head": "Head", "sentence": "Sentence", "about": "About this store"}
+TITLES = {
+    "heads": "Heads",
+    "head": "Head",
+    "statistics": "Statistics",
+    "map": "Head map",
+    "sentence": "Sentence",
+    "about": "About this store",
+}
 #: How often an open tab asks whether something newer has been published.
 POLL_MILLISECONDS = 5_000
 

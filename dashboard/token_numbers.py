@@ -14,6 +14,9 @@ from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
+#: Occurrences with which the second and the later bands begin: each is about ten times as frequent as the one before.
+FREQUENCIES = (2, 10, 100, 1_000)
+
 
 def role(drawn: Drawn) -> Codes:
     """0 for a query, 1 for a key."""
@@ -63,6 +66,11 @@ def sentence_length(drawn: Drawn) -> Numbers:
 def frequency(drawn: Drawn) -> Numbers:
     """How often the wordpiece occurs in the whole corpus."""
     return _numbers(piece_counts(drawn.corpus)[drawn.of_tokens("token_id")])
+
+
+def frequency_band(drawn: Drawn) -> Codes:
+    """Codes of `columns.FREQUENCY_BANDS`."""
+    return np.searchsorted(FREQUENCIES, frequency(drawn), side="right").astype(np.int64)
 
 
 def norm(drawn: Drawn) -> Numbers:

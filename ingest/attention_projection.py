@@ -9,7 +9,6 @@ All heads are trained at once, each with its own weights; a new token is placed 
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from os import cpu_count
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ingest.fits import Advance, Parameters, Read
+from ingest.threads import one_thread_each
 from store.kernels.attention import attention_logits
 from store.kernels.projection import place_by_network
 from store.views import PARAMETERS, ViewName
@@ -50,7 +50,7 @@ class AttentionProjection:
         together = len(layers) if self.device.type != "cpu" else 1
         groups = [layers[start : start + together] for start in range(0, len(layers), together)]
         workers = cpu_count() if len(groups) > 1 else 1
-        with _one_thread_each(workers), ThreadPoolExecutor(workers, "train") as pool:
+        with one_thread_each(workers), ThreadPoolExecutor(workers, "train") as pool:
             for group, parameters in zip(
                 groups, pool.map(lambda group: self._fit(group, read, advance), groups), strict=True
             ):
@@ -81,17 +81,6 @@ class AttentionProjection:
         return np.stack(
             [place_by_network(vectors, **one) for vectors, one in zip((query, key), own, strict=True)], axis=1
         )
-
-
-@contextmanager
-def _one_thread_each(workers: int | None) -> Iterator[None]:
-    """Where several train at once each takes one core; afterwards torch has all of them again."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(threads if workers == 1 else 1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 @dataclass(frozen=True)

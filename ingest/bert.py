@@ -43,7 +43,7 @@ class Bert:
     def __init__(self, checkpoint: Checkpoint, *, device: torch.device, dtype: torch.dtype) -> None:
         self.device = device
         self.dtype = dtype
-        self.model = _load(checkpoint).to(device).eval()
+        self.model = load_model(checkpoint, "BertModel", add_pooling_layer=False).to(device).eval()
         self.layers: int = self.model.config.num_hidden_layers
         self.heads: int = self.model.config.num_attention_heads
         self.channels: int = self.model.config.hidden_size // self.heads
@@ -140,19 +140,16 @@ def find_dtype(name: str, device: torch.device) -> torch.dtype:
     return DTYPES[name]
 
 
-def _load(checkpoint: Checkpoint) -> Any:
+def load_model(checkpoint: Checkpoint, architecture: str, **options: bool) -> Any:
+    """One of transformers' classes with the checkpoint's weights, in float32 on the fast attention path."""
     import transformers
     from safetensors import SafetensorError
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     try:
-        loaded: Any = transformers.BertModel.from_pretrained(
-            checkpoint.folder,
-            attn_implementation="sdpa",
-            dtype=torch.float32,
-            add_pooling_layer=False,
-            output_loading_info=True,
+        loaded: Any = getattr(transformers, architecture).from_pretrained(
+            checkpoint.folder, attn_implementation="sdpa", dtype=torch.float32, output_loading_info=True, **options
         )
     except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
         raise IngestError(

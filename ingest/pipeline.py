@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 from ingest.blocks import short_key
 from ingest.checkpoint import Checkpoint, find_checkpoint
 from ingest.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
+from ingest.divergence import find_divergence
 from ingest.errors import IngestError
+from ingest.importance import check_importance, find_importance
+from ingest.intervals import write_intervals
 from ingest.normalizations import normalize_corpus
 from ingest.pairs import find_pairs
 from ingest.projections import Material, finished_views, project_corpus, show_views
 from ingest.reviews import Data, find_data
-from ingest.sample import take_sample
+from ingest.sample import Sample, take_sample
 from ingest.settings import Settings
 from ingest.tensors import ATTENTION, ModelGroup, complete, encode_corpus, pending_blocks
 from store.repository import open_repository
@@ -69,6 +72,7 @@ class Ingest:
         smaller = settings.stage == "projections" or self.held_before > corpus.sentences
         self.corpus = stored_corpus(writer, corpus.key, self.held_before) if smaller else corpus
         self.changed = False
+        check_importance(writer, settings, checkpoint, self.corpus)
 
     @property
     def held(self) -> str:
@@ -87,14 +91,29 @@ class Ingest:
         names = self._names()
         grown = self.changed or self.held_before < self.corpus.sentences
         self._project(material, names[:1], names)
-        # The last before `complete`, which commits what it found.
-        if find_pairs(self.writer, self.model, self.corpus) or grown:
+        # The last before `complete`, which commits what they found.
+        found = find_pairs(self.writer, self.model, self.corpus)
+        found |= find_divergence(self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed)
+        if found or grown:
+            write_intervals(self.writer, self.model, self.corpus, seed=self.settings.seed)
             complete(self.writer, self.model, self.corpus, views=finished_views(material, names))
             self.changed = True
             self._show_early()
         self._project(material, names[1:], names)
         # An ingest may have been killed between the end of a picture and its being named.
         self.changed |= show_views(material, names)
+        self._judge_heads(sample)
+
+    def _judge_heads(self, sample: Sample) -> None:
+        self.changed |= find_importance(
+            self.writer,
+            self.model,
+            self.corpus,
+            sample,
+            settings=self.settings,
+            checkpoint=self.checkpoint,
+            device=self.device,
+        )
 
     def _project(self, material: Material, some: list[ViewName], names: list[ViewName]) -> None:
         """Bring some of the pictures up to date; those that are whole are named once the model itself is there."""

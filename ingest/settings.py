@@ -63,11 +63,20 @@ class Settings:
         ",".join(DEFAULT_VIEWS), "pictures to make, <projection>-<normalization>-<2d or 3d>, with commas between"
     )
 
+    importance: int = _setting(
+        0,
+        "sentences on which the importance of every head is found by silencing it, for a model that guesses masked words "
+        "or labels; costs a forward pass over them per head; 0 is none",
+        int,
+    )
+
     def __post_init__(self) -> None:
         for name in ("sentences", "tokens", "batch"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise IngestError(f"{name.upper()}={value} is too few. Give at least 1.")
+        if self.importance < 0:
+            raise IngestError(f"IMPORTANCE={self.importance} is too few. Give a number of sentences, such as 100.")
         if self.sentences is not None and self.tokens is not None:
             raise IngestError("SENTENCES and TOKENS are two ways to say the same. Give one of them.")
         if not -(1 << 63) <= self.seed < 1 << 63:

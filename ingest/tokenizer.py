@@ -39,6 +39,8 @@ class Tokenizer:
             ) from error
         self.max_length = max_length
         self.vocab = _vocab(self._tokenizer)
+        #: Id of the wordpiece that stands for a hidden one, if the model knows any.
+        self.mask_id: int | None = self._tokenizer.mask_token_id
         self._flags = _vocab_flags(self.vocab, self._tokenizer.cls_token_id, self._tokenizer.sep_token_id)
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:

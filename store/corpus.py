@@ -10,7 +10,9 @@ from icechunk import Session
 from numpy.typing import NDArray
 
 from store.errors import StoreError
+from store.head_means import head_means
 from store.kernels.attention import attention_pattern
+from store.kernels.labels import head_labels
 from store.schema import PAD, PAIR_NUMBERS
 from store.views import MOST
 
@@ -147,6 +149,22 @@ class Corpus:
         """Means over sentences (source, statistic, layer, head); `source` says over which rows. float64, exact."""
         return self._model.head_statistic.load()
 
+    def head_means(self, rows: NDArray[np.bool_]) -> xr.DataArray:
+        """As `head_statistic`, but over the chosen of the corpus' tokens only: (source, statistic, layer, head).
+
+        Parameters
+        ----------
+        rows
+            (n_tokens,), in corpus order. Sentences of which no row is chosen do not count; NaN where none is left.
+
+        Returns
+        -------
+        float64, from the float16 of `token_statistic`.
+        """
+        if rows.shape != (self.n_tokens,) or rows.dtype != bool:
+            raise StoreError(f"A part of the corpus is given by a bool for each token. Give {self.n_tokens} of them.")
+        return head_means(self.token_statistic, self.tokens, self.rows[rows])
+
     @cached_property
     def head_interval(self) -> xr.DataArray:
         """95 % intervals of `head_statistic` (bound, source, statistic, layer, head), by bootstrap over sentences."""
@@ -236,6 +254,42 @@ class Corpus:
         if "sentences" not in group.attrs:  # as long as they are being found for the first time
             raise StoreError(f"{self.name} has no strongest pairs yet. Find them with `make ingest`.")
         return group[list(PAIR_NUMBERS)].load()
+
+    @cached_property
+    def importance(self) -> xr.Dataset:
+        """What the heads are worth to the model: `change` (layer, head) of its loss when the head is silenced. Loaded once.
+
+        Positive where the model gets worse without the head. The attrs say the `kind` and `measure` of the loss, the
+        `loss` of the whole model, on how many `sentences` and `answers`.
+
+        Raises
+        ------
+        StoreError
+            Where no ingest was asked for it.
+        """
+        group = self._open_if_there(f"models/{self.name}/importance")
+        if "importance_hash" not in group.attrs:  # as long as it is being found for the first time
+            raise StoreError(
+                f"What the heads of {self.name} are worth has not been found. Run `make ingest` with IMPORTANCE=100."
+            )
+        return group[["change"]].load()
+
+    @cached_property
+    def divergence(self) -> xr.Dataset:
+        """How far apart any two heads are: divergence (layer, head, other_layer, other_head) in nats, place (layer, head, component).
+
+        Loaded once. `divergence` is Clark's Jensen-Shannon divergence, sum over the tokens of a sample, `mean_divergence`
+        that of a token, 0 to ln 2; `place` the map of the heads. attrs: tokens, sentences, measured_on, stress, seed.
+        """
+        group = self._open_if_there(f"models/{self.name}/divergence")
+        if "tokens" not in group.attrs:
+            raise StoreError(f"{self.name} has no divergence of its heads yet. Find it with `make ingest`.")
+        return group.assign(mean_divergence=group.divergence / group.attrs["tokens"]).load()
+
+    @cached_property
+    def head_labels(self) -> xr.DataArray:
+        """What every head is in a word, (layer, head), "" where no rule of `store.kernels.labels.LABELS` holds."""
+        return head_labels(self.head_statistic, self.uniform_entropy)
 
     # -- pictures -----------------------------------------------------------------------------------
 

@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.address import MOST_TOKENS, Address, find
+from dashboard.address import MOST_TOKENS, VALUES, Address, find
 from dashboard.library import Library
+from store import STATISTICS
+from store.schema import SOURCES
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +20,35 @@ def test_a_link_restores_the_state_it_was_made_of(library: Library, layer: int, 
     path, _, query = Address(page="head", layer=layer, head=head, tokens=tokens).href.partition("?")
     found = find(library, path, query).address
     assert (found.page, found.layer, found.head, found.tokens) == ("head", layer, head, tokens)
+
+
+@given(
+    statistic=st.sampled_from(list(STATISTICS)),
+    source=st.sampled_from(SOURCES),
+    values=st.sampled_from(VALUES),
+    sort=st.sampled_from([None, "head", *STATISTICS]),
+)
+def test_a_link_restores_what_is_shown_of_all_heads(
+    library: Library, statistic: str, source: str, values: str, sort: str | None
+) -> None:
+    path, _, query = Address("statistics", statistic=statistic, source=source, values=values, sort=sort).href.partition(
+        "?"
+    )
+    found = find(library, path, query).address
+    assert (found.page, found.statistic, found.source, found.values, found.sort) == (
+        "statistics",
+        statistic,
+        source,
+        values,
+        sort,
+    )
+
+
+def test_the_model_that_is_shown_is_not_compared_with_itself(library: Library) -> None:
+    place = find(library, "/statistics", "")
+    again = find(library, "/statistics", f"?other={place.corpus.name}")
+    assert again.address.other is None
+    assert "no other model" in again.notices[0]
 
 
 @given(path=st.text(max_size=40), search=st.text(max_size=200))

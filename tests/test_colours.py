@@ -87,6 +87,37 @@ def test_frequencies_are_of_the_whole_corpus(drawn: Drawn) -> None:
     assert of(drawn, "frequency")[0, :, 1].tolist() == [pieces.count(piece) for piece in pieces[:TOKENS]]
 
 
+def test_a_frequency_band_is_that_of_the_occurrences(two_views: Corpus) -> None:
+    drawn = Drawn(two_views, two_views.n_tokens, 1, 0)
+    bands = {"once": (1, 1), "2 to 9 times": (2, 9), "10 to 99 times": (10, 99), "100 to 999 times": (100, 999)}
+    column = column_of(two_views, "frequency_band")
+    for code, times in zip(of(drawn, column.name)[0, :, 0], of(drawn, "frequency")[0, :, 0], strict=True):
+        low, high = bands.get(column.category(int(code)), (1_000, np.inf))
+        assert low <= times <= high
+    assert len(np.unique(of(drawn, column.name))) > 1
+
+
+@pytest.mark.parametrize(
+    ("times", "band"),
+    [
+        (1, "once"),
+        (2, "2 to 9 times"),
+        (9, "2 to 9 times"),
+        (10, "10 to 99 times"),
+        (999, "100 to 999 times"),
+        (1_000, "1,000 times and more"),
+        (123_456, "1,000 times and more"),
+    ],
+)
+def test_a_frequency_band_begins_and_ends_where_its_name_says(
+    drawn: Drawn, times: int, band: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = np.full(len(drawn.corpus.vocab), times)
+    monkeypatch.setattr("dashboard.token_numbers.piece_counts", lambda _: counts)
+    column = column_of(drawn.corpus, "frequency_band")
+    assert {column.category(int(code)) for code in of(drawn, "frequency_band").ravel()} == {band}
+
+
 def test_columns_of_the_data_come_with_their_names(drawn: Drawn) -> None:
     column = column_of(drawn.corpus, "data.genre")
     assert column.names == ("art", "war")

@@ -84,6 +84,8 @@ def test_a_file_is_to_be_saved_under_its_name(client: FlaskClient, base: str, wh
         "/token/0/9/query/0.json",
         "/token/0/0/query/99999999.json",
         "/raster/pca-exact-2d/0/77.png",
+        "/profile/9/0.csv",
+        "/statistics.csv?source=nonsense",
     ],
 )
 def test_what_is_not_there_is_said_in_one_sentence(client: FlaskClient, base: str, path: str) -> None:
@@ -118,8 +120,9 @@ PATHS = [
     "/tokens.json",
     "/focus/pca-exact-2d/0/0/query/0.json",
     "/selection/pca-exact-2d/1/0.csv",
+    "/statistics.csv",
 ]
-FIELDS = ["tokens", "side", "gap", "q", "in", "where", "lasso", "top", "least", "lines", "near", "scheme"]
+FIELDS = ["tokens", "side", "gap", "q", "in", "where", "lasso", "top", "least", "lines", "near", "scheme", "within"]
 hostile = st.text(max_size=30) | st.sampled_from(
     ["-1", "1e400", "nan", "inf", "0", "norm:1..inf", "kind:|", "norm:..;", "pca-exact-2d,0,0,0,0", "²", "٣", "%00"]
 )

@@ -93,6 +93,10 @@ PATHS = (
     "/sentence?show=neuron&queries=2",
     "/sentence?show=positions",
     "/sentence?text=The+film+was+good.&second=We+loved+it.&pair=ab&hide=2",
+    "/statistics?where=label:positive;position:1..9&sort=entropy",
+    "/statistics?values=difference&named=L1",
+    "/map",
+    "/map?paint=label",
 )
 
 

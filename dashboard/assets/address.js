@@ -93,6 +93,13 @@
     return opened && picture.panels[opened.panel] ? headLink(picture.panels[opened.panel].name) : dash().no_update;
   }
 
+  /** The page of the head that was clicked in a chart: a mark says which it is, in a matrix its row does. */
+  function opened() {
+    const point = used()[1]?.points?.[0];
+    const name = [point?.customdata, point?.y].find((said) => /^L\d+ H\d+$/.test(said));
+    return name ? headLink(name) : dash().no_update;
+  }
+
   /** The point that was clicked, or none. */
   function pick(picked) {
     if (!picked) return dash().no_update;
@@ -129,6 +136,6 @@
     );
   }
 
-  headscape.address = { choose, chosen, filtered, go, pick, lasso, inSentence, copy, headLink, headsLink };
+  headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, inSentence, copy, headLink, headsLink };
   if (typeof module !== "undefined") module.exports = headscape.address;
 })(typeof window === "undefined" ? globalThis : window);

@@ -3,9 +3,17 @@
 from typing import Any
 
 from dashboard.address import Place
-from dashboard.pages import about, head, heads, sentence
+from dashboard.pages import about, head, heads, sentence, statistics
+from dashboard.pages import map as head_map
 
-PAGES = {"heads": heads.layout, "head": head.layout, "sentence": sentence.layout, "about": about.layout}
+PAGES = {
+    "heads": heads.layout,
+    "head": head.layout,
+    "statistics": statistics.layout,
+    "map": head_map.layout,
+    "sentence": sentence.layout,
+    "about": about.layout,
+}
 PICTURES = {"heads": heads.picture, "head": head.picture}
 
 

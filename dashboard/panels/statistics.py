@@ -1,38 +1,122 @@
-"""Every statistic of a head, and its rank among all heads."""
+"""What a head does, in numbers: its label, every statistic among all heads, how far it looks, at which positions, at which words."""
 
-import dash_mantine_components as dmc
+import numpy as np
 from dash import dcc, html
+from numpy.typing import NDArray
+from store.kernels.labels import LABELS
 
 from dashboard.address import Place
+from dashboard.charts import chart
 from dashboard.chosen import Chosen
+from dashboard.definitions import brief
+from dashboard.figures.frequency_norm import frequency_norm
+from dashboard.figures.received_at import received_at
+from dashboard.figures.strip import strip
 from dashboard.file_links import file_links
-from dashboard.statistics import HeadNumber, head_numbers
-
-
-def _sentences(place: Place, number: HeadNumber) -> dcc.Link:
-    """To the sentences in which the head has most of it."""
-    address = place.address.of_sentence(0, by=number.name, heads=str(place.address.head))
-    return dcc.Link(number.title, href=address.href)
+from dashboard.head_grid import Values, values_of
+from dashboard.norm_by_frequency import norm_by_frequency
+from dashboard.panels.definitions import definitions
+from dashboard.panels.nearest import nearest
+from dashboard.panels.profiles import head_profile
+from dashboard.ranks import ranks
+from dashboard.statistics import OF_CLS, spell
+from store import STATISTICS
+from store.schema import head_name
 
 
 def panel(place: Place, _chosen: Chosen) -> list[object]:
     """The tab Statistics."""
-    numbers = head_numbers(place.corpus, place.address.layer, place.address.head)
-    head = html.Thead(html.Tr([html.Th("mean over sentences"), html.Th("value"), html.Th("rank")]))
-    body = html.Tbody(
-        [
-            html.Tr(
-                [html.Td(_sentences(place, number), title=number.formula), html.Td(number.value), html.Td(number.rank)]
-            )
-            for number in numbers
-        ]
-    )
+    address = place.address
     return [
-        html.H2("What it attends to"),
-        dmc.Table([head, body], className="numbers"),
+        *_label(place),
+        _table(place),
         html.P(
-            f"Every row of all {place.corpus.n_sentences:,} sentences, each sentence weighs the same (Clark et al. 2019). Rank 1 is the largest. Each is a link to the sentences with most of it.",
+            f"Means over {place.corpus.n_sentences:,} sentences, each weighs the same, with 95 % intervals (bootstrap over sentences). "
+            "Rank 1 has most; a grey line is another head. Each is a link to the sentences with most of it.",
             className="caption",
         ),
-        file_links(place, "By the rows they are of", f"statistics/{place.address.layer}/{place.address.head}"),
+        definitions(),
+        file_links(place, "By the rows they are of", f"statistics/{address.layer}/{address.head}"),
+        html.H2("How far it looks"),
+        *head_profile(place, height=230),
+        html.H2("Which positions get its attention"),
+        *_received(place),
+        *nearest(place, listed=5),
+        html.H2("What it hands on of frequent words"),
+        *_frequency(place),
     ]
+
+
+def _label(place: Place) -> list[object]:
+    """The label with its rule."""
+    label = str(place.corpus.head_labels.values[place.address.layer, place.address.head])
+    if not label:
+        return [html.H2("What it attends to"), html.P("No label: it passes no threshold.", className="caption")]
+    return [
+        html.H2(f"What it attends to: {label}"),
+        html.P(f"Labelled so because {LABELS[label]}.", className="caption"),
+    ]
+
+
+def _table(place: Place) -> html.Table:
+    names = html.Tr([html.Th("mean of all rows"), html.Th("value"), html.Th("rank")])
+    every = [(name, "all", one.title) for name, one in STATISTICS.items() if name != "received"]
+    of_cls = [(name, "cls", title) for name, title in OF_CLS.items()]
+    rows = [_row(place, *one) for one in [*every, *of_cls]]
+    return html.Table([html.Thead(names), html.Tbody(rows)], className="rows strips")
+
+
+def _row(place: Place, name: str, source: str, title: str) -> html.Tr:
+    """A statistic: its value and interval, its rank, and where it is among all heads."""
+    chosen = place.address.layer, place.address.head
+    values = values_of(place.corpus.head_statistic, name, source)
+    unit, order = STATISTICS[name].unit, ranks(values)
+    picture = html.Img(src=strip(values, float(values[chosen])), alt=_among(values, chosen, unit))
+    address = place.address.of_sentence(0, by=name, heads=str(place.address.head))
+    link = dcc.Link(title, href=address.href, title=STATISTICS[name].formula)
+    number = [
+        html.Div(spell(float(values[chosen]), unit)),
+        html.Div(_interval(place, name, source, unit), className="between"),
+    ]
+    rank = [html.Div(f"{order[chosen]:.0f} of {values.size}"), picture]
+    return html.Tr([html.Td(link), html.Td(number, className="number"), html.Td(rank, className="number")])
+
+
+def _interval(place: Place, name: str, source: str, unit: str) -> str:
+    ends = place.corpus.head_interval.sel(source=source, statistic=name)
+    low, high = ends.values[:, place.address.layer, place.address.head].tolist()
+    return "" if low != low else f"{brief(low, unit)} to {brief(high, unit)}"
+
+
+def _among(values: Values, chosen: tuple[int, int], unit: str) -> str:
+    low, high = (spell(float(end), unit) for end in (np.nanmin(values), np.nanmax(values)))
+    return f"All heads have {low} to {high}, this one {spell(float(values[chosen]), unit)}"
+
+
+def _received(place: Place) -> list[object]:
+    address, corpus = place.address, place.corpus
+    found = corpus.received_at.sel(layer=address.layer)
+    count: NDArray[np.int64] = found["count"].values
+    there = count > 0
+    own, mean = found.sel(head=address.head).values[there], found.mean("head").values[there]
+    says = f"Mean weight on the key at a position, over the rows of its sentence; {int(count[0]):,} sentences have position 0, {int(count[there][-1]):,} the last. "
+    label = f"Attention received by position in {head_name(address.layer, address.head)}"
+    data = f"/data/{place.snapshot.id}/{corpus.name}/received/{address.layer}/{address.head}.csv"
+    drawn = received_at(own, mean, count[there])
+    return chart(drawn, of="received-at", says=says, label=label, data=data, height=230)
+
+
+def _frequency(place: Place) -> list[object]:
+    address, corpus = place.address, place.corpus
+    found = norm_by_frequency(corpus, address.layer, address.head)
+    together = (
+        "no rank correlation, as all are alike"
+        if found.spearman != found.spearman
+        else f"Spearman {found.spearman:.2f}"
+    )
+    says = (
+        f"||f(x)|| of all {corpus.n_tokens:,} tokens by how often their wordpiece occurs: {together}. Line: median, band: quartiles, of tenths "
+        "of the tokens (Kobayashi et al. 2020, section 4.3). "
+    )
+    label = f"Length of the vectors handed on, by frequency, in {head_name(address.layer, address.head)}"
+    return chart(frequency_norm(found), of="frequency-norm", says=says, label=label, height=230)

@@ -1,38 +1,34 @@
 """Routes of files: drawn points, or the selected ones of them, and what stands beside a head, as CSV or Parquet."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from flask import Flask, Response
 
-from dashboard.exports import Table, as_csv, as_parquet, tables, tables_of_heads
+from dashboard.exports import tables, tables_of_heads
 from dashboard.library import Library
 from dashboard.pairs import strongest_pairs
+from dashboard.routes.files import FORM, file
 from dashboard.routes.request import BASE, ONE_HEAD, check_head, corpus_of, grid_of, head_of, selection_of
-from dashboard.routes.response import lasting
 from dashboard.selection import Selection, mask
 from dashboard.statistics import head_table
-
-_FORM = "<any(csv, parquet):form>"
 
 
 def register(server: Flask, library: Library) -> None:
     """Add the routes."""
 
-    @server.get(f"{BASE}/<any(points, selection):what>/<view>/{ONE_HEAD}.{_FORM}")
+    @server.get(f"{BASE}/<any(points, selection):what>/<view>/{ONE_HEAD}.{FORM}")
     def one_head(snapshot: str, model: str, what: str, view: str, layer: int, head: int, form: str) -> Response:
         drawn = head_of(library, snapshot, model, layer, head)
         drawn.corpus.view(view)  # a wrong name is said before the first byte is sent
         selected = mask(drawn, selection_of(drawn.corpus) if what == "selection" else Selection())[0]
-        return _file(tables(drawn, view, selected), f"{what}-{view}-L{layer}-H{head}", form)
+        return file(tables(drawn, view, selected), f"{what}-{view}-L{layer}-H{head}", form)
 
-    @server.get(f"{BASE}/points/<view>/grid.{_FORM}")
+    @server.get(f"{BASE}/points/<view>/grid.{FORM}")
     def every_head(snapshot: str, model: str, view: str, form: str) -> Response:
         drawn = grid_of(library, snapshot, model)
         drawn.corpus.view(view)
-        return _file(tables_of_heads(drawn, view), f"points-{view}", form)
+        return file(tables_of_heads(drawn, view), f"points-{view}", form)
 
-    @server.get(f"{BASE}/<any(pairs, statistics):what>/{ONE_HEAD}.{_FORM}")
+    @server.get(f"{BASE}/<any(pairs, statistics):what>/{ONE_HEAD}.{FORM}")
     def beside(snapshot: str, model: str, what: str, layer: int, head: int, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
         check_head(corpus, layer, head)
@@ -42,12 +38,4 @@ def register(server: Flask, library: Library) -> None:
             else head_table(corpus, layer, head)
         )
         table = {name: np.array([row[name] for row in rows]) for name in rows[0]} if rows else {}
-        return _file(iter([table]), f"{what}-L{layer}-H{head}", form)
-
-
-def _file(parts: Iterator[Table], name: str, form: str) -> Response:
-    content = Response(as_csv(parts), mimetype="text/csv") if form == "csv" else Response(as_parquet(parts))
-    if form == "parquet":
-        content.mimetype = "application/vnd.apache.parquet"
-    content.headers["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
-    return lasting(content)
+        return file(iter([table]), f"{what}-L{layer}-H{head}", form)

@@ -1,4 +1,4 @@
-"""`python -m tests.bench [ingest|memory|reading|kills|fidelity|projections|browser|peers|typing ...]`: measure, and print the tables."""
+"""`python -m tests.bench [ingest|memory|reading|kills|fidelity|projections|browser|peers|typing|statistics ...]`: measure, and print the tables."""
 
 import sys
 
@@ -9,6 +9,7 @@ from tests.bench.kills import kills
 from tests.bench.peers import compare
 from tests.bench.projections import seconds_per_head
 from tests.bench.reading import reads
+from tests.bench.statistics import recomputed
 from tests.bench.table import machine
 from tests.bench.typing import typing
 
@@ -22,6 +23,7 @@ BENCHMARKS = {
     "browser": lambda: pages([(12, 12, 64, 50_000), (12, 12, 16, 1_000_000)]),
     "peers": compare,
     "typing": typing,
+    "statistics": lambda: recomputed((50_000, 200_000)),
 }
 
 

@@ -78,14 +78,14 @@ def _milliseconds(work: Callable[[], object], files: Files) -> float:
     work()
     times = []
     for _ in range(ROUNDS):
-        _forget(files)
+        forget(files)
         began = time.perf_counter()
         work()
         times.append(1000 * (time.perf_counter() - began))
     return median(times)
 
 
-def _forget(files: Files) -> None:
+def forget(files: Files) -> None:
     """Drop the files from the page cache."""
     for file in files:
         descriptor = os.open(file, os.O_RDONLY)

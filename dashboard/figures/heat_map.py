@@ -1,0 +1,48 @@
+"""Layers by heads as a heat map; every cell says its number."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from dashboard.figures.layout import DIVERGING, RAMP, colour_bar, every, layout, names
+
+#: Above this many heads a cell is too narrow for its number; it is there on hover.
+WRITTEN = 20
+
+
+def heat_map(
+    values: NDArray[np.float64],
+    *,
+    written: list[list[str]],
+    said: list[list[str]],
+    unit: str,
+    diverging: bool = False,
+    reverse: bool = False,
+) -> go.Figure:
+    """The figure of values (layer, head).
+
+    `written` stands in the cells, `said` on hover. Diverging colours have nothing in the middle; reversed ones are dark
+    where a number is small, as ranks are.
+    """
+    layers, heads = values.shape
+    most = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
+    span = {"zmid": 0, "zmin": -most, "zmax": most} if diverging else {}
+    heat: Any = go.Heatmap(
+        z=values,
+        text=written if heads <= WRITTEN else None,
+        texttemplate="%{text}" if heads <= WRITTEN else None,
+        hovertext=said,
+        hovertemplate="%{customdata}: %{hovertext}<extra></extra>",
+        customdata=names(layers, heads),
+        colorscale=DIVERGING if diverging else RAMP,
+        reversescale=reverse,
+        xgap=2,
+        ygap=2,
+        colorbar=colour_bar(unit),
+        **span,
+    )
+    across = {"title": "head", "side": "top", "tickprefix": "H", "dtick": every(heads)}
+    down = {"title": "layer", "autorange": "reversed", "tickprefix": "L", "dtick": every(layers)}
+    return go.Figure(heat, layout(across, down, margin={"l": 52, "r": 4, "t": 46, "b": 6}))

@@ -1,0 +1,29 @@
+"""How far every layer looks: mean weight by key - query, layers downwards."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from dashboard.figures.layout import RAMP, colour_bar, every, layout
+from dashboard.figures.profile import say_offset, ticks
+
+
+def layer_profile(offsets: Sequence[int], shares: NDArray[np.float64]) -> go.Figure:
+    """The figure of shares (offset, layer), means over the heads of each layer."""
+    heat: Any = go.Heatmap(
+        x=list(offsets),
+        z=shares.T,
+        customdata=[[say_offset(offset, offsets) for offset in offsets]] * shares.shape[1],
+        colorscale=RAMP,
+        zmin=0,
+        xgap=1,
+        ygap=1,
+        colorbar=colour_bar("%"),
+        hovertemplate="layer %{y}, %{customdata}: %{z:.1%}<extra></extra>",
+    )
+    across = {"title": "key - query, tokens", "tickvals": list(offsets), "ticktext": ticks(offsets), "tickangle": 0}
+    down = {"title": "layer", "autorange": "reversed", "tickprefix": "L", "dtick": every(shares.shape[1])}
+    return go.Figure(heat, layout(across, down, margin={"l": 52, "r": 4, "t": 30, "b": 42}))

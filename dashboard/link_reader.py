@@ -1,0 +1,73 @@
+"""The fields of a link, each brought into its bounds with a sentence on what had to be changed."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote_plus
+
+#: Bytes of a typed text in a link: with two of them a request still fits into what servers read of one.
+MOST_TYPED = 3_500
+
+
+@dataclass(frozen=True)
+class LinkReader:
+    """Fields of a link, each brought into its bounds with a notice."""
+
+    given: Mapping[str, str]
+    notices: list[str]
+
+    def number(self, name: str, there: range, default: Any) -> Any:
+        """One of the whole numbers that are `there`; what is not is brought to the nearest."""
+        asked = self.given.get(name)
+        if asked is None:
+            return default
+        digits = asked.removeprefix("-")
+        number = int(asked) if digits.isascii() and digits.isdigit() and len(asked) < 12 else None
+        if number in there:
+            return number
+        nearest = (default or 0) if number is None else max(there[0], min(number, there[-1]))
+        self.notices.append(
+            f"{name}={asked[:40]} is not to be had: there are {there[0]} to {there[-1]:,}. Shown is {name} {nearest:,}."
+        )
+        return nearest
+
+    def share(self, name: str, default: float) -> float:
+        """A number from 0 to 1."""
+        asked = self.given.get(name)
+        if asked is None:
+            return default
+        if re.fullmatch(r"[01](\.\d{1,6})?", asked) and float(asked) <= 1:
+            return float(asked)
+        self.notices.append(f"{name}={asked[:40]} is no number from 0 to 1. Shown is {default}.")
+        return default
+
+    def choice(self, name: str, there: tuple[str, ...], default: Any) -> Any:
+        """One of the words that are `there`."""
+        return self._checked(name, lambda asked: asked in there, default, f"one of {', '.join(there)}")
+
+    def matching(self, name: str, form: re.Pattern[str]) -> str | None:
+        """A text of this form."""
+        found = self._checked(name, lambda asked: form.fullmatch(asked) is not None, None, "in a form that can be read")
+        return found if found is None else str(found)
+
+    def text(self, name: str, most: int) -> str | None:
+        """Any text, cut."""
+        return self.given.get(name, "").strip()[:most] or None
+
+    def typed(self, name: str) -> str | None:
+        """A text that a reader typed, as much of it as a link holds."""
+        asked = self.given.get(name, "").strip()
+        kept = asked[:MOST_TYPED]
+        while len(quote_plus(kept)) > MOST_TYPED:
+            kept = kept[: len(kept) * MOST_TYPED // len(quote_plus(kept))]
+        if kept != asked:
+            self.notices.append(f"A link holds no longer text: shown are the first {len(kept):,} characters of it.")
+        return kept or None
+
+    def _checked(self, name: str, good: Callable[[str], bool], default: Any, wanted: str) -> Any:
+        asked = self.given.get(name)
+        if asked is None or good(asked):
+            return default if asked is None else asked
+        self.notices.append(f"{name}={asked[:40]} is not {wanted}. It is left out.")
+        return default

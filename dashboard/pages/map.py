@@ -1,0 +1,109 @@
+"""Page Head map: heads near each other where they attend alike, the divergences behind it, and each head's nearest."""
+
+import dash_mantine_components as dmc
+import numpy as np
+from dash import html
+
+from dashboard.address import Place
+from dashboard.charts import chart
+from dashboard.controls import choice, head_choices
+from dashboard.definitions import unit_title
+from dashboard.divergence import clustered, mean_divergence, sample
+from dashboard.figures.divergence_matrix import divergence_matrix
+from dashboard.figures.head_map import by_label, by_number
+from dashboard.file_links import file_links
+from dashboard.head_grid import said, values_of
+from dashboard.page import Page
+from dashboard.panels.nearest import nearest
+from store import STATISTICS, StoreError
+from store.schema import head_name
+
+NO_LABELS = "No head passes a threshold, so none has a label. Colour by layer or by a statistic."
+
+
+def layout(place: Place) -> Page:
+    """The page at a place; where there is no map, a sentence on how to get one."""
+    corpus = place.corpus
+    title = html.H1(f"Map of all {corpus.layers * corpus.heads} heads")
+    if corpus.layers * corpus.heads < 2:
+        return _without(title, "The model has one head, and a map needs two. Ingest a model with more heads.")
+    try:
+        mean_divergence(corpus)
+    except StoreError as error:
+        return _without(title, str(error))
+    controls = html.Div([_paint(place), *head_choices(place)], className="controls")
+    return Page(
+        above=[
+            title,
+            html.P(
+                "A dot is a head; near dots attend alike (Figure 6 of Clark et al. 2019). Point at one for its numbers, click it to open it.",
+                className="how-to-read",
+            ),
+            controls,
+            html.Div([html.Div(_map(place)), html.Div(nearest(place, page="head"))], className="split"),
+            html.H2("Every head beside every other"),
+            *_matrix(place),
+        ]
+    )
+
+
+def _without(title: html.H1, sentence: str) -> Page:
+    return Page(above=[title, dmc.Alert(sentence, color="orange")])
+
+
+def _paint(place: Place) -> dmc.Select:
+    ways = {"layer": "layer", "label": "label"} | {name: one.title for name, one in STATISTICS.items()}
+    return choice("paint", "Colour", ways, place.address.paint, 230)
+
+
+def _map(place: Place) -> list[object]:
+    corpus, address = place.corpus, place.address
+    found = corpus.divergence
+    labels = corpus.head_labels.values
+    chosen = address.layer, address.head
+    points = found["place"].values
+    if address.paint == "label":
+        texts = [[str(label) or "no label" for label in row] for row in labels]
+        figure = by_label(points, labels, texts, chosen)
+    elif address.paint == "layer":
+        layers = np.repeat(np.arange(corpus.layers, dtype=float)[:, None], corpus.heads, axis=1)
+        texts = [
+            [f"layer {layer}{_and(labels[layer, head])}" for head in range(corpus.heads)]
+            for layer in range(corpus.layers)
+        ]
+        figure = by_number(points, layers, texts, "layer", chosen)
+    else:
+        statistic = STATISTICS[address.paint]
+        values = values_of(corpus.head_statistic, address.paint, "all")
+        figure = by_number(points, values, said(values, statistic.unit, None), unit_title(statistic.unit), chosen)
+    says = (
+        f"Metric multidimensional scaling of the mean Jensen-Shannon divergence a token, seed {found.attrs['seed']}; stress "
+        f"{float(found.attrs['stress']):.3f} (0 is faithful, above 0.2 is poor). {sample(corpus)} Directions mean nothing. "
+    )
+    none = [html.P(NO_LABELS, className="caption")] if address.paint == "label" and not (labels != "").any() else []
+    label = f"Map of {corpus.layers} by {corpus.heads} heads, coloured by {address.paint}"
+    data = f"/data/{place.snapshot.id}/{corpus.name}/map.csv"
+    return [*none, *chart(figure, of="head-map", says=says, label=label, data=data, height=560, opens=True, turns=True)]
+
+
+def _and(label: str) -> str:
+    return f", {label}" if label else ""
+
+
+def _matrix(place: Place) -> list[object]:
+    corpus = place.corpus
+    order = clustered(corpus)
+    heads = corpus.layers * corpus.heads
+    matrix = mean_divergence(corpus).reshape(heads, heads)[np.ix_(order, order)]
+    names = [head_name(*divmod(head, corpus.heads)) for head in order]
+    says = (
+        "Mean Jensen-Shannon divergence a token; the stronger the colour, the more alike. Heads are in the order of average linkage with optimal leaf ordering, so "
+        f"that like ones stand together. {sample(corpus)} A click opens the head of the row. "
+    )
+    label = f"Divergence of every two of {heads} heads"
+    return [
+        *chart(
+            divergence_matrix(matrix, names), of="matrix", says=says, label=label, height=620, opens=True, turns=True
+        ),
+        file_links(place, "All divergences", "divergence"),
+    ]

@@ -1,0 +1,55 @@
+"""Figures 2 and 4 of Clark et al. 2019 over the corpus at hand."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from dash import html
+
+from dashboard.address import Place
+from dashboard.charts import chart
+from dashboard.figures.layer_curves import Series, layer_curves
+from dashboard.head_grid import Values, said, values_of
+from dashboard.other_rows import other_to_sep
+from dashboard.part import Part
+from dashboard.shown_grid import interval_of
+from store import STATISTICS, Corpus
+
+_NEAR = (("to_previous", "previous token"), ("to_next", "next token"), ("to_self", "itself"))
+_CLASSES = (("to_cls", "[CLS]"), ("to_sep", "[SEP]"), ("to_punctuation", ". or ,"))
+_NORMS = (("norm_to_cls", "[CLS]"), ("norm_to_sep", "[SEP]"), ("norm_to_punctuation", ". or ,"))
+
+
+def curves(place: Place, part: Part, means: xr.DataArray, interval: xr.DataArray | None) -> list[object]:
+    """Six figures: attention to neighbours, to special tokens, to [SEP] by who looks, by norm, and two entropies."""
+
+    def one(statistic: str, title: str, source: str = "all") -> Series:
+        values = values_of(means, statistic, source)
+        spelled = said(values, STATISTICS[statistic].unit, interval_of(interval, statistic, source))
+        return Series(title, values, spelled)
+
+    other = other_to_sep(place.corpus, part)
+    from_sep = [one("to_sep", "from [SEP]", "sep"), Series("from others", other, said(other, "share", None))]
+    uniform = uniform_entropy(place.corpus, part)
+    return [
+        _figure("curves-classes", "Attention to special tokens", [one(*pair) for pair in _CLASSES]),
+        _figure("curves-near", "Attention to neighbours", [one(*pair) for pair in _NEAR]),
+        _figure("curves-sep", "Attention to [SEP], by who attends", from_sep),
+        _figure("curves-norm", "The same by norm: weight times ||f(x)||", [one(*pair) for pair in _NORMS]),
+        _figure("curves-entropy", "Entropy of all rows", [one("entropy", "all rows")], uniform),
+        _figure("curves-cls", "Entropy of [CLS]", [one("entropy", "row of [CLS]", "cls")], uniform),
+    ]
+
+
+def uniform_entropy(corpus: Corpus, part: Part) -> float:
+    """Entropy that uniform attention would have: the mean over the part's sentences of ln tokens; NaN without any."""
+    sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[part.rows]])
+    sizes: Values = corpus.sentences.row_size.values[sentences].astype(np.float64)
+    return float(np.log(sizes).mean()) if len(sizes) else float("nan")
+
+
+def _figure(of: str, title: str, series: Sequence[Series], uniform: float | None = None) -> html.Div:
+    unit = "share" if uniform is None else "nats"
+    shown = None if uniform is None or uniform != uniform else uniform
+    drawn = chart(layer_curves(series, unit=unit, reference=shown), of=of, says="", label=title, height=270, opens=True)
+    return html.Div([html.H3(title), *drawn], className="figure")

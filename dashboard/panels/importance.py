@@ -1,0 +1,28 @@
+"""What every head is worth to the model: the change of its loss when the head is silenced."""
+
+from dash import html
+
+from dashboard.address import Place
+from dashboard.charts import chart
+from dashboard.figures.heat_map import heat_map
+from store import StoreError
+
+
+def importance(place: Place) -> list[object]:
+    """The heat map of changes; a sentence where no ingest was asked for them."""
+    title = html.H2("What heads are worth to the model")
+    try:
+        found = place.corpus.importance
+    except StoreError as error:
+        return [title, html.P(str(error), className="caption")]
+    change = found["change"].values
+    written = [[f"{one:+.3f}" for one in row] for row in change]
+    attributes = found.attrs
+    says = (
+        f"Change of the {attributes['measure']}, when the head hands on nothing (Michel et al. 2019), on {int(attributes['sentences']):,} "
+        f"sentences; the whole model has {float(attributes['loss']):.3f}. Above 0 the model gets worse without the head. "
+    )
+    drawn = heat_map(change, written=written, said=written, unit="change of the loss", diverging=True)
+    height = 70 + 30 * place.corpus.layers
+    label = "Change of the loss without each head"
+    return [title, *chart(drawn, of="importance", says=says, label=label, height=height, opens=True, turns=True)]

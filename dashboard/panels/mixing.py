@@ -1,0 +1,66 @@
+"""How much the features of tokens are mixed: the five ratios by layer, by the kind of token, and f's expansion rate."""
+
+from dash import html
+
+from dashboard.address import Place
+from dashboard.charts import chart
+from dashboard.definitions import ROWS
+from dashboard.figures.expansion import expansion
+from dashboard.figures.mixing import mixing
+from dashboard.part import Part
+from dashboard.part_mixing import part_mixing
+from store.schema import RATIOS, SOURCES
+
+#: The ratio that counts all there is in the attention block.
+WHOLE = "attnresln_n"
+_SHORT = {
+    "attn_w": "weights",
+    "attnres_w": "weights + residual",
+    "attn_n": "vectors",
+    "attnres_n": "vectors + residual",
+    "attnresln_n": "vectors + residual + norm",
+}
+
+
+def mixing_figures(place: Place, part: Part) -> list[object]:
+    """Three figures, and what the ratios are."""
+    found = part_mixing(place.corpus, part)
+    of_source = found.sel(source=place.address.source)
+    ratios = {_SHORT[name]: of_source.sel(ratio=name).values for name in RATIOS}
+    kinds = {ROWS[name]: found.sel(source=name, ratio=WHOLE).values for name in SOURCES}
+    data = f"/data/{place.snapshot.id}/{place.corpus.name}/mixing.csv"
+    rate = place.corpus.expansion_rate.values
+    return [
+        html.Div(
+            [
+                _figure(
+                    f"Five ratios, {ROWS[place.address.source]}",
+                    chart(mixing(ratios), of="mixing", says="", label="Mixing ratios by layer", data=data, height=300),
+                ),
+                _figure(
+                    "All of it, by kind of token",
+                    chart(mixing(kinds), of="mixing-kinds", says="", label="Mixing by kind of token", height=300),
+                ),
+                _figure(
+                    "Expansion rate of f, from the weights",
+                    chart(expansion(rate), of="expansion", says="", label="Expansion rate of f by layer", height=300),
+                ),
+            ],
+            className="figures",
+        ),
+        _meanings(),
+    ]
+
+
+def _figure(title: str, drawn: list[object]) -> html.Div:
+    return html.Div([html.H3(title), *drawn], className="figure")
+
+
+def _meanings() -> html.Details:
+    rows = [html.Tr([html.Th(_SHORT[name]), html.Td(one.title), html.Td(one.formula)]) for name, one in RATIOS.items()]
+    said = html.P(
+        "The share of a token's new vector that comes from other tokens; the rest is its own (Kobayashi et al. 2021, section 3). "
+        "Expansion rate: by how much f lengthens vectors on average, root of the mean squared singular value of its affine map.",
+        className="caption",
+    )
+    return html.Details([html.Summary("What the ratios are"), said, html.Table(html.Tbody(rows), className="rows")])

@@ -1,0 +1,38 @@
+"""Which part of the corpus the numbers of all heads are of: the conditions, and how many tokens and sentences meet them."""
+
+import dash_mantine_components as dmc
+from dash import html
+
+from dashboard.address import Place
+from dashboard.columns import columns
+from dashboard.conditions import parse_conditions
+from dashboard.drawn import Drawn
+from dashboard.filters import condition_controls
+from dashboard.part import Part
+
+
+def part_filters(place: Place) -> html.Div:
+    """A control for every condition, and a choice of one more column that is the same in all heads."""
+    corpus = place.corpus
+    offered = {name: one for name, one in columns(corpus).items() if not (one.per_head or one.per_role)}
+    conditions, _ = parse_conditions(place.address.where or "", corpus)
+    where = [condition for condition in conditions if condition.column in offered]
+    return condition_controls(Drawn(corpus, corpus.n_tokens, 0, 0), where, offered)
+
+
+def part_count(place: Place, part: Part) -> html.P:
+    """How much of the corpus the numbers are means over."""
+    corpus = place.corpus
+    if not place.address.where:
+        said = f"Means over all {corpus.n_tokens:,} tokens in {corpus.n_sentences:,} sentences; each sentence weighs the same."
+        return html.P(said, className="count", role="status")
+    if not part.tokens:
+        said = "No token is so, and there is nothing to average. Take a filter away."
+    else:
+        share = 100 * part.tokens / corpus.n_tokens
+        said = (
+            f"Means over {part.tokens:,} of {corpus.n_tokens:,} tokens ({share:.1f} %) in {part.sentences:,} of "
+            f"{corpus.n_sentences:,} sentences; each of these weighs the same."
+        )
+    clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
+    return html.P([said, " ", clear], className="count", role="status")

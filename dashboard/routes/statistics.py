@@ -1,0 +1,61 @@
+"""Routes of files of statistics: of all heads over the corpus or a part of it, of two heads, of one, of the layers."""
+
+from flask import Flask, Response, abort
+from flask import request as asked
+
+from dashboard.exports import Table
+from dashboard.head_numbers import (
+    divergence_table,
+    heads_table,
+    map_table,
+    mixing_table,
+    profile_table,
+    received_table,
+)
+from dashboard.library import Library
+from dashboard.part import Part, part_means, part_of
+from dashboard.routes.files import FORM, file
+from dashboard.routes.request import BASE, ONE_HEAD, check_head, corpus_of
+from store import Corpus
+from store.schema import SOURCES
+
+_OF_CORPUS = {"divergence": divergence_table, "map": map_table, "mixing": mixing_table}
+_OF_HEAD = {"profile": profile_table, "received": received_table}
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add the routes."""
+
+    @server.get(f"{BASE}/statistics.{FORM}")
+    def statistics_of_heads(snapshot: str, model: str, form: str) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        source, part = _source(), _part(corpus)
+        table = heads_table(part_means(corpus, part).sel(source=source), corpus.head_labels)
+        return _file(table, f"statistics-{source}{'' if part.tokens == corpus.n_tokens else '-part'}", form)
+
+    @server.get(f"{BASE}/<any({', '.join(_OF_CORPUS)}):what>.{FORM}")
+    def file_of_corpus(snapshot: str, model: str, what: str, form: str) -> Response:
+        return _file(_OF_CORPUS[what](corpus_of(library, snapshot, model)), what, form)
+
+    @server.get(f"{BASE}/<any({', '.join(_OF_HEAD)}):what>/{ONE_HEAD}.{FORM}")
+    def file_of_head(snapshot: str, model: str, what: str, layer: int, head: int, form: str) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        check_head(corpus, layer, head)
+        return _file(_OF_HEAD[what](corpus, layer, head), f"{what}-L{layer}-H{head}", form)
+
+
+def _source() -> str:
+    """Over which rows the means are; a sentence where there are no such."""
+    source = asked.args.get("source", SOURCES[0])
+    if source not in SOURCES:
+        abort(404, f"There are no means over the rows of “{source[:40]}”. Choose one of {', '.join(SOURCES)}.")
+    return source
+
+
+def _part(corpus: Corpus) -> Part:
+    """The part that the query string chooses; what chooses nothing is left out (the page has said so)."""
+    return part_of(corpus, asked.args.get("where"), q=asked.args.get("q"), within=asked.args.get("within"))
+
+
+def _file(table: Table, name: str, form: str) -> Response:
+    return file(iter([table]), name, form)

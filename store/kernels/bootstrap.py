@@ -1,0 +1,91 @@
+"""How far a mean over sentences would move with another sample of sentences: a bootstrap that never sees them all.
+
+In every replicate a sentence counts as often as a draw from Poisson(1) says, independently of all others, so that
+sentences can be added as they come and forgotten (Chamandy et al. 2012, "Estimating uncertainty for massive data
+streams", section 2). With many sentences this is Efron's bootstrap, whose counts are multinomial.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+REPLICATES = 500
+#: Percentiles at which a 95 % interval begins and ends.
+PERCENTILES = (2.5, 97.5)
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The rows of one source in consecutive sentences, of which some may have none.
+
+    Attributes
+    ----------
+    rows
+        Ascending places on the token axis: (row,).
+    start, size
+        Where each sentence that has such rows begins among `rows`, and how many it has: (present,).
+    sentences
+        Which sentences these are: (present,).
+    """
+
+    rows: NDArray[np.intp]
+    start: NDArray[np.intp]
+    size: NDArray[np.intp]
+    sentences: NDArray[np.intp]
+
+    def means(self, values: NDArray[np.floating]) -> NDArray[np.float32]:
+        """Mean over each sentence's rows: (..., present) from (..., token)."""
+        if not len(self.start):
+            return np.zeros((*values.shape[:-1], 0), np.float32)
+        return np.add.reduceat(values[..., self.rows], self.start, axis=-1, dtype=np.float32) / self.size.astype(
+            np.float32
+        )
+
+
+def find_segments(rows: NDArray[np.bool_], lengths: NDArray[np.integer]) -> Segments:
+    """The rows (token,) that count, of sentences with these lengths that stand one after the other."""
+    owner = np.repeat(np.arange(len(lengths)), lengths)[rows]
+    sentences, start, size = np.unique(owner, return_index=True, return_counts=True)
+    return Segments(np.flatnonzero(rows), start, size, sentences)
+
+
+def draw_counts(seed: int, block: int, sentences: int) -> NDArray[np.float32]:
+    """How often each of a block's sentences counts in each replicate: (sentence, replicate).
+
+    The same for every layer, head and statistic, and for the same seed and block bit for bit.
+    """
+    # A seed may be negative, which numpy refuses; as 64 bits it is as good.
+    generator = np.random.default_rng([seed & (1 << 64) - 1, block])
+    return generator.poisson(1, (sentences, REPLICATES)).astype(np.float32)
+
+
+class Replicates:
+    """Sums of every replicate. Their size does not depend on how many sentences are added."""
+
+    def __init__(self, *, sources: int, statistics: int, layers: int, heads: int) -> None:
+        self.sums = np.zeros((layers, sources, statistics, heads, REPLICATES))
+        self.counts = np.zeros((sources, REPLICATES))
+        self.sentences = np.zeros(sources, np.int64)
+
+    def count(self, source: int, segments: Segments, counts: NDArray[np.float32]) -> None:
+        """Add the sentences that have rows of a source to what is divided by."""
+        self.counts[source] += counts[segments.sentences].sum(axis=0)
+        self.sentences[source] += len(segments.sentences)
+
+    def add(self, layer: int, source: int, means: NDArray[np.float32], counts: NDArray[np.float32]) -> None:
+        """Add sentences' means (statistic, head, present) that count (present, replicate)."""
+        self.sums[layer, source] += means @ counts
+
+    def interval(self) -> NDArray[np.float64]:
+        """95 % percentile intervals of the means: (bound, source, statistic, layer, head).
+
+        NaN where fewer than two sentences have rows of a source: one says nothing of how sentences differ.
+        """
+        layers, sources, statistics, heads, _ = self.sums.shape
+        bounds = np.full((len(PERCENTILES), sources, statistics, layers, heads), np.nan)
+        for source in np.flatnonzero(self.sentences > 1):
+            drawn = self.counts[source] > 0
+            means = self.sums[:, source, ..., drawn] / self.counts[source, drawn][:, None, None, None]
+            bounds[:, source] = np.percentile(means, PERCENTILES, axis=0).swapaxes(1, 2)
+        return bounds

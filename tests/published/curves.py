@@ -1,0 +1,102 @@
+"""The papers' curves from what ingest computes of a model, and how they compare."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.bert import Bert
+from ingest.blocks import Block
+from ingest.buffers import BlockBuffers, Shape
+from ingest.encoder import Encoder
+from store.kernels.attention import expansion_rate
+from store.kernels.statistics import mean_over_sentences
+from store.schema import SOURCES, STATISTICS
+from tests.published.targets import Target
+
+Curve = NDArray[np.float64]
+
+
+def head_statistics(bert: Bert, blocks: Sequence[Block]) -> NDArray[np.float64]:
+    """Means over the segments: (source, statistic, layer, head). The ingest's own code, segment ids 0."""
+    buffers = BlockBuffers(Shape(bert.layers, bert.heads, bert.channels, blocks[0].length), bert.device)
+    encoder = Encoder(bert)
+    sums, counts = 0.0, 0
+    for block in blocks:
+        encoder.encode(block, buffers)
+        sums = sums + buffers.block_sum.cpu().numpy()
+        counts = counts + buffers.block_count.cpu().numpy()
+    return mean_over_sentences(np.asarray(sums), np.asarray(counts))
+
+
+def layer_curves(head_statistic: NDArray[np.float64], *, tokens: int, separators: int) -> dict[str, Curve]:
+    """The curves of `targets.CURVES`, each (layer,), where every segment has so many tokens and [SEP]."""
+
+    def mean(source: str, statistic: str) -> Curve:
+        return _heads(head_statistic, source, statistic).mean(axis=-1)
+
+    to_sep, sep_to_sep = mean("all", "to_sep"), mean("sep", "to_sep")
+    return {
+        "to_sep": to_sep,
+        "to_cls": mean("all", "to_cls"),
+        "to_punctuation": mean("all", "to_punctuation"),
+        "sep_to_sep": sep_to_sep,
+        # Rows that are [SEP] and rows that are not make up all rows of a segment.
+        "other_to_sep": (tokens * to_sep - separators * sep_to_sep) / (tokens - separators),
+        "entropy": mean("all", "entropy"),
+        "entropy_from_cls": mean("cls", "entropy"),
+        "most_to_next": _heads(head_statistic, "all", "to_next").max(axis=-1),
+        "most_to_previous": _heads(head_statistic, "all", "to_previous").max(axis=-1),
+    }
+
+
+def heads_above(head_statistic: NDArray[np.float64], statistic: str, share: float) -> list[str]:
+    """Heads that give more than a share of their attention, as the paper counts them: layer-head, the first is 1."""
+    found = np.argwhere(_heads(head_statistic, "all", statistic) > share)
+    return [f"{layer + 1}-{head + 1}" for layer, head in found]
+
+
+def expansion_rates(bert: Bert) -> Curve:
+    """Expansion rate of f of every layer: (layer,)."""
+    rates = []
+    for layer in bert.model.encoder.layer:
+        attention = layer.attention
+        weights = (attention.self.value.weight.T, attention.self.value.bias, attention.output.dense.weight.T)
+        rates.append(float(expansion_rate(*(weight.detach().double() for weight in weights))))
+    return np.array(rates)
+
+
+def worst(target: Target, found: Curve) -> tuple[float, int]:
+    """The largest difference and the layer it is in, the first is 1."""
+    apart = [abs(value - one) if value is not None else 0.0 for value, one in zip(target.values, found, strict=True)]
+    return max(apart), int(np.argmax(apart)) + 1
+
+
+def verdict(target: Target, found: Curve) -> str:
+    """Whether it is the published curve, in words."""
+    apart, layer = worst(target, found)
+    if apart <= target.tolerance:
+        return f"agrees within {target.tolerance:g}"
+    return f"DIFFERS by {apart:.3g} in layer {layer}, more than {target.tolerance:g}"
+
+
+def agrees(targets: Mapping[str, Target], curves: Mapping[str, Curve]) -> bool:
+    """Whether all curves are the published ones."""
+    return all(worst(target, curves[name])[0] <= target.tolerance for name, target in targets.items())
+
+
+def table_rows(target: Target, found: Curve) -> list[list[str]]:
+    """Two rows of the table: what was published, and what is found here."""
+    decimals = 3 if target.tolerance < 0.01 else 2
+    return [
+        [target.title, "published", *(_shown(value, decimals) for value in target.values), ""],
+        ["", "here", *(_shown(float(value), decimals) for value in found), verdict(target, found)],
+    ]
+
+
+def _shown(value: float | None, decimals: int) -> str:
+    return "" if value is None else f"{value:.{decimals}f}"
+
+
+def _heads(head_statistic: NDArray[np.float64], source: str, statistic: str) -> NDArray[np.float64]:
+    return head_statistic[SOURCES.index(source), list(STATISTICS).index(statistic)]

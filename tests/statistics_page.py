@@ -1,0 +1,50 @@
+"""The pages of all heads' numbers in a browser: what tests of their figures share."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser import Open
+
+HEAT_MAP = "#heat-map"
+
+
+def statistics_page(open_page: Open, server: str, asked: str = "", scheme: str = "light") -> Page:
+    """The page Statistics, once its heat map is drawn."""
+    page = open_page(f"{server}/statistics{asked}", scheme=scheme)
+    expect(page.locator(f"{HEAT_MAP} .heatmaplayer image")).to_be_visible()
+    return page
+
+
+def cells(page: Page, figure: str = HEAT_MAP) -> Locator:
+    """The numbers in the cells of a heat map."""
+    return page.locator(f"{figure} .heatmap-label text")
+
+
+def click_cell(page: Page, layer: int, head: int, shape: tuple[int, int], figure: str = HEAT_MAP) -> None:
+    """Click the middle of a cell."""
+    box = page.locator(f"{figure} .heatmaplayer image").bounding_box()
+    assert box is not None
+    across, down = ((place + 0.5) / count for place, count in zip((head, layer), shape[::-1], strict=True))
+    page.mouse.move(box["x"] + across * box["width"] - 3, box["y"] + down * box["height"])
+    page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+    expect(page.locator(f"{figure} .hovertext")).to_be_visible()
+    page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
+
+
+def hover_dot(page: Page, figure: str, number: int) -> Locator:
+    """Point at a dot of a chart; what it says."""
+    dot = page.locator(f"{figure} .scatterlayer .points path").nth(number)
+    dot.scroll_into_view_if_needed()
+    box = dot.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x - 1, y)
+    page.mouse.move(x, y)
+    return page.locator(f"{figure} .hovertext")
+
+
+def has_head(page: Page, layer: int, head: int) -> None:
+    """Wait until the page of a head is shown."""
+    expect(page).to_have_url(re.compile(rf"/head\?.*layer={layer}.*head={head}"))
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Queries and keys of L{layer} H{head}")

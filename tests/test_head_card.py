@@ -1,0 +1,90 @@
+"""Tab Statistics of the page of a head, in a browser: its numbers against all heads, its figures, its nearest heads."""
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from scipy.stats import spearmanr
+
+from store import STATISTICS, Corpus
+from store.kernels.labels import LABELS
+from tests.browser import Open
+from tests.statistics_page import has_head
+
+FIGURES = {
+    "profile": "Attention of L1 H0 by distance",
+    "received-at": "Attention received by position in L1 H0",
+    "frequency-norm": "Length of the vectors handed on, by frequency, in L1 H0",
+}
+
+
+@pytest.fixture
+def page(open_page: Open, space_server: str) -> Page:
+    page = open_page(f"{space_server}/head?layer=1&head=0")
+    expect(page.locator("#frequency-norm .scatterlayer")).to_be_visible()
+    return page
+
+
+def row(page: Page, title: str) -> Locator:
+    return page.get_by_role("tabpanel").get_by_role("row").filter(has=page.get_by_role("link", name=title, exact=True))
+
+
+def test_the_label_stands_with_its_rule(page: Page, space: Corpus) -> None:
+    label = str(space.head_labels.values[1, 0])
+    said = f"Labelled so because {LABELS[label]}." if label else "No label: it passes no threshold."
+    expect(page.get_by_role("tabpanel").get_by_text(said)).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["to_sep", "participation", "norm_to_self"])
+def test_a_statistic_has_value_interval_rank_and_strip(page: Page, space: Corpus, name: str) -> None:
+    values = space.head_statistic.sel(source="all", statistic=name).values
+    low, high = space.head_interval.sel(source="all", statistic=name).values[:, 1, 0]
+    one = STATISTICS[name]
+    factor, digits, unit = (100, 1, " %") if one.unit == "share" else (1, 2, f" {one.unit}")
+    shown = row(page, one.title)
+    expect(shown).to_contain_text(f"{factor * values[1, 0]:.{digits}f}{unit}")
+    expect(shown).to_contain_text(f"{factor * low:.{digits}f} to {factor * high:.{digits}f}")
+    expect(shown).to_contain_text(f"{1 + (values > values[1, 0]).sum()} of 4")
+    strip = shown.get_by_role("img")
+    expect(strip).to_have_attribute("alt", re.compile("All heads have .* this one"))
+    assert strip.evaluate("image => image.naturalWidth") > 0
+
+
+def test_a_statistic_leads_to_the_sentences_with_most_of_it(page: Page) -> None:
+    row(page, "confidence").get_by_role("link").click()
+    expect(page).to_have_url(re.compile(r"/sentence\?.*by=confidence"))
+    expect(page.get_by_role("textbox", name="Most, in L1 H0")).to_have_value("confidence")
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_a_figure_is_drawn_and_saved(page: Page, figure: str) -> None:
+    expect(page.get_by_role("img", name=FIGURES[figure])).to_be_visible()
+    with page.expect_download() as download:
+        page.locator(f"#{figure} + .caption").get_by_role("button", name="SVG").click()
+    assert download.value.path().read_text("utf-8").startswith("<svg")
+
+
+def test_the_profile_is_a_file(page: Page, space: Corpus) -> None:
+    with page.expect_download() as download:
+        page.locator("#profile + .caption").get_by_role("link", name="csv").click()
+    lines = download.value.path().read_text("utf-8").split()
+    found = [float(line.split(",")[1]) for line in lines[1:]]
+    np.testing.assert_allclose(found, space.head_profile.sel(layer=1, head=0), rtol=1e-6)
+
+
+def test_the_length_handed_on_stands_beside_frequency(page: Page, space: Corpus) -> None:
+    pieces = space.wordpieces(space.rows)
+    count = [pieces.count(piece) for piece in pieces]
+    rank = spearmanr(space.value_norm.values[1, 0, space.rows], count).statistic
+    expect(page.locator("#frequency-norm + .caption")).to_contain_text(f"Spearman {rank:.2f}")
+
+
+def test_the_nearest_heads_are_links_to_their_pages(page: Page, space: Corpus) -> None:
+    mean = space.divergence["divergence"].values[1, 0].copy()
+    mean[1, 0] = np.inf
+    layer, head = divmod(int(mean.argmin()), 2)
+    page.get_by_role("heading", name="Nearest to L1 H0").locator("xpath=following-sibling::table[1]").get_by_role(
+        "link"
+    ).first.click()
+    has_head(page, layer, head)

@@ -1,0 +1,163 @@
+"""Files of what every head does, as a client gets them, against the store."""
+
+import csv
+import io
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from flask.testing import FlaskClient
+from pyarrow import parquet
+
+from dashboard.exports import as_csv
+from dashboard.part import part_means, part_of
+from store import STATISTICS, Corpus
+
+Rows = list[dict[str, str]]
+WORDS = "kind:word;position:..6"
+
+
+def rows_of(client: FlaskClient, path: str) -> Rows:
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    return list(csv.DictReader(io.StringIO(answer.text, newline="")))
+
+
+def numbers(rows: Rows, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    return np.array([float(row[name]) for row in rows]).reshape(shape)
+
+
+# -- all heads ------------------------------------------------------------------------------------------
+
+
+def test_every_head_is_in_the_file_once_with_its_name_and_label(
+    client: FlaskClient, base: str, tiny_corpus: Corpus
+) -> None:
+    rows = rows_of(client, f"{base}/statistics.csv")
+    heads = list(product(range(tiny_corpus.layers), range(tiny_corpus.heads)))
+    assert [(int(row["layer"]), int(row["head"])) for row in rows] == heads
+    assert [row["name"] for row in rows] == [f"L{layer} H{head}" for layer, head in heads]
+    assert [row["label"] for row in rows] == [str(tiny_corpus.head_labels[head].item()) for head in heads]
+
+
+@pytest.mark.parametrize("source", ["all", "cls", "word"])
+def test_statistics_of_the_whole_corpus_are_those_of_the_store(
+    client: FlaskClient, base: str, tiny_corpus: Corpus, source: str
+) -> None:
+    rows = rows_of(client, f"{base}/statistics.csv?source={source}")
+    for name in STATISTICS:
+        expected = tiny_corpus.head_statistic.sel(source=source, statistic=name)
+        np.testing.assert_allclose(numbers(rows, name, expected.shape), expected, err_msg=name)
+
+
+def test_statistics_of_a_part_are_those_of_its_tokens(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    rows = rows_of(client, f"{base}/statistics.csv?where={WORDS}&q=film&within=phrase&source=word")
+    means = part_means(tiny_corpus, part_of(tiny_corpus, WORDS, q="film", within="phrase")).sel(source="word")
+    for name in STATISTICS:
+        np.testing.assert_allclose(numbers(rows, name, means.shape[1:]), means.sel(statistic=name), err_msg=name)
+
+
+def test_the_head_with_the_most_has_rank_1(client: FlaskClient, base: str) -> None:
+    rows = rows_of(client, f"{base}/statistics.csv")
+    for name in STATISTICS:
+        own = [float(row[name]) for row in rows]
+        assert [int(float(row[f"{name}_rank"])) for row in rows] == [1 + sorted(own)[::-1].index(one) for one in own]
+
+
+def test_a_part_without_tokens_is_a_file_without_numbers(client: FlaskClient, base: str) -> None:
+    rows = rows_of(client, f"{base}/statistics.csv?where=position:9999..")
+    assert {row["to_sep"] for row in rows} | {row["to_sep_rank"] for row in rows} == {"nan"}
+
+
+def test_a_source_that_is_not_there_is_said(client: FlaskClient, base: str) -> None:
+    answer = client.get(f"{base}/statistics.csv?source=verbs")
+    assert (answer.status_code, answer.text) == (
+        404,
+        "There are no means over the rows of “verbs”. Choose one of all, cls, sep, punctuation, word.",
+    )
+
+
+# -- heads beside heads ---------------------------------------------------------------------------------
+
+
+def test_each_two_heads_have_their_divergence_once(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    rows = rows_of(client, f"{base}/divergence.csv")
+    heads = list(product(range(tiny_corpus.layers), range(tiny_corpus.heads)))
+    found = tiny_corpus.divergence
+    for row, (one, other) in zip(rows, combinations(heads, 2), strict=True):
+        assert (row["name"], row["other_name"]) == ("L{} H{}".format(*one), "L{} H{}".format(*other))
+        expected = float(found["divergence"].values[*one, *other]) / found.attrs["tokens"]
+        assert float(row["divergence"]) == pytest.approx(expected)
+
+
+def test_every_head_has_its_place_on_the_map(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    rows = rows_of(client, f"{base}/map.csv")
+    places = np.array([[float(row["x"]), float(row["y"])] for row in rows])
+    np.testing.assert_allclose(places, tiny_corpus.divergence["place"].values.reshape(-1, 2))
+
+
+# -- one head, and the layers ---------------------------------------------------------------------------
+
+
+def test_a_profile_shares_out_all_the_weight(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    rows = rows_of(client, f"{base}/profile/1/0.csv")
+    assert [int(row["offset"]) for row in rows] == list(range(-11, 12))
+    assert sum(float(row["share"]) for row in rows) == pytest.approx(1)
+    np.testing.assert_allclose(numbers(rows, "share", (23,)), tiny_corpus.head_profile[:, 1, 0])
+
+
+def test_received_is_given_for_every_position_that_occurs(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    rows = rows_of(client, f"{base}/received/0/1.csv")
+    sizes = tiny_corpus.sentences.row_size.values
+    assert [int(row["sentences"]) for row in rows] == [int((sizes > at).sum()) for at in range(sizes.max())]
+    np.testing.assert_allclose(
+        numbers(rows, "received", (len(rows),)), tiny_corpus.received_at[: len(rows), 0, 1], equal_nan=False
+    )
+
+
+def test_every_mixing_ratio_of_every_layer_is_there(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    rows = rows_of(client, f"{base}/mixing.csv")
+    found = tiny_corpus.layer_mixing
+    assert len(rows) == found.size
+    for row in rows:
+        expected = found.sel(source=row["source"], ratio=row["ratio"], layer=int(row["layer"]))
+        assert float(row["share"]) == pytest.approx(float(expected))
+
+
+@pytest.mark.parametrize("what", ["profile", "received"])
+def test_a_head_that_is_not_there_is_said(client: FlaskClient, base: str, what: str) -> None:
+    answer = client.get(f"{base}/{what}/9/9.csv")
+    assert (answer.status_code, answer.text[:23]) == (404, "There is no head L9 H9;")
+
+
+# -- forms ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path", ["statistics", "divergence", "map", "mixing", "profile/1/0", "received/1/0", "statistics/1/0"]
+)
+def test_both_forms_hold_the_same(client: FlaskClient, base: str, path: str) -> None:
+    rows = rows_of(client, f"{base}/{path}.csv")
+    table = parquet.read_table(io.BytesIO(client.get(f"{base}/{path}.parquet").data)).to_pylist()
+    assert [{name: str(value) for name, value in row.items()} for row in table] == rows
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ("statistics.csv", "statistics-all.csv"),
+        ("statistics.parquet?source=cls", "statistics-cls.parquet"),
+        (f"statistics.csv?where={WORDS}", "statistics-all-part.csv"),
+        ("divergence.csv", "divergence.csv"),
+        ("profile/1/0.csv", "profile-L1-H0.csv"),
+    ],
+)
+def test_a_file_says_in_its_name_what_it_holds(client: FlaskClient, base: str, asked: str, name: str) -> None:
+    said = client.get(f"{base}/{asked}").headers["Content-Disposition"]
+    assert said == f'attachment; filename="{name}"'
+
+
+@pytest.mark.parametrize("column", ["name", "other_name", "label", "source", "ratio", "statistic"])
+def test_a_spreadsheet_takes_no_text_for_a_formula(column: str) -> None:
+    lines = "".join(as_csv(iter([{column: np.array(["=1+1"], object)}])))
+    assert list(csv.reader(io.StringIO(lines, newline="")))[1] == ["'=1+1"]

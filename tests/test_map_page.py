@@ -1,0 +1,157 @@
+"""Page Head map in a browser: where heads stand, how they are coloured, which are near, and what opens them."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from store import Corpus
+from tests.browser import Open, choose, serving
+from tests.conftest import save_model
+from tests.statistics_page import click_cell, has_head, hover_dot
+
+
+@pytest.fixture
+def page(open_page: Open, space_server: str) -> Page:
+    return map_page(open_page, space_server)
+
+
+def map_page(open_page: Open, server: str, asked: str = "") -> Page:
+    page = open_page(f"{server}/map{asked}")
+    expect(page.locator("#matrix .heatmaplayer image")).to_be_visible()
+    return page
+
+
+def dots(page: Page) -> list[str]:
+    """What every dot of the map says."""
+    marks = page.locator("#head-map .scatterlayer .points path")
+    return [hover_dot(page, "#head-map", number).inner_text() for number in range(marks.count())]
+
+
+def test_the_map_says_method_stress_and_sample(page: Page, space: Corpus) -> None:
+    attributes = space.divergence.attrs
+    said = page.locator("#head-map + .caption")
+    expect(said).to_contain_text(f"seed {attributes['seed']}; stress {float(attributes['stress']):.3f}")
+    expect(said).to_contain_text(f"{int(attributes['tokens']):,} of {space.n_tokens:,} tokens")
+
+
+def test_there_is_a_dot_for_every_head(page: Page) -> None:
+    assert [text.partition(":")[0] for text in dots(page)] == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
+
+
+def test_dots_stand_where_the_store_says(page: Page, space: Corpus) -> None:
+    boxes = [one.bounding_box() for one in page.locator("#head-map .scatterlayer .points path").all()]
+    found = np.array([[box["x"], -box["y"]] for box in boxes if box])
+    places = space.divergence["place"].values.reshape(4, -1)[:, :2]
+    apart = [np.linalg.norm(one[:, None] - one, axis=-1)[np.triu_indices(4, 1)] for one in (found, places)]
+    np.testing.assert_allclose(apart[0] / apart[0].max(), apart[1] / apart[1].max(), atol=0.02)
+
+
+def test_a_dot_opens_its_head(page: Page) -> None:
+    expect(hover_dot(page, "#head-map", 2)).to_contain_text("L1 H0")
+    page.mouse.down()
+    page.mouse.up()
+    has_head(page, 1, 0)
+
+
+def test_dots_are_coloured_by_a_statistic(page: Page, space: Corpus) -> None:
+    choose(page, "Colour", "attention to [SEP]")
+    value = 100 * float(space.head_statistic.sel(source="all", statistic="to_sep")[0, 0])
+    expect(hover_dot(page, "#head-map", 0)).to_contain_text(f"L0 H0: {value:.1f} %, rank")
+
+
+def test_dots_are_coloured_by_label(page: Page, space: Corpus) -> None:
+    choose(page, "Colour", "label")
+    expect(page.get_by_role("img", name=re.compile("coloured by label"))).to_be_visible()
+    expected = {
+        f"L{layer} H{head}: {space.head_labels.values[layer, head] or 'no label'}" for layer, head in np.ndindex(2, 2)
+    }
+    assert set(dots(page)) == expected
+
+
+def test_a_model_without_labels_says_what_to_do(open_page: Open, space_server: str, space: Corpus) -> None:
+    if (space.head_labels.values != "").any():
+        pytest.skip("a head of this model has a label")
+    page = map_page(open_page, space_server, "?paint=label")
+    expect(page.get_by_text("Colour by layer or by a statistic.")).to_be_visible()
+
+
+def test_the_matrix_has_the_divergence_of_every_two_heads(page: Page, space: Corpus) -> None:
+    box = page.locator("#matrix .heatmaplayer image").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.1 * box["height"])
+    page.mouse.move(box["x"] + 0.88 * box["width"], box["y"] + 0.12 * box["height"])
+    said = re.fullmatch(
+        r"L(\d) H(\d) and L(\d) H(\d): (.*) nats", page.locator("#matrix .hovertext").inner_text().strip()
+    )
+    assert said
+    place = tuple(map(int, said.groups()[:4]))
+    attributes = space.divergence.attrs
+    assert float(said[5]) == pytest.approx(
+        space.divergence["divergence"].values[place] / attributes["tokens"], abs=6e-4
+    )
+
+
+def test_a_cell_of_the_matrix_opens_the_head_of_its_row(page: Page) -> None:
+    click_cell(page, 0, 3, (4, 4), "#matrix")
+    expect(page).to_have_url(re.compile(r"/head\?"))
+
+
+def test_the_nearest_heads_are_links_by_divergence(page: Page, space: Corpus) -> None:
+    choose(page, "Layer", "1")
+    expect(page.get_by_role("heading", name="Nearest to L1 H0")).to_be_visible()
+    rows = page.locator(".split tbody tr")
+    mean = space.divergence["divergence"].values[1, 0].ravel() / space.divergence.attrs["tokens"]
+    order = [at for at in np.argsort(mean, kind="stable").tolist() if at != 2]
+    expect(rows.locator("td:first-child")).to_have_text([f"L{at // 2} H{at % 2}" for at in order])
+    expect(rows.locator("td:last-child")).to_have_text([f"{mean[at]:.3f}" for at in order])
+    rows.first.get_by_role("link").click()
+    has_head(page, *divmod(order[0], 2))
+
+
+@pytest.mark.parametrize("figure", ["head-map", "matrix"])
+def test_a_figure_is_saved(page: Page, figure: str) -> None:
+    with page.expect_download() as download:
+        page.locator(f"#{figure} + .caption").get_by_role("button", name="SVG").click()
+    assert download.value.path().read_text("utf-8").startswith("<svg")
+
+
+def test_a_link_restores_colour_and_head(open_page: Open, space_server: str) -> None:
+    page = map_page(open_page, space_server, "?paint=entropy&layer=1&head=1")
+    expect(page.get_by_role("textbox", name="Colour")).to_have_value("entropy of the row")
+    expect(page.get_by_role("heading", name="Nearest to L1 H1")).to_be_visible()
+
+
+@pytest.fixture(scope="module")
+def one_head_server(tmp_path_factory: pytest.TempPathFactory, ingest: Callable[..., str]) -> Iterator[str]:
+    place = tmp_path_factory.mktemp("one_head")
+    model = save_model(place / "one-head-bert", layers=1, heads=1)
+    with serving(ingest(place / "store", model=model, sentences=10)) as address:
+        yield address
+
+
+@pytest.mark.parametrize("path", ["/map", "/head", "/statistics"])
+def test_a_model_of_one_head_has_its_pages(open_page: Open, one_head_server: str, path: str) -> None:
+    page = open_page(one_head_server + path)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.get_by_text("This cannot be shown")).to_be_hidden()
+    said = {
+        "/map": "Ingest a model with more heads.",
+        "/head": "Ingest one with more to compare them.",
+        "/statistics": "1 of 1 heads.",
+    }
+    expect(page.get_by_text(said[path])).to_be_visible()
+    page.close()
+
+
+def test_a_store_without_divergences_says_what_to_do(
+    open_page: Open, tmp_path: Path, ingest: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.pipeline.find_divergence", lambda *_: False)
+    with serving(ingest(tmp_path / "store", sentences=10)) as address:
+        page = open_page(f"{address}/map")
+        expect(page.get_by_text("make ingest")).to_be_visible()
+        page.close()

@@ -1,0 +1,51 @@
+"""||f(x)|| by frequency: tenths of the tokens against numpy and scipy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+
+from dashboard.norm_by_frequency import GROUPS, NormByFrequency, by_frequency, norm_by_frequency
+from store import Corpus
+
+
+def of(frequency: list[int], seed: int = 0) -> tuple[np.ndarray, NormByFrequency]:
+    norm = np.random.default_rng(seed).random(len(frequency))
+    return norm, by_frequency(norm, np.array(frequency))
+
+
+def test_tokens_of_different_frequency_fall_into_tenths() -> None:
+    assert of(list(range(1, 101)))[1].tokens == [10] * GROUPS
+
+
+def test_a_group_has_the_median_and_quartiles_of_its_tokens() -> None:
+    norm, found = of(list(range(1, 101)))
+    np.testing.assert_allclose(found.quartiles[:, 3], np.percentile(norm[30:40], (25, 50, 75)))
+    assert (found.fewest[3], found.most[3], found.frequency[3]) == (31, 40, 35.5)
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=80))
+def test_tokens_of_one_frequency_are_never_parted(frequency: list[int]) -> None:
+    found = of(frequency)[1]
+    assert sum(found.tokens) == len(frequency)
+    assert all(most < fewest for most, fewest in zip(found.most, found.fewest[1:], strict=False))
+
+
+def test_the_correlation_is_of_all_tokens() -> None:
+    frequency = [1, 1, 5, 9, 30, 30, 200]
+    norm, found = of(frequency)
+    assert found.spearman == pytest.approx(spearmanr(norm, frequency).statistic)
+
+
+def test_where_all_are_alike_there_is_no_correlation() -> None:
+    assert np.isnan(of([7, 7, 7])[1].spearman)
+
+
+def test_the_tokens_are_those_of_the_corpus(tiny_corpus: Corpus) -> None:
+    found = norm_by_frequency(tiny_corpus, 1, 0)
+    pieces = tiny_corpus.wordpieces(tiny_corpus.rows)
+    count = [pieces.count(piece) for piece in pieces]
+    norm = tiny_corpus.value_norm.values[1, 0, tiny_corpus.rows].astype(np.float64)
+    assert sum(found.tokens) == tiny_corpus.n_tokens
+    assert found.spearman == pytest.approx(spearmanr(norm, count).statistic)

@@ -1,0 +1,203 @@
+"""Means over a part of the corpus, against sums spelled out token by token."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import store.head_means
+from dashboard.part import Part, part_means, part_of
+from store import Corpus, StoreError
+from store.kernels.parts import sentence_shares, weighted_sums
+from store.schema import CLS, PUNCTUATION, SEP, SOURCES, SYMBOL
+
+#: Which flags make a token a row of a source.
+OF_SOURCE: dict[str, Callable[[int], bool]] = {
+    "all": lambda _: True,
+    "cls": lambda flags: bool(flags & CLS),
+    "sep": lambda flags: bool(flags & SEP),
+    "punctuation": lambda flags: bool(flags & PUNCTUATION),
+    "word": lambda flags: not flags & (CLS | SEP | PUNCTUATION | SYMBOL),
+}
+
+
+def described(corpus: Corpus) -> list[dict[str, Any]]:
+    """What is known of every token, read from the store one by one."""
+    pieces = corpus.wordpieces(corpus.rows)
+    described = []
+    for piece, row in zip(pieces, corpus.rows, strict=True):
+        sentence = int(corpus.tokens.sentence_index[row])
+        genre = int(corpus.columns.genre[sentence])
+        described.append(
+            {
+                "piece": piece,
+                "flags": int(corpus.tokens.token_flags[row]),
+                "sentence": sentence,
+                "position": int(corpus.tokens.position[row]),
+                "length": int(corpus.sentences.row_size[sentence]),
+                "label": corpus.label_name(sentence),
+                "genre": corpus.columns.genre.attrs["names"][genre] if genre >= 0 else "",
+                "frequency": pieces.count(piece),
+            }
+        )
+    return described
+
+
+def by_hand(corpus: Corpus, tokens: list[dict[str, Any]], chosen: np.ndarray) -> np.ndarray:
+    """Mean over sentences of the mean over the chosen rows of each: (source, statistic, layer, head)."""
+    stored = corpus.token_statistic.values[..., corpus.rows].astype(np.float64)
+    means = np.full((len(SOURCES), *stored.shape[:-1]), np.nan)
+    for number, source in enumerate(SOURCES):
+        rows: dict[int, list[int]] = {}
+        for token in np.flatnonzero(chosen).tolist():
+            if OF_SOURCE[source](tokens[token]["flags"]):
+                rows.setdefault(tokens[token]["sentence"], []).append(token)
+        if rows:
+            means[number] = np.mean([stored[..., own].mean(axis=-1) for own in rows.values()], axis=0)
+    return means
+
+
+@pytest.fixture(scope="module")
+def tokens(two_views: Corpus) -> list[dict[str, Any]]:
+    return described(two_views)
+
+
+# -- numbers --------------------------------------------------------------------------------------------
+
+
+def test_means_over_all_tokens_are_those_of_the_whole_corpus(two_views: Corpus) -> None:
+    found = two_views.head_means(np.ones(two_views.n_tokens, bool))
+    assert found.dims == two_views.head_statistic.dims
+    for name in found.dims:
+        np.testing.assert_array_equal(found[name], two_views.head_statistic[name])
+    np.testing.assert_allclose(found, two_views.head_statistic, rtol=2e-3, atol=2e-4)
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 999), share=st.sampled_from([0.005, 0.1, 0.9]))
+def test_means_over_any_tokens_are_what_one_gets_by_hand(
+    two_views: Corpus, tokens: list[dict[str, Any]], seed: int, share: float
+) -> None:
+    chosen = np.random.default_rng(seed).random(len(tokens)) < share
+    np.testing.assert_allclose(two_views.head_means(chosen), by_hand(two_views, tokens, chosen), rtol=1e-5)
+
+
+CONDITIONS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "position:2..5": lambda token: 2 <= token["position"] <= 5,
+    "sentence_length:..9": lambda token: token["length"] <= 9,
+    "sentence_length:8..": lambda token: token["length"] >= 8,
+    "label:negative": lambda token: token["label"] == "negative",
+    "data.genre:war": lambda token: token["genre"] == "war",
+    "kind:word|[CLS]": lambda token: token["flags"] == 0 or token["position"] == 0,
+    "frequency:3..20": lambda token: 3 <= token["frequency"] <= 20,
+    "frequency_band:once|2%20to%209%20times": lambda token: token["frequency"] < 10,
+}
+
+
+@settings(max_examples=40)
+@given(asked=st.lists(st.sampled_from(list(CONDITIONS)), max_size=4, unique=True))
+def test_conditions_choose_the_tokens_that_meet_them_all(
+    two_views: Corpus, tokens: list[dict[str, Any]], asked: list[str]
+) -> None:
+    part = part_of(two_views, ";".join(asked))
+    expected = [all(CONDITIONS[one](token) for one in asked) for token in tokens]
+    assert part.rows.tolist() == expected
+    assert part.tokens == sum(expected)
+    assert part.sentences == len({token["sentence"] for token, own in zip(tokens, expected, strict=True) if own})
+    assert part.notices == ()
+
+
+@settings(max_examples=20)
+@given(asked=st.lists(st.sampled_from(list(CONDITIONS)), min_size=1, max_size=3, unique=True))
+def test_means_of_a_part_are_what_one_gets_by_hand(
+    two_views: Corpus, tokens: list[dict[str, Any]], asked: list[str]
+) -> None:
+    part = part_of(two_views, ";".join(asked))
+    expected = by_hand(two_views, tokens, part.rows)
+    np.testing.assert_allclose(part_means(two_views, part), expected, rtol=2e-3, atol=2e-4)
+
+
+def test_a_corpus_of_many_blocks_is_read_block_by_block(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = np.arange(two_views.n_tokens) % 3 == 0
+    at_once = two_views.head_means(chosen)
+    monkeypatch.setattr(store.head_means, "BLOCK", 64)
+    np.testing.assert_allclose(two_views.head_means(chosen), at_once, rtol=1e-5)
+
+
+def test_a_part_without_tokens_has_no_means(two_views: Corpus) -> None:
+    part = part_of(two_views, "position:9999..")
+    assert (part.tokens, part.sentences) == (0, 0)
+    assert np.isnan(part_means(two_views, part)).all()
+
+
+def test_rows_of_a_sentence_share_its_weight() -> None:
+    rows = np.array([[True, True, True, True], [True, False, False, False], [False] * 4])
+    shares, sentences = sentence_shares(rows, np.array([0, 0, 0, 2]))
+    third = np.float32(1 / 3)
+    assert shares.T.tolist() == [[third, third, third, 1], [1, 0, 0, 0], [0, 0, 0, 0]]
+    assert sentences.tolist() == [2, 1, 0]
+
+
+def test_sums_are_weighed_by_source() -> None:
+    values = np.array([[1, 2, 3], [10, 20, 30]], np.float16)
+    shares = np.array([[1, 0.5], [0, 0], [0, 0.5]], np.float32)
+    np.testing.assert_array_equal(weighted_sums(values, shares), [[1, 10], [2, 20]])
+
+
+@pytest.mark.parametrize("rows", [np.ones(3, bool), np.ones(1, np.int64)])
+def test_a_part_that_is_not_of_this_corpus_is_refused(two_views: Corpus, rows: np.ndarray) -> None:
+    with pytest.raises(StoreError, match=f"Give {two_views.n_tokens} of them"):
+        two_views.head_means(rows)
+
+
+# -- parts ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", [None, "", "position:0..", "kind:"])
+def test_a_link_that_chooses_nothing_gives_the_exact_numbers_of_the_whole_corpus(
+    two_views: Corpus, where: str | None
+) -> None:
+    assert part_means(two_views, part_of(two_views, where)) is two_views.head_statistic
+
+
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [
+        ("entropy:1..2", "“entropy of the row” differs from head to head"),
+        ("norm:1..2", "differs from head to head"),
+        ("role:key", "“query or key” is left out"),
+        ("beauty:1..2", "no column “beauty”"),
+        ("kind:unicorn", "never “unicorn”"),
+    ],
+)
+def test_what_chooses_no_tokens_is_left_out_and_said(two_views: Corpus, where: str, says: str) -> None:
+    part = part_of(two_views, f"{where};position:0..0")
+    assert len(part.notices) == 1
+    assert says in part.notices[0]
+    assert part.tokens == part.sentences == two_views.n_sentences
+
+
+def test_a_condition_that_is_about_to_be_made_chooses_everything(two_views: Corpus) -> None:
+    assert part_of(two_views, "token_length:").tokens == two_views.n_tokens
+
+
+def test_a_search_chooses_what_it_finds(two_views: Corpus) -> None:
+    found = part_of(two_views, "position:1..5", q="FILM")
+    pieces = np.array(two_views.wordpieces(two_views.rows))
+    position = two_views.tokens.position.values[two_views.rows]
+    np.testing.assert_array_equal(found.rows, (pieces == "film") & (position >= 1) & (position <= 5))
+
+
+def test_the_same_part_is_computed_once(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = part_means(two_views, part_of(two_views, "position:1..2"))
+    monkeypatch.setattr(Corpus, "head_means", None)
+    assert part_means(two_views, part_of(two_views, "position:1.0..2;entropy:1..2")) is first
+
+
+def test_nobody_can_change_a_part_that_is_kept(two_views: Corpus) -> None:
+    part: Part = part_of(two_views, "kind:word")
+    with pytest.raises(ValueError, match="read-only"):
+        part.rows[0] = True

@@ -1,0 +1,56 @@
+"""Mixing ratios and attention to [SEP] of parts of the corpus, against sums spelled out sentence by sentence."""
+
+import numpy as np
+import pytest
+
+from dashboard.other_rows import other_to_sep
+from dashboard.part import part_of
+from dashboard.part_mixing import part_mixing
+from store import Corpus
+from store.schema import CLS, SEP
+
+PARTS = (None, "position:..4", "label:positive", "kind:[SEP]")
+
+
+def by_hand(values: np.ndarray, corpus: Corpus, chosen: np.ndarray) -> np.ndarray:
+    """Mean over sentences of the mean over their chosen tokens, of values (..., token)."""
+    sentence = corpus.tokens.sentence_index.values[corpus.rows]
+    own = [values[..., chosen & (sentence == one)] for one in range(corpus.n_sentences)]
+    return np.mean([one.mean(axis=-1) for one in own if one.shape[-1]], axis=0)
+
+
+def flags(corpus: Corpus) -> np.ndarray:
+    return corpus.tokens.token_flags.values[corpus.rows]
+
+
+@pytest.mark.parametrize("where", PARTS)
+def test_mixing_of_all_rows_of_a_part(tiny_corpus: Corpus, where: str | None) -> None:
+    part = part_of(tiny_corpus, where)
+    values = tiny_corpus.token_mixing.values[..., tiny_corpus.rows].astype(np.float64)
+    found = part_mixing(tiny_corpus, part).sel(source="all")
+    np.testing.assert_allclose(found, by_hand(values, tiny_corpus, part.rows), rtol=1e-3)
+
+
+def test_mixing_of_one_kind_of_a_part(tiny_corpus: Corpus) -> None:
+    part = part_of(tiny_corpus, "label:positive")
+    values = tiny_corpus.token_mixing.values[..., tiny_corpus.rows].astype(np.float64)
+    found = part_mixing(tiny_corpus, part).sel(source="cls")
+    expected = by_hand(values, tiny_corpus, part.rows & (flags(tiny_corpus) & CLS != 0))
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+def test_a_part_without_such_rows_has_no_mixing(tiny_corpus: Corpus) -> None:
+    found = part_mixing(tiny_corpus, part_of(tiny_corpus, "position:1..2")).sel(source="cls")
+    assert np.isnan(found).all()
+
+
+@pytest.mark.parametrize("where", PARTS[:3])
+def test_attention_to_sep_of_all_others(tiny_corpus: Corpus, where: str | None) -> None:
+    part = part_of(tiny_corpus, where)
+    values = tiny_corpus.token_statistic.sel(statistic="to_sep").values[..., tiny_corpus.rows].astype(np.float64)
+    expected = by_hand(values, tiny_corpus, part.rows & (flags(tiny_corpus) & SEP == 0))
+    np.testing.assert_allclose(other_to_sep(tiny_corpus, part), expected, rtol=1e-3)
+
+
+def test_sep_alone_leaves_no_others(tiny_corpus: Corpus) -> None:
+    assert np.isnan(other_to_sep(tiny_corpus, part_of(tiny_corpus, "kind:[SEP]"))).all()
