@@ -17,10 +17,10 @@ from dashboard.sentences import Sentence, stored_sentence
 from dashboard.shown_pattern import PAIRS
 from dashboard.typed import TypedSentences
 from store import STATISTICS, Corpus, Snapshot, StoreError
-from store.schema import ROLES, SOURCES
+from store.schema import RATIOS, ROLES, SOURCES
 
 PAGES = ("heads", "head", "statistics", "map", "sentence", "about")
-SHOWS = ("head", "model", "matrix", "neuron", "positions")
+SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 ON = ("1",)
 #: What the heat map of all heads shows of a statistic.
 VALUES = ("value", "rank", "difference")
@@ -71,6 +71,7 @@ class Address:
     toward: int | None = None
     weights: str = "attention"
     mean: str = "none"
+    ratio: str = "attnresln_n"
     pair: str = "all"
     hide: str | None = None
     special: str | None = None
@@ -201,6 +202,7 @@ def _of_sentence(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
         "toward": read.number("toward", range(longest), None),
         "weights": read.choice("weights", ("attention", "norm"), "attention"),
         "mean": read.choice("mean", MEANS, "none"),
+        "ratio": read.choice("ratio", tuple(RATIOS), "attnresln_n"),
         "pair": read.choice("pair", PAIRS, "all"),
         "hide": read.matching("hide", _NUMBERS),
         "special": read.choice("special", ("0",), None),

@@ -2,10 +2,10 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from store.kernels.labels import clustered_order
 
 from dashboard.once import once
 from store import Corpus
+from store.kernels.labels import clustered_order
 
 Floats = NDArray[np.float64]
 

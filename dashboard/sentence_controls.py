@@ -7,6 +7,7 @@ from dash import html
 
 from dashboard.address import Place
 from dashboard.controls import choice, number, switch
+from store.schema import RATIOS
 
 SHOWN = {
     "head": "Head view",
@@ -14,6 +15,7 @@ SHOWN = {
     "matrix": "Matrix view",
     "neuron": "Neuron view",
     "positions": "By position",
+    "mixing": "Mixing",
 }
 PAIRS = {
     "all": "All",
@@ -47,13 +49,18 @@ def view_controls(place: Place) -> html.Div:
 
 
 def _where(place: Place) -> list[Any]:
-    address, corpus = place.address, place.corpus
+    address = place.address
     return [
         choice("show", "View", SHOWN, address.show, 120),
-        choice("layer", "Layer", {str(layer): str(layer) for layer in range(corpus.layers)}, str(address.layer), 72),
+        *([] if address.show == "mixing" else [_layer(place)]),
         *([choice("mean", "of", MEANS, address.mean, 150)] if address.show == "matrix" else []),
         *([_head(place)] if address.show in ("matrix", "neuron", "positions") else []),
     ]
+
+
+def _layer(place: Place) -> dmc.Select:
+    layers = {str(layer): str(layer) for layer in range(place.corpus.layers)}
+    return choice("layer", "Layer", layers, str(place.address.layer), 72)
 
 
 def _head(place: Place) -> dmc.Select:
@@ -64,6 +71,8 @@ def _head(place: Place) -> dmc.Select:
 def _what(place: Place) -> list[Any]:
     """What of the weights; the views of single vectors and of the whole corpus have nothing to choose."""
     address = place.address
+    if address.show == "mixing":
+        return [choice("ratio", "Ratio", {name: one.title for name, one in RATIOS.items()}, address.ratio, 330)]
     if address.show in ("neuron", "positions"):
         return []
     return [

@@ -41,6 +41,8 @@ class Sentence:
         (layer, head, token, channel), before the 1/sqrt(channel) scale.
     value_norm
         ||f(x)|| (layer, head, token); `store.kernels.attention.value_norm`.
+    mixing
+        Share of each token that comes from others (ratio, layer, token); `store.schema.RATIOS`.
     cut
         Whether the text was longer than the model allows.
     """
@@ -55,6 +57,7 @@ class Sentence:
     query: Floats
     key: Floats
     value_norm: Floats
+    mixing: Floats
     cut: bool
 
     @cached_property
@@ -106,6 +109,7 @@ def _read(corpus: Corpus, index: int) -> Sentence:
         query=_numbers(corpus.query, rows),
         key=_numbers(corpus.key, rows),
         value_norm=_numbers(corpus.value_norm, rows),
+        mixing=_numbers(corpus.token_mixing, rows),
         cut=_cut(corpus, tokens.sizes["token"]),
     )
 

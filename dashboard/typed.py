@@ -70,6 +70,7 @@ def _encode(model: "SentenceModel", text: str, second: str) -> Sentence:
         query=vectors.query,
         key=vectors.key,
         value_norm=vectors.value_norm,
+        mixing=vectors.mixing,
         cut=_is_cut(tokens, text, second),
     )
 

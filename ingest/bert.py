@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from ingest.checkpoint import Checkpoint
 from ingest.errors import IngestError
 from store.kernels.attention import expansion_rate, output_gram
+from store.kernels.mixing import mixing_ratios, own_part
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -117,6 +118,15 @@ class OutputProjection:
             part.detach().float() for part in (output.dense.weight, output.dense.bias, output.LayerNorm.weight)
         )
         return cls(weight.T, bias, gain)
+
+    def mixing(self, to_self: Tensor, value: Tensor, output: Tensor, layer_input: Tensor) -> Tensor:
+        """Mixing ratios (ratio, ..., token); see `store.kernels.mixing`.
+
+        From p(i,i) (..., token, head), values (..., token, head, channel), and of the captured `output` and `layer_input`
+        of the layer (..., token, feature).
+        """
+        own = own_part(to_self, value, self.weight)
+        return mixing_ratios(to_self, output.float() - self.bias, own, layer_input.float(), self.gain)
 
 
 def find_device(name: str) -> torch.device:

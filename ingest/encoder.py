@@ -12,7 +12,6 @@ from ingest.bert import Bert, Capture
 from ingest.blocks import Block
 from ingest.buffers import BlockBuffers, Sums, layer_axis
 from store.kernels.attention import attention_pattern, value_norm
-from store.kernels.mixing import mixing_ratios, own_part
 from store.kernels.profile import offset_profile, summed_pattern
 from store.kernels.statistics import row_weights, source_rows, sum_over_sentences, token_statistics
 from store.schema import STATISTICS
@@ -86,10 +85,9 @@ class Encoder:
 
     def _mixing(self, layer: int, capture: Capture, value: Tensor, to_self: Tensor) -> Tensor:
         """Mixing ratios (ratio, sentence, token) from p(i,i) (sentence, head, token) and what the layer has computed."""
-        projection, to_self = self._projections[layer], to_self.transpose(1, 2)
-        attended = capture.output[layer].float() - projection.bias
-        own = own_part(to_self, value, projection.weight)
-        return mixing_ratios(to_self, attended, own, capture.layer_input[layer].float(), projection.gain)
+        return self._projections[layer].mixing(
+            to_self.transpose(1, 2), value, capture.output[layer], capture.layer_input[layer]
+        )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from torch import Tensor
 from ingest.bert import Bert, Capture, find_device
 from ingest.checkpoint import Checkpoint
 from ingest.tokenizer import Tokenizer, Tokens
-from store.kernels.attention import value_norm
+from store.kernels.attention import attention_pattern, value_norm
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +20,7 @@ class Vectors:
     query: NDArray[np.float32]  # (layer, head, token, channel), before the 1/sqrt(channel) scale
     key: NDArray[np.float32]  # (layer, head, token, channel)
     value_norm: NDArray[np.float32]  # (layer, head, token), ||f(x)||
+    mixing: NDArray[np.float32]  # (ratio, layer, token), `store.schema.RATIOS`
 
 
 class SentenceModel:
@@ -30,6 +31,7 @@ class SentenceModel:
         self.tokenizer = Tokenizer(checkpoint.folder, max_length=min(max_length, longest))
         self._bert = Bert(checkpoint, device=find_device("auto"), dtype=torch.float32)
         self._grams = self._bert.output_grams()
+        self._projections = self._bert.output_projections()
         self._segments = int(self._bert.model.config.type_vocab_size)
 
     def tokenize(self, text: str, second: str) -> tuple[Tokens, NDArray[np.uint8]]:
@@ -53,7 +55,18 @@ class SentenceModel:
             [self._heads(layer) for layer in layers] for layers in (capture.query, capture.key, capture.value)
         )
         norms = [value_norm(one, gram) for one, gram in zip(value, self._grams, strict=True)]
-        return Vectors(*(torch.stack(layers).cpu().numpy() for layers in (query, key, norms)))
+        mixing = [
+            self._mixing(layer, capture, *query_key_value)
+            for layer, query_key_value in enumerate(zip(query, key, value, strict=True))
+        ]
+        stacked = [torch.stack(layers) for layers in (query, key, norms)]
+        return Vectors(*(array.cpu().numpy() for array in (*stacked, torch.stack(mixing, dim=1))))
+
+    def _mixing(self, layer: int, capture: Capture, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Mixing ratios of a layer (ratio, token) from its vectors (head, token, channel)."""
+        to_self = attention_pattern(query, key).diagonal(dim1=-2, dim2=-1).T
+        output, layer_input = capture.output[layer][0], capture.layer_input[layer][0]
+        return self._projections[layer].mixing(to_self, value.transpose(0, 1), output, layer_input)
 
     def _heads(self, tensor: Tensor) -> Tensor:
         """(head, token, channel) of the only sentence."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dashboard.sentences import Sentence
-from store.schema import CLS, CONTINUATION, SEP
+from store.schema import CLS, CONTINUATION, RATIOS, SEP
 
 #: [CLS] the zany film [SEP] was good [SEP]: two sentences, the second word of the first split in two.
 PIECES = ("[CLS]", "the", "zan", "##y", "film", "[SEP]", "was", "good", "[SEP]")
@@ -27,6 +27,7 @@ def a_pair(*, layers: int = 2, heads: int = 3, channels: int = 4, seed: int = 0)
         query=(2 * draw.standard_normal((*shape, channels))).astype(np.float32),
         key=(2 * draw.standard_normal((*shape, channels))).astype(np.float32),
         value_norm=draw.uniform(0.1, 9, shape).astype(np.float32),
+        mixing=draw.uniform(0, 1, (len(RATIOS), layers, shape[-1])).astype(np.float32),
         cut=False,
     )
 
@@ -46,5 +47,6 @@ def one_sentence(*, layers: int = 2, heads: int = 3, tokens: int = 3, seed: int 
         query=draw.standard_normal((*shape, 4)).astype(np.float32),
         key=draw.standard_normal((*shape, 4)).astype(np.float32),
         value_norm=draw.uniform(0.1, 9, shape).astype(np.float32),
+        mixing=draw.uniform(0, 1, (len(RATIOS), layers, shape[-1])).astype(np.float32),
         cut=False,
     )

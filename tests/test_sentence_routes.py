@@ -18,6 +18,7 @@ from dashboard import problems, routes
 from dashboard.library import Library
 from dashboard.sentences import Sentence
 from store import Corpus, StoreError
+from store.schema import RATIOS
 from tests.sentences import a_pair
 
 NAMES = (
@@ -208,6 +209,16 @@ def test_a_file_of_a_neuron_has_every_step_of_every_key(client: FlaskClient, typ
     assert [row["key"] for row in rows] == list(pair.wordpieces)
 
 
+def test_a_file_of_the_mixing_has_every_ratio_of_each_token_and_layer(client: FlaskClient, typed: str) -> None:
+    rows = rows_of(content(client, f"{typed}/mixing.csv?text=x"))
+    pair = a_pair()
+    assert len(rows) == pair.mixing[0].size
+    for row in rows:
+        found = [float(row[name]) for name in RATIOS]
+        expected = pair.mixing[:, int(row["layer"]), int(row["position"])].tolist()
+        assert found == pytest.approx(expected, rel=1e-5)
+
+
 def test_a_file_has_a_row_for_each_query_and_key(client: FlaskClient, typed: str) -> None:
     rows = rows_of(content(client, f"{typed}/weights/1/2.csv?text=x"))
     assert list(rows[0]) == ["query", "query_position", "key", "key_position", "weight"]
@@ -263,7 +274,9 @@ def test_what_is_not_there_is_said_with_what_to_do(client: FlaskClient, base: st
     given=st.dictionaries(
         st.sampled_from(NAMES), st.text(max_size=20) | st.sampled_from(["1", "norm", "ab", "0.3", "heads", "both"])
     ),
-    place=st.sampled_from(["layer/0.bin", "model.bin", "matrix.bin", "neuron/0/0/0.json", "weights/0/0.csv"]),
+    place=st.sampled_from(
+        ["layer/0.bin", "model.bin", "matrix.bin", "neuron/0/0/0.json", "weights/0/0.csv", "mixing.csv"]
+    ),
     source=st.sampled_from(["sentence/3", "typed"]),
 )
 def test_no_query_string_breaks_the_server(

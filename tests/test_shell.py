@@ -92,6 +92,7 @@ PATHS = (
     "/sentence?show=matrix&head=1&mean=heads",
     "/sentence?show=neuron&queries=2",
     "/sentence?show=positions",
+    "/sentence?show=mixing&sentence=2",
     "/sentence?text=The+film+was+good.&second=We+loved+it.&pair=ab&hide=2",
     "/statistics?where=label:positive;position:1..9&sort=entropy",
     "/statistics?values=difference&named=L1",

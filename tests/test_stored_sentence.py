@@ -48,6 +48,11 @@ def test_every_array_has_its_tokens(tiny_corpus: Corpus) -> None:
     assert {len(array) for array in (sentence.flags, sentence.word_index, sentence.segment)} == {tokens}
 
 
+def test_its_mixing_is_what_the_store_has(tiny_corpus: Corpus) -> None:
+    rows = tiny_corpus.sentence_rows(4)
+    np.testing.assert_array_equal(stored_sentence(tiny_corpus, 4).mixing, tiny_corpus.token_mixing.values[:, :, rows])
+
+
 def test_none_of_its_tokens_is_padding(tiny_corpus: Corpus) -> None:
     assert not (stored_sentence(tiny_corpus, 4).flags & PAD).any()
 

@@ -255,3 +255,12 @@ def test_a_server_on_which_nobody_types_loads_no_model() -> None:
     code = "import sys, dashboard.app, dashboard.typed; print({'torch', 'transformers', 'ingest'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize("index", [0, 7])
+def test_a_sentence_of_the_corpus_mixes_as_it_does_when_it_is_typed(
+    typed: TypedSentences, tiny_corpus: Corpus, index: int
+) -> None:
+    stored = tiny_corpus.token_mixing.values[:, :, tiny_corpus.sentence_rows(index)].astype(np.float32)
+    found = typed.encode(tiny_corpus, str(tiny_corpus.sentences.text.values[index]))
+    np.testing.assert_allclose(found.mixing, stored, atol=1e-3)

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
-from store.kernels.labels import LABELS
 
 from dashboard.figures.layout import QUIET, RAMP, SERIES, STEPS, colour_bar, layout, names
+from store.kernels.labels import LABELS
 
 #: Marks of labels: hue and form.
 _FORMS = ("circle", "diamond", "square", "star", "triangle-up", "triangle-down", "cross")

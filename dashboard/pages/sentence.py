@@ -11,6 +11,7 @@ from dashboard.page import Page
 from dashboard.panels.finder import finder
 from dashboard.panels.positions import positions
 from dashboard.panels.ranked import ranked
+from dashboard.panels.sentence_mixing import sentence_mixing
 from dashboard.problems import Refusal
 from dashboard.sentence_controls import own_text, view_controls
 from dashboard.sentence_picture import (
@@ -29,13 +30,14 @@ HOW = {
     "model": "A thumbnail for every head: queries downwards, keys across, darker is more. Click one, or arrow keys and Enter, to open it.",
     "matrix": "Queries downwards, keys across. Point at a cell, or use the arrow keys, for its weight.",
     "neuron": "Choose a query: its vector times each key's, channel by channel, summed, scaled by 1 / sqrt(channels), softmax.",
+    "mixing": "Layers downwards, tokens across: how much of a token's vector comes from other tokens, the residual and the layer norm counted or not.",
     "positions": "The head in this sentence, and beside it the mean over the corpus by position.",
 }
 
 
-def picture(place: Place) -> dict[str, Any]:
-    """What the views of a sentence show."""
-    return sentence_picture(place)
+def picture(place: Place) -> dict[str, Any] | None:
+    """What the views of a sentence show; None where a figure takes their place."""
+    return None if place.address.show == "mixing" else sentence_picture(place)
 
 
 def layout(place: Place) -> Page:
@@ -58,7 +60,8 @@ def _of_sentence(place: Place) -> Page:
         html.P(HOW[place.address.show], className="how-to-read"),
     ]
     beside = positions(place) if place.address.show == "positions" else ranked(place)
-    return Page(above=above, beside=[*beside, *finder(place)], below=[_caption(place)])
+    below = sentence_mixing(place) if place.address.show == "mixing" else [_caption(place)]
+    return Page(above=above, beside=[*beside, *finder(place)], below=below)
 
 
 def _title(place: Place) -> str:

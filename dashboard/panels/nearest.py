@@ -3,11 +3,11 @@
 import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
-from store.kernels.labels import NearHead, nearest_heads
 
 from dashboard.address import Place
 from dashboard.divergence import mean_divergence, sample
 from store import StoreError
+from store.kernels.labels import NearHead, nearest_heads
 from store.schema import head_name
 
 LISTED = 10

@@ -25,7 +25,9 @@ def ranked(place: Place) -> list[object]:
     pair = f"“{sentence.wordpieces[query]}” (query, at {query}) to “{sentence.wordpieces[key]}” (key, at {key})"
     every = ranked_heads(sentence, query, key)
     rows = [_row(place, one) for one in every[:LISTED]]
-    head = html.Thead(html.Tr([html.Th("head"), *(html.Th(name, className="number") for name in ("weight", "of the row's keys"))]))
+    head = html.Thead(
+        html.Tr([html.Th("head"), *(html.Th(name, className="number") for name in ("weight", "of the row's keys"))])
+    )
     return [
         title,
         _key_choice(sentence, key),

@@ -3,7 +3,6 @@
 import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
-from store.kernels.labels import LABELS
 
 from dashboard.address import Place
 from dashboard.charts import chart
@@ -21,6 +20,7 @@ from dashboard.panels.profiles import head_profile
 from dashboard.ranks import ranks
 from dashboard.statistics import OF_CLS, spell
 from store import STATISTICS
+from store.kernels.labels import LABELS
 from store.schema import head_name
 
 

@@ -22,6 +22,7 @@ from dashboard.shown_pattern import Showing, Shown, parse_showing, positions, sh
 from dashboard.significant import significant
 from dashboard.weights import encode_layer, encode_model, pooled
 from store import Corpus
+from store.schema import RATIOS
 
 #: Cells of a thumbnail in each direction.
 SIDE, MOST_SIDE = 64, 512
@@ -101,6 +102,10 @@ def _neuron_file(find: Find, layer: int, head: int, query: int, **named: Any) ->
     return _file(neuron_table(sentence, layer, head, query), f"neuron-L{layer}-H{head}-{query}")
 
 
+def _mixing(find: Find, **named: Any) -> Response:
+    return _file(_mixing_table(find(**named)), "mixing")
+
+
 def _weights(find: Find, layer: int, head: int, **named: Any) -> Response:
     sentence, showing = find(**named), _showing()
     _check_head(sentence, layer, head)
@@ -121,6 +126,7 @@ _ANSWERS: dict[str, Callable[..., Response]] = {
     "matrix.bin": _matrix,
     f"neuron/{ONE_HEAD}/<int:query>.json": _neuron,
     f"neuron/{ONE_HEAD}/<int:query>.csv": _neuron_file,
+    "mixing.csv": _mixing,
     f"weights/{ONE_HEAD}.csv": _weights,
 }
 
@@ -138,6 +144,20 @@ def _table(shown: Shown, head: int) -> Table:
         "key": np.array([key.name for _, key in pairs], object),
         "key_position": np.array([key.positions[0] for _, key in pairs], np.int64),
         "weight": np.array(significant(shown.weights[0, head].ravel().tolist())),
+    }
+
+
+def _mixing_table(sentence: Sentence) -> Table:
+    """A row for each token and layer, a column for each ratio."""
+    layers, tokens = sentence.mixing.shape[1:]
+    shares = {
+        name: np.array(significant(one.T.ravel().tolist())) for name, one in zip(RATIOS, sentence.mixing, strict=True)
+    }
+    return {
+        "wordpiece": np.repeat(np.array(sentence.wordpieces, object), layers),
+        "position": np.repeat(np.arange(tokens), layers),
+        "layer": np.tile(np.arange(layers), tokens),
+        **shares,
     }
 
 
