@@ -237,7 +237,7 @@ def test_a_route_answers_a_refusal_with_its_sentence(tiny_corpus: Corpus) -> Non
 
 
 def test_readers_at_the_same_time_get_their_own_sentences(tiny_corpus: Corpus) -> None:
-    typed = TypedSentences()
+    typed = TypedSentences(waiting=8)
     found: dict[int, Sentence] = {}
 
     def read(number: int) -> None:
