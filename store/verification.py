@@ -133,8 +133,7 @@ def _largest(error: NDArray[np.float64]) -> float:
 
 def _may_be_a_sink(received: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Heads in which a token stands at the threshold, so that a rounding error decides: (layer, head)."""
-    near: NDArray[np.bool_] = np.abs(received / received.shape[-1] - SINK) < TOLERANCE
-    return near.any(axis=-1)
+    return np.asarray((np.abs(received / received.shape[-1] - SINK) < TOLERANCE).any(axis=-1))
 
 
 def _wrong_means(corpus: Corpus, group: zarr.Group) -> Iterator[str]:

@@ -93,6 +93,11 @@ def test_attention_of_the_random_models_is_worth_testing(patterns: list[np.ndarr
     assert np.mean([pattern.max(axis=-1).mean() for pattern in patterns]) > 0.2
 
 
+def test_some_rows_attend_to_sinks_and_some_do_not(defined: Statistics) -> None:
+    some = np.concatenate([values["to_sink"].ravel() > 0 for values in defined])
+    assert 0.1 < some.mean() < 0.9
+
+
 def test_stored_patterns_are_those_of_transformers(corpus: store.Corpus, patterns: list[np.ndarray]) -> None:
     for sentence, expected in enumerate(patterns):
         np.testing.assert_allclose(corpus.pattern(sentence).values, expected, atol=3e-3)
