@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.blocks import short_key
 from ingest.checkpoint import Checkpoint, find_checkpoint
 from ingest.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
+from ingest.divergence import find_divergence
 from ingest.errors import IngestError
 from ingest.normalizations import normalize_corpus
 from ingest.pairs import find_pairs
@@ -87,8 +88,10 @@ class Ingest:
         names = self._names()
         grown = self.changed or self.held_before < self.corpus.sentences
         self._project(material, names[:1], names)
-        # The last before `complete`, which commits what it found.
-        if find_pairs(self.writer, self.model, self.corpus) or grown:
+        # The last before `complete`, which commits what they found.
+        found = find_pairs(self.writer, self.model, self.corpus)
+        found |= find_divergence(self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed)
+        if found or grown:
             complete(self.writer, self.model, self.corpus, views=finished_views(material, names))
             self.changed = True
             self._show_early()

@@ -70,11 +70,17 @@ class Sample:
 def take_sample(corpus: PlannedCorpus) -> Sample:
     """The sample of a plan."""
     spans = sentence_spans(corpus)
-    rows = np.concatenate([block.index * block.length + np.arange(block.tokens) for block in corpus.blocks])
-    sample = Sample(spans, rows, spans, False).first(FIT_TOKENS)
+    sample = whole_sample(corpus).first(FIT_TOKENS)
     held_out = sample.sentences < len(spans)
     first = sample.sentences if held_out else max(0, len(spans) - JUDGED_SENTENCES)
     return Sample(sample.spans, sample.rows, spans[first : first + JUDGED_SENTENCES], held_out)
+
+
+def whole_sample(corpus: PlannedCorpus) -> Sample:
+    """All of a plan, judged on itself."""
+    spans = sentence_spans(corpus)
+    rows = np.concatenate([block.index * block.length + np.arange(block.tokens) for block in corpus.blocks])
+    return Sample(spans, rows, spans, False)
 
 
 def sentence_spans(corpus: PlannedCorpus) -> Spans:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from store.errors import StoreError
 from store.head_means import head_means
 from store.kernels.attention import attention_pattern
+from store.kernels.labels import head_labels
 from store.schema import PAD, PAIR_NUMBERS
 from store.views import MOST
 
@@ -241,6 +242,23 @@ class Corpus:
         if "sentences" not in group.attrs:  # as long as they are being found for the first time
             raise StoreError(f"{self.name} has no strongest pairs yet. Find them with `make ingest`.")
         return group[list(PAIR_NUMBERS)].load()
+
+    @cached_property
+    def divergence(self) -> xr.Dataset:
+        """How far apart any two heads are: divergence (layer, head, other_layer, other_head) in nats, place (layer, head, component).
+
+        Loaded once. `divergence` is Clark's Jensen-Shannon divergence, sum over the tokens of a sample, `mean_divergence`
+        that of a token, 0 to ln 2; `place` the map of the heads. attrs: tokens, sentences, measured_on, stress, seed.
+        """
+        group = self._open_if_there(f"models/{self.name}/divergence")
+        if "tokens" not in group.attrs:
+            raise StoreError(f"{self.name} has no divergence of its heads yet. Find it with `make ingest`.")
+        return group.assign(mean_divergence=group.divergence / group.attrs["tokens"]).load()
+
+    @cached_property
+    def head_labels(self) -> xr.DataArray:
+        """What every head is in a word, (layer, head), "" where no rule of `store.kernels.labels.LABELS` holds."""
+        return head_labels(self.head_statistic, self.uniform_entropy)
 
     # -- pictures -----------------------------------------------------------------------------------
 

@@ -48,6 +48,8 @@ def verify(snapshot: Snapshot) -> Iterator[str]:
         yield from _wrong_statistics(corpus)
         yield from _wrong_means(corpus, snapshot.group(f"models/{key}"))
         yield from _wrong_profiles(corpus)
+        if "divergence" in snapshot.group(f"models/{key}"):
+            yield from _wrong_divergence(corpus)
 
 
 def _arrays(group: zarr.Group, path: str) -> Iterator[tuple[str, zarr.Array[Any]]]:
@@ -158,3 +160,15 @@ def _wrong_profiles(corpus: Corpus) -> Iterator[str]:
     ):
         if not np.allclose(whole, 1, rtol=1e-4):
             yield f"{corpus.name}: attention {name} does not add up to 1."
+
+
+def _wrong_divergence(corpus: Corpus) -> Iterator[str]:
+    """Two heads are as far apart as they are, whichever comes first, and none is apart from itself."""
+    heads = corpus.layers * corpus.heads
+    apart = corpus.divergence.divergence.values.reshape(heads, heads)
+    if not np.isfinite(apart).all():
+        yield f"{corpus.name}: the divergence of its heads is not finite."
+    elif not np.array_equal(apart, apart.T):
+        yield f"{corpus.name}: the divergence of its heads is not symmetric."
+    elif np.diagonal(apart).any():
+        yield f"{corpus.name}: a head diverges from itself."

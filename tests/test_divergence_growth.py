@@ -1,0 +1,106 @@
+"""The divergence of heads when a corpus grows, an ingest is killed, or runs on another device."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import store
+from store.errors import StoreError
+from tests.interruption import interrupted
+
+Ingest = Callable[..., str]
+#: Their tokens are a part of the sample of the whole.
+FEW = 10
+#: Their tokens are more than the sample.
+MANY = 36
+
+
+@pytest.fixture(scope="module")
+def small(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return ingest(tmp_path_factory.mktemp("small") / "store", sentences=FEW)
+
+
+@pytest.fixture
+def copy(small: str, tmp_path: Path) -> str:
+    return str(shutil.copytree(small, tmp_path / "store"))
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A device that is not called `cpu`; what runs on it runs in torch."""
+    monkeypatch.setattr("ingest.bert.find_device", lambda _: torch.device("cpu", 0))
+    return monkeypatch
+
+
+def test_divergence_after_growing_is_that_of_the_whole(copy: str, ingest: Ingest, tiny_store: str) -> None:
+    before = store.open_corpus(copy).divergence
+    after = store.open_corpus(ingest(copy)).divergence
+    assert after.identical(store.open_corpus(tiny_store).divergence)
+    assert after.attrs["sentences"] > before.attrs["sentences"] == FEW
+
+
+def test_growing_beyond_the_sample_measures_nothing_again(
+    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = store.open_corpus(ingest(tmp_path / "store", sentences=MANY)).divergence
+    monkeypatch.delattr("ingest.divergence._divergence")
+    assert store.open_corpus(ingest(tmp_path / "store")).divergence.identical(before)
+
+
+@pytest.mark.parametrize("moment", ["ingest.divergence.create_arrays", "ingest.pipeline.complete"])
+def test_divergence_of_a_plan_is_not_seen_before_its_sentences(
+    moment: str, copy: str, ingest: Ingest, odd_model: Path, tiny_store: str
+) -> None:
+    """The ingest is killed, and another model is published meanwhile."""
+    before = store.open_corpus(copy)
+    expected = before.divergence
+    interrupted(ingest, copy, moment, after=0)
+    ingest(copy, model=odd_model, sentences=5)
+    assert store.open_snapshot(copy).corpus(before.name).divergence.identical(expected)
+    ingest(copy)
+    found = store.open_snapshot(copy).corpus(before.name).divergence
+    assert found.identical(store.open_corpus(tiny_store).divergence)
+
+
+def test_a_model_whose_divergence_is_measured_for_the_first_time_has_none(
+    ingest: Ingest, odd_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "store"
+    with monkeypatch.context() as patch:
+        patch.setattr("ingest.pipeline.find_divergence", lambda *_: False)  # a Headscape that knew none
+        name = store.open_corpus(ingest(place)).name
+    interrupted(ingest, place, "ingest.pipeline.complete", after=0)
+    ingest(place, model=odd_model, sentences=5)
+    with pytest.raises(StoreError, match="no divergence"):
+        _ = store.open_snapshot(str(place)).corpus(name).divergence
+    ingest(place)
+    assert np.isfinite(store.open_snapshot(str(place)).corpus(name).divergence.divergence).all()
+
+
+def test_beyond_a_cpu_the_whole_corpus_is_measured(copy: str, ingest: Ingest, gpu: pytest.MonkeyPatch) -> None:
+    assert gpu
+    corpus = store.open_corpus(ingest(copy))
+    assert corpus.divergence.attrs["sentences"] == corpus.n_sentences
+    assert corpus.divergence.attrs["tokens"] == corpus.n_tokens
+
+
+def test_a_sample_of_all_is_the_same_on_both_devices(copy: str, ingest: Ingest, gpu: pytest.MonkeyPatch) -> None:
+    assert gpu
+    found, expected = (
+        store.open_corpus(ingest(Path(place), sentences=FEW, seed=0)).divergence.divergence
+        for place in (Path(copy).with_name("fresh"), copy)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_what_was_measured_over_all_is_not_made_smaller_on_a_cpu(
+    copy: str, ingest: Ingest, gpu: pytest.MonkeyPatch
+) -> None:
+    before = store.open_corpus(ingest(copy))
+    gpu.undo()
+    after = store.open_corpus(ingest(copy))
+    assert after.snapshot == before.snapshot
