@@ -147,14 +147,6 @@ class Corpus:
         """Means over sentences (source, statistic, layer, head); `source` says over which rows. float64, exact."""
         return self._model.head_statistic.load()
 
-    @property
-    def head_interval(self) -> xr.DataArray:
-        """95 % intervals of `head_statistic` (bound, source, statistic, layer, head), by bootstrap over the sentences.
-
-        NaN where fewer than two sentences have rows of a source; see `store.kernels.bootstrap`.
-        """
-        return self._model.head_interval.load()
-
     def _per_token(self, name: str) -> xr.DataArray:
         array = self._model[name].isel(token=slice(0, self._token_stop))
         return array.assign_coords({key: self.tokens[key] for key in ("position", "sentence_index", "token_flags")})

@@ -5,7 +5,7 @@ sentences can be added as they come and forgotten (Chamandy et al. 2012, "Estima
 streams", section 2). With many sentences this is Efron's bootstrap, whose counts are multinomial.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ REPLICATES = 500
 PERCENTILES = (2.5, 97.5)
 
 
-@dataclass(frozen=True)
-class Segments:
+class Segments(NamedTuple):
     """The rows of one source in consecutive sentences, of which some may have none.
 
     Attributes
