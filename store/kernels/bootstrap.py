@@ -37,9 +37,8 @@ class Segments(NamedTuple):
         """Mean over each sentence's rows: (..., present) from (..., token)."""
         if not len(self.start):
             return np.zeros((*values.shape[:-1], 0), np.float32)
-        return np.add.reduceat(values[..., self.rows], self.start, axis=-1, dtype=np.float32) / self.size.astype(
-            np.float32
-        )
+        sums: NDArray[np.float32] = np.add.reduceat(values[..., self.rows], self.start, axis=-1, dtype=np.float32)
+        return sums / self.size.astype(np.float32)
 
 
 def find_segments(rows: NDArray[np.bool_], lengths: NDArray[np.integer]) -> Segments:
