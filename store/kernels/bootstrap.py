@@ -37,8 +37,9 @@ class Segments(NamedTuple):
         """Mean over each sentence's rows: (..., present) from (..., token)."""
         if not len(self.start):
             return np.zeros((*values.shape[:-1], 0), np.float32)
-        sums: NDArray[np.float32] = np.add.reduceat(values[..., self.rows], self.start, axis=-1, dtype=np.float32)
-        return sums / self.size.astype(np.float32)
+        sums = np.add.reduceat(values[..., self.rows], self.start, axis=-1, dtype=np.float32)
+        means: NDArray[np.float32] = np.divide(sums, self.size, dtype=np.float32)
+        return means
 
 
 def find_segments(rows: NDArray[np.bool_], lengths: NDArray[np.integer]) -> Segments:
