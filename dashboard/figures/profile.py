@@ -18,7 +18,7 @@ def profile(offsets: Sequence[int], head: NDArray[np.float64], layer: NDArray[np
         y=head,
         text=says,
         textposition="none",
-        marker={"color": SERIES[0]},
+        marker={"color": SERIES[0], "line": {"width": 0}},
         name=name,
         hovertemplate="%{text}: %{y:.1%}<extra></extra>",
     )

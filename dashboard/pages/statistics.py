@@ -42,13 +42,13 @@ def layout(place: Place) -> Page:
 
 def _numbers(place: Place, part: Part) -> list[object]:
     means = part_means(place.corpus, part)
-    interval = None if place.address.where else place.corpus.head_interval
+    interval = place.corpus.head_interval if part.tokens == place.corpus.n_tokens else None
     return [
         *_grid(place, shown_grid(place, means, interval)),
         html.H2("By layer"),
         html.P(
-            "A dot is a head, a line the mean of its layer (Figures 2 and 4 of Clark et al. 2019). Point at a dot for its head, number"
-            f"{'' if place.address.where else ' and 95 % interval (bootstrap over sentences)'}; click it to open the head.",
+            "A dot is a head, a line the mean of its layer (Figures 2 and 4 of Clark et al. 2019). Point at a dot for its head and number"
+            f"{'' if interval is None else ' with its 95 % interval (bootstrap over sentences)'}; click it to open the head.",
             className="caption",
         ),
         html.Div(curves(place, part, means, interval), className="figures"),
