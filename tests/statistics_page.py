@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from tests.browser import Open
 
@@ -23,8 +23,7 @@ def cells(page: Page, figure: str = HEAT_MAP) -> Locator:
 
 def click_cell(page: Page, layer: int, head: int, shape: tuple[int, int], figure: str = HEAT_MAP) -> None:
     """Click the middle of a cell."""
-    box = page.locator(f"{figure} .heatmaplayer image").bounding_box()
-    assert box is not None
+    box = _box(page.locator(f"{figure} .heatmaplayer image"))
     across, down = ((place + 0.5) / count for place, count in zip((head, layer), shape[::-1], strict=True))
     page.mouse.move(box["x"] + across * box["width"] - 3, box["y"] + down * box["height"])
     page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
@@ -35,13 +34,19 @@ def click_cell(page: Page, layer: int, head: int, shape: tuple[int, int], figure
 def hover_dot(page: Page, figure: str, number: int) -> Locator:
     """Point at a dot of a chart; what it says."""
     dot = page.locator(f"{figure} .scatterlayer .points path").nth(number)
-    dot.scroll_into_view_if_needed()
-    box = dot.bounding_box()
-    assert box is not None
+    box = _box(dot)
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x - 1, y)
     page.mouse.move(x, y)
     return page.locator(f"{figure} .hovertext")
+
+
+def _box(shown: Locator) -> FloatRect:
+    """Where something is in the window, once it is in it."""
+    shown.scroll_into_view_if_needed()
+    box = shown.bounding_box()
+    assert box is not None
+    return box
 
 
 def has_head(page: Page, layer: int, head: int) -> None:

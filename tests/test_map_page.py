@@ -28,7 +28,7 @@ def map_page(open_page: Open, server: str, asked: str = "") -> Page:
 def dots(page: Page) -> list[str]:
     """What every dot of the map says."""
     marks = page.locator("#head-map .scatterlayer .points path")
-    return [hover_dot(page, "#head-map", number).inner_text() for number in range(marks.count())]
+    return [hover_dot(page, "#head-map", number).text_content() or "" for number in range(marks.count())]
 
 
 def test_the_map_says_method_stress_and_sample(page: Page, space: Corpus) -> None:
@@ -59,6 +59,7 @@ def test_a_dot_opens_its_head(page: Page) -> None:
 
 def test_dots_are_coloured_by_a_statistic(page: Page, space: Corpus) -> None:
     choose(page, "Colour", "attention to [SEP]")
+    expect(page.get_by_role("img", name=re.compile("coloured by to_sep"))).to_be_visible()
     value = 100 * float(space.head_statistic.sel(source="all", statistic="to_sep")[0, 0])
     expect(hover_dot(page, "#head-map", 0)).to_contain_text(f"L0 H0: {value:.1f} %, rank")
 
@@ -80,13 +81,13 @@ def test_a_model_without_labels_says_what_to_do(open_page: Open, space_server: s
 
 
 def test_the_matrix_has_the_divergence_of_every_two_heads(page: Page, space: Corpus) -> None:
+    page.locator("#matrix .heatmaplayer image").scroll_into_view_if_needed()
     box = page.locator("#matrix .heatmaplayer image").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.1 * box["height"])
     page.mouse.move(box["x"] + 0.88 * box["width"], box["y"] + 0.12 * box["height"])
-    said = re.fullmatch(
-        r"L(\d) H(\d) and L(\d) H(\d): (.*) nats", page.locator("#matrix .hovertext").inner_text().strip()
-    )
+    shown = page.locator("#matrix .hovertext")
+    said = re.fullmatch(r"L(\d) H(\d) and L(\d) H(\d): (.*) nats", (shown.text_content() or "").strip())
     assert said
     place = tuple(map(int, said.groups()[:4]))
     attributes = space.divergence.attrs

@@ -162,6 +162,11 @@ def test_a_filter_that_differs_from_head_to_head_is_left_out_and_said(open_page:
     expect(page.get_by_text("differs from head to head")).to_be_visible()
 
 
+def test_a_figure_of_rows_that_are_filtered_away_says_what_to_do(open_page: Open, space_server: str) -> None:
+    page = statistics_page(open_page, space_server, "?where=kind:word")
+    expect(page.locator("#curves-cls + .caption")).to_contain_text("There are no such rows here. Take a filter away.")
+
+
 # -- figures --------------------------------------------------------------------------------------------
 
 
@@ -185,7 +190,7 @@ def test_a_dot_says_its_head_number_and_interval(page: Page, space: Corpus) -> N
 
 
 def test_a_dot_opens_its_head(page: Page) -> None:
-    expect(hover_dot(page, "#curves-entropy", 3)).to_contain_text("L1 H1")
+    expect(hover_dot(page, "#curves-near", 3)).to_contain_text("L1 H1")
     page.mouse.down()
     page.mouse.up()
     has_head(page, 1, 1)
@@ -198,9 +203,9 @@ def test_entropy_stands_beside_that_of_uniform_attention(page: Page, space: Corp
 
 
 def test_the_profile_is_of_the_chosen_head(page: Page) -> None:
-    for control in ("Layer", "Head"):
+    for control, name in (("Layer", "L1 H0"), ("Head", "L1 H1")):
         choose(page, control, "1")
-    expect(page.get_by_role("img", name="Attention of L1 H1 by distance")).to_be_visible()
+        expect(page.get_by_role("img", name=f"Attention of {name} by distance")).to_be_visible()
 
 
 def test_every_mixing_ratio_has_a_line(page: Page) -> None:

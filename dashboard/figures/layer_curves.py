@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dashboard.figures.layout import QUIET, SERIES, SYMBOLS, every, layout, names
 
-#: Series stand beside each other within a layer.
-APART = 0.2
+#: Series stand beside each other within a layer, and in each the heads side by side.
+APART, WIDE = 0.24, 0.7
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,10 @@ def _traces(one: Series, place: int, count: int, unit: str) -> list[Any]:
     """Dots of the heads, and the line of the layers."""
     layers, heads = one.values.shape
     colour, symbol = SERIES[place], SYMBOLS[place]
-    shift = APART * (place - (count - 1) / 2)
+    spread = np.linspace(-0.5, 0.5, heads) * WIDE * APART if heads > 1 else np.zeros(1)
+    beside = APART * (place - (count - 1) / 2) + spread
     dots: Any = go.Scatter(
-        x=np.repeat(np.arange(layers), heads) + shift,
+        x=(np.arange(layers)[:, None] + beside).ravel(),
         y=one.values.ravel(),
         mode="markers",
         marker={"color": colour, "symbol": symbol, "size": 6, "opacity": 0.45},
@@ -59,8 +60,8 @@ def _traces(one: Series, place: int, count: int, unit: str) -> list[Any]:
         x=np.arange(layers),
         y=np.nanmean(one.values, axis=1) if np.isfinite(one.values).any() else np.full(layers, np.nan),
         mode="lines+markers",
-        line={"color": colour, "width": 2.5},
-        marker={"color": colour, "symbol": symbol, "size": 5},
+        line={"color": colour, "width": 2},
+        marker={"color": colour, "symbol": symbol, "size": 8 if layers == 1 else 4},
         name=one.title,
         hovertemplate=f"layer %{{x}}, mean of its {heads} heads, {one.title}: {number}<extra></extra>",
     )

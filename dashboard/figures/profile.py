@@ -42,9 +42,9 @@ def _layout(offsets: Sequence[int]) -> dict[str, Any]:
 
 
 def ticks(offsets: Sequence[int]) -> list[str]:
-    """Every fifth offset, and the two ends, which are all that is farther."""
+    """-5, 0 and 5, and the two ends, which are all that is farther."""
     ends = {offsets[0]: "<", offsets[-1]: ">"}
-    return [ends.get(offset, f"{offset}" if offset % 5 == 0 else "") for offset in offsets]
+    return [ends.get(offset, f"{offset}" if offset in (-5, 0, 5) else "") for offset in offsets]
 
 
 def say_offset(offset: int, offsets: Sequence[int]) -> str:

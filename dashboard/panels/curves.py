@@ -51,5 +51,9 @@ def uniform_entropy(corpus: Corpus, part: Part) -> float:
 def _figure(of: str, title: str, series: Sequence[Series], uniform: float | None = None) -> html.Div:
     unit = "share" if uniform is None else "nats"
     shown = None if uniform is None or uniform != uniform else uniform
-    drawn = chart(layer_curves(series, unit=unit, reference=shown), of=of, says="", label=title, height=270, opens=True)
+    there = any(np.isfinite(one.values).any() for one in series)
+    says = "" if there else "There are no such rows here. Take a filter away. "
+    drawn = chart(
+        layer_curves(series, unit=unit, reference=shown), of=of, says=says, label=title, height=270, opens=True
+    )
     return html.Div([html.H3(title), *drawn], className="figure")

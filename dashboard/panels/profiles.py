@@ -38,7 +38,7 @@ def head_profile(place: Place, *, height: int) -> list[object]:
     return chart(
         drawn,
         of="profile",
-        says=f"Mean over all {place.corpus.n_sentences:,} sentences of the share of weight at each distance. ",
+        says=f"Mean over all {place.corpus.n_sentences:,} sentences of the share of weight at each distance; < and > are farther than 10. ",
         label=f"Attention of {name} by distance",
         data=data,
         height=height,
