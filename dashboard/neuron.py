@@ -8,15 +8,17 @@ from dashboard.sentences import Sentence
 from dashboard.significant import significant
 from store.kernels.attention import softmax
 
+Floats = NDArray[np.float32]
+
 
 def neuron(sentence: Sentence, layer: int, head: int, query: int) -> dict[str, object]:
     """JSON-ready: the query vector, and of every key its vector, their product, its sum, the logit and the weight.
 
     logit = dot / sqrt(channel); weight = softmax of the logits over all keys (Vaswani et al. 2017, section 3.2.1).
     """
-    vector, *steps = _steps(sentence, layer, head, query)
-    vectors = [[significant(row) for row in array.tolist()] for array in steps[:2]]
-    numbers = [significant(array.tolist()) for array in steps[2:]]
+    vector, both, steps = _steps(sentence, layer, head, query)
+    vectors = [[significant(row) for row in array.tolist()] for array in both]
+    numbers = [significant(array.tolist()) for array in steps]
     names = ("name", "key", "product", "dot", "logit", "weight")
     every = zip(sentence.wordpieces, *vectors, *numbers, strict=True)
     return {"query": significant(vector.tolist()), "keys": [dict(zip(names, one, strict=True)) for one in every]}
@@ -24,8 +26,9 @@ def neuron(sentence: Sentence, layer: int, head: int, query: int) -> dict[str, o
 
 def neuron_table(sentence: Sentence, layer: int, head: int, query: int) -> Table:
     """The same as a file: a row a key, a column for each channel of q, k and their product."""
-    vector, *steps = _steps(sentence, layer, head, query)
-    keys, products, *numbers = (np.array(significant(array.ravel().tolist())).reshape(array.shape) for array in steps)
+    vector, both, steps = _steps(sentence, layer, head, query)
+    keys, products = (np.array(significant(array.ravel().tolist())).reshape(array.shape) for array in both)
+    numbers = [np.array(significant(array.tolist())) for array in steps]
     queries = np.broadcast_to(significant(vector.tolist()), keys.shape)
     channels = (("q", queries), ("k", keys), ("product", products))
     return {
@@ -36,10 +39,10 @@ def neuron_table(sentence: Sentence, layer: int, head: int, query: int) -> Table
     }
 
 
-def _steps(sentence: Sentence, layer: int, head: int, query: int) -> tuple[NDArray[np.float32], ...]:
-    """Query (channel), keys and products (key, channel), then dot, logit and weight (key)."""
+def _steps(sentence: Sentence, layer: int, head: int, query: int) -> tuple[Floats, list[Floats], list[Floats]]:
+    """Query (channel); keys and products (key, channel); dot, logit and weight (key)."""
     vector, keys = sentence.query[layer, head, query], sentence.key[layer, head]
     products = vector * keys
     dots = products.sum(axis=-1)
     logits = dots * np.float32(len(vector) ** -0.5)
-    return vector, keys, products, dots, logits, softmax(logits)
+    return vector, [keys, products], [dots, logits, softmax(logits)]
