@@ -27,9 +27,8 @@ def neuron(sentence: Sentence, layer: int, head: int, query: int) -> dict[str, o
 def neuron_table(sentence: Sentence, layer: int, head: int, query: int) -> Table:
     """The same as a file: a row a key, a column for each channel of q, k and their product."""
     vector, both, steps = _steps(sentence, layer, head, query)
-    keys, products = (np.array(significant(array.ravel().tolist())).reshape(array.shape) for array in both)
-    numbers = [np.array(significant(array.tolist())) for array in steps]
-    queries = np.broadcast_to(significant(vector.tolist()), keys.shape)
+    keys, products, *numbers = (_rounded(array) for array in (*both, *steps))
+    queries = np.broadcast_to(_rounded(vector), keys.shape)
     channels = (("q", queries), ("k", keys), ("product", products))
     return {
         "key": np.array(sentence.wordpieces, object),
@@ -37,6 +36,11 @@ def neuron_table(sentence: Sentence, layer: int, head: int, query: int) -> Table
         **dict(zip(("dot", "logit", "weight"), numbers, strict=True)),
         **{f"{name}{channel}": array[:, channel] for name, array in channels for channel in range(keys.shape[-1])},
     }
+
+
+def _rounded(array: Floats) -> NDArray[np.float64]:
+    rounded: NDArray[np.float64] = np.array(significant(array.ravel().tolist())).reshape(array.shape)
+    return rounded
 
 
 def _steps(sentence: Sentence, layer: int, head: int, query: int) -> tuple[Floats, list[Floats], list[Floats]]:
