@@ -1,4 +1,4 @@
-"""A BERT that shows what its attention heads work with: queries, keys, values and layer inputs, by hooks.
+"""A BERT that shows what its attention heads work with, queries, keys, values and layer inputs, and what comes out, by hooks.
 
 The model runs on its fast attention path (sdpa), which never hands out a pattern; whoever needs one computes it from
 the captured queries and keys of a batch and drops it.
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ingest.checkpoint import Checkpoint
 from ingest.errors import IngestError
-from store.kernels.attention import output_gram
+from store.kernels.attention import expansion_rate, output_gram
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -27,6 +27,8 @@ class Capture:
     key: list[Tensor] = field(default_factory=list)
     value: list[Tensor] = field(default_factory=list)
     layer_input: list[Tensor] = field(default_factory=list)
+    #: Of attention after its output projection, bias included, before the residual is added.
+    output: list[Tensor] = field(default_factory=list)
 
 
 class _Passing(threading.local):
@@ -54,6 +56,7 @@ class Bert:
         layer.register_forward_pre_hook(self._keep_input)
         for name in ("query", "key", "value"):
             getattr(attention.self, name).register_forward_hook(self._keep_output(name))
+        attention.output.dense.register_forward_hook(self._keep_output("output"))
 
     def _keep_output(self, name: str) -> Callable[..., None]:
         def hook(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
@@ -81,8 +84,39 @@ class Bert:
 
     def output_grams(self) -> list[Tensor]:
         """Per layer, the Gram matrices (head, channel, channel) of the heads' parts of the output projection."""
-        weights = [layer.attention.output.dense.weight.detach().float() for layer in self.model.encoder.layer]
-        return [output_gram(weight.T.unflatten(0, (self.heads, self.channels))) for weight in weights]
+        return [
+            output_gram(output.weight.unflatten(0, (self.heads, self.channels))) for output in self.output_projections()
+        ]
+
+    def output_projections(self) -> list["OutputProjection"]:
+        """Per layer, what follows the heads."""
+        return [OutputProjection.of(layer.attention.output) for layer in self.model.encoder.layer]
+
+    def expansion_rates(self) -> list[float]:
+        """Per layer, how much x -> f(x) lengthens a vector."""
+        parts = [(layer.attention.self.value, layer.attention.output.dense) for layer in self.model.encoder.layer]
+        exact = [[weight.detach().cpu().double() for weight in (v.weight.T, v.bias, o.weight.T)] for v, o in parts]
+        return [expansion_rate(*weights) for weights in exact]
+
+
+@dataclass(frozen=True)
+class OutputProjection:
+    """What follows the heads of a layer, in float32: `weight` (head and channel, feature), `bias`, `gain` (feature).
+
+    The gain is gamma of the layer norm after it.
+    """
+
+    weight: Tensor
+    bias: Tensor
+    gain: Tensor
+
+    @classmethod
+    def of(cls, output: Any) -> "OutputProjection":
+        """Of a layer's `attention.output`."""
+        weight, bias, gain = (
+            part.detach().float() for part in (output.dense.weight, output.dense.bias, output.LayerNorm.weight)
+        )
+        return cls(weight.T, bias, gain)
 
 
 def find_device(name: str) -> torch.device:

@@ -1,5 +1,6 @@
 """Room for one block's results on the device, and its way to the host while the next block is computed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from store.schema import SOURCES, STATISTICS
+from store.schema import MODEL_ARRAYS, OFFSETS, RATIOS, SOURCES, STATISTICS
+
+#: Arrays of the schema that are sums over sentences, by name, without the dim task.
+Sums = Mapping[str, Tensor]
+
+PER_TOKEN = ("query", "key", "value_norm", "token_statistic", "token_mixing")
+PER_BLOCK = ("block_sum", "block_count", "block_profile", "block_received_at", "block_tokens_at", "block_mixing_sum")
 
 
 @dataclass(frozen=True)
@@ -18,46 +25,60 @@ class Shape:
     heads: int
     channels: int
     rows: int
+    positions: int
+
+    def of(self, name: str) -> tuple[int, ...]:
+        """Sizes of a block of an array of the schema, without the dim task."""
+        sizes = {
+            "layer": self.layers,
+            "head": self.heads,
+            "channel": self.channels,
+            "token": self.rows,
+            "position": self.positions,
+            "source": len(SOURCES),
+            "statistic": len(STATISTICS),
+            "ratio": len(RATIOS),
+            "offset": len(OFFSETS),
+        }
+        return tuple(sizes[dim] for dim in MODEL_ARRAYS[name].dims if dim != "task")
+
+
+def layer_axis(name: str) -> int:
+    """Which dim of an array of the schema is the layer."""
+    return MODEL_ARRAYS[name].dims.index("layer")
 
 
 class BlockBuffers:
     """Results of a block: per token in float16 by row of the block, sums over its sentences in float64."""
 
     def __init__(self, shape: Shape, device: torch.device) -> None:
-        layers, heads, rows = shape.layers, shape.heads, shape.rows
-        self.per_token = {
-            "query": torch.empty((layers, heads, rows, shape.channels), dtype=torch.float16, device=device),
-            "key": torch.empty((layers, heads, rows, shape.channels), dtype=torch.float16, device=device),
-            "value_norm": torch.empty((layers, heads, rows), dtype=torch.float16, device=device),
-            "token_statistic": torch.empty((len(STATISTICS), layers, heads, rows), dtype=torch.float16, device=device),
-        }
+        self.per_token = {name: torch.empty(shape.of(name), dtype=torch.float16, device=device) for name in PER_TOKEN}
         # Apple's GPUs have no float64: there the sums are kept on the host.
         self._exact_device = torch.device("cpu") if device.type == "mps" else device
-        self.block_sum = torch.zeros(
-            (len(SOURCES), len(STATISTICS), layers, heads), dtype=torch.float64, device=self._exact_device
-        )
-        self.block_count = torch.zeros(len(SOURCES), dtype=torch.int64, device=self._exact_device)
+        self.per_block = {
+            name: torch.zeros(shape.of(name), dtype=getattr(torch, MODEL_ARRAYS[name].dtype), device=self._exact_device)
+            for name in PER_BLOCK
+        }
         self._host = _pinned_like(self.per_token) if device.type == "cuda" else self.per_token
         self._copied: torch.cuda.Event | None = None
 
     def clear(self, tokens: int) -> None:
         """Ready for a block of so many tokens: padding is NaN, sums are 0."""
         for name, tensor in self.per_token.items():
-            padding = tensor[:, :, tokens:] if name in ("query", "key") else tensor[..., tokens:]
-            padding.fill_(float("nan"))
-        self.block_sum.zero_()
-        self.block_count.zero_()
+            axis = MODEL_ARRAYS[name].dims.index("token")
+            tensor.narrow(axis, tokens, tensor.shape[axis] - tokens).fill_(float("nan"))
+        for tensor in self.per_block.values():
+            tensor.zero_()
 
     def put(self, name: str, layer: int, rows: Tensor, values: Tensor) -> None:
-        """Keep a layer's values at rows of the block; `values` ends in the array's dims after the layer."""
-        into = self.per_token[name]
-        into = into[:, layer] if name == "token_statistic" else into[layer]
-        into.index_copy_(2 if name == "token_statistic" else 1, rows, values.to(into.dtype))
+        """Keep a layer's values at rows of the block; `values` has the array's dims without the layer."""
+        into = self.per_token[name].select(layer_axis(name), layer)
+        into.index_copy_(MODEL_ARRAYS[name].dims.index("token") - 1, rows, values.to(into.dtype))
 
-    def add(self, sums: Tensor, counts: Tensor) -> None:
-        """Add a batch's sums over sentences (source, statistic, layer, head) and its sentences by source (source)."""
-        self.block_sum += sums
-        self.block_count += counts.to(self._exact_device)
+    def add(self, sums: Sums) -> None:
+        """Add a batch's sums over sentences; its positions are the first ones."""
+        for name, tensor in sums.items():
+            self.per_block[name][tuple(slice(size) for size in tensor.shape)] += tensor.to(self._exact_device)
 
     def exact(self, tensor: Tensor) -> Tensor:
         """The same numbers where and how sums are exact: in float64."""

@@ -10,11 +10,15 @@ from torch import Tensor
 from ingest.batches import Batch, make_batches
 from ingest.bert import Bert, Capture
 from ingest.blocks import Block
-from ingest.buffers import BlockBuffers
+from ingest.buffers import BlockBuffers, Sums, layer_axis
 from store.kernels.attention import attention_pattern, value_norm
+from store.kernels.mixing import mixing_ratios, own_part
+from store.kernels.profile import offset_profile, summed_pattern
 from store.kernels.statistics import row_weights, source_rows, sum_over_sentences, token_statistics
+from store.schema import STATISTICS
 
 BATCH_TOKENS = {"cuda": 65536, "mps": 8192, "cpu": 512}
+TO_SELF = list(STATISTICS).index("to_self")
 
 
 class Encoder:
@@ -24,32 +28,39 @@ class Encoder:
         self.bert = bert
         self.batch_tokens = batch_tokens or BATCH_TOKENS[bert.device.type]
         self._grams = bert.output_grams()
+        self._projections = bert.output_projections()
         streams = torch.get_num_threads() if bert.device.type == "cpu" else 1
         if streams > 1:
             torch.set_num_threads(1)
         self._streams = ThreadPoolExecutor(streams, "encode")
 
     def encode(self, block: Block, buffers: BlockBuffers) -> None:
-        """Fill the buffers with the block's queries, keys, value norms, statistics and sums."""
+        """Fill the buffers with the block's queries, keys, value norms, statistics, mixing ratios and sums."""
         buffers.clear(block.tokens)
         batches = make_batches(block, tokens=self.batch_tokens)
         # Added in the order of the batches, so that the sums are the same bit for bit every time.
-        for sums, counts in self._streams.map(lambda batch: self._encode_batch(batch, buffers), batches):
-            buffers.add(sums, counts)
+        for sums in self._streams.map(lambda batch: self._encode_batch(batch, buffers), batches):
+            buffers.add(sums)
         buffers.send()
 
-    def _encode_batch(self, batch: Batch, buffers: BlockBuffers) -> tuple[Tensor, Tensor]:
-        """Keep what is per token, return sums over sentences (source, statistic, layer, head) and their counts (source)."""
+    def _encode_batch(self, batch: Batch, buffers: BlockBuffers) -> Sums:
+        """Keep what is per token, return what is summed over sentences, and how many there are of."""
         tensors = BatchTensors.on(self.bert.device, batch)
         capture = self.bert.run(tensors.token_ids, tensors.mask)
         with torch.inference_mode():
             weight = tensors.without_padding(row_weights(buffers.exact(tensors.sources)).permute(1, 2, 0))
-            sums = [self._encode_layer(layer, capture, tensors, weight, buffers) for layer in range(self.bert.layers)]
-            return torch.stack(sums, dim=2), tensors.sources.any(dim=-1).sum(dim=-1)
+            layers = [self._encode_layer(layer, capture, tensors, weight, buffers) for layer in range(self.bert.layers)]
+            return {
+                "block_count": tensors.sources.any(dim=-1).sum(dim=-1),
+                "block_tokens_at": tensors.real.sum(dim=0),
+                **{
+                    name: torch.stack([layer[name] for layer in layers], dim=layer_axis(name) - 1) for name in layers[0]
+                },
+            }
 
     def _encode_layer(
         self, layer: int, capture: Capture, batch: "BatchTensors", weight: Tensor, buffers: BlockBuffers
-    ) -> Tensor:
+    ) -> Sums:
         query, key, value = (
             self.bert.split_heads(tensors[layer]) for tensors in (capture.query, capture.key, capture.value)
         )
@@ -57,12 +68,28 @@ class Encoder:
             query.transpose(1, 2), key.transpose(1, 2), None if batch.mask is None else batch.mask[:, None]
         )
         norms = value_norm(value.transpose(1, 2), self._grams[layer])
-        statistics = batch.without_padding(token_statistics(pattern, batch.flags, batch.real).permute(1, 3, 0, 2))
+        all_statistics = token_statistics(pattern, batch.flags, batch.real, norms)
+        statistics = batch.without_padding(all_statistics.permute(1, 3, 0, 2))
+        mixing = batch.without_padding(self._mixing(layer, capture, value, all_statistics[TO_SELF]).permute(1, 2, 0))
         buffers.put("query", layer, batch.rows, batch.without_padding(query.half()).transpose(0, 1))
         buffers.put("key", layer, batch.rows, batch.without_padding(key.half()).transpose(0, 1))
         buffers.put("value_norm", layer, batch.rows, batch.without_padding(norms.transpose(1, 2)).T)
         buffers.put("token_statistic", layer, batch.rows, statistics.permute(1, 2, 0))
-        return sum_over_sentences(buffers.exact(statistics), weight)
+        buffers.put("token_mixing", layer, batch.rows, mixing.T)
+        summed = buffers.exact(summed_pattern(pattern, batch.real))
+        return {
+            "block_sum": sum_over_sentences(buffers.exact(statistics), weight),
+            "block_mixing_sum": sum_over_sentences(buffers.exact(mixing)[..., None], weight)[..., 0],
+            "block_profile": offset_profile(summed),
+            "block_received_at": summed.sum(dim=1).T,
+        }
+
+    def _mixing(self, layer: int, capture: Capture, value: Tensor, to_self: Tensor) -> Tensor:
+        """Mixing ratios (ratio, sentence, token) from p(i,i) (sentence, head, token) and what the layer has computed."""
+        projection, to_self = self._projections[layer], to_self.transpose(1, 2)
+        attended = capture.output[layer].float() - projection.bias
+        own = own_part(to_self, value, projection.weight)
+        return mixing_ratios(to_self, attended, own, capture.layer_input[layer].float(), projection.gain)
 
 
 @dataclass(frozen=True)

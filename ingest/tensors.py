@@ -8,6 +8,7 @@ from itertools import cycle
 from typing import Any
 
 import numpy as np
+import zarr
 
 from ingest.blocks import Block, content_hash
 from ingest.buffers import BlockBuffers, Shape
@@ -15,13 +16,13 @@ from ingest.corpus import PlannedCorpus
 from ingest.encoder import Encoder
 from ingest.progress import bar
 from store.groups import array_of, create_arrays
-from store.kernels.statistics import mean_over_sentences
-from store.schema import MODEL_ARRAYS, SOURCES, STATISTICS, TILE
+from store.means import means_of_blocks, sum_of_blocks
+from store.schema import BOUNDS, MODEL_ARRAYS, OFFSETS, RATIOS, SOURCES, STATISTICS, TILE
 from store.shards import write_block
 from store.writer import Writer
 
 #: Everything a change of the code changes in the numbers must change this too.
-VERSION = "tensors/1"
+VERSION = "tensors/2"
 ATTENTION = "softmax over the tokens of the sentence of query . key / sqrt(channels)"
 
 
@@ -57,40 +58,54 @@ def encode_corpus(
     writer: Writer, model: ModelGroup, corpus: PlannedCorpus, blocks: list[Block], encoder: Encoder
 ) -> None:
     """Compute and write `blocks`; a commit each, so that a kill loses at most the two in flight."""
-    _prepare(writer, model, corpus, encoder)
+    shape = _prepare(writer, model, corpus, encoder)
     done = corpus.tokens - sum(block.tokens for block in blocks)
     with bar("tensors", total=corpus.tokens, unit="tokens", done=done) as progress:
-        for written in _write_behind(writer, model, blocks, encoder):
+        for written in _write_behind(writer, model, blocks, encoder, shape):
             progress.update(written.tokens)
 
 
-def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: Encoder) -> None:
+def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: Encoder) -> Shape:
     """Arrays as long as the plan; never shorter than they were."""
-    group = writer.group(model.path)
-    before = array_of(group, "task_hash").shape[0] if "task_hash" in group else 0
-    tasks = max(before, len(corpus.blocks))
-    length = corpus.blocks[0].length
-    sizes = {
-        "layer": encoder.bert.layers,
-        "head": encoder.bert.heads,
-        "channel": encoder.bert.channels,
-        "block": length,
-        "tile": min(TILE, length),
-    }
-    sizes |= {"token": tasks * length, "task": tasks, "statistic": len(STATISTICS), "source": len(SOURCES)}
-    create_arrays(group, MODEL_ARRAYS, sizes)
-    array_of(group, "layer")[:] = np.arange(encoder.bert.layers)
-    array_of(group, "head")[:] = np.arange(encoder.bert.heads)
-    array_of(group, "statistic")[:] = np.array(list(STATISTICS), dtype=object)
-    array_of(group, "source")[:] = np.array(SOURCES, dtype=object)
+    group, bert = writer.group(model.path), encoder.bert
+    shape = Shape(bert.layers, bert.heads, bert.channels, corpus.blocks[0].length, _positions(writer, corpus))
+    create_model_arrays(group, shape, blocks=len(corpus.blocks))
+    array_of(group, "expansion_rate")[:] = bert.expansion_rates()
     group.attrs.update(model.identity)
     if writer.changed:
         writer.commit(f"room for {model.key}")
+    return shape
 
 
-def _write_behind(writer: Writer, model: ModelGroup, blocks: list[Block], encoder: Encoder) -> Iterator[Block]:
+def _positions(writer: Writer, corpus: PlannedCorpus) -> int:
+    """No sentence has more tokens."""
+    return int(str(writer.group(f"corpus/{corpus.key}").attrs["max_length"]))
+
+
+def create_model_arrays(group: zarr.Group, shape: Shape, *, blocks: int) -> None:
+    """Every array of a model's group, for so many blocks or as many as there were, and the names of what is counted."""
+    before = array_of(group, "task_hash").shape[0] if "task_hash" in group else 0
+    tasks = max(before, blocks)
+    names: dict[str, Any] = {
+        "layer": range(shape.layers),
+        "head": range(shape.heads),
+        "statistic": list(STATISTICS),
+        "source": SOURCES,
+        "ratio": list(RATIOS),
+        "offset": OFFSETS,
+        "bound": BOUNDS,
+    }
+    sizes = {name: len(values) for name, values in names.items()}
+    sizes |= {"channel": shape.channels, "position": shape.positions, "task": tasks, "token": tasks * shape.rows}
+    create_arrays(group, MODEL_ARRAYS, sizes | {"block": shape.rows, "tile": min(TILE, shape.rows)})
+    for name, values in names.items():
+        array_of(group, name)[:] = np.array(values, object if MODEL_ARRAYS[name].dtype == "str" else None)
+
+
+def _write_behind(
+    writer: Writer, model: ModelGroup, blocks: list[Block], encoder: Encoder, shape: Shape
+) -> Iterator[Block]:
     """Compute a block while the one before is written; yields blocks once they are committed."""
-    shape = Shape(encoder.bert.layers, encoder.bert.heads, encoder.bert.channels, blocks[0].length)
     two = cycle([BlockBuffers(shape, encoder.bert.device) for _ in range(min(2, len(blocks)))])
     with ThreadPoolExecutor(1, "write") as pool:
         writing: tuple[Block, Future[None]] | None = None
@@ -109,23 +124,23 @@ def _write(writer: Writer, model: ModelGroup, block: Block, buffers: BlockBuffer
     group = writer.group(model.path)
     for name, array in buffers.arrays().items():
         write_block(array_of(group, name), array, block=block.index)
-    array_of(group, "block_sum")[block.index] = buffers.block_sum.cpu().numpy()
-    array_of(group, "block_count")[block.index] = buffers.block_count.cpu().numpy()
+    for name, tensor in buffers.per_block.items():
+        array_of(group, name)[block.index] = tensor.cpu().numpy()
     array_of(group, "task_hash")[block.index] = np.uint64(model.block_hash(block))
     writer.commit(f"{model.key}: block {block.index}")
 
 
 def complete(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, views: list[str]) -> None:
-    """Head statistics from the blocks' exact sums, and the plan's size: from this commit on the model says it holds it.
+    """Means over sentences from the blocks' exact sums, and the plan's size: from this commit on the model says it holds it.
 
     Until here nothing a reader goes by has changed, so that an ingest killed on the way cannot be half seen, not even
     if another model is published meanwhile.
     """
     group = writer.group(model.path)
     blocks = len(corpus.blocks)
-    sums = np.asarray(array_of(group, "block_sum")[:blocks]).sum(axis=0)
-    counts = np.asarray(array_of(group, "block_count")[:blocks]).sum(axis=0)
-    array_of(group, "head_statistic")[:] = mean_over_sentences(sums, counts)
+    counts = sum_of_blocks(group, "block_count", blocks)
+    for name, values in means_of_blocks(group, blocks).items():
+        array_of(group, name)[:] = values
     group.attrs.update(
         {
             "sentences": corpus.sentences,

@@ -149,8 +149,46 @@ class Corpus:
         return self._model.head_statistic.load()
 
     @cached_property
+    def head_interval(self) -> xr.DataArray:
+        """95 % intervals of `head_statistic` (bound, source, statistic, layer, head), by bootstrap over sentences."""
+        return self._model.head_interval.load()
+
+    @cached_property
+    def head_profile(self) -> xr.DataArray:
+        """Attention by key - query (offset, layer, head), mean over sentences of the mean over rows; sums to 1.
+
+        Offsets -11 and 11 are all keys farther than 10.
+        """
+        return self._model.head_profile.load()
+
+    @cached_property
+    def received_at(self) -> xr.DataArray:
+        """Mean weight that a sentence's rows give to a position (position, layer, head), Clark's column mean.
+
+        Mean over the sentences that have the position, as many as its coordinate `count` says; NaN where there are none.
+        """
+        places = np.arange(self._model.sizes["position"])
+        count = self._model.tokens_at.load().values
+        return self._model.received_at.load().assign_coords(position=places, count=("position", count))
+
+    @property
+    def token_mixing(self) -> xr.DataArray:
+        """Mixing ratios of every token (ratio, layer, token); `store.schema.RATIOS` defines them. Lazy."""
+        return self._per_token("token_mixing")
+
+    @cached_property
+    def layer_mixing(self) -> xr.DataArray:
+        """Means over sentences of the mixing ratios (source, ratio, layer). float64, exact."""
+        return self._model.layer_mixing.load()
+
+    @cached_property
+    def expansion_rate(self) -> xr.DataArray:
+        """How much x -> f(x) of all heads lengthens a vector (layer); from the weights alone (Kobayashi 2021)."""
+        return self._model.expansion_rate.load()
+
+    @cached_property
     def uniform_entropy(self) -> float:
-        """Entropy of uniform attention in nats: mean over sentences of ln tokens."""
+        """Entropy in nats if attention were uniform: mean over sentences of ln(tokens)."""
         return float(np.log(self.sentences.row_size.values).mean())
 
     def _per_token(self, name: str) -> xr.DataArray:

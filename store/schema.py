@@ -9,7 +9,7 @@ Numbering is 0-based everywhere; a head is shown as `L7 H9` (Clark's "8-10").
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 #: Tokens of a block: the unit of work and the length of a shard; no sentence crosses a block.
 BLOCK = 8192
@@ -41,6 +41,14 @@ class Statistic:
     formula: str
 
 
+def _norm_share(of: str, which: str) -> Statistic:
+    return Statistic(
+        f"share of {of} by norm",
+        "share",
+        f"sum of p(i,j) |f(x_j)| over {which} / sum over all j (Kobayashi 2020)",
+    )
+
+
 STATISTICS: Mapping[str, Statistic] = {
     "to_cls": Statistic("attention to [CLS]", "share", "sum of p(i,j) over j = [CLS]"),
     "to_sep": Statistic("attention to [SEP]", "share", "sum of p(i,j) over j = [SEP]"),
@@ -52,7 +60,41 @@ STATISTICS: Mapping[str, Statistic] = {
     "attended_keys": Statistic("keys above 5 %", "keys", "number of j with p(i,j) > 0.05"),
     "distance": Statistic("mean attention distance", "tokens", "sum over j of p(i,j) |i - j|"),
     "received": Statistic("attention received", "rows", "sum over queries i of p(i,j); 1 if attention were uniform"),
+    "confidence": Statistic("confidence", "share", "largest p(i,j) over j other than [SEP] (Voita 2019)"),
+    "participation": Statistic("keys that take part", "keys", "1 / sum over j of p(i,j)^2"),
+    "to_sink": Statistic(
+        "attention to sinks", "share", "sum of p(i,j) over j whose mean weight over the rows is above 0.3 (Gu 2024)"
+    ),
+    "norm_to_cls": _norm_share("[CLS]", "j = [CLS]"),
+    "norm_to_sep": _norm_share("[SEP]", "j = [SEP]"),
+    "norm_to_punctuation": _norm_share(". and ,", "j = '.' or ','"),
+    "norm_to_self": _norm_share("itself", "j = i"),
 }
+
+#: How much of a token's vector comes from other tokens; the share of mixing m_i beside what is preserved s_i,
+#: |m_i| / (|m_i| + |s_i|), with vectors f of all heads (Kobayashi 2021, section 3).
+RATIOS: Mapping[str, Statistic] = {
+    "attn_w": Statistic("mixing by the weights", "share", "1 - mean over heads of p(i,i)"),
+    "attnres_w": Statistic("mixing by the weights, with the residual", "share", "half of it: (1 - mean of p(i,i)) / 2"),
+    "attn_n": Statistic(
+        "mixing by the vectors",
+        "share",
+        "m = sum over heads and j other than i of p(i,j) f(j), s = sum over heads of p(i,i) f(i)",
+    ),
+    "attnres_n": Statistic("mixing by the vectors, with the residual", "share", "the same with s + x(i)"),
+    "attnresln_n": Statistic(
+        "mixing by the vectors, with the residual and the layer norm",
+        "share",
+        "the same with each part y as gamma (y - mean y) / standard deviation of the whole vector before the layer norm",
+    ),
+}
+
+#: Farthest key that has a place of its own in a profile; -11 and 11 are all that is farther.
+FARTHEST = 10
+#: Key - query, as profiles count it.
+OFFSETS = tuple(range(-FARTHEST - 1, FARTHEST + 2))
+#: Ends of the 95 % interval of a mean.
+BOUNDS = ("low", "high")
 
 
 @dataclass(frozen=True)
@@ -139,6 +181,75 @@ MODEL_ARRAYS: Mapping[str, Array] = {
         "float64",
         ("source", "statistic", "layer", "head"),
         "mean over sentences (each weighs the same) of the mean over rows",
+        fill=float("nan"),
+    ),
+    "bound": Array(("bound",), "str", ("bound",), "ends of the 95 % interval"),
+    "head_interval": Array(
+        ("bound", "source", "statistic", "layer", "head"),
+        "float64",
+        ("bound", "source", "statistic", "layer", "head"),
+        "95 % interval of head_statistic, by bootstrap over sentences",
+        fill=float("nan"),
+    ),
+    "offset": Array(("offset",), "int16", ("offset",), "key - query in tokens; -11 and 11: farther than 10"),
+    "block_profile": Array(
+        ("task", "offset", "layer", "head"),
+        "float64",
+        (1, "offset", "layer", "head"),
+        "sum over the block's sentences of the mean over rows of the weight at this offset",
+    ),
+    "head_profile": Array(
+        ("offset", "layer", "head"),
+        "float64",
+        ("offset", "layer", "head"),
+        "mean over sentences of the mean over rows of the weight at this offset; sums to 1",
+        fill=float("nan"),
+    ),
+    "block_received_at": Array(
+        ("task", "position", "layer", "head"),
+        "float64",
+        (1, "position", "layer", "head"),
+        "sum over the block's sentences of the mean weight that the rows give to this position",
+    ),
+    "block_tokens_at": Array(
+        ("task", "position"), "int64", (1, "position"), "sentences of the block that have this position"
+    ),
+    "received_at": Array(
+        ("position", "layer", "head"),
+        "float64",
+        ("position", "layer", "head"),
+        "mean over the sentences that have this position of the mean weight that the rows give to it",
+        fill=float("nan"),
+    ),
+    "tokens_at": Array(("position",), "int64", ("position",), "sentences that have this position"),
+    "ratio": Array(("ratio",), "str", ("ratio",), "names of the mixing ratios"),
+    "token_mixing": Array(
+        ("ratio", "layer", "token"),
+        "float16",
+        (1, 1, "block"),
+        "mixing ratios of each token (Kobayashi 2021)",
+        ("ratio", "layer", "block"),
+        float("nan"),
+        compressed=False,
+    ),
+    "block_mixing_sum": Array(
+        ("task", "source", "ratio", "layer"),
+        "float64",
+        (1, "source", "ratio", "layer"),
+        "sum over the block's sentences of the mean over the sentence's tokens of this source",
+    ),
+    "layer_mixing": Array(
+        ("source", "ratio", "layer"),
+        "float64",
+        ("source", "ratio", "layer"),
+        "mean over sentences (each weighs the same) of the mean over tokens",
+        fill=float("nan"),
+    ),
+    "expansion_rate": Array(
+        ("layer",),
+        "float64",
+        ("layer",),
+        "root mean square gain of x -> f(x) of all heads, from the weights alone (Kobayashi 2021)",
         fill=float("nan"),
     ),
     "task_hash": Array(

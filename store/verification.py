@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from store.corpus import Corpus
 from store.groups import array_of
 from store.kernels.attention import attention_pattern
-from store.kernels.statistics import mean_over_sentences, token_statistics
+from store.kernels.statistics import SINK, token_statistics
+from store.means import means_of_blocks, sum_of_blocks
 from store.repository import first_line
 from store.schema import PAD
 from store.snapshot import Snapshot
@@ -21,6 +22,14 @@ from store.snapshot import Snapshot
 SAMPLE = 50
 #: Per-token statistics are float16: half a unit in the last place, and as much again for queries and keys.
 TOLERANCE = 5e-3
+#: What is a mean over sentences, for a person.
+MEANS = {
+    "head_statistic": "the head statistics",
+    "layer_mixing": "the mixing ratios of the layers",
+    "head_profile": "the profiles by distance",
+    "received_at": "the weights by position",
+    "tokens_at": "the tokens by position",
+}
 
 
 def verify(snapshot: Snapshot) -> Iterator[str]:
@@ -38,6 +47,7 @@ def verify(snapshot: Snapshot) -> Iterator[str]:
         yield from _missing_numbers(corpus)
         yield from _wrong_statistics(corpus)
         yield from _wrong_means(corpus, snapshot.group(f"models/{key}"))
+        yield from _wrong_profiles(corpus)
         if "divergence" in snapshot.group(f"models/{key}"):
             yield from _wrong_divergence(corpus)
 
@@ -91,7 +101,7 @@ def _missing_numbers(corpus: Corpus) -> Iterator[str]:
 
 
 def _wrong_statistics(corpus: Corpus) -> Iterator[str]:
-    """Statistics of sentences spread over the corpus must follow from their queries and keys."""
+    """Statistics of sentences spread over the corpus must follow from their queries, keys and value norms."""
     for sentence in sorted({int(index) for index in np.linspace(0, corpus.n_sentences - 1, SAMPLE)}):
         worst = _disagreement(corpus, sentence)
         if worst > TOLERANCE:
@@ -99,26 +109,56 @@ def _wrong_statistics(corpus: Corpus) -> Iterator[str]:
 
 
 def _disagreement(corpus: Corpus, sentence: int) -> float:
-    """Largest error relative to 1 + the value; counts of keys may differ by keys at the threshold and are left out."""
+    """Largest error relative to 1 + the value; what may jump by a rounding error is left out."""
     rows = corpus.sentence_rows(sentence)
-    query, key = (np.asarray(array[:, :, rows], np.float32) for array in (corpus.query, corpus.key))
+    query, key, norm = (
+        np.asarray(array[:, :, rows], np.float32) for array in (corpus.query, corpus.key, corpus.value_norm)
+    )
     flags = corpus.tokens.token_flags.values[rows]
-    expected = token_statistics(attention_pattern(query, key), flags, np.ones(len(flags), bool))
+    expected = token_statistics(attention_pattern(query, key), flags, np.ones(len(flags), bool), norm)
     stored = corpus.token_statistic[:, :, :, rows].load()
-    smooth = [name != "attended_keys" for name in stored.statistic.values]
+    names = list(stored.statistic.values)
     error: NDArray[np.float64] = np.abs(stored.values.astype(np.float64) - expected) / (1 + np.abs(expected))
-    return float(error[smooth].max())
+    error[names.index("attended_keys")] = 0
+    error[names.index("to_sink"), _may_be_a_sink(expected[names.index("received")])] = 0
+    mixed = 1 - expected[names.index("to_self")].mean(axis=1)
+    stored_mixed = corpus.token_mixing.sel(ratio="attn_w")[:, rows].values.astype(np.float64)
+    return max(_largest(error), _largest(stored_mixed - mixed))
+
+
+def _largest(error: NDArray[np.float64]) -> float:
+    """Infinite where there is no number."""
+    return float(np.nan_to_num(np.abs(error), nan=np.inf).max())
+
+
+def _may_be_a_sink(received: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Heads in which a token stands at the threshold, so that a rounding error decides: (layer, head)."""
+    return np.asarray((np.abs(received / received.shape[-1] - SINK) < TOLERANCE).any(axis=-1))
 
 
 def _wrong_means(corpus: Corpus, group: zarr.Group) -> Iterator[str]:
-    """Head statistics must be the blocks' sums over the sentences, unless a larger ingest has begun to add blocks."""
+    """Means must be the blocks' sums over the sentences, unless a larger ingest has begun to add blocks."""
     blocks = int(corpus.attributes["blocks"])
-    sums, counts = (np.asarray(array_of(group, name)[:blocks]).sum(axis=0) for name in ("block_sum", "block_count"))
-    if int(counts[0]) != corpus.n_sentences:
+    if int(sum_of_blocks(group, "block_count", blocks)[0]) != corpus.n_sentences:
         return
-    expected = mean_over_sentences(sums, counts)
-    if not np.allclose(corpus.head_statistic.values, expected, rtol=1e-12, equal_nan=True):
-        yield f"{corpus.name}: the head statistics are not the means of the blocks' sums."
+    for name, expected in means_of_blocks(group, blocks).items():
+        if not np.allclose(np.asarray(array_of(group, name)[:]), expected, rtol=1e-12, equal_nan=True):
+            yield f"{corpus.name}: {MEANS[name]} are not the means of the blocks' sums."
+
+
+def _wrong_profiles(corpus: Corpus) -> Iterator[str]:
+    """What is counted twice must be the same: by offset as by statistic, and all that is given is received."""
+    over_all = corpus.head_statistic.sel(source="all")
+    for offset, name in ((-1, "to_previous"), (0, "to_self"), (1, "to_next")):
+        if not np.allclose(corpus.head_profile.sel(offset=offset), over_all.sel(statistic=name), rtol=1e-4):
+            yield f"{corpus.name}: the profiles by distance do not agree with the statistic {name}."
+    received = (corpus.received_at * corpus.received_at["count"]).sum("position")
+    for name, whole in (
+        ("by distance", corpus.head_profile.sum("offset")),
+        ("by position", received / corpus.n_sentences),
+    ):
+        if not np.allclose(whole, 1, rtol=1e-4):
+            yield f"{corpus.name}: attention {name} does not add up to 1."
 
 
 def _wrong_divergence(corpus: Corpus) -> Iterator[str]:

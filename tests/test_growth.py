@@ -123,7 +123,7 @@ def test_growing_moves_no_sentence_and_keeps_its_tokens(small: str, grown: str) 
     assert after.tokens.isel(token=slice(before.tokens.sizes["token"])).identical(before.tokens)
 
 
-@pytest.mark.parametrize("name", ["query", "key", "value_norm", "token_statistic"])
+@pytest.mark.parametrize("name", ["query", "key", "value_norm", "token_statistic", "token_mixing"])
 def test_growing_leaves_the_numbers_of_earlier_sentences(name: str, small: str, grown: str) -> None:
     """Bit for bit in whole blocks; in the last one sentences now stand in other batches."""
     before, after = store.open_corpus(small), store.open_corpus(grown)

@@ -1,17 +1,17 @@
 """The numbers that the real ingest stores, against transformers' own slow attention in float64."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.stats
 import torch
 import transformers
 
 import store
-from store.schema import CLS, PUNCTUATION, SEP, SOURCES, STATISTICS, SYMBOL
+from store.schema import RATIOS, SOURCES, STATISTICS
+from tests import definitions
 
 Ingest = Callable[..., str]
 
@@ -19,7 +19,8 @@ Ingest = Callable[..., str]
 @pytest.fixture(scope="module")
 def corpus(any_model: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
     """Once of the tiny model, once of the one with odd shapes."""
-    return store.open_corpus(ingest(tmp_path_factory.mktemp("store") / any_model.name, model=str(any_model)))
+    place = tmp_path_factory.mktemp("store") / any_model.name
+    return store.open_corpus(ingest(place, model=str(any_model), sentences=100))
 
 
 @pytest.fixture(scope="module")
@@ -48,38 +49,53 @@ def flags_of(corpus: store.Corpus, sentence: int) -> np.ndarray:
     return corpus.tokens.token_flags.values[corpus.sentence_rows(sentence)]
 
 
-def by_hand(pattern: np.ndarray, flags: np.ndarray) -> dict[str, np.ndarray]:
-    """Every statistic of one sentence, by its definition: (layer, head, token)."""
-    place = np.arange(len(flags))
-    to = {offset: place[None, :] - place[:, None] == offset for offset in (-1, 0, 1)}
-    return {
-        "to_cls": pattern[..., (flags & CLS) > 0].sum(-1),
-        "to_sep": pattern[..., (flags & SEP) > 0].sum(-1),
-        "to_punctuation": pattern[..., (flags & PUNCTUATION) > 0].sum(-1),
-        "to_previous": np.where(to[-1], pattern, 0).sum(-1),
-        "to_next": np.where(to[1], pattern, 0).sum(-1),
-        "to_self": np.where(to[0], pattern, 0).sum(-1),
-        "entropy": scipy.stats.entropy(pattern, axis=-1),
-        "attended_keys": np.count_nonzero(pattern > 0.05, axis=-1),
-        "distance": np.einsum("lhij,ij->lhi", pattern, abs(place[:, None] - place[None, :])),
-        "received": pattern.sum(-2),
-    }
+@pytest.fixture(scope="module")
+def layers(reference: Any, outputs: list[Any]) -> list[list[definitions.LayerOfSentence]]:
+    """What transformers has of every sentence, layer by layer."""
+    return [definitions.layers_of(reference, output) for output in outputs]
 
 
-def rows_by_hand(flags: np.ndarray) -> dict[str, np.ndarray]:
-    special = CLS | SEP | PUNCTUATION | SYMBOL
-    return {
-        "all": flags >= 0,
-        "cls": (flags & CLS) > 0,
-        "sep": (flags & SEP) > 0,
-        "punctuation": (flags & PUNCTUATION) > 0,
-        "word": (flags & special) == 0,
-    }
+Statistics = list[dict[str, np.ndarray]]
+
+
+@pytest.fixture(scope="module")
+def defined(corpus: store.Corpus, layers: list[list[definitions.LayerOfSentence]]) -> Statistics:
+    """Every statistic of every sentence by its definition: (layer, head, token)."""
+    return [
+        stacked(definitions.statistics(one, flags_of(corpus, sentence)) for one in found)
+        for sentence, found in enumerate(layers)
+    ]
+
+
+@pytest.fixture(scope="module")
+def mixed(layers: list[list[definitions.LayerOfSentence]]) -> Statistics:
+    """Every mixing ratio of every sentence by its definition: (layer, token)."""
+    return [stacked(map(definitions.mixing, found)) for found in layers]
+
+
+def stacked(of_layers: Iterable[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    found = list(of_layers)
+    return {name: np.stack([layer[name] for layer in found]) for name in found[0]}
+
+
+def over_sentences(corpus: store.Corpus, source: str, values: Statistics) -> np.ndarray:
+    """Mean over the sentences with rows of the source of the mean over these rows: (name, ...)."""
+    means = []
+    for sentence, of_sentence in enumerate(values):
+        rows = definitions.rows_of(flags_of(corpus, sentence))[source]
+        if rows.any():
+            means.append([array[..., rows].mean(axis=-1) for array in of_sentence.values()])
+    return np.mean(means, axis=0)
 
 
 def test_attention_of_the_random_models_is_worth_testing(patterns: list[np.ndarray]) -> None:
     """Were it uniform (here 0.1), most mistakes would not show."""
     assert np.mean([pattern.max(axis=-1).mean() for pattern in patterns]) > 0.2
+
+
+def test_some_rows_attend_to_sinks_and_some_do_not(defined: Statistics) -> None:
+    some = np.concatenate([values["to_sink"].ravel() > 0 for values in defined])
+    assert 0.1 < some.mean() < 0.9
 
 
 def test_stored_patterns_are_those_of_transformers(corpus: store.Corpus, patterns: list[np.ndarray]) -> None:
@@ -92,32 +108,82 @@ def test_stored_patterns_differ_by_little_in_total_variation(corpus: store.Corpu
     assert np.mean(np.concatenate([0.5 * difference.sum(axis=-1).ravel() for difference in differences])) <= 2e-4
 
 
+def test_a_hundred_sentences_are_looked_at(corpus: store.Corpus) -> None:
+    assert corpus.n_sentences == 100
+    assert set(definitions.rows_of(corpus.tokens.token_flags.values)) == set(SOURCES)
+
+
 @pytest.mark.parametrize("name", list(STATISTICS))
 def test_token_statistics_are_those_of_transformers_patterns(
-    name: str, corpus: store.Corpus, patterns: list[np.ndarray]
+    name: str, corpus: store.Corpus, defined: Statistics
 ) -> None:
     """Stored in float16, so to half a unit in its last place: 5e-4 of the value, 3e-8 near 0."""
     stored = corpus.token_statistic.sel(statistic=name).values.astype(np.float64)
-    for sentence, pattern in enumerate(patterns):
-        expected = by_hand(pattern, flags_of(corpus, sentence))[name]
-        np.testing.assert_allclose(stored[..., corpus.sentence_rows(sentence)], expected, rtol=1e-3, atol=1e-6)
+    for sentence, expected in enumerate(defined):
+        rows = corpus.sentence_rows(sentence)
+        np.testing.assert_allclose(stored[..., rows], expected[name], rtol=1e-3, atol=1e-6)
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_head_statistics_are_means_over_sentences_of_means_over_rows(
-    source: str, corpus: store.Corpus, patterns: list[np.ndarray]
+    source: str, corpus: store.Corpus, defined: Statistics
 ) -> None:
     """Against float64 all the way: what is left is the float32 of the forward pass."""
-    means: dict[str, list[np.ndarray]] = {name: [] for name in STATISTICS}
-    for sentence, pattern in enumerate(patterns):
-        flags = flags_of(corpus, sentence)
-        rows = rows_by_hand(flags)[source]
-        if rows.any():
-            for name, values in by_hand(pattern, flags).items():
-                means[name].append(values[..., rows].mean(axis=-1))
-    expected = np.stack([np.mean(means[name], axis=0) for name in STATISTICS])
-    stored = corpus.head_statistic.sel(source=source)
-    np.testing.assert_allclose(stored.sel(statistic=list(STATISTICS)).values, expected, rtol=5e-6)
+    expected = over_sentences(corpus, source, defined)
+    stored = corpus.head_statistic.sel(source=source, statistic=list(defined[0]))
+    np.testing.assert_allclose(stored.values, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", list(RATIOS))
+def test_mixing_ratios_are_those_of_the_vectors_of_every_pair(
+    name: str, corpus: store.Corpus, mixed: Statistics
+) -> None:
+    stored = corpus.token_mixing.sel(ratio=name).values.astype(np.float64)
+    for sentence, expected in enumerate(mixed):
+        np.testing.assert_allclose(stored[:, corpus.sentence_rows(sentence)], expected[name], rtol=1e-3)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_mixing_of_a_layer_is_the_mean_over_sentences_of_means_over_tokens(
+    source: str, corpus: store.Corpus, mixed: Statistics
+) -> None:
+    stored = corpus.layer_mixing.sel(source=source, ratio=list(mixed[0]))
+    np.testing.assert_allclose(stored.values, over_sentences(corpus, source, mixed), rtol=1e-5)
+
+
+def test_profiles_are_means_over_sentences_of_the_weight_at_every_offset(
+    corpus: store.Corpus, patterns: list[np.ndarray]
+) -> None:
+    every = [[[definitions.offsets(head) for head in layer] for layer in pattern] for pattern in patterns]
+    expected = np.moveaxis(np.mean(every, axis=0), -1, 0)
+    np.testing.assert_allclose(corpus.head_profile.values, expected, rtol=1e-5)
+
+
+def test_weights_by_position_are_means_over_the_sentences_that_have_it(
+    corpus: store.Corpus, patterns: list[np.ndarray]
+) -> None:
+    for position, found in enumerate(corpus.received_at):
+        there = [pattern[..., position].mean(axis=-1) for pattern in patterns if pattern.shape[-1] > position]
+        assert found["count"] == len(there)
+        expected = np.mean(there, axis=0) if there else np.full(found.shape, np.nan)
+        np.testing.assert_allclose(found.values, expected, rtol=1e-5)
+
+
+def test_expansion_rates_are_the_mean_square_singular_values_of_the_weights(
+    corpus: store.Corpus, reference: Any
+) -> None:
+    for stored, layer in zip(corpus.expansion_rate.values, reference.encoder.layer, strict=True):
+        value, output = layer.attention.self.value, layer.attention.output.dense
+        weight, bias, onward = (part.detach().numpy() for part in (value.weight, value.bias, output.weight))
+        size = len(bias)
+        affine = np.block([[weight.T @ onward.T, np.zeros((size, 1))], [bias[None] @ onward.T, np.ones((1, 1))]])
+        singular = np.linalg.svd(affine, compute_uv=False)
+        np.testing.assert_allclose(stored, np.sqrt(np.mean(singular**2)), rtol=1e-6)
+
+
+def test_uniform_entropy_is_the_mean_logarithm_of_the_lengths(corpus: store.Corpus, patterns: list[np.ndarray]) -> None:
+    expected = np.mean([np.log(pattern.shape[-1]) for pattern in patterns])
+    np.testing.assert_allclose(corpus.uniform_entropy, expected)
 
 
 def test_value_norms_are_the_lengths_of_the_explicitly_transformed_tokens(
@@ -146,7 +212,7 @@ def test_stored_vectors_are_those_of_transformers(
             np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["query", "key", "value_norm", "token_statistic"])
+@pytest.mark.parametrize("name", ["query", "key", "value_norm", "token_statistic", "token_mixing"])
 def test_padding_has_no_numbers_and_every_real_token_has(name: str, corpus: store.Corpus) -> None:
     array = getattr(corpus, name)
     missing = np.isnan(array.values).any(axis=tuple(axis for axis, dim in enumerate(array.dims) if dim != "token"))

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from store.kernels.statistics import mean_over_sentences, row_weights, sum_over_sentences
+from store.kernels.statistics import mean_over_sentences, row_weights, source_rows, sum_over_sentences
+from store.schema import CLS, SEP, SOURCES
 
 LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
 SHAPES = st.tuples(*(st.integers(1, size) for size in (3, 5, 9)))
@@ -46,6 +47,22 @@ def test_a_long_sentence_weighs_as_much_as_a_short_one() -> None:
     statistics = np.array([8.0, 1, 2, 3, 6])[:, None, None]
     total = sum_over_sentences(statistics, row_weights(rows)[:, rows[0]].T)
     assert total.item() == 8 + 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"), [([CLS, 0, SEP], 6), ([CLS, SEP, SEP], 5)], ids=["one separator", "two separators"]
+)
+def test_separators_are_averaged_over_those_that_are_there(flags: list[int], expected: float) -> None:
+    """Clark's code divides by 2 however many there are."""
+    rows = source_rows(np.array([flags], np.uint8), np.ones((1, 3), bool))
+    total = sum_over_sentences(np.array([2.0, 4, 6])[:, None, None], row_weights(rows)[:, 0].T)
+    assert total[SOURCES.index("sep")].item() == expected
+
+
+def test_padding_has_no_part_in_a_mean() -> None:
+    rows = source_rows(np.array([[CLS, SEP, 0]], np.uint8), np.array([[True, True, False]]))
+    total = sum_over_sentences(np.array([2.0, 4, 600])[:, None, None], row_weights(rows)[:, 0].T)
+    assert total[SOURCES.index("all")].item() == 3
 
 
 def test_head_means_divide_by_the_sentences_of_each_source() -> None:

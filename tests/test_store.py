@@ -12,7 +12,7 @@ import store
 from store.__main__ import main
 from store.description import as_json, as_text, describe
 from store.errors import StoreError, StoreNotFound
-from store.schema import PAD, SOURCES, STATISTICS, head_name
+from store.schema import PAD, RATIOS, SOURCES, STATISTICS, head_name
 
 Ingest = Callable[..., str]
 
@@ -29,8 +29,11 @@ def odd_corpus(ingest: Ingest, odd_model: Path, tmp_path_factory: pytest.TempPat
         ("query", ("layer", "head", "token", "channel"), {"layer": 3, "head": 4, "channel": 5}),
         ("key", ("layer", "head", "token", "channel"), {"layer": 3, "head": 4, "channel": 5}),
         ("value_norm", ("layer", "head", "token"), {"layer": 3, "head": 4}),
-        ("token_statistic", ("statistic", "layer", "head", "token"), {"statistic": 10, "layer": 3, "head": 4}),
+        ("token_statistic", ("statistic", "layer", "head", "token"), {"statistic": 17, "layer": 3, "head": 4}),
         ("head_statistic", ("source", "statistic", "layer", "head"), {"source": 5, "layer": 3, "head": 4}),
+        ("head_interval", ("bound", "source", "statistic", "layer", "head"), {"bound": 2, "statistic": 17}),
+        ("head_profile", ("offset", "layer", "head"), {"offset": 23, "layer": 3, "head": 4}),
+        ("received_at", ("position", "layer", "head"), {"position": 24, "layer": 3, "head": 4}),
     ],
 )
 def test_numbers_are_labelled(
@@ -47,6 +50,21 @@ def test_statistics_and_sources_are_chosen_by_name(odd_corpus: store.Corpus) -> 
     assert odd_corpus.token_statistic.statistic.values.tolist() == list(STATISTICS)
     assert odd_corpus.head_statistic.source.values.tolist() == list(SOURCES)
     assert odd_corpus.head_statistic.sel(source="all", statistic="entropy", layer=2, head=3).ndim == 0
+
+
+def test_mixing_ratios_are_labelled(odd_corpus: store.Corpus) -> None:
+    for name, dims in (("token_mixing", ("ratio", "layer", "token")), ("layer_mixing", ("source", "ratio", "layer"))):
+        array = getattr(odd_corpus, name)
+        assert array.dims == dims
+        assert array.ratio.values.tolist() == list(RATIOS)
+
+
+def test_a_profile_says_how_far_its_keys_are(odd_corpus: store.Corpus) -> None:
+    assert odd_corpus.head_profile.offset.values.tolist() == list(range(-11, 12))
+
+
+def test_expansion_rates_are_of_the_layers(odd_corpus: store.Corpus) -> None:
+    assert odd_corpus.expansion_rate.layer.values.tolist() == [0, 1, 2]
 
 
 def test_tokens_of_any_number_say_where_they_stand(odd_corpus: store.Corpus) -> None:

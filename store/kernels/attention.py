@@ -57,3 +57,32 @@ def value_norm(value: AnyArray, gram: AnyArray) -> AnyArray:
     xp = namespace(value)
     square = (xp.matmul(value, gram) * value).sum(axis=-1)
     return xp.sqrt(xp.clip(square, 0, None))
+
+
+def expansion_rate(
+    value_weight: AnyArray, value_bias: AnyArray, output_weight: AnyArray, output_bias: AnyArray | None = None
+) -> float:
+    """How much x -> f(x) of all heads together lengthens a vector, the root mean square over directions; from the weights alone.
+
+    The root of the mean square of the singular values of the affine map [x, 1] -> [f(x), 1] (Kobayashi et al. 2021,
+    section 5); that sum of squares is the sum of the squares of the map's entries.
+
+    Parameters
+    ----------
+    value_weight, value_bias
+        (feature, feature) and (feature,), so that value = x @ value_weight + value_bias.
+    output_weight
+        (feature, feature), so that f(x) = value @ output_weight.
+    output_bias
+        (feature,): counted where the authors' code counts it, as one more column of the output projection; their published
+        numbers need it. It is not a part of f. None: left out.
+    """
+    xp = namespace(value_weight)
+    affine = xp.concatenate([value_weight, value_bias[None]], 0)
+    squares = float((xp.matmul(affine, output_weight) ** 2).sum())
+    if output_bias is None:
+        last = 1.0
+    else:
+        column = xp.matmul(affine, output_bias)
+        last = float((column[:-1] ** 2).sum() + (column[-1] + 1) ** 2)
+    return float(((squares + last) / affine.shape[0]) ** 0.5)

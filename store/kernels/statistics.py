@@ -12,9 +12,11 @@ from store.schema import CLS, PUNCTUATION, SEP, SOURCES, STATISTICS, SYMBOL
 
 #: A key counts as attended above this weight (AttentionViz draws lines from here; its issue on sparsity).
 ATTENDED = 0.05
+#: A token is a sink where its mean weight over the sentence's rows is above this (Gu et al. 2024, epsilon).
+SINK = 0.3
 
 
-def token_statistics(pattern: AnyArray, flags: AnyArray, real: AnyArray) -> AnyArray:
+def token_statistics(pattern: AnyArray, flags: AnyArray, real: AnyArray, value_norm: AnyArray) -> AnyArray:
     """Every statistic of `schema.STATISTICS`, in that order: (statistic, ..., head, token).
 
     Parameters
@@ -25,22 +27,56 @@ def token_statistics(pattern: AnyArray, flags: AnyArray, real: AnyArray) -> AnyA
         (..., token), the schema's token flags.
     real
         (..., token), False for padding. Statistics of padding are meaningless.
+    value_norm
+        (..., head, token), ||f(x)|| of every token (Kobayashi et al. 2020).
     """
     xp = namespace(pattern)
-    to_classes = xp.matmul(pattern, _key_classes(flags, like=pattern)[..., None, :, :])
+    received = xp.matmul(as_float(real, like=pattern)[..., None, None, :], pattern)[..., 0, :]
+    to_self = _at_offset(pattern, 0)
     by_name = {
-        "to_cls": to_classes[..., 0],
-        "to_sep": to_classes[..., 1],
-        "to_punctuation": to_classes[..., 2],
         "to_previous": _at_offset(pattern, -1),
         "to_next": _at_offset(pattern, 1),
-        "to_self": _at_offset(pattern, 0),
+        "to_self": to_self,
         "entropy": entropy(pattern),
-        "attended_keys": as_float((pattern > ATTENDED).sum(axis=-1), like=pattern),
+        "attended_keys": as_float(pattern > ATTENDED, like=pattern).sum(axis=-1),
         "distance": attention_distance(pattern),
-        "received": xp.matmul(as_float(real, like=pattern)[..., None, None, :], pattern)[..., 0, :],
+        "received": received,
+        "confidence": confidence(pattern, flags),
+        "participation": 1 / (pattern * pattern).sum(axis=-1),
     }
+    by_name |= _to_keys(pattern, flags, _sinks(received, real), value_norm, to_self)
     return xp.stack([by_name[name] for name in STATISTICS])
+
+
+def _to_keys(
+    pattern: AnyArray, flags: AnyArray, sinks: AnyArray, value_norm: AnyArray, to_self: AnyArray
+) -> dict[str, AnyArray]:
+    """Sums over some of the keys, by the weights and by the weights times the norms, in one product."""
+    xp = namespace(pattern)
+    classes = xp.broadcast_to(_key_classes(flags, like=pattern)[..., None, :, :], (*sinks.shape, 3))
+    norms = value_norm[..., None]
+    sums = xp.matmul(pattern, xp.concatenate([classes, sinks[..., None], classes * norms, norms], -1))
+    by_weight = {name: sums[..., place] for place, name in enumerate(("to_cls", "to_sep", "to_punctuation", "to_sink"))}
+    whole = xp.clip(sums[..., 7], xp.finfo(pattern.dtype).tiny, None)
+    by_norm = {
+        "norm_to_cls": sums[..., 4] / whole,
+        "norm_to_sep": sums[..., 5] / whole,
+        "norm_to_punctuation": sums[..., 6] / whole,
+        "norm_to_self": to_self * value_norm / whole,
+    }
+    return by_weight | by_norm
+
+
+def _sinks(received: AnyArray, real: AnyArray) -> AnyArray:
+    """1 for keys whose mean weight over the sentence's rows is above `SINK`, else 0: (..., head, token)."""
+    rows = as_float(real, like=received).sum(axis=-1)[..., None, None]
+    return as_float(received > SINK * rows, like=received)
+
+
+def confidence(pattern: AnyArray, flags: AnyArray) -> AnyArray:
+    """Largest weight of each row on a key other than [SEP]: (..., query_token) (Voita et al. 2019, section 4)."""
+    kept = as_float((flags & SEP) == 0, like=pattern)
+    return namespace(pattern).amax(pattern * kept[..., None, None, :], axis=-1)
 
 
 def entropy(pattern: AnyArray) -> AnyArray:
@@ -98,12 +134,12 @@ def sum_over_sentences(statistics: AnyArray, weights: AnyArray) -> AnyArray:
 
 
 def mean_over_sentences(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Mean over sentences (source, statistic, layer, head) from sums of that shape and the sentences that count (source).
+    """Mean over sentences (source, ...) from sums of that shape and the sentences that count (source); or by position.
 
     NaN where no sentence has rows of a source.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        means: np.ndarray = sums / counts[:, None, None, None]
+        means: np.ndarray = sums / counts.reshape(-1, *[1] * (sums.ndim - 1))
     return means
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ingest.blocks import Block
+from ingest.buffers import PER_BLOCK, PER_TOKEN, Shape
 from ingest.checkpoint import find_checkpoint
 from ingest.corpus import PlannedCorpus, prepare_corpus
 from ingest.normalizations import normalize_corpus
@@ -14,9 +15,9 @@ from ingest.projections import Material, project_corpus
 from ingest.reviews import find_data
 from ingest.sample import take_sample
 from ingest.settings import Settings
-from ingest.tensors import ModelGroup, complete
-from store.groups import array_of, create_arrays
-from store.schema import BLOCK, MODEL_ARRAYS, ROLES, SOURCES, STATISTICS, TILE
+from ingest.tensors import ModelGroup, complete, create_model_arrays
+from store.groups import array_of
+from store.schema import BLOCK, MODEL_ARRAYS, ROLES
 from store.shards import write_block
 from store.views import ViewName
 from store.writer import Writer, open_writer
@@ -39,7 +40,7 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, **chosen:
             "attention": "random",
         }
         model = ModelGroup(f"synthetic-{layers}x{heads}x{channels}", identity)
-        _write(writer, model, corpus, {"layer": layers, "head": heads, "channel": channels})
+        _write(writer, model, corpus, Shape(layers, heads, channels, BLOCK, settings.max_length))
         made = {
             "settings": {},
             "revision": "none",
@@ -60,31 +61,19 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, **chosen:
     return settings.store
 
 
-def _write(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, shape: dict[str, int]) -> None:
+def _write(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, shape: Shape) -> None:
     group = writer.group(model.path)
-    tasks = len(corpus.blocks)
-    sizes = shape | {
-        "token": tasks * BLOCK,
-        "task": tasks,
-        "statistic": len(STATISTICS),
-        "source": len(SOURCES),
-        "block": BLOCK,
-        "tile": TILE,
-    }
-    create_arrays(group, MODEL_ARRAYS, sizes)
-    for name in ("layer", "head"):
-        array_of(group, name)[:] = np.arange(shape[name])
-    array_of(group, "statistic")[:] = np.array(list(STATISTICS), dtype=object)
-    array_of(group, "source")[:] = np.array(SOURCES, dtype=object)
+    create_model_arrays(group, shape, blocks=len(corpus.blocks))
     group.attrs.update(model.identity)
     random = np.random.default_rng(0)
+    array_of(group, "expansion_rate")[:] = random.random(shape.layers)
     for block in corpus.blocks:
         _write_block(writer, model, block, random)
 
 
 def _write_block(writer: Writer, model: ModelGroup, block: Block, random: np.random.Generator) -> None:
     group = writer.group(model.path)
-    for name in ("query", "key", "token_statistic", "value_norm"):
+    for name in PER_TOKEN:
         array = array_of(group, name)
         axis = MODEL_ARRAYS[name].dims.index("token")
         shape = (*array.shape[:axis], BLOCK, *array.shape[axis + 1 :])
@@ -94,9 +83,10 @@ def _write_block(writer: Writer, model: ModelGroup, block: Block, random: np.ran
             else random.standard_normal(shape, np.float32)
         )
         write_block(array, values.astype(np.float16), block=block.index)
-    sums = array_of(group, "block_sum")
-    sums[block.index] = random.random(sums.shape[1:]) * block.sentences
-    array_of(group, "block_count")[block.index] = np.full(len(SOURCES), block.sentences)
+    for name in PER_BLOCK:
+        array = array_of(group, name)
+        counted = name in ("block_count", "block_tokens_at")
+        array[block.index] = block.sentences * (1 if counted else random.random(array.shape[1:]))
     array_of(group, "task_hash")[block.index] = np.uint64(model.block_hash(block))
     writer.commit(f"block {block.index}")
 
