@@ -25,10 +25,8 @@ def _recent(_: Corpus) -> Recent[NDArray[np.float64]]:
 
 
 def _means(corpus: Corpus, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
-    others = corpus.rows[rows & (corpus.tokens.token_flags.values[corpus.rows] & SEP == 0)]
-    if not len(others):
-        return np.full((corpus.layers, corpus.heads), np.nan)
+    others = rows & (corpus.tokens.token_flags.values[corpus.rows] & SEP == 0)
     place = list(STATISTICS).index("to_sep")
     to_sep = corpus.token_statistic.isel(statistic=slice(place, place + 1))
-    means: NDArray[np.float64] = head_means(to_sep, corpus.tokens, others).sel(source="all").values[0]
+    means: NDArray[np.float64] = head_means(to_sep, corpus.tokens, corpus.rows, others).sel(source="all").values[0]
     return means

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store import STATISTICS, Corpus
-from store.schema import head_name
+from store.schema import BOUNDS, head_name
 
 #: Statistics named first on hover, if they are large.
 SHARES = ("to_cls", "to_sep", "to_punctuation", "to_previous", "to_next", "to_self")
@@ -48,13 +48,14 @@ def _head_number(values: NDArray[np.float64], name: str, title: str, layer: int,
 
 
 def head_table(corpus: Corpus, layer: int, head: int) -> list[dict[str, object]]:
-    """Every statistic of a head over the rows of every source: one row each."""
-    means = corpus.head_statistic[:, :, layer, head]
+    """Every statistic of a head over the rows of every source, with its 95 % interval: one row each."""
+    means, interval = (array[..., layer, head] for array in (corpus.head_statistic, corpus.head_interval))
     return [
         {
             "statistic": str(statistic),
             "source": str(source),
             "mean": float(means.sel(source=source, statistic=statistic)),
+            **{bound: float(interval.sel(bound=bound, source=source, statistic=statistic)) for bound in BOUNDS},
         }
         for source in means.source.values
         for statistic in means.statistic.values

@@ -149,21 +149,9 @@ class Corpus:
         """Means over sentences (source, statistic, layer, head); `source` says over which rows. float64, exact."""
         return self._model.head_statistic.load()
 
-    def head_means(self, rows: NDArray[np.bool_]) -> xr.DataArray:
-        """As `head_statistic`, but over the chosen of the corpus' tokens only: (source, statistic, layer, head).
-
-        Parameters
-        ----------
-        rows
-            (n_tokens,), in corpus order. Sentences of which no row is chosen do not count; NaN where none is left.
-
-        Returns
-        -------
-        float64, from the float16 of `token_statistic`.
-        """
-        if rows.shape != (self.n_tokens,) or rows.dtype != bool:
-            raise StoreError(f"A part of the corpus is given by a bool for each token. Give {self.n_tokens} of them.")
-        return head_means(self.token_statistic, self.tokens, self.rows[rows])
+    def head_means(self, chosen: NDArray[np.bool_]) -> xr.DataArray:
+        """As `head_statistic`, over the chosen tokens (n_tokens,) only: (source, statistic, layer, head), NaN without any."""
+        return head_means(self.token_statistic, self.tokens, self.rows, chosen)
 
     @cached_property
     def head_interval(self) -> xr.DataArray:

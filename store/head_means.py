@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from store.errors import StoreError
 from store.kernels.parts import sentence_shares, weighted_sums
 from store.kernels.statistics import mean_over_sentences, source_rows
 from store.schema import BLOCK, SOURCES
@@ -18,8 +19,12 @@ DIMS = ("source", "statistic", "layer", "head")
 Floats = NDArray[np.floating]
 
 
-def head_means(token_statistic: xr.DataArray, tokens: xr.Dataset, rows: NDArray[np.int64]) -> xr.DataArray:
-    """As `Corpus.head_statistic`, but over these rows only: (source, statistic, layer, head) in float64.
+def head_means(
+    token_statistic: xr.DataArray, tokens: xr.Dataset, real: NDArray[np.int64], chosen: NDArray[np.bool_]
+) -> xr.DataArray:
+    """Mean over sentences of the mean over the chosen rows of each source: (source, statistic, layer, head) in float64.
+
+    Sentences without such rows do not count; NaN where none has any. Exact but for the float16 of what is stored.
 
     Parameters
     ----------
@@ -27,11 +32,15 @@ def head_means(token_statistic: xr.DataArray, tokens: xr.Dataset, rows: NDArray[
         (statistic, layer, head, token), lazy.
     tokens
         token_flags and sentence_index (token).
-    rows
-        Ascending rows of the token axis, none of them padding.
+    real
+        Ascending rows of the token axis that are not padding.
+    chosen
+        Which of them are in the part, as bool. StoreError where it is not one for each.
     """
-    real = np.ones(len(rows), bool)
-    of_source = source_rows(tokens.token_flags.values[rows], real)
+    if chosen.shape != real.shape or chosen.dtype != bool:
+        raise StoreError(f"A part of the corpus is given by a bool for each token. Give {len(real)} of them.")
+    rows = real[chosen]
+    of_source = source_rows(tokens.token_flags.values[rows], np.ones(len(rows), bool))
     shares, counts = sentence_shares(of_source, tokens.sentence_index.values[rows])
     means = mean_over_sentences(_sums(token_statistic, rows, shares), counts)
     coordinates = {name: token_statistic[name] for name in DIMS[1:]}

@@ -124,6 +124,12 @@ def test_every_mixing_ratio_of_every_layer_is_there(client: FlaskClient, base: s
         assert float(row["share"]) == pytest.approx(float(expected))
 
 
+def test_a_mean_of_a_head_comes_with_its_interval(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    for row in rows_of(client, f"{base}/statistics/1/0.csv"):
+        own = tiny_corpus.head_interval.sel(source=row["source"], statistic=row["statistic"], layer=1, head=0)
+        np.testing.assert_allclose([float(row["low"]), float(row["high"])], own)
+
+
 @pytest.mark.parametrize("what", ["profile", "received"])
 def test_a_head_that_is_not_there_is_said(client: FlaskClient, base: str, what: str) -> None:
     answer = client.get(f"{base}/{what}/9/9.csv")
