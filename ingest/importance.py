@@ -31,10 +31,16 @@ if TYPE_CHECKING:
 VERSION = "importance/1"
 
 
-def check_importance(writer: Writer, settings: Settings, checkpoint: Checkpoint, corpus: PlannedCorpus) -> None:
-    """Say at once, not after the hours of an ingest, where the importance asked for cannot be found."""
+def check_model(settings: Settings, checkpoint: Checkpoint) -> None:
+    """Say at once, not after the hours of an ingest, that a model has no loss."""
     if settings.importance:
-        _find_kind(checkpoint, _label_names(writer, corpus))
+        _find_kind(checkpoint)
+
+
+def check_labels(writer: Writer, settings: Settings, checkpoint: Checkpoint, corpus: PlannedCorpus) -> None:
+    """Say before anything is computed that a classifier knows other labels than the data."""
+    if settings.importance and _find_kind(checkpoint) == "classification":
+        label_outputs(checkpoint.config, _label_names(writer, corpus))
 
 
 def find_importance(
@@ -68,7 +74,7 @@ def _make_trial(
 ) -> Trial:
     names = _label_names(writer, corpus)
     labels = np.asarray(array_of(writer.group(f"corpus/{corpus.key}"), "label")[: corpus.sentences])
-    by_label = _find_kind(checkpoint, names) == "classification"
+    by_label = _find_kind(checkpoint) == "classification"
     candidates = np.flatnonzero(labels >= 0) if by_label else np.arange(corpus.sentences)
     if not len(candidates):
         raise IngestError(
@@ -81,10 +87,10 @@ def _make_trial(
     return masked_trial(sentences, mask_id=_mask_id(checkpoint, settings), seed=settings.seed)
 
 
-def _find_kind(checkpoint: Checkpoint, names: list[str]) -> str:
+def _find_kind(checkpoint: Checkpoint) -> str:
     from ingest.judged_model import find_kind
 
-    return find_kind(checkpoint, names)
+    return find_kind(checkpoint)
 
 
 def _label_names(writer: Writer, corpus: PlannedCorpus) -> list[str]:

@@ -12,7 +12,7 @@ from ingest.tensors import ModelGroup
 from store.groups import array_of
 from store.kernels.bootstrap import Replicates, draw_counts, find_segments
 from store.kernels.statistics import source_rows
-from store.schema import BOUNDS, SOURCES
+from store.schema import SOURCES
 from store.writer import Writer
 
 #: Layers read and added at the same time.
@@ -30,7 +30,6 @@ def write_intervals(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *,
     with ThreadPoolExecutor(STREAMS, "intervals") as pool:
         for block in corpus.blocks:
             _add_block(group, block, draw_counts(seed, block.index, block.sentences), replicates, pool)
-    array_of(group, "bound")[:] = np.array(BOUNDS, dtype=object)
     array_of(group, "head_interval")[:] = replicates.interval()
 
 

@@ -1,6 +1,6 @@
 """A BERT with the head it was trained with: its loss on a trial, whole or with an attention head silenced."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
 from pathlib import Path
@@ -73,27 +73,23 @@ class JudgedModel:
         return hook
 
 
-def find_kind(checkpoint: Checkpoint, label_names: Sequence[str]) -> str:
-    """By which of `store.importance.LOSSES` a checkpoint is judged on data with these labels.
+def find_kind(checkpoint: Checkpoint) -> str:
+    """By which of `store.importance.LOSSES` a checkpoint is judged: by the head it was trained with.
 
     Raises
     ------
     IngestError
-        Where it has no head that could be wrong, or a classifier has no labels.
+        Where it has none that could be wrong.
     """
     names = weight_names(checkpoint)
     if "cls.predictions.transform.dense.weight" in names:
         return "mlm"
-    if not {"classifier.weight", "bert.pooler.dense.weight"} <= names:
-        raise IngestError(
-            f"{checkpoint.name} guesses neither masked words nor labels, so no loss can say what its heads are worth. "
-            "Give a MODEL that does, such as bert-base-uncased, or leave IMPORTANCE out."
-        )
-    if not label_names:
-        raise IngestError(
-            f"{checkpoint.name} is a classifier and the data has no labels. Name their column with LABEL=..., or leave IMPORTANCE out."
-        )
-    return "classification"
+    if {"classifier.weight", "bert.pooler.dense.weight"} <= names:
+        return "classification"
+    raise IngestError(
+        f"{checkpoint.name} guesses neither masked words nor labels, so no loss can say what its heads are worth. "
+        "Give a MODEL that does, such as bert-base-uncased, or leave IMPORTANCE out."
+    )
 
 
 def weight_names(checkpoint: Checkpoint) -> set[str]:

@@ -10,7 +10,7 @@ from ingest.checkpoint import Checkpoint, find_checkpoint
 from ingest.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
 from ingest.divergence import find_divergence
 from ingest.errors import IngestError
-from ingest.importance import check_importance, find_importance
+from ingest.importance import check_labels, check_model, find_importance
 from ingest.intervals import write_intervals
 from ingest.normalizations import normalize_corpus
 from ingest.pairs import find_pairs
@@ -31,6 +31,7 @@ def run(settings: Settings) -> None:
     """Ingest as asked; what is already in the store is not computed again."""
     checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
     _check_length(settings, checkpoint)
+    check_model(settings, checkpoint)
     if settings.stage != "all":
         open_repository(settings.store)  # says it where there is none, and leaves the place as it is
     with open_writer(settings.store) as writer:
@@ -72,7 +73,7 @@ class Ingest:
         smaller = settings.stage == "projections" or self.held_before > corpus.sentences
         self.corpus = stored_corpus(writer, corpus.key, self.held_before) if smaller else corpus
         self.changed = False
-        check_importance(writer, settings, checkpoint, self.corpus)
+        check_labels(writer, settings, checkpoint, self.corpus)
 
     @property
     def held(self) -> str:

@@ -94,8 +94,12 @@ def label_outputs(config: Mapping[str, Any], names: Sequence[str]) -> NDArray[np
     Raises
     ------
     IngestError
-        Where the data has other labels than the classifier.
+        Where the data has other labels than the classifier, or none.
     """
+    if not names:
+        raise IngestError(
+            "The model is a classifier and the data has no labels. Name their column with LABEL=..., or leave IMPORTANCE out."
+        )
     outputs = {int(number): str(name) for number, name in config.get("id2label", {0: "LABEL_0", 1: "LABEL_1"}).items()}
     by_name = {name.lower(): number for number, name in outputs.items()}
     if all(name.lower() in by_name for name in names):

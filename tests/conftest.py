@@ -68,7 +68,16 @@ WORDS = _TEXT.split()
 Ingest = Callable[..., str]
 
 
-def save_model(folder: Path, *, layers: int = 2, heads: int = 2, channels: int = 8, seed: int = 0) -> Path:
+def save_model(
+    folder: Path,
+    *,
+    layers: int = 2,
+    heads: int = 2,
+    channels: int = 8,
+    seed: int = 0,
+    architecture: str = "BertModel",
+    labels: tuple[str, ...] = ("negative", "positive"),
+) -> Path:
     """A BERT with random weights, large enough that attention is not uniform, and with biases that are not zero."""
     torch.manual_seed(seed)
     config = transformers.BertConfig(
@@ -79,8 +88,11 @@ def save_model(folder: Path, *, layers: int = 2, heads: int = 2, channels: int =
         intermediate_size=4 * channels,
         max_position_embeddings=128,
         initializer_range=0.3,
+        id2label=dict(enumerate(labels)),
+        label2id={label: number for number, label in enumerate(labels)},
     )
-    model = transformers.BertModel(config, add_pooling_layer=False)
+    options = {"add_pooling_layer": False} if architecture == "BertModel" else {}
+    model = getattr(transformers, architecture)(config, **options)
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.ndim == 1:

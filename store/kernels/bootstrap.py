@@ -5,7 +5,7 @@ sentences can be added as they come and forgotten (Chamandy et al. 2012, "Estima
 streams", section 2). With many sentences this is Efron's bootstrap, whose counts are multinomial.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ REPLICATES = 500
 PERCENTILES = (2.5, 97.5)
 
 
-@dataclass(frozen=True)
-class Segments:
+class Segments(NamedTuple):
     """The rows of one source in consecutive sentences, of which some may have none.
 
     Attributes
@@ -38,9 +37,9 @@ class Segments:
         """Mean over each sentence's rows: (..., present) from (..., token)."""
         if not len(self.start):
             return np.zeros((*values.shape[:-1], 0), np.float32)
-        return np.add.reduceat(values[..., self.rows], self.start, axis=-1, dtype=np.float32) / self.size.astype(
-            np.float32
-        )
+        sums = np.add.reduceat(values[..., self.rows], self.start, axis=-1, dtype=np.float32)
+        means: NDArray[np.float32] = np.divide(sums, self.size, dtype=np.float32)
+        return means
 
 
 def find_segments(rows: NDArray[np.bool_], lengths: NDArray[np.integer]) -> Segments:

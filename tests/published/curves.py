@@ -1,6 +1,7 @@
 """The papers' curves from what ingest computes of a model, and how they compare."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,15 @@ Curve = NDArray[np.float64]
 
 def head_statistics(bert: Bert, blocks: Sequence[Block]) -> NDArray[np.float64]:
     """Means over the segments: (source, statistic, layer, head). The ingest's own code, segment ids 0."""
-    buffers = BlockBuffers(Shape(bert.layers, bert.heads, bert.channels, blocks[0].length), bert.device)
+    buffers = BlockBuffers(
+        Shape(bert.layers, bert.heads, bert.channels, blocks[0].length, int(blocks[0].lengths.max())), bert.device
+    )
     encoder = Encoder(bert)
     sums, counts = 0.0, 0
     for block in blocks:
         encoder.encode(block, buffers)
-        sums = sums + buffers.block_sum.cpu().numpy()
-        counts = counts + buffers.block_count.cpu().numpy()
+        sums = sums + buffers.per_block["block_sum"].cpu().numpy()
+        counts = counts + buffers.per_block["block_count"].cpu().numpy()
     return mean_over_sentences(np.asarray(sums), np.asarray(counts))
 
 
@@ -58,12 +61,14 @@ def heads_above(head_statistic: NDArray[np.float64], statistic: str, share: floa
 
 def expansion_rates(bert: Bert) -> Curve:
     """Expansion rate of f of every layer: (layer,)."""
-    rates = []
-    for layer in bert.model.encoder.layer:
-        attention = layer.attention
-        weights = (attention.self.value.weight.T, attention.self.value.bias, attention.output.dense.weight.T)
-        rates.append(float(expansion_rate(*(weight.detach().double() for weight in weights))))
-    return np.array(rates)
+    return np.array([_expansion_rate(layer.attention) for layer in bert.model.encoder.layer])
+
+
+def _expansion_rate(attention: Any) -> float:
+    """As the authors' script has it: the bias of the output projection counts."""
+    value, output = attention.self.value, attention.output.dense
+    weights = (value.weight.T, value.bias, output.weight.T, output.bias)
+    return expansion_rate(*(weight.detach().cpu().double() for weight in weights))
 
 
 def worst(target: Target, found: Curve) -> tuple[float, int]:

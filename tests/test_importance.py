@@ -1,0 +1,182 @@
+"""Stage `importance` of a whole ingest: what is found, what readers get, and that nothing is computed twice."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import store
+from ingest.judged_model import JudgedModel
+from store.errors import StoreError
+from store.verification import verify
+from tests.conftest import Ingest, save_model
+
+Computed = list[tuple[int, int] | None]
+SENTENCES = 6
+BUDGET = 30
+EVERY_HEAD = [None, (0, 0), (0, 1), (1, 0), (1, 1)]
+
+
+@pytest.fixture(scope="module")
+def guessing_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A BERT that guesses masked words."""
+    return save_model(tmp_path_factory.mktemp("guessing") / "guesser", architecture="BertForMaskedLM")
+
+
+@pytest.fixture(scope="module")
+def judge(ingest: Ingest, guessing_model: Path) -> Ingest:
+    """Ingests that model; what is asked for can be said otherwise."""
+
+    def judge(place: Path, **settings: Any) -> str:
+        return ingest(place, **({"model": guessing_model, "sentences": BUDGET, "importance": SENTENCES} | settings))
+
+    return judge
+
+
+@pytest.fixture(scope="module")
+def judged_store(judge: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return judge(tmp_path_factory.mktemp("judged") / "store")
+
+
+@pytest.fixture
+def copy(judged_store: str, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(judged_store, tmp_path / "store"))
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> Computed:
+    """Heads silenced from now on; None is the whole model."""
+    found: Computed = []
+    loss = JudgedModel.loss
+
+    def listen(model: JudgedModel, trial: Any, silenced: tuple[int, int] | None = None) -> float:
+        found.append(silenced)
+        return loss(model, trial, silenced)
+
+    monkeypatch.setattr(JudgedModel, "loss", listen)
+    return found
+
+
+def test_every_head_has_a_change(judged_store: str) -> None:
+    change = store.open_corpus(judged_store).importance.change
+    assert change.dims == ("layer", "head")
+    assert (change.values != 0).all()
+
+
+def test_readers_learn_of_which_loss_and_of_how_many_sentences(judged_store: str) -> None:
+    attributes = store.open_corpus(judged_store).importance.attrs
+    assert (attributes["kind"], attributes["sentences"]) == ("mlm", SENTENCES)
+    assert attributes["answers"] >= SENTENCES
+    # Random weights know nothing: worse than guessing, but not without bound.
+    assert 1 < attributes["loss"] < 100
+
+
+def test_a_store_with_importance_is_sound(judged_store: str) -> None:
+    assert list(verify(store.open_snapshot(judged_store))) == []
+
+
+def test_asking_again_computes_nothing(copy: Path, judge: Ingest, computed: Computed) -> None:
+    judge(copy)
+    assert computed == []
+
+
+def test_what_is_not_asked_for_is_not_found(tiny_store: str) -> None:
+    with pytest.raises(StoreError, match=r"Run `make ingest` with IMPORTANCE=100\.$"):
+        _ = store.open_corpus(tiny_store).importance
+
+
+def test_asking_without_it_keeps_what_is_there(copy: Path, judge: Ingest, computed: Computed) -> None:
+    before = store.open_corpus(str(copy)).importance
+    judge(copy, importance=0, views="pca-exact-2d,pca-raw-2d")
+    assert store.open_corpus(str(copy)).importance.identical(before)
+    assert computed == []
+
+
+def test_another_number_of_sentences_is_computed_anew(copy: Path, judge: Ingest, computed: Computed) -> None:
+    judge(copy, importance=SENTENCES + 2)
+    assert computed == EVERY_HEAD
+    assert store.open_corpus(str(copy)).importance.attrs["sentences"] == SENTENCES + 2
+
+
+def test_growth_that_brings_other_sentences_is_computed_anew(copy: Path, judge: Ingest, computed: Computed) -> None:
+    """All sentences are asked for: there are more of them now."""
+    judge(copy, importance=1000)
+    computed.clear()
+    judge(copy, importance=1000, sentences=BUDGET + 5)
+    assert computed == EVERY_HEAD
+    assert store.open_corpus(str(copy)).importance.attrs["sentences"] == BUDGET + 5
+
+
+def test_growth_beyond_the_sentences_tried_computes_nothing(copy: Path, judge: Ingest, computed: Computed) -> None:
+    judge(copy, sentences=BUDGET + 5)
+    assert computed == []
+
+
+def test_a_killed_run_goes_on_where_it_was(
+    judge: Ingest, judged_store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed = _killed_after(4, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        judge(tmp_path / "store")
+    judge(tmp_path / "store")
+    # The first head of layer 1 was not committed when the run ended.
+    assert computed == [None, (0, 0), (0, 1), (1, 0), (1, 0), (1, 1)]
+    found, expected = (store.open_corpus(place).importance for place in (str(tmp_path / "store"), judged_store))
+    np.testing.assert_array_equal(found.change, expected.change)
+
+
+def test_readers_of_a_killed_run_have_the_numbers_of_the_run_before(
+    copy: Path, judge: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = store.open_corpus(str(copy)).importance
+    _killed_after(4, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        judge(copy, importance=SENTENCES + 2)
+    # Another publication lets readers see what was committed.
+    judge(copy, importance=0, views="pca-exact-2d,pca-raw-2d")
+    assert store.open_corpus(str(copy)).importance.change.equals(before.change)
+
+
+def _killed_after(losses: int, monkeypatch: pytest.MonkeyPatch) -> Computed:
+    """The loss after so many is interrupted, once. Returns what was computed."""
+    found: Computed = []
+    loss: Callable[..., float] = JudgedModel.loss
+
+    def listen(model: JudgedModel, trial: Any, silenced: tuple[int, int] | None = None) -> float:
+        if len(found) == losses and not interrupted:
+            interrupted.append(True)
+            raise KeyboardInterrupt
+        found.append(silenced)
+        return loss(model, trial, silenced)
+
+    interrupted: list[bool] = []
+    monkeypatch.setattr(JudgedModel, "loss", listen)
+    return found
+
+
+def test_a_classifier_is_judged_by_its_own_loss(ingest: Ingest, tmp_path: Path) -> None:
+    model = save_model(tmp_path / "classifier", architecture="BertForSequenceClassification")
+    found = store.open_corpus(
+        ingest(tmp_path / "store", model=model, sentences=BUDGET, importance=SENTENCES)
+    ).importance
+    assert (found.attrs["kind"], found.attrs["answers"]) == ("classification", SENTENCES)
+
+
+def test_a_model_that_guesses_nothing_is_refused_before_anything_is_computed(complaint: Callable[..., str]) -> None:
+    assert "guesses neither masked words nor labels" in complaint(importance=SENTENCES, sentences=BUDGET)
+
+
+def test_the_default_model_is_refused_too(complaint: Callable[..., str]) -> None:
+    assert "all-MiniLM-L6-v2 guesses neither" in complaint(model="embedded", importance=SENTENCES, sentences=BUDGET)
+
+
+def test_a_number_below_none_is_refused(complaint: Callable[..., str]) -> None:
+    assert "IMPORTANCE=-1 is too few" in complaint(importance=-1)
+
+
+def test_a_classifier_of_other_labels_is_refused(complaint: Callable[..., str], tmp_path: Path) -> None:
+    stars = save_model(tmp_path / "stars", architecture="BertForSequenceClassification", labels=("1", "2", "3"))
+    assert "knows 3 labels (1, 2, 3), the data has 2" in complaint(model=stars, importance=2, sentences=2)

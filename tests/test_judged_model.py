@@ -1,0 +1,140 @@
+"""`ingest.judged_model`: its losses, against transformers' own models in float64."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from ingest.blocks import Block
+from ingest.checkpoint import find_checkpoint
+from ingest.judged_model import ARCHITECTURES, JudgedModel, find_kind
+from ingest.trial import NOT_ASKED, Trial, label_trial, masked_trial
+from store.schema import CLS, SEP
+from tests.conftest import save_model
+
+LENGTHS = np.array([5, 9, 4, 7], np.int32)
+LABELS = np.array([0, 1, 1, 0])
+CLS_ID, SEP_ID, MASK_ID = 2, 3, 4
+CHANNELS = 8
+HEADS = pytest.mark.parametrize("silenced", [(0, 0), (0, 1), (1, 0), (1, 1)])
+KINDS = pytest.mark.parametrize("kind", list(ARCHITECTURES))
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    place = tmp_path_factory.mktemp("judged")
+    return {kind: save_model(place / kind, architecture=name) for kind, name in ARCHITECTURES.items()}
+
+
+@pytest.fixture(scope="module")
+def sentences() -> Block:
+    ids = np.random.default_rng(0).integers(20, 60, int(LENGTHS.sum())).astype(np.int32)
+    flags = np.zeros(len(ids), np.uint8)
+    stop = np.cumsum(LENGTHS)
+    ids[stop - LENGTHS], ids[stop - 1] = CLS_ID, SEP_ID
+    flags[stop - LENGTHS], flags[stop - 1] = CLS, SEP
+    return Block(0, len(ids), 0, LENGTHS, ids, flags)
+
+
+@pytest.fixture(scope="module")
+def trials(sentences: Block) -> dict[str, Trial]:
+    masked = masked_trial(sentences, mask_id=MASK_ID, seed=0)
+    return {"mlm": masked, "classification": label_trial(sentences, LABELS)}
+
+
+def reference_model(folder: Path, kind: str) -> Any:
+    model = getattr(transformers, ARCHITECTURES[kind])
+    return model.from_pretrained(folder, attn_implementation="eager", dtype=torch.float64).eval()
+
+
+def reference_loss(model: Any, kind: str, trial: Trial) -> float:
+    """Sentence by sentence, without padding, with the loss that transformers computes."""
+    total = 0.0
+    stops = np.cumsum(trial.block.lengths)
+    for number, (stop, size) in enumerate(zip(stops, trial.block.lengths, strict=True)):
+        ids, answer = (torch.from_numpy(one[stop - size : stop].astype(np.int64))[None] for one in _columns(trial))
+        asked = answer != NOT_ASKED
+        labels = answer.masked_fill(~asked, -100) if kind == "mlm" else torch.tensor([int(LABELS[number])])
+        with torch.no_grad():
+            total += float(model(input_ids=ids, labels=labels).loss) * int(asked.sum())
+    return total / trial.asked
+
+
+def _columns(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
+    return trial.block.token_ids, trial.answer
+
+
+def without_columns(model: Any, layer: int, head: int) -> Any:
+    """The columns of the output projection that read this head are 0."""
+    with torch.no_grad():
+        dense = model.bert.encoder.layer[layer].attention.output.dense
+        dense.weight[:, head * CHANNELS : (head + 1) * CHANNELS] = 0
+    return model
+
+
+@KINDS
+def test_the_loss_of_the_whole_model_is_that_of_transformers(
+    kind: str, folders: dict[str, Path], trials: dict[str, Trial]
+) -> None:
+    judged = JudgedModel(find_checkpoint(str(folders[kind])), kind, device=CPU)
+    expected = reference_loss(reference_model(folders[kind], kind), kind, trials[kind])
+    np.testing.assert_allclose(judged.loss(trials[kind]), expected, rtol=1e-5)
+
+
+@KINDS
+@HEADS
+def test_a_silenced_head_is_one_that_the_output_projection_does_not_read(
+    kind: str, silenced: tuple[int, int], folders: dict[str, Path], trials: dict[str, Trial]
+) -> None:
+    judged = JudgedModel(find_checkpoint(str(folders[kind])), kind, device=CPU)
+    model = without_columns(reference_model(folders[kind], kind), *silenced)
+    expected = reference_loss(model, kind, trials[kind])
+    np.testing.assert_allclose(judged.loss(trials[kind], silenced), expected, rtol=1e-5)
+
+
+def test_silencing_a_head_that_is_not_read_changes_nothing(
+    folders: dict[str, Path], trials: dict[str, Trial], tmp_path: Path
+) -> None:
+    model = without_columns(transformers.BertForMaskedLM.from_pretrained(folders["mlm"]), 1, 0)
+    model.save_pretrained(tmp_path)
+    for file in folders["mlm"].glob("tokenizer*"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    judged = JudgedModel(find_checkpoint(str(tmp_path)), "mlm", device=CPU)
+    assert judged.loss(trials["mlm"], (1, 0)) == judged.loss(trials["mlm"])
+
+
+def test_a_head_speaks_again_after_it_was_silenced(folders: dict[str, Path], trials: dict[str, Trial]) -> None:
+    judged = JudgedModel(find_checkpoint(str(folders["mlm"])), "mlm", device=CPU)
+    before = judged.loss(trials["mlm"])
+    assert judged.loss(trials["mlm"], (0, 1)) != before
+    assert judged.loss(trials["mlm"]) == before
+
+
+@KINDS
+@pytest.mark.parametrize("safe", [True, False], ids=["safetensors", "bin"])
+def test_a_checkpoint_is_judged_by_the_head_it_has(
+    kind: str, safe: bool, folders: dict[str, Path], saved: Callable[[Path, bool], Path]
+) -> None:
+    assert find_kind(find_checkpoint(str(saved(folders[kind], safe)))) == kind
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Callable[[Path, bool], Path]:
+    """A copy of a checkpoint, its weights in the old form if asked."""
+
+    def saved(folder: Path, safe: bool) -> Path:
+        for file in folder.iterdir():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+        if not safe:
+            from safetensors.torch import load_file
+
+            torch.save(load_file(tmp_path / "model.safetensors"), tmp_path / "pytorch_model.bin")
+            (tmp_path / "model.safetensors").unlink()
+        return tmp_path
+
+    return saved

@@ -1,0 +1,125 @@
+"""`ingest.trial`: which sentences are tried, what is hidden of them, and what is asked."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.blocks import Block, plan
+from ingest.corpus import PlannedCorpus
+from ingest.errors import IngestError
+from ingest.trial import NOT_ASKED, choose_hidden, held_out, label_outputs, label_trial, masked_trial, take_sentences
+from store.schema import CLS, SEP
+
+MASK_ID = 103
+
+
+def make_sentences(lengths: list[int]) -> Block:
+    """[CLS], wordpieces with a number of their own, [SEP]."""
+    sizes = np.array(lengths, np.int32)
+    ids, flags = np.arange(1000, 1000 + sizes.sum()).astype(np.int32), np.zeros(sizes.sum(), np.uint8)
+    stop = np.cumsum(sizes)
+    flags[stop - sizes], flags[stop - 1] = CLS, SEP
+    return Block(0, len(ids), 0, sizes, ids, flags)
+
+
+LENGTHS = st.lists(st.integers(3, 40), min_size=1, max_size=12)
+
+
+@given(LENGTHS, st.integers(-(1 << 63), (1 << 63) - 1))
+def test_of_every_sentence_fifteen_per_cent_of_the_wordpieces_are_hidden(lengths: list[int], seed: int) -> None:
+    sentences = make_sentences(lengths)
+    hidden = np.add.reduceat(choose_hidden(sentences, seed=seed), np.cumsum(lengths) - lengths, dtype=int)
+    np.testing.assert_array_equal(hidden, [max(1, round(0.15 * (length - 2))) for length in lengths])
+
+
+@given(LENGTHS)
+def test_neither_cls_nor_sep_is_hidden(lengths: list[int]) -> None:
+    sentences = make_sentences(lengths)
+    assert not (sentences.token_flags[choose_hidden(sentences, seed=0)] & (CLS | SEP)).any()
+
+
+def test_more_sentences_leave_what_is_hidden_of_the_first() -> None:
+    few, many = make_sentences([9, 20]), make_sentences([9, 20, 30])
+    np.testing.assert_array_equal(choose_hidden(many, seed=1)[:29], choose_hidden(few, seed=1))
+
+
+def test_another_seed_hides_others() -> None:
+    sentences = make_sentences([40])
+    assert (choose_hidden(sentences, seed=1) != choose_hidden(sentences, seed=2)).any()
+
+
+def test_a_hidden_wordpiece_is_asked_for_and_its_place_is_masked() -> None:
+    sentences = make_sentences([9, 20])
+    trial = masked_trial(sentences, mask_id=MASK_ID, seed=0)
+    asked = trial.answer != NOT_ASKED
+    assert (trial.block.token_ids[asked] == MASK_ID).all()
+    np.testing.assert_array_equal(trial.answer[asked], sentences.token_ids[asked])
+    np.testing.assert_array_equal(trial.block.token_ids[~asked], sentences.token_ids[~asked])
+
+
+def test_a_label_is_asked_of_cls() -> None:
+    trial = label_trial(make_sentences([3, 4]), np.array([1, 0]))
+    assert trial.answer.tolist() == [1, -1, -1, 0, -1, -1, -1]
+
+
+def test_answers_follow_their_sentences_into_the_batches() -> None:
+    trial = masked_trial(make_sentences([20, 4, 9]), mask_id=MASK_ID, seed=0)
+    found = {
+        int(batch.token_ids[row, 0]): answers[row]
+        for batch, answers in trial.batches(tokens=25)
+        for row in range(len(answers))
+    }
+    np.testing.assert_array_equal(found[1020][:4], trial.answer[20:24])
+    assert sum(int((answers != NOT_ASKED).sum()) for answers in found.values()) == trial.asked
+
+
+@pytest.mark.parametrize(
+    ("after", "count", "expected"),
+    [(4, 3, [4, 5, 6]), (4, 6, [4, 5, 6, 7, 8, 9]), (6, 6, [4, 5, 6, 7, 8, 9]), (0, 99, list(range(10)))],
+    ids=["after the fit", "to the end", "the last", "all there are"],
+)
+def test_sentences_are_those_that_no_fit_has_seen_where_there_are_enough(
+    after: int, count: int, expected: list[int]
+) -> None:
+    assert held_out(np.arange(10), after=after, count=count).tolist() == expected
+
+
+def test_sentences_without_a_label_are_passed_over() -> None:
+    assert held_out(np.array([1, 5, 6, 9]), after=3, count=2).tolist() == [5, 6]
+
+
+def test_taken_sentences_are_whole_across_blocks() -> None:
+    whole = make_sentences([5, 6, 4, 7])
+    corpus = PlannedCorpus("some", plan(whole.lengths, whole.token_ids, whole.token_flags, length=12))
+    taken = take_sentences(corpus, np.array([1, 3]))
+    assert len(corpus.blocks) > 1
+    np.testing.assert_array_equal(taken.token_ids, np.r_[whole.token_ids[5:11], whole.token_ids[15:22]])
+    np.testing.assert_array_equal(taken.lengths, [6, 7])
+
+
+@pytest.mark.parametrize(
+    ("outputs", "expected"),
+    [
+        ({"0": "NEGATIVE", "1": "POSITIVE"}, [0, 1]),
+        ({"0": "positive", "1": "negative"}, [1, 0]),
+        ({"0": "LABEL_0", "1": "LABEL_1"}, [0, 1]),
+        (None, [0, 1]),
+    ],
+)
+def test_labels_are_found_by_name_or_else_by_number(outputs: Any, expected: list[int]) -> None:
+    config = {} if outputs is None else {"id2label": outputs}
+    assert label_outputs(config, ["negative", "positive"]).tolist() == expected
+
+
+def test_a_classifier_of_other_labels_is_refused() -> None:
+    config = {"id2label": {str(stars): f"{stars} stars" for stars in range(5)}}
+    with pytest.raises(IngestError, match=r"knows 5 labels .* leave IMPORTANCE out\.$"):
+        label_outputs(config, ["negative", "positive"])
+
+
+def test_a_classifier_needs_labels() -> None:
+    with pytest.raises(IngestError, match=r"has no labels\. Name their column with LABEL="):
+        label_outputs({}, [])
