@@ -8,10 +8,11 @@ from dash import html
 
 from dashboard.address import Place
 from dashboard.chosen import Chosen
-from dashboard.columns import Column, columns, values
+from dashboard.columns import Column, Values, columns, values
 from dashboard.conditions import Condition
 from dashboard.drawn import Drawn
 from dashboard.statistics import spell
+from store.schema import ROLES
 
 #: Categories that a control offers, the most frequent.
 OFFERED = 100
@@ -22,9 +23,14 @@ def filter_controls(place: Place, chosen: Chosen) -> html.Div:
     return condition_controls(chosen.drawn, chosen.selection.where, columns(place.corpus))
 
 
-def condition_controls(drawn: Drawn, where: Sequence[Condition], offered: Mapping[str, Column]) -> html.Div:
-    """Every condition with what the drawn tokens have of its column, and a choice of one more of those offered."""
-    conditions = [_condition(drawn, condition) for condition in where]
+def condition_controls(
+    drawn: Drawn, where: Sequence[Condition], offered: Mapping[str, Column], *, roles: int = len(ROLES)
+) -> html.Div:
+    """Every condition with what the drawn tokens have of its column, and a choice of one more of those offered.
+
+    `roles` are the points that each token counts as: 2, or 1 where tokens are counted.
+    """
+    conditions = [_condition(drawn, condition, roles) for condition in where]
     return html.Div([*conditions, _more(where, offered)], className="controls filters")
 
 
@@ -47,9 +53,13 @@ def _per_head(chosen: Chosen) -> list[bool]:
     return [known[condition.column].per_head for condition in chosen.selection.where]
 
 
-def _condition(drawn: Drawn, condition: Condition) -> html.Div:
+def _condition(drawn: Drawn, condition: Condition, roles: int) -> html.Div:
     column = columns(drawn.corpus)[condition.column]
-    control = _categories(drawn, column, condition) if column.kind == "category" else _range(drawn, column, condition)
+    control = (
+        _categories(column, condition, values(column, drawn)[..., :roles])
+        if column.kind == "category"
+        else _range(drawn, column, condition)
+    )
     remove = dmc.Button(
         "✕",
         id={"remove": column.name},
@@ -62,8 +72,7 @@ def _condition(drawn: Drawn, condition: Condition) -> html.Div:
     )
 
 
-def _categories(drawn: Drawn, column: Column, condition: Condition) -> dmc.MultiSelect:
-    found = values(column, drawn)
+def _categories(column: Column, condition: Condition, found: Values) -> dmc.MultiSelect:
     counts = np.bincount(found[found >= 0].astype(np.int64)) // len(found)
     codes = [int(code) for code in np.argsort(-counts, kind="stable")[:OFFERED] if counts[code]]
     names = {column.category(code): f"{column.category(code)} ({counts[code]:,})" for code in codes}

@@ -34,6 +34,8 @@ def click_cell(page: Page, layer: int, head: int, shape: tuple[int, int], figure
 def hover_dot(page: Page, figure: str, number: int) -> Locator:
     """Point at a dot of a chart; what it says."""
     dot = page.locator(f"{figure} .scatterlayer .points path").nth(number)
+    page.mouse.move(0, 0)
+    expect(page.locator(f"{figure} .hovertext")).to_have_count(0)
     box = _box(dot)
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x - 1, y)

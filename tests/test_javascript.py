@@ -343,6 +343,22 @@ def test_going_to_another_picture_keeps_what_was_chosen(address: Page, sent: str
     )
 
 
+@pytest.mark.parametrize(
+    ("point", "link"),
+    [
+        ("{ customdata: 'L4 H5', y: 0.5 }", "/head?layer=4&head=5&view=pca-raw-2d&where=kind%3Aword"),
+        ("{ x: 'L0 H1', y: 'L4 H5' }", "/head?layer=4&head=5&view=pca-raw-2d&where=kind%3Aword"),
+        ("{ x: 3, y: 0.5 }", "stay"),
+    ],
+)
+def test_a_click_in_a_chart_opens_the_head_it_names(address: Page, point: str, link: str) -> None:
+    opened = """(point) => {
+      window.dash_clientside.callback_context.triggered = [{ prop_id: '{"opens":"map"}.clickData', value: { points: [point] } }];
+      return headscape.address.opened();
+    }"""
+    assert address.evaluate(f"() => ({opened})({point})") == link
+
+
 def test_a_chosen_point_and_a_region_become_a_link(address: Page) -> None:
     fields = "?layer=1&head=2&view=pca-raw-2d&where=kind%3Aword&at=0.5,0.5,2,0,0"
     assert address.evaluate("headscape.address.pick({ token: 7, role: 'key' })") == f"{fields}&token=7&role=key"

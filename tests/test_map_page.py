@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 from playwright.sync_api import Page, expect
 
 from store import Corpus
@@ -73,11 +74,15 @@ def test_dots_are_coloured_by_label(page: Page, space: Corpus) -> None:
     assert set(dots(page)) == expected
 
 
-def test_a_model_without_labels_says_what_to_do(open_page: Open, space_server: str, space: Corpus) -> None:
-    if (space.head_labels.values != "").any():
-        pytest.skip("a head of this model has a label")
-    page = map_page(open_page, space_server, "?paint=label")
-    expect(page.get_by_text("Colour by layer or by a statistic.")).to_be_visible()
+def test_a_model_without_labels_says_what_to_do(
+    open_page: Open, space_store: str, space: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    none = xr.full_like(space.head_labels, "")
+    monkeypatch.setattr(Corpus, "head_labels", property(lambda _: none))
+    with serving(space_store) as address:
+        page = map_page(open_page, address, "?paint=label")
+        expect(page.get_by_text("Colour by layer or by a statistic.")).to_be_visible()
+        page.close()
 
 
 def test_the_matrix_has_the_divergence_of_every_two_heads(page: Page, space: Corpus) -> None:

@@ -34,7 +34,7 @@ def by_label(
 ) -> go.Figure:
     """Dots coloured and formed by labels (layer, head); those without one are small and grey."""
     flat = labels.ravel()
-    none: dict[str, Any] = {"size": 7, "color": QUIET, "opacity": 0.5}
+    none: dict[str, Any] = {"size": 7, "color": QUIET, "opacity": 0.85}
     traces = [_dots(place, said, flat == "", none, "no label")]
     for number, label in enumerate(LABELS):
         form = {"color": _HUES[number % len(_HUES)], "symbol": _FORMS[number % len(_FORMS)], "size": 13}

@@ -53,6 +53,7 @@ def _traces(one: Series, place: int, count: int, unit: str) -> list[Any]:
         customdata=[name for row in names(layers, heads) for name in row],
         text=[said for row in one.said for said in row],
         hovertemplate=f"%{{customdata}}, {one.title}: %{{text}}<extra></extra>",
+        cliponaxis=False,
         showlegend=False,
     )
     number = "%{y:.1%}" if unit == "share" else f"%{{y:.2f}} {unit}"

@@ -23,8 +23,6 @@ def mixing(lines: Mapping[str, NDArray[np.float64]]) -> go.Figure:
         "yanchor": "top",
         "itemclick": False,
         "font": {"size": 11},
-        "entrywidth": 0.5,
-        "entrywidthmode": "fraction",
     }
     return go.Figure(traces, layout(across, down, showlegend=True, legend=legend))
 

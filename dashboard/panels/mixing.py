@@ -13,21 +13,23 @@ from store.schema import RATIOS, SOURCES
 
 #: The ratio that counts all there is in the attention block.
 WHOLE = "attnresln_n"
-_SHORT = {
-    "attn_w": "weights",
-    "attnres_w": "weights + residual",
-    "attn_n": "vectors",
-    "attnres_n": "vectors + residual",
-    "attnresln_n": "vectors + residual + norm",
+#: Kobayashi's names of the ratios.
+_NAMES = {
+    "attn_w": "Attn-W",
+    "attnres_w": "AttnRes-W",
+    "attn_n": "Attn-N",
+    "attnres_n": "AttnRes-N",
+    "attnresln_n": "AttnResLn-N",
 }
+_KINDS = dict(zip(SOURCES, ("all", "[CLS]", "[SEP]", ". or ,", "words"), strict=True))
 
 
 def mixing_figures(place: Place, part: Part) -> list[object]:
     """Three figures, and what the ratios are."""
     found = part_mixing(place.corpus, part)
     of_source = found.sel(source=place.address.source)
-    ratios = {_SHORT[name]: of_source.sel(ratio=name).values for name in RATIOS}
-    kinds = {ROWS[name]: found.sel(source=name, ratio=WHOLE).values for name in SOURCES}
+    ratios = {_NAMES[name]: of_source.sel(ratio=name).values for name in RATIOS}
+    kinds = {_KINDS[name]: found.sel(source=name, ratio=WHOLE).values for name in SOURCES}
     data = f"/data/{place.snapshot.id}/{place.corpus.name}/mixing.csv"
     rate = place.corpus.expansion_rate.values
     return [
@@ -57,7 +59,7 @@ def _figure(title: str, drawn: list[object]) -> html.Div:
 
 
 def _meanings() -> html.Details:
-    rows = [html.Tr([html.Th(_SHORT[name]), html.Td(one.title), html.Td(one.formula)]) for name, one in RATIOS.items()]
+    rows = [html.Tr([html.Th(_NAMES[name]), html.Td(one.title), html.Td(one.formula)]) for name, one in RATIOS.items()]
     said = html.P(
         "The share of a token's new vector that comes from other tokens; the rest is its own (Kobayashi et al. 2021, section 3). "
         "Expansion rate: by how much f lengthens vectors on average, root of the mean squared singular value of its affine map.",

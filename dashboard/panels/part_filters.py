@@ -17,7 +17,7 @@ def part_filters(place: Place) -> html.Div:
     offered = {name: one for name, one in columns(corpus).items() if not (one.per_head or one.per_role)}
     conditions, _ = parse_conditions(place.address.where or "", corpus)
     where = [condition for condition in conditions if condition.column in offered]
-    return condition_controls(Drawn(corpus, corpus.n_tokens, 0, 0), where, offered)
+    return condition_controls(Drawn(corpus, corpus.n_tokens, 0, 0), where, offered, roles=1)
 
 
 def part_count(place: Place, part: Part) -> html.P:
