@@ -72,7 +72,7 @@ def _what(place: Place) -> list[Any]:
     """What of the weights; the views of single vectors and of the whole corpus have nothing to choose."""
     address = place.address
     if address.show == "mixing":
-        return [choice("ratio", "Ratio", {name: one.title for name, one in RATIOS.items()}, address.ratio, 330)]
+        return [choice("ratio", "Ratio", {name: one.title for name, one in RATIOS.items()}, address.ratio, 400)]
     if address.show in ("neuron", "positions"):
         return []
     return [

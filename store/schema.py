@@ -79,13 +79,13 @@ RATIOS: Mapping[str, Statistic] = {
     "attn_n": Statistic(
         "mixing by the vectors",
         "share",
-        "m = sum over heads and j other than i of p(i,j) f(j), s = sum over heads of p(i,i) f(i)",
+        "|m| / (|m| + |s|), m = sum over heads and j other than i of p(i,j) f(j), s = sum over heads of p(i,i) f(i)",
     ),
-    "attnres_n": Statistic("mixing by the vectors, with the residual", "share", "the same with s + x(i)"),
+    "attnres_n": Statistic("mixing by the vectors, with the residual", "share", "|m| / (|m| + |s + x(i)|)"),
     "attnresln_n": Statistic(
         "mixing by the vectors, with the residual and the layer norm",
         "share",
-        "the same with each part y as gamma (y - mean y) / standard deviation of the whole vector before the layer norm",
+        "the same of gamma (y - mean y) / deviation, y = m and y = s + x(i), deviation that of the sum before the norm",
     ),
 }
 

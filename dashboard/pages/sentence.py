@@ -59,9 +59,10 @@ def _of_sentence(place: Place) -> Page:
         html.Div([*_hiding(place), *_in_the_picture(place)], className="sentence-links"),
         html.P(HOW[place.address.show], className="how-to-read"),
     ]
+    if place.address.show == "mixing":
+        return Page(above=above, beside=finder(place), below=sentence_mixing(place))
     beside = positions(place) if place.address.show == "positions" else ranked(place)
-    below = sentence_mixing(place) if place.address.show == "mixing" else [_caption(place)]
-    return Page(above=above, beside=[*beside, *finder(place)], below=below)
+    return Page(above=above, beside=[*beside, *finder(place)], below=[_caption(place)])
 
 
 def _title(place: Place) -> str:

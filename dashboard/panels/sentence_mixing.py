@@ -15,7 +15,7 @@ def sentence_mixing(place: Place) -> list[object]:
     """The chosen ratio as a figure, and the same as a table."""
     sentence, ratio = place.sentence, RATIOS[place.address.ratio]
     values = sentence.mixing[list(RATIOS).index(place.address.ratio)]
-    says = f"{ratio.title[0].upper()}{ratio.title[1:]}: the share of a token's new vector that comes from other tokens, of what {ratio.formula}. "
+    says = f"{ratio.title[0].upper()}{ratio.title[1:]}: the share of a token's new vector that comes from other tokens: {ratio.formula}. "
     figure = chart(
         token_mixing(values, sentence.wordpieces),
         of="sentence-mixing",
