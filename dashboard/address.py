@@ -6,16 +6,16 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from dashboard.focus import LINES, Lines
 from dashboard.library import Library
 from dashboard.link_reader import LinkReader
-from dashboard.mean_pattern import MEANS
-from dashboard.reader_gone import asker_gone
-from dashboard.search import WITHIN, Within
-from dashboard.selection import MOST_SOUGHT
-from dashboard.sentences import Sentence, stored_sentence
-from dashboard.shown_pattern import PAIRS
-from dashboard.typed import TypedSentences
+from dashboard.pictures.focus import LINES, Lines
+from dashboard.pictures.search import WITHIN, Within
+from dashboard.pictures.selection import MOST_SOUGHT
+from dashboard.sentence.mean_pattern import MEANS
+from dashboard.sentence.reader_gone import asker_gone
+from dashboard.sentence.sentence import Sentence, stored_sentence
+from dashboard.sentence.shown_pattern import PAIRS
+from dashboard.sentence.typed import TypedSentences
 from store import STATISTICS, Corpus, Snapshot, StoreError
 from store.schema import RATIOS, ROLES, SOURCES
 

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from threading import Lock
 
-from dashboard.typed import TypedSentences
+from dashboard.sentence.typed import TypedSentences
 from store import Snapshot
 from store.repository import open_repository, published_snapshot
 

@@ -5,8 +5,8 @@ from dash import dcc, html
 
 from dashboard.address import Address, Place
 from dashboard.panels import tab_of
-from dashboard.point_panels import PointPanels
-from dashboard.sentence_views import SentenceViews
+from dashboard.pictures.point_panels import PointPanels
+from dashboard.sentence.views import SentenceViews
 from dashboard.theme import MANTINE
 from store import Snapshot
 

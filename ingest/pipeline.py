@@ -12,9 +12,9 @@ from ingest.divergence import find_divergence
 from ingest.errors import IngestError
 from ingest.importance import check_labels, check_model, find_importance
 from ingest.intervals import write_intervals
-from ingest.normalizations import normalize_corpus
 from ingest.pairs import find_pairs
-from ingest.projections import Material, finished_views, project_corpus, show_views
+from ingest.pictures.normalizations import normalize_corpus
+from ingest.pictures.projections import Material, finished_views, project_corpus, show_views
 from ingest.reviews import Data, find_data
 from ingest.sample import Sample, take_sample
 from ingest.settings import Settings

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dashboard.sentences import Sentence
+from dashboard.sentence.sentence import Sentence
 from store.schema import CLS, CONTINUATION, RATIOS, SEP
 
 #: [CLS] the zany film [SEP] was good [SEP]: two sentences, the second word of the first split in two.

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import store
-from dashboard.typed import TypedSentences
+from dashboard.sentence.typed import TypedSentences
 from ingest.bert import find_device
 from ingest.checkpoint import EMBEDDED_SHA256, find_checkpoint
 from store.verification import verify

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from dashboard import density as module
-from dashboard.density import density
+from dashboard.pictures import density as module
+from dashboard.pictures.density import density
 from store import Corpus, StoreError
 from store.normalizations import NORMALIZATIONS
 

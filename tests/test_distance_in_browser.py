@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from dashboard.density import CELLS
+from dashboard.pictures.density import CELLS
 from store import Corpus
 from tests.browser import Open, drawn, inked
 
@@ -36,9 +36,9 @@ def test_top_pairs_are_those_of_the_store(open_page: Open, space_server: str, sp
     assert found == [(q, k, *w) for q, k, w in zip(query, key, written, strict=True)][:40]
 
 
-def test_a_top_pair_opens_its_sentence_with_the_pair_marked(open_page: Open, space_server: str, space: Corpus) -> None:
+def test_a_top_pair_is_marked_in_the_picture_of_its_sentence(open_page: Open, space_server: str, space: Corpus) -> None:
     page = drawn(open_page(f"{space_server}{PATH}&tab=pairs"))
-    page.get_by_title("Show the pair in its sentence").first.click()
+    page.get_by_title("Mark the pair in the picture").first.click()
     first = space.pairs.isel(layer=1, head=0, rank=0)
     query, key = (int(space.tokens.position.values[int(first[name])]) for name in ("query_token", "key_token"))
     expect(page).to_have_url(re.compile(f"marks={query}-{key}"))

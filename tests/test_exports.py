@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from dashboard import exports
-from dashboard.drawn import Drawn
-from dashboard.exports import as_csv, as_parquet, tables
+from dashboard.pictures import exports
+from dashboard.pictures.drawn import Drawn
+from dashboard.pictures.exports import as_csv, as_parquet, tables
 from store import Corpus
 
 TOKENS = 60

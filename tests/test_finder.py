@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dashboard.finder import Wanted, find_sentences, sentence_means
+from dashboard.sentence.finder import Wanted, find_sentences, sentence_means
 from store import Corpus
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from dashboard.finder import sentence_means
+from dashboard.sentence.finder import sentence_means
 from store import Corpus
 from tests.browser import Open, choose, drawn, said
 from tests.sentence_page import asked, has_lines, sentence_page, shown

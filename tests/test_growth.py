@@ -10,7 +10,7 @@ import pytest
 
 import store
 from ingest.blocks import Block
-from ingest.picture import Picture
+from ingest.pictures.picture import Picture
 from store.verification import verify
 
 Ingest = Callable[..., str]

@@ -9,8 +9,8 @@ import pytest
 from flask.testing import FlaskClient
 from pyarrow import parquet
 
-from dashboard.exports import as_csv
-from dashboard.part import part_means, part_of
+from dashboard.heads.part import part_means, part_of
+from dashboard.pictures.exports import as_csv
 from store import STATISTICS, Corpus
 
 Rows = list[dict[str, str]]

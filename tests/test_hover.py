@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from dashboard.hover import point_card
+from dashboard.pictures.hover import point_card
 from store import Corpus
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from ingest import neighbours
-from ingest.manifolds import fit_head
-from ingest.neighbours import Nearest, Neighbours
+from ingest.pictures import neighbours
+from ingest.pictures.manifolds import fit_head
+from ingest.pictures.neighbours import Nearest, Neighbours
 from store.kernels.projection import place_by_neighbours
 from store.views import ViewName
 

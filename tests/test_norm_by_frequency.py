@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from dashboard.norm_by_frequency import GROUPS, NormByFrequency, by_frequency, norm_by_frequency
+from dashboard.heads.norm_by_frequency import GROUPS, NormByFrequency, by_frequency, norm_by_frequency
 from store import Corpus
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dashboard.pairs import strongest_pairs
+from dashboard.pictures.pairs import strongest_pairs
 from store import Corpus
 
 

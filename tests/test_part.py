@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import store.head_means
-from dashboard.part import Part, part_means, part_of
+from dashboard.heads.part import Part, part_means, part_of
 from store import Corpus, StoreError
 from store.kernels.parts import sentence_shares, weighted_sums
 from store.schema import CLS, PUNCTUATION, SEP, SOURCES, SYMBOL

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dashboard.other_rows import other_to_sep
-from dashboard.part import part_of
-from dashboard.part_mixing import part_mixing
+from dashboard.heads.other_rows import other_to_sep
+from dashboard.heads.part import part_of
+from dashboard.heads.part_mixing import part_mixing
 from store import Corpus
 from store.schema import CLS, SEP
 

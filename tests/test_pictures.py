@@ -11,8 +11,8 @@ from scipy.stats import spearmanr
 from sklearn.manifold import trustworthiness
 
 import store
-from ingest import neighbours
-from ingest.manifolds import fit_head
+from ingest.pictures import neighbours
+from ingest.pictures.manifolds import fit_head
 from store.kernels.fidelity import trustworthy
 from store.kernels.normalization import normalized
 from store.kernels.projection import place, place_by_network

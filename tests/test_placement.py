@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dashboard.placement import place_sentence
-from dashboard.sentences import stored_sentence
+from dashboard.pictures.placement import place_sentence
+from dashboard.sentence.sentence import stored_sentence
 from store import open_corpus
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dashboard import position_means as module
-from dashboard.position_means import PositionMeans, position_means
+from dashboard.sentence import position_means as module
+from dashboard.sentence.position_means import PositionMeans, position_means
 from store import Corpus, open_corpus
 
 

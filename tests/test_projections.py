@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import store
-from ingest import neighbours
 from ingest.errors import IngestError
+from ingest.pictures import neighbours
 from store.repository import history, open_repository
 from store.verification import verify
 from tests.interruption import interrupted
@@ -129,7 +129,7 @@ def test_a_known_model_is_published_once_at_the_end(copy: Path, ingest: Ingest) 
 def test_a_new_model_keeps_the_views_it_had_when_it_is_interrupted(ingest: Ingest, tmp_path: Path) -> None:
     place = tmp_path / "store"
     # Two layers of each: amid the third view.
-    interrupted(ingest, place, "ingest.projections._place_layer", after=5, sentences=15, views=THREE)
+    interrupted(ingest, place, "ingest.pictures.projections._place_layer", after=5, sentences=15, views=THREE)
     seen = store.open_snapshot(str(place))
     assert set(seen.corpus().views) == {"pca-exact-2d", "pca-raw-2d"}
     assert list(verify(seen)) == []
@@ -139,7 +139,7 @@ def test_the_next_run_finishes_the_views_of_an_interrupted_one(
     ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
     place, settings = tmp_path / "store", {"sentences": 15, "views": THREE}
-    interrupted(ingest, place, "ingest.projections._place_layer", after=3, **settings)
+    interrupted(ingest, place, "ingest.pictures.projections._place_layer", after=3, **settings)
     found, expected = (read_arrays(ingest(one, **settings)) for one in (place, tmp_path / "once"))
     assert set(store.open_corpus(str(place)).views) == set(THREE.split(","))
     for path, array in expected.items():
@@ -148,7 +148,7 @@ def test_the_next_run_finishes_the_views_of_an_interrupted_one(
 
 def test_a_new_model_that_is_interrupted_before_its_first_view_is_not_there(ingest: Ingest, tmp_path: Path) -> None:
     place = tmp_path / "store"
-    interrupted(ingest, place, "ingest.projections._place_layer", after=1, sentences=15, views=THREE)
+    interrupted(ingest, place, "ingest.pictures.projections._place_layer", after=1, sentences=15, views=THREE)
     with pytest.raises(store.StoreError, match=r"Run `make ingest"):
         store.open_corpus(str(place))
 

@@ -5,7 +5,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from dashboard.raster import draw_panel, draw_panels
+from dashboard.pictures.raster import draw_panel, draw_panels
 from dashboard.theme import PALETTE, rgb
 
 

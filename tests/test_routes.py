@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.app import create_app
-from dashboard.columns import columns
 from dashboard.library import Library
+from dashboard.pictures.columns import columns
 from store import Corpus
 
 

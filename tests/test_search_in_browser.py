@@ -92,7 +92,7 @@ def test_what_no_sentence_has_is_said(heads: Page) -> None:
 def test_a_sentence_that_was_found_opens_at_its_token(heads: Page, space: Corpus) -> None:
     search(heads, "film")
     token = space.wordpieces(space.rows).index("film")
-    heads.get_by_role("region", name="Sentences found").get_by_role("link").first.click()
+    heads.get_by_title("Show it in a head").first.click()
     said(heads, "Queries and keys of L0 H0")
     expect(heads).to_have_url(re.compile(f"token={token}(&|$)"))
     expect(heads.get_by_role("heading", name="The query of “film”")).to_be_visible()

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.columns import column_of, columns, values
-from dashboard.conditions import Condition, parse_conditions, write_conditions
-from dashboard.drawn import Drawn
-from dashboard.lasso import Lasso, inside, on_screen
-from dashboard.selection import Selection, encode, mask, parse_selection
+from dashboard.pictures.columns import column_of, columns, values
+from dashboard.pictures.conditions import Condition, parse_conditions, write_conditions
+from dashboard.pictures.drawn import Drawn
+from dashboard.pictures.lasso import Lasso, inside, on_screen
+from dashboard.pictures.selection import Selection, encode, mask, parse_selection
 from store import Corpus
 
 TOKENS = 90

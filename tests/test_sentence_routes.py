@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dashboard import problems, routes
 from dashboard.library import Library
-from dashboard.sentences import Sentence
+from dashboard.sentence.sentence import Sentence
 from store import Corpus, StoreError
 from store.schema import RATIOS
 from tests.sentences import a_pair

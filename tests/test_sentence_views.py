@@ -19,7 +19,7 @@ from werkzeug.serving import make_server
 
 from dashboard import security
 from dashboard.app import INDEX
-from dashboard.sentence_views import SentenceViews
+from dashboard.sentence.views import SentenceViews
 from dashboard.theme import CATEGORIES, PALETTE
 from tests.browser import Open
 

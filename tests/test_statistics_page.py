@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.part import part_means, part_of
+from dashboard.heads.part import part_means, part_of
 from store import STATISTICS, Corpus
 from store.schema import RATIOS
 from store.snapshot import open_snapshot

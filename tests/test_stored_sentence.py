@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from dashboard.sentences import KEPT, stored_sentence
+from dashboard.sentence.sentence import KEPT, stored_sentence
 from store import Corpus, StoreError
 from store.schema import PAD
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from dashboard.problems import Refusal
-from dashboard.turns import Turns
+from dashboard.sentence.turns import Turns
 
 
 def here() -> bool:

@@ -15,8 +15,8 @@ from flask import Flask
 
 from dashboard import problems
 from dashboard.problems import Refusal
-from dashboard.sentences import Sentence
-from dashboard.typed import MOST_CHARACTERS, SENTENCES, TypedSentences
+from dashboard.sentence.sentence import Sentence
+from dashboard.sentence.typed import MOST_CHARACTERS, SENTENCES, TypedSentences
 from store import Corpus, open_corpus
 from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP
 from tests.conftest import MAX_LENGTH, Ingest
@@ -252,7 +252,7 @@ def test_readers_at_the_same_time_get_their_own_sentences(tiny_corpus: Corpus) -
 
 
 def test_a_server_on_which_nobody_types_loads_no_model() -> None:
-    code = "import sys, dashboard.app, dashboard.typed; print({'torch', 'transformers', 'ingest'} & set(sys.modules))"
+    code = "import sys, dashboard.app, dashboard.sentence.typed; print({'torch', 'transformers', 'ingest'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "set()\n"
 

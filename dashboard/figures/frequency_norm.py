@@ -5,7 +5,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from dashboard.figures.layout import LINE, SERIES, layout
-from dashboard.norm_by_frequency import NormByFrequency
+from dashboard.heads.norm_by_frequency import NormByFrequency
 
 
 def frequency_norm(found: NormByFrequency) -> go.Figure:

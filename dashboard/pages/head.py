@@ -6,15 +6,15 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.address import MOST_TOKENS, Address, Place
-from dashboard.captions import head_fidelity_caption, sample_caption
-from dashboard.chosen import Chosen
 from dashboard.controls import around_picture
 from dashboard.file_links import file_links
-from dashboard.hit_table import hit_table
 from dashboard.page import Page
 from dashboard.pages.empty import without_picture
 from dashboard.panels import PANELS, tab_of
-from dashboard.picture import head_picture
+from dashboard.pictures.captions import head_fidelity_caption, sample_caption
+from dashboard.pictures.chosen import Chosen
+from dashboard.pictures.hit_table import hit_table
+from dashboard.pictures.picture import head_picture
 from store.schema import head_name
 
 #: Choices of how many tokens are drawn.

@@ -5,15 +5,15 @@ from typing import Any
 from dash import html
 
 from dashboard.address import Place
-from dashboard.captions import fidelity_caption, sample_caption
-from dashboard.chosen import Chosen
 from dashboard.controls import around_picture
 from dashboard.file_links import file_links
-from dashboard.hit_table import hit_table
 from dashboard.page import Page
 from dashboard.pages.empty import without_picture
-from dashboard.picture import grid_picture
-from dashboard.points import grid_tokens
+from dashboard.pictures.captions import fidelity_caption, sample_caption
+from dashboard.pictures.chosen import Chosen
+from dashboard.pictures.hit_table import hit_table
+from dashboard.pictures.picture import grid_picture
+from dashboard.pictures.points import grid_tokens
 from store.schema import head_name
 
 

@@ -7,12 +7,12 @@ from dash import html
 from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.controls import choice, head_choices
-from dashboard.definitions import unit_title
-from dashboard.divergence import clustered, mean_divergence, sample
 from dashboard.figures.divergence_matrix import divergence_matrix
 from dashboard.figures.head_map import by_label, by_number
 from dashboard.file_links import file_links
-from dashboard.head_grid import said, values_of
+from dashboard.heads.definitions import unit_title
+from dashboard.heads.divergence import clustered, mean_divergence, sample
+from dashboard.heads.grid import said, values_of
 from dashboard.page import Page
 from dashboard.panels.nearest import nearest
 from store import STATISTICS, StoreError

@@ -13,8 +13,8 @@ from dashboard.panels.positions import positions
 from dashboard.panels.ranked import ranked
 from dashboard.panels.sentence_mixing import sentence_mixing
 from dashboard.problems import Refusal
-from dashboard.sentence_controls import own_text, view_controls
-from dashboard.sentence_picture import (
+from dashboard.sentence.controls import own_text, view_controls
+from dashboard.sentence.picture import (
     base_of,
     chosen_queries,
     link,
@@ -22,7 +22,7 @@ from dashboard.sentence_picture import (
     sentence_picture,
     showing_of,
 )
-from dashboard.shown_pattern import shown_units
+from dashboard.sentence.shown_pattern import shown_units
 from store.schema import head_name
 
 HOW = {

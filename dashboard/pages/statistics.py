@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from dashboard.address import Place, comparable
 from dashboard.charts import chart
 from dashboard.controls import choice, head_choices
-from dashboard.definitions import ROWS
 from dashboard.figures.heat_map import heat_map
-from dashboard.head_grid import HeadGrid
+from dashboard.heads.definitions import ROWS
+from dashboard.heads.grid import HeadGrid
+from dashboard.heads.part import Part, part_means, part_of
+from dashboard.heads.shown_grid import comparable_statistics, compared_with, shown_grid
 from dashboard.page import Page
 from dashboard.panels.curves import curves
 from dashboard.panels.definitions import definition, definitions
@@ -20,8 +22,6 @@ from dashboard.panels.importance import importance
 from dashboard.panels.mixing import mixing_figures
 from dashboard.panels.part_filters import part_count, part_filters
 from dashboard.panels.profiles import profiles
-from dashboard.part import Part, part_means, part_of
-from dashboard.shown_grid import comparable_statistics, compared_with, shown_grid
 from store import STATISTICS
 from store.schema import head_name
 

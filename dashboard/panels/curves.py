@@ -9,10 +9,10 @@ from dash import html
 from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.figures.layer_curves import Series, layer_curves
-from dashboard.head_grid import Values, said, values_of
-from dashboard.other_rows import other_to_sep
-from dashboard.part import Part
-from dashboard.shown_grid import interval_of
+from dashboard.heads.grid import Values, said, values_of
+from dashboard.heads.other_rows import other_to_sep
+from dashboard.heads.part import Part
+from dashboard.heads.shown_grid import interval_of
 from store import STATISTICS, Corpus
 
 _NEAR = (("to_previous", "previous token"), ("to_next", "next token"), ("to_self", "itself"))

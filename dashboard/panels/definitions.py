@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from dash import html
 
-from dashboard.definitions import PAPERS
+from dashboard.heads.definitions import PAPERS
 from store import STATISTICS
 
 

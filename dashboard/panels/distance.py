@@ -8,8 +8,8 @@ from dash import html
 
 from dashboard.address import Place
 from dashboard.charts import chart
-from dashboard.chosen import Chosen
-from dashboard.density import Agreement, Density, density
+from dashboard.pictures.chosen import Chosen
+from dashboard.pictures.density import Agreement, Density, density
 from store.normalizations import NORMALIZATIONS
 from store.views import ViewName
 

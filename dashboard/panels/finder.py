@@ -5,8 +5,8 @@ from dash import dcc, html
 
 from dashboard.address import Address, Place
 from dashboard.controls import choice, number
-from dashboard.finder import FoundSentences, Line, Wanted, find_sentences
-from dashboard.statistics import spell
+from dashboard.heads.statistics import spell
+from dashboard.sentence.finder import FoundSentences, Line, Wanted, find_sentences
 from store import STATISTICS
 from store.schema import head_name
 

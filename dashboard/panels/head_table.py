@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dashboard.address import Place
 from dashboard.controls import choice
-from dashboard.definitions import SHORT, brief, unit_title
 from dashboard.file_links import file_links
+from dashboard.heads.definitions import SHORT, brief, unit_title
 from store import STATISTICS
 from store.schema import head_name
 

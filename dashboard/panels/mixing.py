@@ -4,11 +4,11 @@ from dash import html
 
 from dashboard.address import Place
 from dashboard.charts import chart
-from dashboard.definitions import ROWS
 from dashboard.figures.expansion import expansion
 from dashboard.figures.mixing import mixing
-from dashboard.part import Part
-from dashboard.part_mixing import part_mixing
+from dashboard.heads.definitions import ROWS
+from dashboard.heads.part import Part
+from dashboard.heads.part_mixing import part_mixing
 from store.schema import RATIOS, SOURCES
 
 #: The ratio that counts all there is in the attention block.

@@ -5,7 +5,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.address import Place
-from dashboard.divergence import mean_divergence, sample
+from dashboard.heads.divergence import mean_divergence, sample
 from store import StoreError
 from store.kernels.labels import NearHead, nearest_heads
 from store.schema import head_name

@@ -3,9 +3,9 @@
 from dash import dcc, html
 
 from dashboard.address import Place
-from dashboard.chosen import Chosen
 from dashboard.file_links import file_links
-from dashboard.pairs import Pair, strongest_pairs
+from dashboard.pictures.chosen import Chosen
+from dashboard.pictures.pairs import Pair, strongest_pairs
 from store import StoreError
 
 SHOWN = 40

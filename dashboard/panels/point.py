@@ -6,10 +6,10 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.address import MOST_TOP, Place
-from dashboard.chosen import Chosen
 from dashboard.controls import number
-from dashboard.focus import Point, focus
-from dashboard.picture import NEAR, marks
+from dashboard.pictures.chosen import Chosen
+from dashboard.pictures.focus import Point, focus
+from dashboard.pictures.picture import NEAR, marks
 
 EMPTY = (
     "Click a point, or press p and Enter in the picture: its sentence, its lines and what is nearest to it stand here."

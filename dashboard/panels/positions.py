@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.address import Place
 from dashboard.charts import chart
-from dashboard.position_means import PositionMeans, position_means
+from dashboard.sentence.position_means import PositionMeans, position_means
 from store.schema import head_name
 
 

@@ -4,9 +4,9 @@ from dash import dcc, html
 
 from dashboard.address import Place
 from dashboard.controls import choice
-from dashboard.ranked_heads import RankedHead, ranked_heads
-from dashboard.sentence_picture import chosen_queries
-from dashboard.sentences import Sentence
+from dashboard.sentence.picture import chosen_queries
+from dashboard.sentence.ranked_heads import RankedHead, ranked_heads
+from dashboard.sentence.sentence import Sentence
 from store.schema import head_name
 
 #: Heads that are listed.

@@ -3,10 +3,10 @@
 from dash import dcc, html
 
 from dashboard.address import Place
-from dashboard.chosen import Chosen
 from dashboard.file_links import file_links
-from dashboard.statistics import spell
-from dashboard.summary import Comparison, Difference, Row, Summary, selected_rows, summarize
+from dashboard.heads.statistics import spell
+from dashboard.pictures.chosen import Chosen
+from dashboard.pictures.summary import Comparison, Difference, Row, Summary, selected_rows, summarize
 
 #: Rows of the table beside the picture; the files have all.
 SHOWN = 60

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.figures.token_mixing import token_mixing
-from dashboard.sentence_picture import base_of, link
+from dashboard.sentence.picture import base_of, link
 from store.schema import RATIOS
 
 

@@ -6,19 +6,19 @@ from numpy.typing import NDArray
 
 from dashboard.address import Place
 from dashboard.charts import chart
-from dashboard.chosen import Chosen
-from dashboard.definitions import brief
 from dashboard.figures.frequency_norm import frequency_norm
 from dashboard.figures.received_at import received_at
 from dashboard.figures.strip import strip
 from dashboard.file_links import file_links
-from dashboard.head_grid import Values, values_of
-from dashboard.norm_by_frequency import norm_by_frequency
+from dashboard.heads.definitions import brief
+from dashboard.heads.grid import Values, values_of
+from dashboard.heads.norm_by_frequency import norm_by_frequency
+from dashboard.heads.ranks import ranks
+from dashboard.heads.statistics import OF_CLS, spell
 from dashboard.panels.definitions import definitions
 from dashboard.panels.nearest import nearest
 from dashboard.panels.profiles import head_profile
-from dashboard.ranks import ranks
-from dashboard.statistics import OF_CLS, spell
+from dashboard.pictures.chosen import Chosen
 from store import STATISTICS
 from store.kernels.labels import LABELS
 from store.schema import head_name

@@ -2,8 +2,8 @@
 
 from flask import Flask, Response
 
-from dashboard.density import density
 from dashboard.library import Library
+from dashboard.pictures.density import density
 from dashboard.routes.request import BASE, ONE_HEAD, check_head, corpus_of
 from dashboard.routes.response import lasting
 

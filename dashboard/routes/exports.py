@@ -3,13 +3,13 @@
 import numpy as np
 from flask import Flask, Response
 
-from dashboard.exports import tables, tables_of_heads
+from dashboard.heads.statistics import head_table
 from dashboard.library import Library
-from dashboard.pairs import strongest_pairs
+from dashboard.pictures.exports import tables, tables_of_heads
+from dashboard.pictures.pairs import strongest_pairs
+from dashboard.pictures.selection import Selection, mask
 from dashboard.routes.files import FORM, file
 from dashboard.routes.request import BASE, ONE_HEAD, check_head, corpus_of, grid_of, head_of, selection_of
-from dashboard.selection import Selection, mask
-from dashboard.statistics import head_table
 
 
 def register(server: Flask, library: Library) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from flask import Response
 
-from dashboard.exports import Table, as_csv, as_parquet
+from dashboard.pictures.exports import Table, as_csv, as_parquet
 from dashboard.routes.response import lasting
 
 #: The part of a URL that says which kind of file.

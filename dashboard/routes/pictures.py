@@ -6,11 +6,11 @@ import numpy as np
 from flask import Flask, Response
 from numpy.typing import NDArray
 
-from dashboard import colours, points, selection
-from dashboard.columns import column_of
-from dashboard.drawn import Drawn
 from dashboard.library import Library
-from dashboard.raster import draw_panels
+from dashboard.pictures import colours, points, selection
+from dashboard.pictures.columns import column_of
+from dashboard.pictures.drawn import Drawn
+from dashboard.pictures.raster import draw_panels
 from dashboard.routes.request import BASE, ONE_HEAD, bounded, grid_of, head_of, scheme, selection_of
 from dashboard.routes.response import binary, codes, png
 

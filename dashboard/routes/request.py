@@ -6,10 +6,10 @@ from flask import abort
 from flask import request as asked
 
 from dashboard.address import MOST_TOKENS
-from dashboard.drawn import Drawn
 from dashboard.library import Library
-from dashboard.points import GRID_TOKENS
-from dashboard.selection import FIELDS, Selection, parse_selection
+from dashboard.pictures.drawn import Drawn
+from dashboard.pictures.points import GRID_TOKENS
+from dashboard.pictures.selection import FIELDS, Selection, parse_selection
 from dashboard.theme import Scheme
 from store import Corpus
 

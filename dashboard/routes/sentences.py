@@ -9,18 +9,18 @@ import numpy as np
 from flask import Flask, Response, abort, jsonify
 from flask import request as asked
 
-from dashboard.exports import Table, as_csv
-from dashboard.focus import focus_of_sentence
 from dashboard.library import Library
-from dashboard.mean_pattern import MEANS, Mean, mean_pattern
-from dashboard.neuron import neuron, neuron_table
-from dashboard.reader_gone import asker_gone
+from dashboard.pictures.exports import Table, as_csv
+from dashboard.pictures.focus import focus_of_sentence
 from dashboard.routes.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, corpus_of, share
 from dashboard.routes.response import codes, lasting
-from dashboard.sentences import Sentence, stored_sentence
-from dashboard.shown_pattern import Showing, Shown, parse_showing, positions, shown_pattern
+from dashboard.sentence.mean_pattern import MEANS, Mean, mean_pattern
+from dashboard.sentence.neuron import neuron, neuron_table
+from dashboard.sentence.reader_gone import asker_gone
+from dashboard.sentence.sentence import Sentence, stored_sentence
+from dashboard.sentence.shown_pattern import Showing, Shown, parse_showing, positions, shown_pattern
+from dashboard.sentence.weights import encode_layer, encode_model, pooled
 from dashboard.significant import significant
-from dashboard.weights import encode_layer, encode_model, pooled
 from store import Corpus
 from store.schema import RATIOS
 

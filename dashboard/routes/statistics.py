@@ -3,8 +3,7 @@
 from flask import Flask, Response, abort
 from flask import request as asked
 
-from dashboard.exports import Table
-from dashboard.head_numbers import (
+from dashboard.heads.numbers import (
     divergence_table,
     heads_table,
     map_table,
@@ -12,8 +11,9 @@ from dashboard.head_numbers import (
     profile_table,
     received_table,
 )
+from dashboard.heads.part import Part, part_means, part_of
 from dashboard.library import Library
-from dashboard.part import Part, part_means, part_of
+from dashboard.pictures.exports import Table
 from dashboard.routes.files import FORM, file
 from dashboard.routes.request import BASE, ONE_HEAD, check_head, corpus_of
 from store import Corpus

@@ -3,9 +3,9 @@
 import numpy as np
 from flask import Flask, Response, jsonify, request
 
-from dashboard.focus import Point, focus
-from dashboard.hover import as_json, point_card
 from dashboard.library import Library
+from dashboard.pictures.focus import Point, focus
+from dashboard.pictures.hover import as_json, point_card
 from dashboard.routes.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, check_token, corpus_of, share
 from dashboard.routes.response import lasting
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from ingest.attention_projection import train
-from ingest.manifolds import fit_head
-from ingest.neighbours import FIT_TOKENS, NEIGHBOURS
+from ingest.pictures.attention_projection import train
+from ingest.pictures.manifolds import fit_head
+from ingest.pictures.neighbours import FIT_TOKENS, NEIGHBOURS
 from store import open_corpus
 from store.kernels.normalization import exact_mode, unit
 from store.kernels.projection import fit_pca, place, place_by_neighbours, place_by_network

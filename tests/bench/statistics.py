@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from dashboard.part import part_means, part_of
+from dashboard.heads.part import part_means, part_of
 from store import STATISTICS, Corpus, open_corpus
 from tests.bench.reading import forget
 from tests.bench.synthetic import temporary_store

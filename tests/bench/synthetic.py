@@ -10,8 +10,8 @@ from ingest.blocks import Block
 from ingest.buffers import PER_BLOCK, PER_TOKEN, Shape
 from ingest.checkpoint import find_checkpoint
 from ingest.corpus import PlannedCorpus, prepare_corpus
-from ingest.normalizations import normalize_corpus
-from ingest.projections import Material, project_corpus
+from ingest.pictures.normalizations import normalize_corpus
+from ingest.pictures.projections import Material, project_corpus
 from ingest.reviews import find_data
 from ingest.sample import take_sample
 from ingest.settings import Settings

@@ -1,0 +1,1 @@
+"""What heads do, counted: over the whole corpus or a part of it."""

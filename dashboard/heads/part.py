@@ -1,0 +1,97 @@
+"""The part of a corpus that conditions choose, and every statistic of every head over it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from dashboard.once import once
+from dashboard.pictures.columns import column_of
+from dashboard.pictures.conditions import Condition, points_that_meet
+from dashboard.pictures.drawn import Drawn
+from dashboard.pictures.search import found
+from dashboard.pictures.selection import Selection, parse_selection
+from dashboard.recent import Recent
+from store import Corpus
+
+#: Parts that are kept of a corpus, a byte for each token, and means of parts.
+KEPT_PARTS, KEPT_MEANS = 8, 32
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Tokens of a corpus, each of them a row of every head's pattern.
+
+    Attributes
+    ----------
+    chosen
+        What of a link chooses them: conditions that are the same in all heads, and a search.
+    rows
+        (token,), whether the token belongs to the part.
+    tokens, sentences
+        How many tokens it has, and how many sentences have one of them.
+    notices
+        A sentence on everything in the link that chooses nothing.
+    """
+
+    chosen: Selection
+    rows: NDArray[np.bool_]
+    tokens: int
+    sentences: int
+    notices: tuple[str, ...] = ()
+
+
+def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: str | None = None) -> Part:
+    """The tokens that meet all conditions of a link's `where` and that its search finds; all, where it says nothing."""
+    given = {"where": where or "", "q": q or "", "within": within or ""}
+    selection, notices = parse_selection(given, corpus)
+    left_out = [said for condition in selection.where if (said := _left_out(corpus, condition))]
+    where_of_tokens = tuple(one for one in selection.where if _says_something(one) and not _left_out(corpus, one))
+    chosen = replace(selection, where=where_of_tokens)
+    part = _parts(corpus).get(chosen, lambda: _part(corpus, chosen))
+    return replace(part, notices=(*notices, *left_out))
+
+
+def part_means(corpus: Corpus, part: Part) -> xr.DataArray:
+    """Mean over sentences of the mean over the part's rows of the sentence: (source, statistic, layer, head).
+
+    Sentences without such rows do not count; NaN where none has any. From float16 numbers, except for the whole corpus.
+    """
+    if part.tokens == corpus.n_tokens:
+        return corpus.head_statistic
+    return _means(corpus).get(part.chosen, lambda: corpus.head_means(part.rows))
+
+
+@once
+def _parts(_: Corpus) -> Recent[Part]:
+    return Recent(KEPT_PARTS)
+
+
+@once
+def _means(_: Corpus) -> Recent[xr.DataArray]:
+    return Recent(KEPT_MEANS)
+
+
+def _left_out(corpus: Corpus, condition: Condition) -> str | None:
+    """Why a condition chooses no tokens, None where it does."""
+    column = column_of(corpus, condition.column)
+    if column.per_head:
+        return f"“{column.title}” differs from head to head, and a part of the corpus is the same in all. The condition is left out."
+    if column.per_role:
+        return f"Every token is a query and a key. The condition on “{column.title}” is left out."
+    return None
+
+
+def _says_something(condition: Condition) -> bool:
+    return bool(condition.categories) or condition.low is not None or condition.high is not None
+
+
+def _part(corpus: Corpus, chosen: Selection) -> Part:
+    drawn = Drawn(corpus, corpus.n_tokens)
+    rows = found(corpus, chosen.q, chosen.within).copy() if chosen.q else np.ones(corpus.n_tokens, bool)
+    for condition in chosen.where:
+        rows &= points_that_meet(condition, drawn)[0, :, 0]
+    rows.flags.writeable = False
+    sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[rows]])
+    return Part(chosen, rows, int(rows.sum()), len(sentences))

@@ -1,0 +1,46 @@
+"""Which mark and colour means what, below the controls of a picture."""
+
+from dash import html
+
+from dashboard.heads.statistics import spell
+from dashboard.pictures.colours import Legend
+from dashboard.theme import CATEGORIES
+
+
+def marks() -> html.P:
+    """Which mark is what, where colours say nothing else."""
+    return html.P([_mark("●", "query"), " query ", _mark("◆", "key"), " key"], className="legend")
+
+
+def legend(shown: Legend) -> html.Div:
+    """The colours of a column, with their range or their categories."""
+    body = _categories(shown) if shown.kind == "category" else _range(shown)
+    missing = [html.Span(f"{shown.missing:,} points have none", className="caption")] if shown.missing else []
+    return html.Div([html.Span(f"{shown.title}:"), *body, *missing], className="legend")
+
+
+def _range(shown: Legend) -> list[object]:
+    """A bar for each role from low to high."""
+    if shown.low != shown.low:
+        return [html.Span("no point has a value here")]
+    bars = [
+        html.Span([_mark(mark, role), html.Span(className=f"bar {role}")], title=role)
+        for mark, role in (("●", "query"), ("◆", "key"))
+    ]
+    scale = ", by its logarithm" if shown.logarithmic else ""
+    low, high = (spell(value, shown.unit).strip() for value in (shown.low, shown.high))
+    return [html.Span(low), *bars, html.Span(f"{high} (2nd to 98th percentile of what is drawn{scale})")]
+
+
+def _categories(shown: Legend) -> list[object]:
+    chips = [_chip(category.code, f"{category.name} ({category.count:,})") for category in shown.categories]
+    return [*chips, *([html.Span(f"and {shown.more:,} more; colours repeat")] if shown.more else [])]
+
+
+def _chip(code: int, text: str) -> html.Span:
+    colours = {f"--{scheme}": colours[code % 255 % len(colours)] for scheme, colours in CATEGORIES.items()}
+    return html.Span([html.Span(className="swatch", style=colours, **{"aria-hidden": "true"}), text], className="chip")
+
+
+def _mark(shape: str, role: str) -> html.Span:
+    return html.Span(shape, className=f"mark {role}", **{"aria-hidden": "true"})

@@ -1,0 +1,1 @@
+"""One sentence: what its model sees, and what is shown of it."""

@@ -1,0 +1,1 @@
+"""Stages: normalisations, and the pictures that are made of them."""
