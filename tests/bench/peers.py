@@ -96,7 +96,7 @@ def open_peer(view: View, source: Path) -> Cost:
 
 
 def _write_page(view: View, source: Path, page: Path) -> None:
-    command = [str(part) for part in (python_of(view.peer), peer_pages.__file__, view.draws, source, page)]
+    command = [str(part) for part in (python_of(view.peer), "-P", peer_pages.__file__, view.draws, source, page)]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
