@@ -15,8 +15,8 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x-thin-open")
 #: From little to much, and from less to more with nothing in the middle.
 RAMP = [(0, "#F1F5F9"), (0.4, "#9CC7E6"), (0.7, "#3F8FC9"), (1, "#00223D")]
 DIVERGING = [(0, "#7A3200"), (0.25, "#E9A06C"), (0.5, "#F4F4F4"), (0.75, "#79B4DB"), (1, "#00223D")]
-#: Viridis: even steps for everybody.
-STEPS = [(0, "#440154"), (0.25, "#3B528B"), (0.5, "#21918C"), (0.75, "#5EC962"), (1, "#FDE725")]
+#: From blue to amber by even steps, as Cividis; cut where it would be lost on white or on black.
+STEPS = [(0, "#3366BB"), (0.5, "#8A8779"), (1, "#E3B62A")]
 
 Layout = dict[str, Any]
 

@@ -83,7 +83,8 @@ def _map(place: Place) -> list[object]:
     none = [html.P(NO_LABELS, className="caption")] if address.paint == "label" and not (labels != "").any() else []
     label = f"Map of {corpus.layers} by {corpus.heads} heads, coloured by {address.paint}"
     data = f"/data/{place.snapshot.id}/{corpus.name}/map.csv"
-    return [*none, *chart(figure, of="head-map", says=says, label=label, data=data, height=560, opens=True, turns=True)]
+    turns = place.address.paint != "layer"
+    return [*none, *chart(figure, of="head-map", says=says, label=label, data=data, height=560, opens=True, turns=turns)]
 
 
 def _and(label: str) -> str:
