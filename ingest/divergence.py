@@ -10,11 +10,13 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
+from ingest.blocks import content_hash
 from ingest.corpus import PlannedCorpus
 from ingest.head_map import head_map
 from ingest.progress import bar
 from ingest.sample import Sample, Spans, lengths, whole_sample
 from ingest.tensors import ModelGroup
+from ingest.trial import take_sentences
 from store.divergence import DIVERGENCE_ARRAYS
 from store.groups import array_of, create_arrays
 from store.kernels.attention import attention_pattern
@@ -22,7 +24,7 @@ from store.kernels.divergence import TILE, divergence_sums, map_stress
 from store.schema import ROLES
 from store.writer import Writer
 
-VERSION = "divergence/1"
+VERSION = "divergence/2"
 #: Weights of a head that a core has in memory at once; a GPU takes more, of memory and to be busy.
 CPU_WEIGHTS = 8 * TILE
 GPU_WEIGHTS = 64 * TILE
@@ -54,20 +56,21 @@ def find_divergence(
     together with the size of the plan, so that readers never see a part, nor that of sentences that are not theirs.
     """
     group = writer.group(f"{model.path}/divergence")
-    whole = whole_sample(corpus)
-    wanted = [_hash(one, model, corpus, seed) for one in (whole, sample)]
-    # What was measured over the whole corpus is not made smaller where there is no GPU.
-    if group.attrs.get("divergence_hash") in (wanted if device == "cpu" else wanted[:1]):
+    measured = sample if device == "cpu" else whole_sample(corpus)
+    # What was measured over more is not made smaller where there is no GPU.
+    enough = max(measured.sentences, int(str(group.attrs.get("sentences", 0))))
+    if group.attrs.get("divergence_hash") == _hash(enough, model, corpus, seed):
         return False
-    measured = sample if device == "cpu" else whole
     sums = _divergence(writer, model, corpus, measured, device)
     _write(group, sums, measured, seed)
-    group.attrs["divergence_hash"] = _hash(measured, model, corpus, seed)
+    group.attrs["divergence_hash"] = _hash(measured.sentences, model, corpus, seed)
     return True
 
 
-def _hash(sample: Sample, model: ModelGroup, corpus: PlannedCorpus, seed: int) -> str:
-    return str(sample.content_hash(model, corpus, version=VERSION, seed=seed))
+def _hash(sentences: int, model: ModelGroup, corpus: PlannedCorpus, seed: int) -> str:
+    """Of the first sentences themselves, not of their blocks, whose last gets more sentences when the corpus grows."""
+    first = take_sentences(corpus, np.arange(min(sentences, corpus.sentences)))
+    return str(content_hash({"version": VERSION, "seed": seed}, np.array([model.block_hash(first)], np.uint64)))
 
 
 def _divergence(

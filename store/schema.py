@@ -27,8 +27,8 @@ TOKEN_FLAGS = {
     "symbol": SYMBOL,
 }
 
-#: Query rows over which a head statistic is averaged.
-SOURCES = ("all", "cls", "sep", "punctuation", "word")
+#: Query rows over which a head statistic is averaged; `other` is every row but that of [SEP] (Clark's rest_sep).
+SOURCES = ("all", "cls", "sep", "punctuation", "word", "other")
 ROLES = ("query", "key")
 
 
@@ -63,7 +63,9 @@ STATISTICS: Mapping[str, Statistic] = {
     "confidence": Statistic("confidence", "share", "largest p(i,j) over j other than [SEP] (Voita 2019)"),
     "participation": Statistic("keys that take part", "keys", "1 / sum over j of p(i,j)^2"),
     "to_sink": Statistic(
-        "attention to sinks", "share", "sum of p(i,j) over j whose mean weight over the rows is above 0.3 (Gu 2024)"
+        "attention to sinks",
+        "share",
+        "sum of p(i,j) over j whose mean weight over the n rows is above 0.3 (Gu 2024) and above 1.5 / n",
     ),
     "norm_to_cls": _norm_share("[CLS]", "j = [CLS]"),
     "norm_to_sep": _norm_share("[SEP]", "j = [SEP]"),
@@ -189,6 +191,13 @@ MODEL_ARRAYS: Mapping[str, Array] = {
         "float64",
         ("bound", "source", "statistic", "layer", "head"),
         "95 % interval of head_statistic, by bootstrap over sentences",
+        fill=float("nan"),
+    ),
+    "layer_interval": Array(
+        ("bound", "source", "statistic", "layer"),
+        "float64",
+        ("bound", "source", "statistic", "layer"),
+        "95 % interval of the mean over heads of head_statistic, by the same bootstrap",
         fill=float("nan"),
     ),
     "offset": Array(("offset",), "int16", ("offset",), "key - query in tokens; -11 and 11: farther than 10"),

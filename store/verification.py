@@ -12,16 +12,19 @@ from numpy.typing import NDArray
 from store.corpus import Corpus
 from store.groups import array_of
 from store.kernels.attention import attention_pattern
-from store.kernels.statistics import SINK, token_statistics
+from store.kernels.divergence import MOST
+from store.kernels.statistics import sink_threshold, token_statistics
 from store.means import means_of_blocks, sum_of_blocks
 from store.repository import first_line
-from store.schema import PAD
+from store.schema import BOUNDS, PAD
 from store.snapshot import Snapshot
 
 #: Sentences whose statistics are recomputed from their queries and keys.
 SAMPLE = 50
 #: Per-token statistics are float16: half a unit in the last place, and as much again for queries and keys.
 TOLERANCE = 5e-3
+#: Means are exact, intervals are of per-token statistics in float16.
+ROUNDED = 1e-3
 #: What is a mean over sentences, for a person.
 MEANS = {
     "head_statistic": "the head statistics",
@@ -42,14 +45,17 @@ def verify(snapshot: Snapshot) -> Iterator[str]:
     if findings:
         return
     for key in snapshot.models:
-        corpus = snapshot.corpus(key)
+        corpus, group = snapshot.corpus(key), snapshot.group(f"models/{key}")
         yield from _wrong_rows(corpus)
         yield from _missing_numbers(corpus)
         yield from _wrong_statistics(corpus)
-        yield from _wrong_means(corpus, snapshot.group(f"models/{key}"))
+        yield from _wrong_means(corpus, group)
         yield from _wrong_profiles(corpus)
-        if "divergence" in snapshot.group(f"models/{key}"):
+        yield from _wrong_intervals(corpus)
+        if "divergence" in group:
             yield from _wrong_divergence(corpus)
+        if "importance" in group and "importance_hash" in group["importance"].attrs:
+            yield from _wrong_importance(corpus)
 
 
 def _arrays(group: zarr.Group, path: str) -> Iterator[tuple[str, zarr.Array[Any]]]:
@@ -133,7 +139,8 @@ def _largest(error: NDArray[np.float64]) -> float:
 
 def _may_be_a_sink(received: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Heads in which a token stands at the threshold, so that a rounding error decides: (layer, head)."""
-    return np.asarray((np.abs(received / received.shape[-1] - SINK) < TOLERANCE).any(axis=-1))
+    rows = np.float64(received.shape[-1])
+    return np.asarray((np.abs(received - sink_threshold(rows)) < TOLERANCE * rows).any(axis=-1))
 
 
 def _wrong_means(corpus: Corpus, group: zarr.Group) -> Iterator[str]:
@@ -161,6 +168,26 @@ def _wrong_profiles(corpus: Corpus) -> Iterator[str]:
             yield f"{corpus.name}: attention {name} does not add up to 1."
 
 
+def _wrong_intervals(corpus: Corpus) -> Iterator[str]:
+    """An interval must hold the mean that it is of, wherever two sentences count."""
+    counted = [source for source, sentences in corpus.attributes["source_sentences"].items() if sentences > 1]
+    means = corpus.head_statistic.sel(source=counted)
+    for interval, mean, what in (
+        (corpus.head_interval, means, "heads"),
+        (corpus.layer_interval, means.mean("head"), "layers"),
+    ):
+        low, high = (interval.sel(bound=bound, source=counted) for bound in BOUNDS)
+        slack = ROUNDED * (1 + abs(mean))
+        if not bool(((low - slack <= mean) & (mean <= high + slack)).all()):
+            yield f"{corpus.name}: intervals of {what} do not hold their means."
+
+
+def _wrong_importance(corpus: Corpus) -> Iterator[str]:
+    """What a head is worth is a number."""
+    if not np.isfinite(corpus.importance.change).all():
+        yield f"{corpus.name}: what its heads are worth is not finite."
+
+
 def _wrong_divergence(corpus: Corpus) -> Iterator[str]:
     """Two heads are as far apart as they are, whichever comes first, and none is apart from itself."""
     heads = corpus.layers * corpus.heads
@@ -169,5 +196,7 @@ def _wrong_divergence(corpus: Corpus) -> Iterator[str]:
         yield f"{corpus.name}: the divergence of its heads is not finite."
     elif not np.array_equal(apart, apart.T):
         yield f"{corpus.name}: the divergence of its heads is not symmetric."
+    elif apart.max() > MOST * corpus.divergence.attrs["tokens"] * (1 + ROUNDED):
+        yield f"{corpus.name}: heads are farther apart than any can be."
     elif np.diagonal(apart).any():
         yield f"{corpus.name}: a head diverges from itself."

@@ -13,6 +13,8 @@ from torch import Tensor
 from ingest.bert import Bert, Capture, find_device, find_dtype
 from ingest.checkpoint import find_checkpoint
 from ingest.errors import IngestError
+from store.kernels.attention import attention_pattern
+from tests.definitions import LayerOfSentence, mixing
 
 CPU = torch.device("cpu")
 TOKENS = torch.tensor([[2, 40, 41, 42, 43, 44, 3], [2, 50, 51, 3, 0, 0, 0]])
@@ -119,3 +121,17 @@ def test_a_device_that_is_not_there_is_refused_with_those_that_are(name: str) ->
 def test_an_unknown_dtype_is_refused_with_the_known_ones() -> None:
     with pytest.raises(IngestError, match=r"Give one of auto, float32, bfloat16, float16\.$"):
         find_dtype("int8", CPU)
+
+
+def test_mixing_ratios_of_a_pass_in_low_precision_are_exact_for_what_it_caught(any_model: Path, reference: Any) -> None:
+    low = Bert(find_checkpoint(str(any_model)), device=CPU, dtype=torch.bfloat16)
+    capture = low.run(TOKENS[:1], None)
+    for number, layer in enumerate(reference.encoder.layer):
+        query, key, value = (low.split_heads(caught[number]) for caught in (capture.query, capture.key, capture.value))
+        given = capture.layer_input[number].float()
+        pattern = attention_pattern(query.transpose(1, 2), key.transpose(1, 2))
+        found = low.output_projections()[number].mixing(pattern, value, given)[:, 0]
+        by_head = layer.attention.output.dense.weight.detach().T.unflatten(0, (low.heads, low.channels))
+        handed_on = torch.einsum("thc,hcf->htf", value[0].double(), by_head.double())
+        exact = LayerOfSentence(pattern[0].double().numpy(), handed_on.numpy(), given[0].numpy(), layer.attention)
+        np.testing.assert_allclose(found, list(mixing(exact).values()), rtol=1e-4)

@@ -104,3 +104,13 @@ def test_what_was_measured_over_all_is_not_made_smaller_on_a_cpu(
     gpu.undo()
     after = store.open_corpus(ingest(copy))
     assert after.snapshot == before.snapshot
+
+
+def test_growing_on_a_cpu_keeps_what_was_measured_over_more_than_the_sample(
+    ingest: Ingest, gpu: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = store.open_corpus(ingest(tmp_path / "store", sentences=MANY)).divergence
+    gpu.undo()
+    after = store.open_corpus(ingest(tmp_path / "store"))
+    assert after.n_sentences > before.attrs["sentences"] == MANY
+    assert after.divergence.identical(before)

@@ -21,6 +21,7 @@ OF_SOURCE: dict[str, Callable[[int], bool]] = {
     "sep": lambda flags: bool(flags & SEP),
     "punctuation": lambda flags: bool(flags & PUNCTUATION),
     "word": lambda flags: not flags & (CLS | SEP | PUNCTUATION | SYMBOL),
+    "other": lambda flags: not flags & SEP,
 }
 
 

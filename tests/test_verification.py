@@ -14,6 +14,7 @@ import store
 from store.__main__ import main
 from store.verification import verify
 from store.writer import open_writer
+from tests.conftest import save_model
 
 
 @pytest.fixture
@@ -70,6 +71,10 @@ def test_a_larger_store_of_odd_shape_is_sound(ingest: Callable[..., str], odd_mo
         ("model/divergence/divergence", (0, 0, 0, 1), np.nan, "the divergence of its heads is not finite"),
         ("model/divergence/divergence", (0, 0, 0, 1), 0.5, "the divergence of its heads is not symmetric"),
         ("model/divergence/divergence", (1, 0, 1, 0), 0.5, "a head diverges from itself"),
+        ("model/divergence/divergence", ..., 1e6, "heads are farther apart than any can be"),
+        ("model/head_interval", (0, 0, 6, 1, 0), 9, "intervals of heads do not hold their means"),
+        ("model/head_interval", (1, 4, 6, 1, 0), np.nan, "intervals of heads do not hold their means"),
+        ("model/layer_interval", (1, 5, 6, 1), 0, "intervals of layers do not hold their means"),
         ("corpus/sentence_index", 3, 5, "the tokens' sentences do not match"),
         ("corpus/token_flags", 3, 16, "the tokens' sentences do not match"),
         ("corpus/sentence_hash", 3, 0, "not in the order of their hash"),
@@ -80,8 +85,16 @@ def test_a_wrong_number_is_found(path: str, index: Any, value: Any, finding: str
     assert any(finding in found for found in verify(store.open_snapshot(copy)))
 
 
+def test_what_heads_are_worth_must_be_a_number(ingest: Callable[..., str], tmp_path: Path) -> None:
+    model = save_model(tmp_path / "judged", architecture="BertForMaskedLM")
+    place = ingest(tmp_path / "store", model=model, importance=5)
+    assert list(verify(store.open_snapshot(place))) == []
+    change(place, "model/importance/change", (0, 1), np.nan)
+    assert any("what its heads are worth is not finite" in found for found in verify(store.open_snapshot(place)))
+
+
 def test_findings_are_counted_and_the_next_step_is_told(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    change(copy, "model/head_statistic", (0, 0, 0, 0), 0.123)
+    change(copy, "model/layer_mixing", (0, 0, 0), 0.123)
     assert main(["verify", copy]) == 1
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 1

@@ -13,7 +13,7 @@ PAPERS = {
     "received": "Clark et al. 2019: the column's sum",
     "confidence": "Voita et al. 2019, section 4",
     "participation": "inverse participation ratio",
-    "to_sink": "Gu et al. 2024, threshold 0.3",
+    "to_sink": "Gu et al. 2024, threshold 0.3, or 1.5 / n if that is more",
     **{name: _NORM for name in STATISTICS if name.startswith("norm_")},
 }
 #: Statistic -> its name in a column of a table.
@@ -36,8 +36,9 @@ SHORT = {
     "norm_to_punctuation": "n. . ,",
     "norm_to_self": "n. self",
 }
+_ROWS = ("all tokens", "[CLS] alone", "[SEP] alone", "full stops and commas", "words", "all but [SEP]")
 #: Source -> the rows a mean is over, in words.
-ROWS = dict(zip(SOURCES, ("all tokens", "[CLS] alone", "[SEP] alone", "full stops and commas", "words"), strict=True))
+ROWS = dict(zip(SOURCES, _ROWS, strict=True))
 
 
 def brief(value: float, unit: str) -> str:
