@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import store.head_means
+import store.part_means
 from dashboard.heads.part import Part, part_means, part_of
 from store import Corpus, StoreError
 from store.kernels.parts import sentence_shares, weighted_sums
@@ -123,7 +123,7 @@ def test_means_of_a_part_are_what_one_gets_by_hand(
 def test_a_corpus_of_many_blocks_is_read_block_by_block(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = np.arange(two_views.n_tokens) % 3 == 0
     at_once = two_views.head_means(chosen)
-    monkeypatch.setattr(store.head_means, "BLOCK", 64)
+    monkeypatch.setattr(store.part_means, "BLOCK", 64)
     np.testing.assert_allclose(two_views.head_means(chosen), at_once, rtol=1e-5)
 
 

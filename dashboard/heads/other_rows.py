@@ -7,7 +7,7 @@ from dashboard.heads.part import Part
 from dashboard.once import once
 from dashboard.recent import Recent
 from store import STATISTICS, Corpus
-from store.head_means import head_means
+from store.part_means import part_means
 from store.schema import SEP
 
 #: Parts whose means are kept.
@@ -28,5 +28,5 @@ def _means(corpus: Corpus, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
     others = rows & (corpus.tokens.token_flags.values[corpus.rows] & SEP == 0)
     place = list(STATISTICS).index("to_sep")
     to_sep = corpus.token_statistic.isel(statistic=slice(place, place + 1))
-    means: NDArray[np.float64] = head_means(to_sep, corpus.tokens, corpus.rows, others).sel(source="all").values[0]
+    means: NDArray[np.float64] = part_means(to_sep, corpus.tokens, corpus.rows, others).sel(source="all").values[0]
     return means

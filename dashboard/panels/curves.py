@@ -9,11 +9,11 @@ from dash import html
 from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.figures.layer_curves import Series, layer_curves
-from dashboard.heads.grid import Values, said, values_of
+from dashboard.heads.grid import said, values_of
 from dashboard.heads.other_rows import other_to_sep
-from dashboard.heads.part import Part
+from dashboard.heads.part import Part, uniform_entropy
 from dashboard.heads.shown_grid import interval_of
-from store import STATISTICS, Corpus
+from store import STATISTICS
 
 _NEAR = (("to_previous", "previous token"), ("to_next", "next token"), ("to_self", "itself"))
 _CLASSES = (("to_cls", "[CLS]"), ("to_sep", "[SEP]"), ("to_punctuation", ". or ,"))
@@ -39,13 +39,6 @@ def curves(place: Place, part: Part, means: xr.DataArray, interval: xr.DataArray
         _figure("curves-entropy", "Entropy of all rows", [one("entropy", "all rows")], uniform),
         _figure("curves-cls", "Entropy of [CLS]", [one("entropy", "row of [CLS]", "cls")], uniform),
     ]
-
-
-def uniform_entropy(corpus: Corpus, part: Part) -> float:
-    """Entropy that uniform attention would have: the mean over the part's sentences of ln tokens; NaN without any."""
-    sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[part.rows]])
-    sizes: Values = corpus.sentences.row_size.values[sentences].astype(np.float64)
-    return float(np.log(sizes).mean()) if len(sizes) else float("nan")
 
 
 def _figure(of: str, title: str, series: Sequence[Series], uniform: float | None = None) -> html.Div:
