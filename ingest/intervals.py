@@ -15,6 +15,7 @@ from store.kernels.statistics import source_rows
 from store.schema import SOURCES
 from store.writer import Writer
 
+VERSION = "intervals/2"
 #: Layers read and added at the same time.
 STREAMS = 2
 
@@ -31,6 +32,13 @@ def write_intervals(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *,
         for block in corpus.blocks:
             _add_block(group, block, draw_counts(seed, block.index, block.sentences), replicates, pool)
     array_of(group, "head_interval")[:] = replicates.interval()
+    array_of(group, "layer_interval")[:] = replicates.layer_interval()
+    group.attrs["intervals_version"] = VERSION
+
+
+def intervals_outdated(writer: Writer, model: ModelGroup) -> bool:
+    """Whether the intervals are of another version; what they are of is for others to say."""
+    return writer.group(model.path).attrs.get("intervals_version") != VERSION
 
 
 def _add_block(

@@ -11,7 +11,7 @@ from ingest.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_cor
 from ingest.divergence import find_divergence
 from ingest.errors import IngestError
 from ingest.importance import check_labels, check_model, find_importance
-from ingest.intervals import write_intervals
+from ingest.intervals import intervals_outdated, write_intervals
 from ingest.pairs import find_pairs
 from ingest.pictures.normalizations import normalize_corpus
 from ingest.pictures.projections import Material, finished_views, project_corpus, show_views
@@ -95,7 +95,7 @@ class Ingest:
         # The last before `complete`, which commits what they found.
         found = find_pairs(self.writer, self.model, self.corpus)
         found |= find_divergence(self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed)
-        if found or grown:
+        if found or grown or intervals_outdated(self.writer, self.model):
             write_intervals(self.writer, self.model, self.corpus, seed=self.settings.seed)
             complete(self.writer, self.model, self.corpus, views=finished_views(material, names))
             self.changed = True

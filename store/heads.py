@@ -36,6 +36,11 @@ class Heads(Text):
         return self._model.head_interval.load()
 
     @cached_property
+    def layer_interval(self) -> xr.DataArray:
+        """95 % intervals of the mean over heads of `head_statistic` (bound, source, statistic, layer), by the same bootstrap."""
+        return self._model.layer_interval.load()
+
+    @cached_property
     def head_profile(self) -> xr.DataArray:
         """Attention by key - query (offset, layer, head), mean over sentences of the mean over rows; sums to 1.
 

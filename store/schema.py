@@ -27,8 +27,8 @@ TOKEN_FLAGS = {
     "symbol": SYMBOL,
 }
 
-#: Query rows over which a head statistic is averaged.
-SOURCES = ("all", "cls", "sep", "punctuation", "word")
+#: Query rows over which a head statistic is averaged; `other` is every row but that of [SEP] (Clark's rest_sep).
+SOURCES = ("all", "cls", "sep", "punctuation", "word", "other")
 ROLES = ("query", "key")
 
 
@@ -189,6 +189,13 @@ MODEL_ARRAYS: Mapping[str, Array] = {
         "float64",
         ("bound", "source", "statistic", "layer", "head"),
         "95 % interval of head_statistic, by bootstrap over sentences",
+        fill=float("nan"),
+    ),
+    "layer_interval": Array(
+        ("bound", "source", "statistic", "layer"),
+        "float64",
+        ("bound", "source", "statistic", "layer"),
+        "95 % interval of the mean over heads of head_statistic, by the same bootstrap",
         fill=float("nan"),
     ),
     "offset": Array(("offset",), "int16", ("offset",), "key - query in tokens; -11 and 11: farther than 10"),

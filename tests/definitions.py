@@ -124,4 +124,5 @@ def rows_of(flags: np.ndarray) -> dict[str, np.ndarray]:
         "sep": (flags & SEP) > 0,
         "punctuation": (flags & PUNCTUATION) > 0,
         "word": (flags & special) == 0,
+        "other": (flags & SEP) == 0,
     }

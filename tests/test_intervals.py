@@ -1,10 +1,13 @@
 """The intervals that ingest writes, against a plain loop over the sentences."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import xarray as xr
 
 import store
+from ingest import intervals
 from store.kernels.bootstrap import draw_counts
 from store.kernels.statistics import source_rows
 from store.schema import BOUNDS, SOURCES
@@ -53,9 +56,20 @@ def test_an_interval_is_that_of_the_replicates_means(source: str, statistic: str
     np.testing.assert_allclose(found.transpose("bound", "layer", "head"), expected, rtol=1e-4)
 
 
+@pytest.mark.parametrize("source", ["all", "other"])
+def test_an_interval_of_a_layer_is_that_of_the_replicates_means_over_heads(source: str, corpus: store.Corpus) -> None:
+    means = np.stack([mean for mean in sentence_means(corpus, source, "entropy") if mean is not None])
+    counts = counts_of_sentences(corpus)
+    replicates = np.einsum("slh,sr->lhr", means, counts).mean(axis=1) / counts.sum(axis=0)
+    expected = np.percentile(replicates, [2.5, 97.5], axis=-1)
+    found = corpus.layer_interval.sel(source=source, statistic="entropy")
+    np.testing.assert_allclose(found.transpose("bound", "layer"), expected, rtol=1e-4)
+
+
 def test_an_interval_is_labelled(corpus: store.Corpus) -> None:
     assert corpus.head_interval.dims == ("bound", "source", "statistic", "layer", "head")
     assert corpus.head_interval.bound.values.tolist() == list(BOUNDS)
+    assert corpus.layer_interval.dims == ("bound", "source", "statistic", "layer")
 
 
 def test_every_mean_lies_within_its_interval(corpus: store.Corpus) -> None:
@@ -83,3 +97,15 @@ def test_another_ingest_of_the_same_finds_the_same_bit_for_bit(
 ) -> None:
     again = store.open_corpus(ingest(tmp_path_factory.mktemp("again") / "store"))
     assert again.head_interval.equals(corpus.head_interval)
+
+
+def test_intervals_of_another_version_are_found_again(
+    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = ingest(tmp_path / "store")
+    monkeypatch.setattr(intervals, "VERSION", "intervals/next")
+    monkeypatch.setattr(
+        intervals, "draw_counts", lambda _seed, _block, sentences: np.ones((sentences, 500), np.float32)
+    )
+    low, high = store.open_corpus(ingest(place)).head_interval.sel(source="all")
+    np.testing.assert_allclose(low, high)

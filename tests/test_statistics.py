@@ -195,6 +195,7 @@ def test_a_key_counts_as_attended_only_above_the_threshold(make: Any) -> None:
         ("sep", [0, 0, 0, 0, 1, 0]),
         ("punctuation", [0, 0, 1, 0, 0, 0]),
         ("word", [0, 1, 0, 0, 0, 0]),
+        ("other", [1, 1, 1, 1, 0, 0]),
     ],
 )
 def test_rows_of_a_source_are_those_of_its_tokens(source: str, expected: list[int], make: Any) -> None:

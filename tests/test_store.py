@@ -30,7 +30,7 @@ def odd_corpus(ingest: Ingest, odd_model: Path, tmp_path_factory: pytest.TempPat
         ("key", ("layer", "head", "token", "channel"), {"layer": 3, "head": 4, "channel": 5}),
         ("value_norm", ("layer", "head", "token"), {"layer": 3, "head": 4}),
         ("token_statistic", ("statistic", "layer", "head", "token"), {"statistic": 17, "layer": 3, "head": 4}),
-        ("head_statistic", ("source", "statistic", "layer", "head"), {"source": 5, "layer": 3, "head": 4}),
+        ("head_statistic", ("source", "statistic", "layer", "head"), {"source": 6, "layer": 3, "head": 4}),
         ("head_interval", ("bound", "source", "statistic", "layer", "head"), {"bound": 2, "statistic": 17}),
         ("head_profile", ("offset", "layer", "head"), {"offset": 23, "layer": 3, "head": 4}),
         ("received_at", ("position", "layer", "head"), {"position": 24, "layer": 3, "head": 4}),

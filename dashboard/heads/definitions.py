@@ -36,8 +36,9 @@ SHORT = {
     "norm_to_punctuation": "n. . ,",
     "norm_to_self": "n. self",
 }
+_ROWS = ("all tokens", "[CLS] alone", "[SEP] alone", "full stops and commas", "words", "all but [SEP]")
 #: Source -> the rows a mean is over, in words.
-ROWS = dict(zip(SOURCES, ("all tokens", "[CLS] alone", "[SEP] alone", "full stops and commas", "words"), strict=True))
+ROWS = dict(zip(SOURCES, _ROWS, strict=True))
 
 
 def telling(source: str) -> list[str]:

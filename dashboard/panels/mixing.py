@@ -10,7 +10,7 @@ from dashboard.file_links import file_href
 from dashboard.heads.definitions import ROWS
 from dashboard.heads.part import Part
 from dashboard.heads.part_mixing import part_mixing
-from store.schema import RATIOS, SOURCES
+from store.schema import RATIOS
 
 #: The ratio that counts all there is in the attention block.
 WHOLE = "attnresln_n"
@@ -22,7 +22,8 @@ _NAMES = {
     "attnres_n": "AttnRes-N",
     "attnresln_n": "AttnResLn-N",
 }
-_KINDS = dict(zip(SOURCES, ("all", "[CLS]", "[SEP]", ". or ,", "words"), strict=True))
+#: Source -> its kind of token. All but [SEP] is no kind.
+_KINDS = {"all": "all", "cls": "[CLS]", "sep": "[SEP]", "punctuation": ". or ,", "word": "words"}
 
 
 def mixing_figures(place: Place, part: Part) -> list[object]:
@@ -30,7 +31,7 @@ def mixing_figures(place: Place, part: Part) -> list[object]:
     found = part_mixing(place.corpus, part)
     of_source = found.sel(source=place.address.source)
     ratios = {_NAMES[name]: of_source.sel(ratio=name).values for name in RATIOS}
-    kinds = {_KINDS[name]: found.sel(source=name, ratio=WHOLE).values for name in SOURCES}
+    kinds = {kind: found.sel(source=name, ratio=WHOLE).values for name, kind in _KINDS.items()}
     data = file_href(place, "mixing.csv", {"where": place.address.where})
     rate = place.corpus.expansion_rate.values
     return [

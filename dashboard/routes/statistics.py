@@ -45,8 +45,9 @@ def register(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/heat-map.{FORM}")
     def heat_map(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
-        place = find(library, "statistics", urlencode(asked.args | {"snapshot": snapshot, "model": model}))
-        part, address = _part(corpus), place.address
+        place = find(library, "statistics", urlencode(asked.args.to_dict() | {"snapshot": snapshot, "model": model}))
+        address = place.address
+        part = part_of(corpus, address.where)
         values = shown_grid(place, part_means(corpus, part), None).values
         name = f"{address.values}-{address.statistic}-{address.source}{_of_part(corpus, part)}"
         return _file(grid_table(values, address.values), name, form)

@@ -81,10 +81,18 @@ class Replicates:
 
         NaN where fewer than two sentences have rows of a source: one says nothing of how sentences differ.
         """
-        layers, sources, statistics, heads, _ = self.sums.shape
+        return self._percentiles(self.sums)
+
+    def layer_interval(self) -> NDArray[np.float64]:
+        """The same of the mean over heads: (bound, source, statistic, layer). Heads of a replicate have the same sentences."""
+        return self._percentiles(self.sums.mean(axis=3, keepdims=True))[..., 0]
+
+    def _percentiles(self, replicates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(bound, source, statistic, layer, head) from sums (layer, source, statistic, head, replicate)."""
+        layers, sources, statistics, heads, _ = replicates.shape
         bounds = np.full((len(PERCENTILES), sources, statistics, layers, heads), np.nan)
         for source in np.flatnonzero(self.sentences > 1):
             drawn = self.counts[source] > 0
-            means = self.sums[:, source, ..., drawn] / self.counts[source, drawn][:, None, None, None]
+            means = replicates[:, source, ..., drawn] / self.counts[source, drawn][:, None, None, None]
             bounds[:, source] = np.percentile(means, PERCENTILES, axis=0).swapaxes(1, 2)
         return bounds

@@ -106,6 +106,7 @@ def source_rows(flags: AnyArray, real: AnyArray) -> AnyArray:
         "sep": real & ((flags & SEP) != 0),
         "punctuation": real & ((flags & PUNCTUATION) != 0),
         "word": real & ~special,
+        "other": real & ((flags & SEP) == 0),
     }
     return xp.stack([by_name[name] for name in SOURCES])
 
