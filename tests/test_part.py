@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import store.part_means
-from dashboard.heads.part import Part, part_means, part_of
+from dashboard.heads.part import Part, part_labels, part_means, part_of, uniform_entropy
 from store import Corpus, StoreError
 from store.kernels.parts import sentence_shares, weighted_sums
 from store.schema import CLS, PUNCTUATION, SEP, SOURCES, SYMBOL
@@ -21,6 +21,7 @@ OF_SOURCE: dict[str, Callable[[int], bool]] = {
     "sep": lambda flags: bool(flags & SEP),
     "punctuation": lambda flags: bool(flags & PUNCTUATION),
     "word": lambda flags: not flags & (CLS | SEP | PUNCTUATION | SYMBOL),
+    "other": lambda flags: not flags & SEP,
 }
 
 
@@ -151,6 +152,28 @@ def test_sums_are_weighed_by_source() -> None:
 def test_a_part_that_is_not_of_this_corpus_is_refused(two_views: Corpus, rows: np.ndarray) -> None:
     with pytest.raises(StoreError, match=f"Give {two_views.n_tokens} of them"):
         two_views.head_means(rows)
+
+
+# -- labels ---------------------------------------------------------------------------------------------
+
+
+def test_labels_of_a_part_are_of_its_means(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    means = two_views.head_statistic.copy(data=np.zeros(two_views.head_statistic.shape))
+    means.loc["all", "to_next", 1, 0] = 0.9
+    monkeypatch.setattr(Corpus, "head_means", lambda *_: means)
+    assert part_labels(two_views, part_of(two_views, "position:3..4")).values.tolist() == [["", ""], ["next", ""]]
+
+
+def test_labels_of_all_tokens_are_those_of_the_corpus(two_views: Corpus) -> None:
+    assert part_labels(two_views, part_of(two_views, None)) is two_views.head_labels
+
+
+def test_uniform_entropy_of_a_part_is_of_the_length_of_its_sentences(
+    two_views: Corpus, tokens: list[dict[str, Any]]
+) -> None:
+    lengths = {token["sentence"]: token["length"] for token in tokens if token["label"] == "negative"}
+    expected = np.mean([np.log(length) for length in lengths.values()])
+    assert uniform_entropy(two_views, part_of(two_views, "label:negative")) == pytest.approx(expected)
 
 
 # -- parts ----------------------------------------------------------------------------------------------

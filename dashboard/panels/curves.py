@@ -10,7 +10,6 @@ from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.figures.layer_curves import Series, layer_curves
 from dashboard.heads.grid import said, values_of
-from dashboard.heads.other_rows import other_to_sep
 from dashboard.heads.part import Part, uniform_entropy
 from dashboard.heads.shown_grid import interval_of
 from store import STATISTICS
@@ -22,14 +21,15 @@ _NORMS = (("norm_to_cls", "[CLS]"), ("norm_to_sep", "[SEP]"), ("norm_to_punctuat
 
 def curves(place: Place, part: Part, means: xr.DataArray, interval: xr.DataArray | None) -> list[object]:
     """Six figures: attention to neighbours, to special tokens, to [SEP] by who looks, by norm, and two entropies."""
+    of_layers = None if interval is None else place.corpus.layer_interval
 
     def one(statistic: str, title: str, source: str = "all") -> Series:
         values = values_of(means, statistic, source)
         spelled = said(values, STATISTICS[statistic].unit, interval_of(interval, statistic, source))
-        return Series(title, values, spelled)
+        between = None if of_layers is None else of_layers.sel(source=source, statistic=statistic).values
+        return Series(title, values, spelled, between)
 
-    other = other_to_sep(place.corpus, part)
-    from_sep = [one("to_sep", "from [SEP]", "sep"), Series("from others", other, said(other, "share", None))]
+    from_sep = [one("to_sep", "from [SEP]", "sep"), one("to_sep", "from others", "other")]
     uniform = uniform_entropy(place.corpus, part)
     return [
         _figure("curves-classes", "Attention to special tokens", [one(*pair) for pair in _CLASSES]),

@@ -43,7 +43,14 @@ def mixing_figures(place: Place, part: Part) -> list[object]:
                 ),
                 _figure(
                     "All of it, by kind of token",
-                    chart(mixing(kinds), of="mixing-kinds", says="", label="Mixing by kind of token", data=data, height=300),
+                    chart(
+                        mixing(kinds),
+                        of="mixing-kinds",
+                        says="",
+                        label="Mixing by kind of token",
+                        data=data,
+                        height=300,
+                    ),
                 ),
                 _figure(
                     "Expansion rate of f, from the weights",

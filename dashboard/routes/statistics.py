@@ -48,9 +48,9 @@ def register(server: Flask, library: Library) -> None:
         place = find(library, "statistics", urlencode(asked.args.to_dict() | {"snapshot": snapshot, "model": model}))
         address = place.address
         part = part_of(corpus, address.where)
-        values = shown_grid(place, part_means(corpus, part), None).values
-        name = f"{address.values}-{address.statistic}-{address.source}{_of_part(corpus, part)}"
-        return _file(grid_table(values, address.values), name, form)
+        grid = shown_grid(place, part_means(corpus, part), None)
+        name = f"{grid.kind}-{address.statistic}-{address.source}{_of_part(corpus, part)}"
+        return _file(grid_table(grid.values, grid.kind), name, form)
 
     @server.get(f"{BASE}/mixing.{FORM}")
     def mixing_of_layers(snapshot: str, model: str, form: str) -> Response:
