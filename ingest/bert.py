@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from ingest.checkpoint import Checkpoint
 from ingest.errors import IngestError
 from store.kernels.attention import expansion_rate, output_gram
-from store.kernels.mixing import mixing_ratios, own_part
+from store.kernels.mixing import attended_part, mixing_ratios, own_part
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -28,8 +28,6 @@ class Capture:
     key: list[Tensor] = field(default_factory=list)
     value: list[Tensor] = field(default_factory=list)
     layer_input: list[Tensor] = field(default_factory=list)
-    #: Of attention after its output projection, bias included, before the residual is added.
-    output: list[Tensor] = field(default_factory=list)
 
 
 class _Passing(threading.local):
@@ -57,7 +55,6 @@ class Bert:
         layer.register_forward_pre_hook(self._keep_input)
         for name in ("query", "key", "value"):
             getattr(attention.self, name).register_forward_hook(self._keep_output(name))
-        attention.output.dense.register_forward_hook(self._keep_output("output"))
 
     def _keep_output(self, name: str) -> Callable[..., None]:
         def hook(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
@@ -94,39 +91,38 @@ class Bert:
         return [OutputProjection.of(layer.attention.output) for layer in self.model.encoder.layer]
 
     def expansion_rates(self) -> list[float]:
-        """Per layer, how much x -> f(x) lengthens a vector."""
+        """Per layer, how much x -> f(x) lengthens a vector, as Kobayashi et al. 2021 published it."""
         parts = [(layer.attention.self.value, layer.attention.output.dense) for layer in self.model.encoder.layer]
-        exact = [[weight.detach().cpu().double() for weight in (v.weight.T, v.bias, o.weight.T)] for v, o in parts]
-        return [expansion_rate(*weights) for weights in exact]
+        weights = [(v.weight.T, v.bias, o.weight.T, o.bias) for v, o in parts]
+        exact = [[weight.detach().cpu().double() for weight in own] for own in weights]
+        return [expansion_rate(*own) for own in exact]
 
 
 @dataclass(frozen=True)
 class OutputProjection:
-    """What follows the heads of a layer, in float32: `weight` (head and channel, feature), `bias`, `gain` (feature).
+    """What follows the heads of a layer, in float32: `weight` (head and channel, feature), `gain` (feature).
 
     The gain is gamma of the layer norm after it.
     """
 
     weight: Tensor
-    bias: Tensor
     gain: Tensor
 
     @classmethod
     def of(cls, output: Any) -> "OutputProjection":
         """Of a layer's `attention.output`."""
-        weight, bias, gain = (
-            part.detach().float() for part in (output.dense.weight, output.dense.bias, output.LayerNorm.weight)
-        )
-        return cls(weight.T, bias, gain)
+        weight, gain = (part.detach().float() for part in (output.dense.weight, output.LayerNorm.weight))
+        return cls(weight.T, gain)
 
-    def mixing(self, to_self: Tensor, value: Tensor, output: Tensor, layer_input: Tensor) -> Tensor:
+    def mixing(self, pattern: Tensor, value: Tensor, layer_input: Tensor) -> Tensor:
         """Mixing ratios (ratio, ..., token); see `store.kernels.mixing`.
 
-        From p(i,i) (..., token, head), values (..., token, head, channel), and of the captured `output` and `layer_input`
+        From p(i,j) (..., head, query_token, key_token), values (..., token, head, channel), and the captured `layer_input`
         of the layer (..., token, feature).
         """
-        own = own_part(to_self, value, self.weight)
-        return mixing_ratios(to_self, output.float() - self.bias, own, layer_input.float(), self.gain)
+        to_self = pattern.diagonal(0, -2, -1).transpose(-2, -1)
+        attended, own = attended_part(pattern, value, self.weight), own_part(to_self, value, self.weight)
+        return mixing_ratios(to_self, attended, own, layer_input.float(), self.gain)
 
 
 def find_device(name: str) -> torch.device:

@@ -14,10 +14,8 @@ from ingest.buffers import BlockBuffers, Sums, layer_axis
 from store.kernels.attention import attention_pattern, value_norm
 from store.kernels.profile import offset_profile, summed_pattern
 from store.kernels.statistics import row_weights, source_rows, sum_over_sentences, token_statistics
-from store.schema import STATISTICS
 
 BATCH_TOKENS = {"cuda": 65536, "mps": 8192, "cpu": 512}
-TO_SELF = list(STATISTICS).index("to_self")
 
 
 class Encoder:
@@ -67,9 +65,10 @@ class Encoder:
             query.transpose(1, 2), key.transpose(1, 2), None if batch.mask is None else batch.mask[:, None]
         )
         norms = value_norm(value.transpose(1, 2), self._grams[layer])
-        all_statistics = token_statistics(pattern, batch.flags, batch.real, norms)
-        statistics = batch.without_padding(all_statistics.permute(1, 3, 0, 2))
-        mixing = batch.without_padding(self._mixing(layer, capture, value, all_statistics[TO_SELF]).permute(1, 2, 0))
+        statistics = token_statistics(pattern, batch.flags, batch.real, norms)
+        statistics = batch.without_padding(statistics.permute(1, 3, 0, 2))
+        ratios = self._projections[layer].mixing(pattern, value, capture.layer_input[layer])
+        mixing = batch.without_padding(ratios.permute(1, 2, 0))
         buffers.put("query", layer, batch.rows, batch.without_padding(query.half()).transpose(0, 1))
         buffers.put("key", layer, batch.rows, batch.without_padding(key.half()).transpose(0, 1))
         buffers.put("value_norm", layer, batch.rows, batch.without_padding(norms.transpose(1, 2)).T)
@@ -82,12 +81,6 @@ class Encoder:
             "block_profile": offset_profile(summed),
             "block_received_at": summed.sum(dim=1).T,
         }
-
-    def _mixing(self, layer: int, capture: Capture, value: Tensor, to_self: Tensor) -> Tensor:
-        """Mixing ratios (ratio, sentence, token) from p(i,i) (sentence, head, token) and what the layer has computed."""
-        return self._projections[layer].mixing(
-            to_self.transpose(1, 2), value, capture.output[layer], capture.layer_input[layer]
-        )
 
 
 @dataclass(frozen=True)

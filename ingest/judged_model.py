@@ -51,8 +51,9 @@ class JudgedModel:
         asked = answers != NOT_ASKED
         with torch.inference_mode():
             tokens = self._model.bert(input_ids=token_ids, attention_mask=real.long()).last_hidden_state
-            logits = self._answer(tokens, asked)
-            return float(nn.functional.cross_entropy(logits.double(), answers[asked], reduction="sum"))
+            # On the host, as Apple's GPUs have no float64.
+            logits, right = self._answer(tokens, asked).cpu().double(), answers[asked].cpu()
+            return float(nn.functional.cross_entropy(logits, right, reduction="sum"))
 
     def _guess_wordpieces(self, tokens: Tensor, asked: Tensor) -> Tensor:
         """(answer, wordpiece). Only of the tokens asked for: the vocabulary is large."""

@@ -1,5 +1,6 @@
 """What a model is asked to guess, so that its loss says what a head is worth: masked wordpieces, or labels."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,8 @@ from store.schema import CLS, SEP
 
 #: Share of a sentence's wordpieces that are hidden (Devlin et al. 2019, section 3.1); at least one.
 MASKED = 0.15
+#: What a classifier without names calls its outputs.
+NUMBER = re.compile(r"(LABEL_)?\d+")
 #: No answer is asked of this token.
 NOT_ASKED = -1
 
@@ -89,7 +92,7 @@ def take_sentences(corpus: PlannedCorpus, chosen: NDArray[np.integer]) -> Block:
 
 
 def label_outputs(config: Mapping[str, Any], names: Sequence[str]) -> NDArray[np.int64]:
-    """Which of a classifier's outputs stands for each label of the data: by name, else by number.
+    """Which of a classifier's outputs stands for each label of the data: by name; by number where the names are numbers.
 
     Raises
     ------
@@ -104,7 +107,7 @@ def label_outputs(config: Mapping[str, Any], names: Sequence[str]) -> NDArray[np
     by_name = {name.lower(): number for number, name in outputs.items()}
     if all(name.lower() in by_name for name in names):
         return np.array([by_name[name.lower()] for name in names])
-    if len(names) == len(outputs):
+    if len(names) == len(outputs) and all(NUMBER.fullmatch(name) for name in outputs.values()):
         return np.arange(len(names))
     raise IngestError(
         f"The classifier knows {len(outputs)} labels ({', '.join(outputs.values())}), the data has {len(names)} "

@@ -128,4 +128,4 @@ class Heads(Text):
     @cached_property
     def head_labels(self) -> xr.DataArray:
         """What every head is in a word, (layer, head), "" where no rule of `store.kernels.labels.LABELS` holds."""
-        return head_labels(self.head_statistic, self.uniform_entropy)
+        return head_labels(self.head_statistic, self.sentences.row_size.values)

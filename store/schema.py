@@ -63,7 +63,9 @@ STATISTICS: Mapping[str, Statistic] = {
     "confidence": Statistic("confidence", "share", "largest p(i,j) over j other than [SEP] (Voita 2019)"),
     "participation": Statistic("keys that take part", "keys", "1 / sum over j of p(i,j)^2"),
     "to_sink": Statistic(
-        "attention to sinks", "share", "sum of p(i,j) over j whose mean weight over the rows is above 0.3 (Gu 2024)"
+        "attention to sinks",
+        "share",
+        "sum of p(i,j) over j whose mean weight over the n rows is above 0.3 (Gu 2024) and above 1.5 / n",
     ),
     "norm_to_cls": _norm_share("[CLS]", "j = [CLS]"),
     "norm_to_sep": _norm_share("[SEP]", "j = [SEP]"),

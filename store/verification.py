@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from store.corpus import Corpus
 from store.groups import array_of
 from store.kernels.attention import attention_pattern
-from store.kernels.statistics import SINK, token_statistics
+from store.kernels.statistics import sink_threshold, token_statistics
 from store.means import means_of_blocks, sum_of_blocks
 from store.repository import first_line
 from store.schema import PAD
@@ -133,7 +133,8 @@ def _largest(error: NDArray[np.float64]) -> float:
 
 def _may_be_a_sink(received: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Heads in which a token stands at the threshold, so that a rounding error decides: (layer, head)."""
-    return np.asarray((np.abs(received / received.shape[-1] - SINK) < TOLERANCE).any(axis=-1))
+    rows = np.float64(received.shape[-1])
+    return np.asarray((np.abs(received - sink_threshold(rows)) < TOLERANCE * rows).any(axis=-1))
 
 
 def _wrong_means(corpus: Corpus, group: zarr.Group) -> Iterator[str]:

@@ -75,7 +75,7 @@ def _row(pattern: np.ndarray, query: int, flags: np.ndarray, norms: np.ndarray) 
         "received": sum(pattern[other, query] for other in keys),
         "confidence": max(row[key] for key in keys if not flags[key] & SEP),
         "participation": 1 / sum(weight**2 for weight in row),
-        "to_sink": sum(row[key] for key in keys if sum(pattern[:, key]) / len(flags) > 0.3),
+        "to_sink": sum(row[key] for key in keys if sum(pattern[:, key]) / len(flags) > max(0.3, 1.5 / len(flags))),
         "norm_to_cls": to(CLS, by_norm) / sum(by_norm),
         "norm_to_sep": to(SEP, by_norm) / sum(by_norm),
         "norm_to_punctuation": to(PUNCTUATION, by_norm) / sum(by_norm),

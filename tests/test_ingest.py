@@ -169,15 +169,17 @@ def test_weights_by_position_are_means_over_the_sentences_that_have_it(
         np.testing.assert_allclose(found.values, expected, rtol=1e-5)
 
 
-def test_expansion_rates_are_the_mean_square_singular_values_of_the_weights(
-    corpus: store.Corpus, reference: Any
-) -> None:
+def test_expansion_rates_are_those_of_the_authors_script(corpus: store.Corpus, reference: Any) -> None:
+    """The bias of the output projection is one more column of its matrix."""
     for stored, layer in zip(corpus.expansion_rate.values, reference.encoder.layer, strict=True):
         value, output = layer.attention.self.value, layer.attention.output.dense
-        weight, bias, onward = (part.detach().numpy() for part in (value.weight, value.bias, output.weight))
+        weight, bias, onward, last = (
+            part.detach().numpy() for part in (value.weight, value.bias, output.weight, output.bias)
+        )
         size = len(bias)
-        affine = np.block([[weight.T @ onward.T, np.zeros((size, 1))], [bias[None] @ onward.T, np.ones((1, 1))]])
-        singular = np.linalg.svd(affine, compute_uv=False)
+        first = np.block([[weight.T, np.zeros((size, 1))], [bias, np.ones(1)]])
+        second = np.block([[onward.T, last[:, None]], [np.zeros((1, size)), np.ones((1, 1))]])
+        singular = np.linalg.svd(first @ second, compute_uv=False)
         np.testing.assert_allclose(stored, np.sqrt(np.mean(singular**2)), rtol=1e-6)
 
 

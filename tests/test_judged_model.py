@@ -86,6 +86,28 @@ def test_the_loss_of_the_whole_model_is_that_of_transformers(
     np.testing.assert_allclose(judged.loss(trials[kind]), expected, rtol=1e-5)
 
 
+class OnAppleGpu:
+    """A tensor of a device without float64."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self._tensor = tensor
+
+    def cpu(self) -> torch.Tensor:
+        return self._tensor
+
+    def double(self) -> torch.Tensor:
+        raise TypeError("the MPS framework doesn't support float64")
+
+
+def test_a_device_without_float64_has_the_same_loss(
+    folders: dict[str, Path], trials: dict[str, Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = JudgedModel(find_checkpoint(str(folders["mlm"])), "mlm", device=CPU)
+    expected, answer = judged.loss(trials["mlm"]), judged._answer
+    monkeypatch.setattr(judged, "_answer", lambda *arguments: OnAppleGpu(answer(*arguments)))
+    assert judged.loss(trials["mlm"]) == expected
+
+
 @KINDS
 @HEADS
 def test_a_silenced_head_is_one_that_the_output_projection_does_not_read(

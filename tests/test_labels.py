@@ -1,5 +1,6 @@
 """Labels of heads, their neighbours and their order, on hand-made numbers."""
 
+import math
 from collections.abc import Mapping
 
 import hypothesis.strategies as st
@@ -13,13 +14,14 @@ import store
 from store.kernels.labels import LABELS, clustered_order, head_labels, nearest_heads
 from store.schema import SOURCES, STATISTICS
 
-UNIFORM = 4.0
-#: What makes each label: statistic and threshold, with sentences of e^4 tokens.
+#: Sentences of 55 tokens, whose first has no previous and whose last no next.
+LENGTHS = np.array([55, 55])
+#: What makes each label: statistic and threshold, in these sentences.
 RULES = {
-    "next": ("to_next", 0.5),
-    "previous": ("to_previous", 0.5),
+    "next": ("to_next", 0.5 * 54 / 55),
+    "previous": ("to_previous", 0.5 * 54 / 55),
     "self": ("to_self", 0.5),
-    "broad": ("entropy", 0.795 * UNIFORM),
+    "broad": ("entropy", 0.795 * math.log(55)),
     "[CLS]": ("to_cls", 0.6),
     "[SEP]": ("to_sep", 0.6),
     "punctuation": ("to_punctuation", 0.6),
@@ -39,8 +41,8 @@ def statistics(values: Mapping[str, float], source: str = "all") -> xr.DataArray
     return means
 
 
-def label_of(values: Mapping[str, float], uniform_entropy: float = UNIFORM, source: str = "all") -> str:
-    return str(head_labels(statistics(values, source), uniform_entropy).sel(layer=0, head=1).item())
+def label_of(values: Mapping[str, float], lengths: np.ndarray = LENGTHS, source: str = "all") -> str:
+    return str(head_labels(statistics(values, source), lengths).sel(layer=0, head=1).item())
 
 
 @pytest.mark.parametrize("label", ORDER)
@@ -66,8 +68,16 @@ def test_only_means_over_all_rows_count() -> None:
 
 
 def test_the_threshold_of_broad_follows_the_length_of_the_sentences() -> None:
-    assert label_of({"entropy": 3.0}, uniform_entropy=np.log(119)) == ""
-    assert label_of({"entropy": 3.0}, uniform_entropy=np.log(27)) == "broad"
+    assert label_of({"entropy": 3.0}, lengths=np.array([119])) == ""
+    assert label_of({"entropy": 3.0}, lengths=np.array([27])) == "broad"
+
+
+@pytest.mark.parametrize("label", ["next", "previous"])
+def test_a_neighbour_counts_where_there_is_one(label: str) -> None:
+    """Of 4 and of 10 tokens 3 and 9 have one: all their attention would be 0.825 of all."""
+    short = np.array([4, 10])
+    assert label_of({f"to_{label}": 0.41}, lengths=short) == ""
+    assert label_of({f"to_{label}": 0.42}, lengths=short) == label
 
 
 def test_numbers_that_are_not_there_make_no_label() -> None:
@@ -79,15 +89,14 @@ def test_every_label_has_a_rule_in_words() -> None:
 
 
 def test_labels_stand_at_their_layer_and_head() -> None:
-    labels = head_labels(statistics({"to_next": 0.9}), UNIFORM)
+    labels = head_labels(statistics({"to_next": 0.9}), LENGTHS)
     assert labels.dims == ("layer", "head")
     assert labels.values.tolist() == [["", "next"]]
 
 
 def test_a_store_labels_its_heads_by_its_own_sentences(tiny_corpus: store.Corpus) -> None:
-    lengths = tiny_corpus.sentences.row_size.values.tolist()
-    uniform = sum(float(np.log(length)) for length in lengths) / len(lengths)
-    assert tiny_corpus.head_labels.identical(head_labels(tiny_corpus.head_statistic, uniform))
+    _, lengths = np.unique(tiny_corpus.tokens.sentence_index.values[tiny_corpus.rows], return_counts=True)
+    assert tiny_corpus.head_labels.identical(head_labels(tiny_corpus.head_statistic, lengths))
     assert set(tiny_corpus.head_labels.values.ravel()) <= {"", *LABELS}
 
 

@@ -14,7 +14,7 @@ from ingest.reviews import Review
 from ingest.tokenizer import Tokenizer
 from store.schema import CLS, PUNCTUATION, SEP, SOURCES, STATISTICS
 from tests.conftest import WORDS, save_model
-from tests.published.__main__ import DIFFERS, NOT_CHECKED, check, main
+from tests.published.__main__ import AGREES, DIFFERS, NOT_CHECKED, check, main
 from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows, verdict
 from tests.published.segments import ROOM, SEPARATORS, TOKENS, cut, pack, review_segments
 from tests.published.targets import CURVES, EXPANSION_RATE, LAYERS, Target
@@ -136,7 +136,7 @@ def test_the_curves_are_those_of_the_papers_own_definitions(
         )
     patterns = torch.stack(segments.attentions, dim=1).numpy()
     parts = [clark(*one) for one in zip(patterns, flags, strict=True)]
-    found = layer_curves(head_statistics(bert, blocks), tokens=TOKENS, separators=SEPARATORS)
+    found = layer_curves(head_statistics(bert, blocks))
     for name, curve in found.items():
         heads = np.mean([part[name] for part in parts], axis=0)
         expected = heads.max(axis=-1) if name.startswith("most") else heads.mean(axis=-1)
@@ -145,14 +145,6 @@ def test_the_curves_are_those_of_the_papers_own_definitions(
 
 def made_up(layers: int = 2, heads: int = 2) -> np.ndarray:
     return np.zeros((len(SOURCES), len(STATISTICS), layers, heads))
-
-
-def test_rows_that_are_not_sep_are_all_rows_without_sep() -> None:
-    means = made_up()
-    means[SOURCES.index("all"), list(STATISTICS).index("to_sep")] = 0.5
-    means[SOURCES.index("sep"), list(STATISTICS).index("to_sep")] = 0.9
-    curve = layer_curves(means, tokens=10, separators=2)["other_to_sep"]
-    np.testing.assert_allclose(curve, (10 * 0.5 - 2 * 0.9) / 8)
 
 
 def test_heads_are_counted_as_the_paper_does() -> None:
@@ -169,6 +161,7 @@ TARGET = Target("a share", (0.1, None, 0.3), 0.05)
     [
         ([0.14, 9.0, 0.26], "agrees within 0.05"),
         ([0.1, 9.0, 0.4], "DIFFERS by 0.1 in layer 3, more than 0.05"),
+        ([0.1, 9.0, np.nan], "DIFFERS by nan in layer 3, more than 0.05"),
     ],
 )
 def test_a_curve_is_compared_where_there_is_a_published_value(found: list[float], expected: str) -> None:
@@ -185,6 +178,7 @@ def test_all_curves_have_to_agree() -> None:
     near, far = np.array([0.1, 0.0, 0.3]), np.array([0.1, 0.0, 0.9])
     assert agrees({"a": TARGET, "b": TARGET}, {"a": near, "b": near})
     assert not agrees({"a": TARGET, "b": TARGET}, {"a": near, "b": far})
+    assert not agrees({"a": TARGET, "b": TARGET}, {"a": near, "b": np.array([0.1, 0.0, np.nan])})
 
 
 @pytest.mark.parametrize("target", [*CURVES.values(), EXPANSION_RATE], ids=lambda target: target.title)
@@ -216,3 +210,17 @@ def test_another_model_of_the_same_shape_differs(wide_model: Path, capsys: pytes
     said = capsys.readouterr().out
     assert all(target.title in said for target in [*CURVES.values(), EXPANSION_RATE])
     assert "Uniform entropy: 4.85 here, 4.78 published." in said
+
+
+def published(target: Target) -> np.ndarray:
+    return np.array([0.0 if value is None else value for value in target.values])
+
+
+def test_a_model_with_the_published_numbers_agrees(
+    wide_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    curves = {name: published(target) for name, target in CURVES.items()}
+    monkeypatch.setattr("tests.published.__main__.layer_curves", lambda *_, **__: curves)
+    monkeypatch.setattr(Bert, "expansion_rates", lambda _: published(EXPANSION_RATE).tolist())
+    assert check(find_checkpoint(str(wide_model)), segments=2) == AGREES
+    assert "DIFFERS" not in capsys.readouterr().out

@@ -30,7 +30,7 @@ BY_HAND = {
     "received": [1.56, 0.94, 0.5],
     "confidence": [0.5, 0.6, 0.96],
     "participation": [1 / 0.38, 1 / 0.46, 1 / 0.9232],
-    "to_sink": [0.8, 0.7, 1.0],
+    "to_sink": [0.5, 0.1, 0.96],
     "norm_to_cls": [1.0 / 1.4, 0.2 / 0.95, 1.92 / 1.96],
     "norm_to_sep": [0.1 / 1.4, 0.15 / 0.95, 0.0],
     "norm_to_punctuation": [0.3 / 1.4, 0.6 / 0.95, 0.04 / 1.96],
@@ -112,6 +112,16 @@ def test_participation_counts_the_keys_among_which_a_row_is_split_evenly(keys: i
 def test_a_sink_gets_more_than_the_threshold_of_its_sentence(weight: float, expected: float, make: Any) -> None:
     row = np.array([weight, *[(1 - weight) / 7] * 7])
     found = statistic("to_sink", np.tile(row, (1, 8, 1)), np.zeros(8, np.uint8), np.ones(8, bool), make)
+    np.testing.assert_allclose(found, expected)
+
+
+@LIBRARIES
+@pytest.mark.parametrize(("weight", "expected"), [(0.49, 0), (0.51, 0.51)])
+def test_a_sink_of_three_tokens_gets_half_more_than_uniform_attention_gives(
+    weight: float, expected: float, make: Any
+) -> None:
+    row = np.array([weight, *[(1 - weight) / 2] * 2])
+    found = statistic("to_sink", np.tile(row, (1, 3, 1)), np.zeros(3, np.uint8), np.ones(3, bool), make)
     np.testing.assert_allclose(found, expected)
 
 

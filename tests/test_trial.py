@@ -106,6 +106,7 @@ def test_taken_sentences_are_whole_across_blocks() -> None:
         ({"0": "NEGATIVE", "1": "POSITIVE"}, [0, 1]),
         ({"0": "positive", "1": "negative"}, [1, 0]),
         ({"0": "LABEL_0", "1": "LABEL_1"}, [0, 1]),
+        ({"0": "0", "1": "1"}, [0, 1]),
         (None, [0, 1]),
     ],
 )
@@ -117,6 +118,12 @@ def test_labels_are_found_by_name_or_else_by_number(outputs: Any, expected: list
 def test_a_classifier_of_other_labels_is_refused() -> None:
     config = {"id2label": {str(stars): f"{stars} stars" for stars in range(5)}}
     with pytest.raises(IngestError, match=r"knows 5 labels .* leave IMPORTANCE out\.$"):
+        label_outputs(config, ["negative", "positive"])
+
+
+def test_names_that_are_not_those_of_the_data_are_no_numbers() -> None:
+    config = {"id2label": {"0": "toxic", "1": "harmless"}}
+    with pytest.raises(IngestError, match=r"knows 2 labels \(toxic, harmless\), .* leave IMPORTANCE out\.$"):
         label_outputs(config, ["negative", "positive"])
 
 

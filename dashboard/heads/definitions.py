@@ -13,7 +13,7 @@ PAPERS = {
     "received": "Clark et al. 2019: the column's sum",
     "confidence": "Voita et al. 2019, section 4",
     "participation": "inverse participation ratio",
-    "to_sink": "Gu et al. 2024, threshold 0.3",
+    "to_sink": "Gu et al. 2024, threshold 0.3, or 1.5 / n if that is more",
     **{name: _NORM for name in STATISTICS if name.startswith("norm_")},
 }
 #: Statistic -> its name in a column of a table.

@@ -60,12 +60,13 @@ def value_norm(value: AnyArray, gram: AnyArray) -> AnyArray:
 
 
 def expansion_rate(
-    value_weight: AnyArray, value_bias: AnyArray, output_weight: AnyArray, output_bias: AnyArray | None = None
+    value_weight: AnyArray, value_bias: AnyArray, output_weight: AnyArray, output_bias: AnyArray
 ) -> float:
     """How much x -> f(x) of all heads together lengthens a vector, the root mean square over directions; from the weights alone.
 
     The root of the mean square of the singular values of the affine map [x, 1] -> [f(x), 1] (Kobayashi et al. 2021,
-    section 5); that sum of squares is the sum of the squares of the map's entries.
+    section 5); that sum of squares is the sum of the squares of the map's entries. As in the authors' code, whose numbers
+    were published, the output projection's bias is one more column of it, though it is not a part of f.
 
     Parameters
     ----------
@@ -74,15 +75,11 @@ def expansion_rate(
     output_weight
         (feature, feature), so that f(x) = value @ output_weight.
     output_bias
-        (feature,): counted where the authors' code counts it, as one more column of the output projection; their published
-        numbers need it. It is not a part of f. None: left out.
+        (feature,).
     """
     xp = namespace(value_weight)
     affine = xp.concatenate([value_weight, value_bias[None]], 0)
     squares = float((xp.matmul(affine, output_weight) ** 2).sum())
-    if output_bias is None:
-        last = 1.0
-    else:
-        column = xp.matmul(affine, output_bias)
-        last = float((column[:-1] ** 2).sum() + (column[-1] + 1) ** 2)
+    column = xp.matmul(affine, output_bias)
+    last = float((column[:-1] ** 2).sum() + (column[-1] + 1) ** 2)
     return float(((squares + last) / affine.shape[0]) ** 0.5)

@@ -10,19 +10,20 @@ from store.kernels import AnyArray
 
 #: A head is broad above this share of the entropy of uniform attention: Clark's 3.8 nats of the 4.78 of their texts.
 BROAD = 0.795
-#: Statistic and threshold of every other label.
+#: Statistic of every label and its threshold, as a share of the most that it can be in the sentences.
 THRESHOLDS: Mapping[str, tuple[str, float]] = {
     "next": ("to_next", 0.5),
     "previous": ("to_previous", 0.5),
     "self": ("to_self", 0.5),
+    "broad": ("entropy", BROAD),
     "[CLS]": ("to_cls", 0.6),
     "[SEP]": ("to_sep", 0.6),
     "punctuation": ("to_punctuation", 0.6),
 }
 #: Every label and its rule for a person, in Clark's order: where more than one holds the last counts.
 LABELS: Mapping[str, str] = {
-    "next": "more than 50 % of its attention goes to the next token",
-    "previous": "more than 50 % of its attention goes to the previous token",
+    "next": "more than 50 % of its attention goes to the next token, the last token left out as it has none",
+    "previous": "more than 50 % of its attention goes to the previous token, the first token left out as it has none",
     "self": "more than 50 % of its attention goes to the token itself",
     "broad": f"its entropy is above {100 * BROAD:g} % of that of uniform attention",
     "[CLS]": "more than 60 % of its attention goes to [CLS]",
@@ -39,22 +40,23 @@ class NearHead(NamedTuple):
     divergence: float
 
 
-def head_labels(head_statistic: AnyArray, uniform_entropy: float) -> AnyArray:
+def head_labels(head_statistic: AnyArray, lengths: NDArray[np.integer]) -> AnyArray:
     """The label of every head (layer, head), "" where no rule of `LABELS` holds (Clark et al. 2019, General_Analysis).
 
     Parameters
     ----------
     head_statistic
         Means (source, statistic, layer, head), a labelled DataArray; those over all rows count.
-    uniform_entropy
-        Mean over sentences of ln tokens, in nats: thresholds of entropy follow the length of the sentences.
+    lengths
+        Tokens of every sentence (sentence,): in short ones entropy is less, and more rows lack a neighbour.
     """
+    neighbours, uniform = float((1 - 1 / lengths).mean()), float(np.log(lengths).mean())
+    most = {"to_next": neighbours, "to_previous": neighbours, "entropy": uniform}
     means = head_statistic.sel(source="all", drop=True)
     entropy = means.sel(statistic="entropy", drop=True)
     labels = np.full(entropy.shape, "", dtype="U11")
-    for label in LABELS:
-        statistic, threshold = THRESHOLDS.get(label, ("entropy", BROAD * uniform_entropy))
-        labels[means.sel(statistic=statistic).values > threshold] = label
+    for label, (statistic, threshold) in THRESHOLDS.items():
+        labels[means.sel(statistic=statistic).values > threshold * most.get(statistic, 1)] = label
     return entropy.copy(data=labels).drop_attrs().rename("head_label")
 
 

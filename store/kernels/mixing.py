@@ -2,7 +2,7 @@
 
 The block's output for token i is the sum over heads and tokens j of p(i,j) f(x_j), and the residual connection adds
 x_i. What comes from j = i and from the residual is preserved, the rest is mixed in (section 3). With f(x) = (x W_V + b_V) W_O
-nothing of size (token, token, feature) is needed: the model has computed the whole sum, and what is its own is one product.
+nothing of size (token, token, feature) is needed: the whole sum is one product, and what is its own another.
 The output projection's bias belongs to neither part.
 """
 
@@ -25,6 +25,21 @@ def own_part(to_self: AnyArray, value: AnyArray, output_weight: AnyArray) -> Any
     xp = namespace(value)
     weighted = value * to_self[..., None]
     return xp.matmul(weighted.reshape(*weighted.shape[:-2], -1), output_weight)
+
+
+def attended_part(pattern: AnyArray, value: AnyArray, output_weight: AnyArray) -> AnyArray:
+    """What attention hands each token of all, sum over heads and tokens j of p(i,j) f(x_j): (..., token, feature).
+
+    Parameters
+    ----------
+    pattern
+        p(i,j) (..., head, query_token, key_token).
+    value, output_weight
+        As in `own_part`. What is computed elsewhere in fewer bits would not do: little may be left when the own part is taken away.
+    """
+    xp = namespace(value)
+    context = xp.swapaxes(xp.matmul(pattern, xp.swapaxes(value, -3, -2)), -3, -2)
+    return xp.matmul(context.reshape(*context.shape[:-2], -1), output_weight)
 
 
 def mixing_ratios(to_self: AnyArray, attended: AnyArray, own: AnyArray, residual: AnyArray, gain: AnyArray) -> AnyArray:

@@ -12,8 +12,10 @@ from store.schema import CLS, PUNCTUATION, SEP, SOURCES, STATISTICS, SYMBOL
 
 #: A key counts as attended above this weight (AttentionViz draws lines from here; its issue on sparsity).
 ATTENDED = 0.05
-#: A token is a sink where its mean weight over the sentence's rows is above this (Gu et al. 2024, epsilon).
+#: A token is a sink where its mean weight over the sentence's rows is above this (Gu et al. 2024, epsilon) ...
 SINK = 0.3
+#: ... and above so much of what uniform attention would give it: in sentences of fewer than 5 tokens that is more.
+SINK_OF_UNIFORM = 1.5
 
 
 def token_statistics(pattern: AnyArray, flags: AnyArray, real: AnyArray, value_norm: AnyArray) -> AnyArray:
@@ -68,9 +70,14 @@ def _to_keys(
 
 
 def _sinks(received: AnyArray, real: AnyArray) -> AnyArray:
-    """1 for keys whose mean weight over the sentence's rows is above `SINK`, else 0: (..., head, token)."""
+    """1 for keys whose mean weight over the sentence's rows is above the threshold, else 0: (..., head, token)."""
     rows = as_float(real, like=received).sum(axis=-1)[..., None, None]
-    return as_float(received > SINK * rows, like=received)
+    return as_float(received > sink_threshold(rows), like=received)
+
+
+def sink_threshold(rows: AnyArray) -> AnyArray:
+    """What a token has to receive of all rows of its sentence together, of as many as `rows` says, to be a sink."""
+    return namespace(rows).clip(SINK * rows, SINK_OF_UNIFORM, None)
 
 
 def confidence(pattern: AnyArray, flags: AnyArray) -> AnyArray:

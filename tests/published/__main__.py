@@ -14,8 +14,8 @@ from ingest.reviews import find_data, read_reviews
 from ingest.settings import EMBEDDED
 from ingest.tokenizer import Tokenizer
 from tests.bench.table import show
-from tests.published.curves import agrees, expansion_rates, head_statistics, heads_above, layer_curves, table_rows
-from tests.published.segments import SEPARATORS, TOKENS, review_segments
+from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows
+from tests.published.segments import TOKENS, review_segments
 from tests.published.targets import CURVES, EXPANSION_RATE, HEADS, LAYERS, UNIFORM_ENTROPY, Target
 
 MODEL = "bert-base-uncased"
@@ -49,14 +49,14 @@ def comparable_checkpoint(model: str) -> Checkpoint:
 def check(checkpoint: Checkpoint, *, segments: int = SEGMENTS) -> int:
     """Print both tables."""
     bert = Bert(checkpoint, device=find_device("auto"), dtype=torch.float32)
-    rates = {"expansion_rate": expansion_rates(bert)}
+    rates = {"expansion_rate": np.array(bert.expansion_rates())}
     print(f"Expansion rates of {checkpoint.name}; layers are numbered from 1 as in the papers.")
     _show("Kobayashi et al. 2021", {"expansion_rate": EXPANSION_RATE}, rates)
     reviews = read_reviews(find_data(EMBEDDED), text="text", label="label")
     tokenizer = Tokenizer(checkpoint.folder, max_length=int(checkpoint.config["max_position_embeddings"]))
     blocks = review_segments(reviews, tokenizer, count=segments, seed=0)
     found = head_statistics(bert, blocks)
-    curves = layer_curves(found, tokens=TOKENS, separators=SEPARATORS)
+    curves = layer_curves(found)
     _show_clark(found, curves, sum(block.sentences for block in blocks))
     same = agrees({"expansion_rate": EXPANSION_RATE}, rates) and agrees(CURVES, curves)
     return AGREES if same else DIFFERS

@@ -1,7 +1,6 @@
 """The papers' curves from what ingest computes of a model, and how they compare."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +9,6 @@ from ingest.bert import Bert
 from ingest.blocks import Block
 from ingest.buffers import BlockBuffers, Shape
 from ingest.encoder import Encoder
-from store.kernels.attention import expansion_rate
 from store.kernels.statistics import mean_over_sentences
 from store.schema import SOURCES, STATISTICS
 from tests.published.targets import Target
@@ -32,20 +30,18 @@ def head_statistics(bert: Bert, blocks: Sequence[Block]) -> NDArray[np.float64]:
     return mean_over_sentences(np.asarray(sums), np.asarray(counts))
 
 
-def layer_curves(head_statistic: NDArray[np.float64], *, tokens: int, separators: int) -> dict[str, Curve]:
-    """The curves of `targets.CURVES`, each (layer,), where every segment has so many tokens and [SEP]."""
+def layer_curves(head_statistic: NDArray[np.float64]) -> dict[str, Curve]:
+    """The curves of `targets.CURVES`, each (layer,)."""
 
     def mean(source: str, statistic: str) -> Curve:
         return _heads(head_statistic, source, statistic).mean(axis=-1)
 
-    to_sep, sep_to_sep = mean("all", "to_sep"), mean("sep", "to_sep")
     return {
-        "to_sep": to_sep,
+        "to_sep": mean("all", "to_sep"),
         "to_cls": mean("all", "to_cls"),
         "to_punctuation": mean("all", "to_punctuation"),
-        "sep_to_sep": sep_to_sep,
-        # Rows that are [SEP] and rows that are not make up all rows of a segment.
-        "other_to_sep": (tokens * to_sep - separators * sep_to_sep) / (tokens - separators),
+        "sep_to_sep": mean("sep", "to_sep"),
+        "other_to_sep": mean("other", "to_sep"),
         "entropy": mean("all", "entropy"),
         "entropy_from_cls": mean("cls", "entropy"),
         "most_to_next": _heads(head_statistic, "all", "to_next").max(axis=-1),
@@ -59,22 +55,10 @@ def heads_above(head_statistic: NDArray[np.float64], statistic: str, share: floa
     return [f"{layer + 1}-{head + 1}" for layer, head in found]
 
 
-def expansion_rates(bert: Bert) -> Curve:
-    """Expansion rate of f of every layer: (layer,)."""
-    return np.array([_expansion_rate(layer.attention) for layer in bert.model.encoder.layer])
-
-
-def _expansion_rate(attention: Any) -> float:
-    """As the authors' script has it: the bias of the output projection counts."""
-    value, output = attention.self.value, attention.output.dense
-    weights = (value.weight.T, value.bias, output.weight.T, output.bias)
-    return expansion_rate(*(weight.detach().cpu().double() for weight in weights))
-
-
 def worst(target: Target, found: Curve) -> tuple[float, int]:
-    """The largest difference and the layer it is in, the first is 1."""
+    """The largest difference and the layer it is in, the first is 1; where there is no number NaN."""
     apart = [abs(value - one) if value is not None else 0.0 for value, one in zip(target.values, found, strict=True)]
-    return max(apart), int(np.argmax(apart)) + 1
+    return float(np.max(apart)), int(np.argmax(apart)) + 1
 
 
 def verdict(target: Target, found: Curve) -> str:
