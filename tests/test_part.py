@@ -164,6 +164,10 @@ def test_labels_of_a_part_are_of_its_means(two_views: Corpus, monkeypatch: pytes
     assert part_labels(two_views, part_of(two_views, "position:3..4")).values.tolist() == [["", ""], ["next", ""]]
 
 
+def test_a_part_without_tokens_has_no_labels(two_views: Corpus) -> None:
+    assert (part_labels(two_views, part_of(two_views, "position:9999..")) == "").all()
+
+
 def test_labels_of_all_tokens_are_those_of_the_corpus(two_views: Corpus) -> None:
     assert part_labels(two_views, part_of(two_views, None)) is two_views.head_labels
 
