@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from dashboard.heads.definitions import telling
 from dashboard.library import Library
 from dashboard.link_reader import LinkReader
 from dashboard.pictures.focus import LINES, Lines
@@ -220,16 +221,28 @@ def _of_sentence(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
 def _of_statistics(read: LinkReader) -> dict[str, Any]:
     """The fields of the pages of all heads' numbers."""
     names = tuple(STATISTICS)
+    source = read.choice("source", SOURCES, "all")
     return {
-        "statistic": read.choice("statistic", names, "to_sep"),
-        "source": read.choice("source", SOURCES, "all"),
+        "statistic": _statistic(read, source),
+        "source": source,
         "values": read.choice("values", VALUES, "value"),
         "against": read.choice("against", names, None),
-        "sort": read.choice("sort", (*names, "head"), None),
+        "sort": read.choice("sort", (*names, "importance", "head"), None),
         "named": read.text("named", 20),
         "behaviour": read.text("behaviour", 40),
-        "paint": read.choice("paint", ("layer", "label", *names), "layer"),
+        "paint": read.choice("paint", ("layer", "label", *telling("all")), "layer"),
     }
+
+
+def _statistic(read: LinkReader, source: str) -> str:
+    """One in which heads differ over these rows."""
+    asked = str(read.choice("statistic", tuple(STATISTICS), "to_sep"))
+    if asked in telling(source):
+        return asked
+    read.notices.append(
+        f"All tokens together receive 1 in every head. Shown is {STATISTICS['to_sep'].title}; choose the rows of some tokens for what they receive."
+    )
+    return "to_sep"
 
 
 def _page(pathname: str | None, notices: list[str]) -> str:

@@ -1,12 +1,25 @@
 """Links to files of what a panel shows."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from urllib.parse import urlencode
+
 from dash import html
 
 from dashboard.address import Place
 
+_NOTHING: Mapping[str, str | None] = MappingProxyType({})
 
-def file_links(place: Place, what: str, path: str, asked: str = "") -> html.P:
+
+def file_href(place: Place, path: str, asked: Mapping[str, str | None] = _NOTHING) -> str:
+    """The URL of a file; `path` is the route's, `asked` its query string, of which None and "" are left out."""
+    query = urlencode({name: value for name, value in asked.items() if value})
+    return f"/data/{place.snapshot.id}/{place.corpus.name}/{path}" + (f"?{query}" if query else "")
+
+
+def file_links(place: Place, what: str, path: str, asked: Mapping[str, str | None] = _NOTHING) -> html.P:
     """`what` is said in front; `path` is the route's, without its ending."""
-    base = f"/data/{place.snapshot.id}/{place.corpus.name}/{path}"
-    csv, parquet = (html.A(form, href=f"{base}.{form}{asked}", download="") for form in ("csv", "parquet"))
+    csv, parquet = (
+        html.A(form, href=file_href(place, f"{path}.{form}", asked), download="") for form in ("csv", "parquet")
+    )
     return html.P([f"{what} as ", csv, " or ", parquet, "."], className="caption")

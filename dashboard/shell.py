@@ -4,6 +4,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.address import Address, Place
+from dashboard.model_names import model_names
 from dashboard.panels import tab_of
 from dashboard.pictures.point_panels import PointPanels
 from dashboard.sentence.views import SentenceViews
@@ -112,13 +113,9 @@ def _model_choice(place: Place) -> object:
         return html.Span(
             f"{place.corpus.attributes['model_id']} on {place.corpus.corpus_attributes['name']}", className="one-model"
         )
-    models = {
-        name: f"{attributes['model_id']} on {attributes['corpus']}"
-        for name, attributes in place.snapshot.models.items()
-    }
     return dmc.Select(
         id={"choose": "model", "by": "header"},
-        data=[{"value": name, "label": label} for name, label in models.items()],
+        data=[{"value": name, "label": label} for name, label in model_names(place.snapshot).items()],
         value=place.corpus.name,
         size="xs",
         w=300,

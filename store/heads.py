@@ -7,8 +7,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from store.errors import StoreError
-from store.head_means import head_means
 from store.kernels.labels import head_labels
+from store.part_means import part_means
 from store.schema import PAIR_NUMBERS
 from store.text import Text
 
@@ -28,7 +28,7 @@ class Heads(Text):
 
     def head_means(self, chosen: NDArray[np.bool_]) -> xr.DataArray:
         """As `head_statistic`, over the chosen tokens (n_tokens,) only: (source, statistic, layer, head), NaN without any."""
-        return head_means(self.token_statistic, self.tokens, self.rows, chosen)
+        return part_means(self.token_statistic, self.tokens, self.rows, chosen)
 
     @cached_property
     def head_interval(self) -> xr.DataArray:
@@ -67,6 +67,10 @@ class Heads(Text):
     def layer_mixing(self) -> xr.DataArray:
         """Means over sentences of the mixing ratios (source, ratio, layer). float64, exact."""
         return self._model.layer_mixing.load()
+
+    def mixing_means(self, chosen: NDArray[np.bool_]) -> xr.DataArray:
+        """As `layer_mixing`, over the chosen tokens (n_tokens,) only: (source, ratio, layer), NaN without any."""
+        return part_means(self.token_mixing, self.tokens, self.rows, chosen)
 
     @cached_property
     def expansion_rate(self) -> xr.DataArray:

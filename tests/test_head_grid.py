@@ -44,3 +44,9 @@ def test_a_difference_says_both_numbers() -> None:
     np.testing.assert_allclose(grid.values, [[0.2]])
     assert (grid.written, grid.said) == ([["+20.0"]], [["50.0 % - 30.0 % = +20.0"]])
     assert grid.diverging
+
+
+def test_a_difference_to_a_head_without_such_rows_says_so() -> None:
+    assert difference_grid(np.array([[0.5]]), np.array([[np.nan]]), "to_sep", "that of another").said == [
+        ["no such rows"]
+    ]

@@ -9,7 +9,10 @@ import pytest
 from flask.testing import FlaskClient
 from pyarrow import parquet
 
-from dashboard.heads.part import part_means, part_of
+from dashboard.heads.definitions import telling
+from dashboard.heads.numbers import heads_table
+from dashboard.heads.part import Part, part_means, part_of
+from dashboard.heads.part_mixing import part_mixing
 from dashboard.pictures.exports import as_csv
 from store import STATISTICS, Corpus
 
@@ -45,7 +48,7 @@ def test_statistics_of_the_whole_corpus_are_those_of_the_store(
     client: FlaskClient, base: str, tiny_corpus: Corpus, source: str
 ) -> None:
     rows = rows_of(client, f"{base}/statistics.csv?source={source}")
-    for name in STATISTICS:
+    for name in telling(source):
         expected = tiny_corpus.head_statistic.sel(source=source, statistic=name)
         np.testing.assert_allclose(numbers(rows, name, expected.shape), expected, err_msg=name)
 
@@ -57,9 +60,34 @@ def test_statistics_of_a_part_are_those_of_its_tokens(client: FlaskClient, base:
         np.testing.assert_allclose(numbers(rows, name, means.shape[1:]), means.sel(statistic=name), err_msg=name)
 
 
+@pytest.mark.parametrize(("source", "there"), [("all", False), ("other", True), ("cls", True)])
+def test_what_all_tokens_receive_is_in_no_file(client: FlaskClient, base: str, source: str, there: bool) -> None:
+    names = rows_of(client, f"{base}/statistics.csv?source={source}")[0].keys()
+    assert ({"received", "received_rank"} <= names) == there
+    assert ("received" in names) == there
+
+
+def test_labels_of_a_part_are_those_of_its_tokens(
+    client: FlaskClient, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def labels(corpus: Corpus, part: Part) -> np.ndarray:
+        return corpus.head_labels.copy(data=np.full((corpus.layers, corpus.heads), f"{part.tokens} tokens"))
+
+    monkeypatch.setattr("dashboard.routes.statistics.part_labels", labels)
+    rows = rows_of(client, f"{base}/statistics.csv?where=position:0..0")
+    assert {row["label"] for row in rows} == {"40 tokens"}
+
+
+def test_what_heads_are_worth_is_a_column(tiny_corpus: Corpus) -> None:
+    change = np.array([[0.5, -0.25], [0, 1]])
+    table = heads_table(tiny_corpus.head_statistic.sel(source="all"), tiny_corpus.head_labels, change)
+    assert table["importance"].tolist() == [0.5, -0.25, 0, 1]
+    assert table["importance_rank"].tolist() == [2, 4, 3, 1]
+
+
 def test_the_head_with_the_most_has_rank_1(client: FlaskClient, base: str) -> None:
     rows = rows_of(client, f"{base}/statistics.csv")
-    for name in STATISTICS:
+    for name in telling("all"):
         own = [float(row[name]) for row in rows]
         assert [int(float(row[f"{name}_rank"])) for row in rows] == [1 + sorted(own)[::-1].index(one) for one in own]
 
@@ -73,7 +101,7 @@ def test_a_source_that_is_not_there_is_said(client: FlaskClient, base: str) -> N
     answer = client.get(f"{base}/statistics.csv?source=verbs")
     assert (answer.status_code, answer.text) == (
         404,
-        "There are no means over the rows of “verbs”. Choose one of all, cls, sep, punctuation, word.",
+        "There are no means over the rows of “verbs”. Choose one of all, cls, sep, punctuation, word, other.",
     )
 
 
@@ -124,6 +152,31 @@ def test_every_mixing_ratio_of_every_layer_is_there(client: FlaskClient, base: s
         assert float(row["share"]) == pytest.approx(float(expected))
 
 
+def test_mixing_of_a_part_is_that_of_its_tokens(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    found = part_mixing(tiny_corpus, part_of(tiny_corpus, WORDS))
+    for row in rows_of(client, f"{base}/mixing.csv?where={WORDS}"):
+        expected = found.sel(source=row["source"], ratio=row["ratio"], layer=int(row["layer"]))
+        assert float(row["share"]) == pytest.approx(float(expected), nan_ok=True)
+
+
+def test_every_layer_has_its_expansion_rate(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    rows = rows_of(client, f"{base}/expansion.csv")
+    np.testing.assert_allclose(numbers(rows, "rate", (tiny_corpus.layers,)), tiny_corpus.expansion_rate)
+
+
+def test_the_heat_map_is_a_file_of_ranks(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    rows = rows_of(client, f"{base}/heat-map.csv?statistic=entropy&source=cls&values=rank")
+    entropy = tiny_corpus.head_statistic.sel(source="cls", statistic="entropy").values
+    assert [float(row["rank"]) for row in rows] == [1 + (entropy > one).sum() for one in entropy.ravel()]
+
+
+def test_the_heat_map_is_a_file_of_differences(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    rows = rows_of(client, f"{base}/heat-map.csv?statistic=to_cls&values=difference&against=to_sep&where={WORDS}")
+    means = part_means(tiny_corpus, part_of(tiny_corpus, WORDS)).sel(source="all")
+    less = means.sel(statistic="to_cls") - means.sel(statistic="to_sep")
+    np.testing.assert_allclose(numbers(rows, "difference", less.shape), less)
+
+
 def test_a_mean_of_a_head_comes_with_its_interval(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
     for row in rows_of(client, f"{base}/statistics/1/0.csv"):
         own = tiny_corpus.head_interval.sel(source=row["source"], statistic=row["statistic"], layer=1, head=0)
@@ -140,7 +193,18 @@ def test_a_head_that_is_not_there_is_said(client: FlaskClient, base: str, what: 
 
 
 @pytest.mark.parametrize(
-    "path", ["statistics", "divergence", "map", "mixing", "profile/1/0", "received/1/0", "statistics/1/0"]
+    "path",
+    [
+        "statistics",
+        "divergence",
+        "map",
+        "mixing",
+        "expansion",
+        "heat-map",
+        "profile/1/0",
+        "received/1/0",
+        "statistics/1/0",
+    ],
 )
 def test_both_forms_hold_the_same(client: FlaskClient, base: str, path: str) -> None:
     rows = rows_of(client, f"{base}/{path}.csv")
@@ -154,6 +218,9 @@ def test_both_forms_hold_the_same(client: FlaskClient, base: str, path: str) -> 
         ("statistics.csv", "statistics-all.csv"),
         ("statistics.parquet?source=cls", "statistics-cls.parquet"),
         (f"statistics.csv?where={WORDS}", "statistics-all-part.csv"),
+        (f"mixing.csv?where={WORDS}", "mixing-part.csv"),
+        ("heat-map.csv?statistic=entropy&values=rank", "rank-entropy-all.csv"),
+        ("heat-map.csv?statistic=entropy&values=difference", "value-entropy-all.csv"),
         ("divergence.csv", "divergence.csv"),
         ("profile/1/0.csv", "profile-L1-H0.csv"),
     ],

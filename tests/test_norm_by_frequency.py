@@ -1,5 +1,8 @@
 """||f(x)|| by frequency: tenths of the tokens against numpy and scipy."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from dashboard.heads.norm_by_frequency import GROUPS, NormByFrequency, by_frequency, norm_by_frequency
-from store import Corpus
+from store import Corpus, open_corpus
 
 
 def of(frequency: list[int], seed: int = 0) -> tuple[np.ndarray, NormByFrequency]:
@@ -49,3 +52,16 @@ def test_the_tokens_are_those_of_the_corpus(tiny_corpus: Corpus) -> None:
     norm = tiny_corpus.value_norm.values[1, 0, tiny_corpus.rows].astype(np.float64)
     assert sum(found.tokens) == tiny_corpus.n_tokens
     assert found.spearman == pytest.approx(spearmanr(norm, count).statistic)
+
+
+def test_a_head_is_read_once(tiny_corpus: Corpus) -> None:
+    assert norm_by_frequency(tiny_corpus, 0, 1) is norm_by_frequency(tiny_corpus, 0, 1)
+
+
+def test_what_was_found_does_not_keep_a_corpus_open(tiny_store: str) -> None:
+    corpus = open_corpus(tiny_store)
+    norm_by_frequency(corpus, 0, 0)
+    gone = weakref.ref(corpus)
+    del corpus
+    gc.collect()
+    assert gone() is None

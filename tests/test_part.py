@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import store.head_means
-from dashboard.heads.part import Part, part_means, part_of
+import store.part_means
+from dashboard.heads.part import Part, part_labels, part_means, part_of, uniform_entropy
 from store import Corpus, StoreError
 from store.kernels.parts import sentence_shares, weighted_sums
 from store.schema import CLS, PUNCTUATION, SEP, SOURCES, SYMBOL
@@ -124,7 +124,7 @@ def test_means_of_a_part_are_what_one_gets_by_hand(
 def test_a_corpus_of_many_blocks_is_read_block_by_block(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = np.arange(two_views.n_tokens) % 3 == 0
     at_once = two_views.head_means(chosen)
-    monkeypatch.setattr(store.head_means, "BLOCK", 64)
+    monkeypatch.setattr(store.part_means, "BLOCK", 64)
     np.testing.assert_allclose(two_views.head_means(chosen), at_once, rtol=1e-5)
 
 
@@ -152,6 +152,32 @@ def test_sums_are_weighed_by_source() -> None:
 def test_a_part_that_is_not_of_this_corpus_is_refused(two_views: Corpus, rows: np.ndarray) -> None:
     with pytest.raises(StoreError, match=f"Give {two_views.n_tokens} of them"):
         two_views.head_means(rows)
+
+
+# -- labels ---------------------------------------------------------------------------------------------
+
+
+def test_labels_of_a_part_are_of_its_means(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    means = two_views.head_statistic.copy(data=np.zeros(two_views.head_statistic.shape))
+    means.loc["all", "to_next", 1, 0] = 0.9
+    monkeypatch.setattr(Corpus, "head_means", lambda *_: means)
+    assert part_labels(two_views, part_of(two_views, "position:3..4")).values.tolist() == [["", ""], ["next", ""]]
+
+
+def test_a_part_without_tokens_has_no_labels(two_views: Corpus) -> None:
+    assert (part_labels(two_views, part_of(two_views, "position:9999..")) == "").all()
+
+
+def test_labels_of_all_tokens_are_those_of_the_corpus(two_views: Corpus) -> None:
+    assert part_labels(two_views, part_of(two_views, None)) is two_views.head_labels
+
+
+def test_uniform_entropy_of_a_part_is_of_the_length_of_its_sentences(
+    two_views: Corpus, tokens: list[dict[str, Any]]
+) -> None:
+    lengths = {token["sentence"]: token["length"] for token in tokens if token["label"] == "negative"}
+    expected = np.mean([np.log(length) for length in lengths.values()])
+    assert uniform_entropy(two_views, part_of(two_views, "label:negative")) == pytest.approx(expected)
 
 
 # -- parts ----------------------------------------------------------------------------------------------

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dashboard.heads.other_rows import other_to_sep
-from dashboard.heads.part import part_of
+from dashboard.heads.part import part_means, part_of
 from dashboard.heads.part_mixing import part_mixing
 from store import Corpus
+from store.kernels.parts import weighted_sums
 from store.schema import CLS, SEP
 
 PARTS = (None, "position:..4", "label:positive", "kind:[SEP]")
@@ -49,8 +49,25 @@ def test_attention_to_sep_of_all_others(tiny_corpus: Corpus, where: str | None) 
     part = part_of(tiny_corpus, where)
     values = tiny_corpus.token_statistic.sel(statistic="to_sep").values[..., tiny_corpus.rows].astype(np.float64)
     expected = by_hand(values, tiny_corpus, part.rows & (flags(tiny_corpus) & SEP == 0))
-    np.testing.assert_allclose(other_to_sep(tiny_corpus, part), expected, rtol=1e-3)
+    found = part_means(tiny_corpus, part).sel(source="other", statistic="to_sep")
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
 def test_sep_alone_leaves_no_others(tiny_corpus: Corpus) -> None:
-    assert np.isnan(other_to_sep(tiny_corpus, part_of(tiny_corpus, "kind:[SEP]"))).all()
+    assert np.isnan(part_means(tiny_corpus, part_of(tiny_corpus, "kind:[SEP]")).sel(source="other")).all()
+
+
+def test_no_more_than_a_block_is_read_at_once(tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    def listen(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        sizes.append(values.shape[-1])
+        return weighted_sums(values, shares)
+
+    monkeypatch.setattr("store.part_means.weighted_sums", listen)
+    monkeypatch.setattr("store.part_means.BLOCK", 64)
+    part = part_of(tiny_corpus, "position:1..")
+    values = tiny_corpus.token_mixing.values[..., tiny_corpus.rows].astype(np.float64)
+    found = part_mixing(tiny_corpus, part).sel(source="all")
+    np.testing.assert_allclose(found, by_hand(values, tiny_corpus, part.rows), rtol=1e-3)
+    assert max(sizes) <= 64

@@ -1,4 +1,4 @@
-"""Figures 2 and 4 of Clark et al. 2019: a dot for every head by layer, and the mean of each layer as a line."""
+"""Figures 2 and 4 of Clark et al. 2019: a dot for every head by layer, and the mean of each layer as a line with its interval."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +16,15 @@ APART, WIDE = 0.24, 0.7
 
 @dataclass(frozen=True)
 class Series:
-    """One kind of number of every head: values (layer, head), and what is said of each on hover."""
+    """One kind of number of every head: values (layer, head), and what is said of each on hover.
+
+    `between` are the ends of the 95 % intervals of the layers' means (bound, layer), where they are known.
+    """
 
     title: str
     values: NDArray[np.float64]
     said: list[list[str]]
+    between: NDArray[np.float64] | None = None
 
 
 def layer_curves(series: Sequence[Series], *, unit: str, reference: float | None = None) -> go.Figure:
@@ -40,12 +44,16 @@ def layer_curves(series: Sequence[Series], *, unit: str, reference: float | None
 
 
 def _traces(one: Series, place: int, count: int, unit: str) -> list[Any]:
-    """Dots of the heads, and the line of the layers."""
+    return [_dots(one, place, count), _line(one, place, unit)]
+
+
+def _dots(one: Series, place: int, count: int) -> Any:
+    """The heads."""
     layers, heads = one.values.shape
     colour, symbol = SERIES[place], SYMBOLS[place]
     spread = np.linspace(-0.5, 0.5, heads) * WIDE * APART if heads > 1 else np.zeros(1)
     beside = APART * (place - (count - 1) / 2) + spread
-    dots: Any = go.Scatter(
+    return go.Scatter(
         x=(np.arange(layers)[:, None] + beside).ravel(),
         y=one.values.ravel(),
         mode="markers",
@@ -56,14 +64,37 @@ def _traces(one: Series, place: int, count: int, unit: str) -> list[Any]:
         cliponaxis=False,
         showlegend=False,
     )
+
+
+def _line(one: Series, place: int, unit: str) -> Any:
+    """The layers, each with the interval of its mean."""
+    layers, heads = one.values.shape
+    colour, symbol = SERIES[place], SYMBOLS[place]
+    means = np.nanmean(one.values, axis=1) if np.isfinite(one.values).any() else np.full(layers, np.nan)
     number = "%{y:.1%}" if unit == "share" else f"%{{y:.2f}} {unit}"
-    line: Any = go.Scatter(
+    return go.Scatter(
         x=np.arange(layers),
-        y=np.nanmean(one.values, axis=1) if np.isfinite(one.values).any() else np.full(layers, np.nan),
+        y=means,
+        error_y=None if one.between is None else _bars(means, one.between, colour),
+        text=[""] * layers
+        if one.between is None
+        else [_between(low, high, unit) for low, high in one.between.T.tolist()],
         mode="lines+markers",
         line={"color": colour, "width": 2},
         marker={"color": colour, "symbol": symbol, "size": 8 if layers == 1 else 4},
         name=one.title,
-        hovertemplate=f"layer %{{x}}, mean of its {heads} heads, {one.title}: {number}<extra></extra>",
+        hovertemplate=f"layer %{{x}}, mean of its {heads} heads, {one.title}: {number}%{{text}}<extra></extra>",
     )
-    return [dots, line]
+
+
+def _bars(means: NDArray[np.float64], between: NDArray[np.float64], colour: str) -> dict[str, Any]:
+    low, high = between
+    ends = {"array": np.maximum(high - means, 0), "arrayminus": np.maximum(means - low, 0)}
+    return {"type": "data", "symmetric": False, **ends, "color": colour, "thickness": 1.5, "width": 4}
+
+
+def _between(low: float, high: float, unit: str) -> str:
+    if low != low:
+        return ""
+    ends = (f"{100 * end:.1f}" if unit == "share" else f"{end:.2f}" for end in (low, high))
+    return f" (95 %: {' to '.join(ends)})"

@@ -13,19 +13,27 @@ from store import STATISTICS
 
 Values = NDArray[np.float64]
 Texts = list[list[str]]
+#: Of a head without a number.
+NO_ROWS = "no such rows"
 
 
 @dataclass(frozen=True)
 class HeadGrid:
-    """Values (layer, head), what stands in each cell, what is said of it on hover, and the unit of the colours."""
+    """Values (layer, head), what stands in each cell, what is said of it on hover, and the unit of the colours.
+
+    `kind` is one of `address.VALUES`, `says` a sentence on what else it is made of, `notices` are of what could not be followed.
+    """
 
     values: Values
     written: Texts
     said: Texts
     title: str
     unit: str
+    kind: str
     diverging: bool = False
     reverse: bool = False
+    says: str = ""
+    notices: tuple[str, ...] = ()
 
 
 def values_of(means: xr.DataArray, statistic: str, source: str) -> Values:
@@ -37,7 +45,7 @@ def values_grid(values: Values, statistic: str, interval: xr.DataArray | None) -
     """The numbers themselves."""
     unit = STATISTICS[statistic].unit
     title = STATISTICS[statistic].title
-    return HeadGrid(values, _each(values, unit), said(values, unit, interval), title, unit_title(unit))
+    return HeadGrid(values, _each(values, unit), said(values, unit, interval), title, unit_title(unit), "value")
 
 
 def ranks_grid(values: Values, statistic: str) -> HeadGrid:
@@ -45,7 +53,7 @@ def ranks_grid(values: Values, statistic: str) -> HeadGrid:
     unit, found = STATISTICS[statistic].unit, ranks(values)
     written = [["" if rank != rank else f"{rank:.0f}" for rank in row] for row in found]
     title = f"rank by {STATISTICS[statistic].title}"
-    return HeadGrid(found, written, said(values, unit, None), title, "rank", reverse=True)
+    return HeadGrid(found, written, said(values, unit, None), title, "rank", "rank", reverse=True)
 
 
 def difference_grid(values: Values, against: Values, statistic: str, what: str) -> HeadGrid:
@@ -54,11 +62,11 @@ def difference_grid(values: Values, against: Values, statistic: str, what: str) 
     less = values - against
     written = [["" if one != one else f"{'+' if one > 0 else ''}{brief(one, unit)}" for one in row] for row in less]
     spelled = [
-        [f"{spell(own, unit)} - {spell(other, unit)} = {text}" for own, other, text in zip(*rows, strict=True)]
+        [_subtracted(own, other, text, unit) for own, other, text in zip(*rows, strict=True)]
         for rows in zip(values, against, written, strict=True)
     ]
-    points = "points" if unit == "share" else unit
-    return HeadGrid(less, written, spelled, f"{STATISTICS[statistic].title} less {what}", points, diverging=True)
+    title = f"{STATISTICS[statistic].title} less {what}"
+    return HeadGrid(less, written, spelled, title, "points" if unit == "share" else unit, "difference", diverging=True)
 
 
 def said(values: Values, unit: str, interval: xr.DataArray | None) -> Texts:
@@ -74,9 +82,13 @@ def said(values: Values, unit: str, interval: xr.DataArray | None) -> Texts:
     ]
 
 
+def _subtracted(own: float, other: float, less: str, unit: str) -> str:
+    return f"{spell(own, unit)} - {spell(other, unit)} = {less}" if less else NO_ROWS
+
+
 def _said(value: float, low: float, high: float, rank: float, heads: int, unit: str) -> str:
     if value != value:
-        return "no such rows"
+        return NO_ROWS
     between = "" if low != low else f" (95 %: {brief(low, unit)} to {brief(high, unit)})"
     return f"{spell(value, unit)}{between}, rank {rank:.0f} of {heads}"
 

@@ -6,24 +6,29 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from dashboard.heads.definitions import telling
 from dashboard.heads.ranks import ranks
 from dashboard.pictures.exports import Table
 from store import Corpus
 from store.schema import head_name
 
 
-def heads_table(means: xr.DataArray, labels: xr.DataArray) -> Table:
+def heads_table(means: xr.DataArray, labels: xr.DataArray, importance: NDArray[np.float64] | None = None) -> Table:
     """Every head with its label, its statistics and its rank in each: 1 has the most, NaN where there is no number.
 
     Parameters
     ----------
     means
-        (statistic, layer, head)
+        (statistic, layer, head), with the source they are over as a coordinate.
     labels
         (layer, head), empty where a head has none.
+    importance
+        (layer, head), a column more.
     """
-    layer, head = _heads(*means.shape[1:])
-    numbers = {str(one.statistic.item()): one.values.ravel() for one in means}
+    layer, head = _heads(*labels.shape)
+    numbers = {name: means.sel(statistic=name).values.ravel() for name in telling(str(means.source.item()))}
+    if importance is not None:
+        numbers["importance"] = importance.ravel()
     return {
         "layer": layer,
         "head": head,
@@ -82,9 +87,19 @@ def received_table(corpus: Corpus, layer: int, head: int) -> Table:
     }
 
 
-def mixing_table(corpus: Corpus) -> Table:
-    """Every mixing ratio of every layer, over the tokens of every source."""
-    found = corpus.layer_mixing
+def grid_table(values: NDArray[np.float64], column: str) -> Table:
+    """The numbers (layer, head) of a heat map of all heads, under the name of what they are."""
+    layer, head = _heads(*values.shape)
+    return {"layer": layer, "head": head, "name": _names(layer, head), column: values.ravel()}
+
+
+def expansion_table(corpus: Corpus) -> Table:
+    """By how much f of every layer lengthens vectors."""
+    return {"layer": np.arange(corpus.layers), "rate": corpus.expansion_rate.values}
+
+
+def mixing_table(found: xr.DataArray) -> Table:
+    """Every mixing ratio (source, ratio, layer), a row each."""
     rows = list(product(found.source.values, found.ratio.values, found.layer.values))
     source, ratio, layer = (np.array(column, object) for column in zip(*rows, strict=True))
     return {"layer": layer.astype(np.int64), "source": source, "ratio": ratio, "share": found.values.ravel()}

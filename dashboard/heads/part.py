@@ -14,6 +14,7 @@ from dashboard.pictures.search import found
 from dashboard.pictures.selection import Selection, parse_selection
 from dashboard.recent import Recent
 from store import Corpus
+from store.kernels.labels import head_labels
 
 #: Parts that are kept of a corpus, a byte for each token, and means of parts.
 KEPT_PARTS, KEPT_MEANS = 8, 32
@@ -61,6 +62,27 @@ def part_means(corpus: Corpus, part: Part) -> xr.DataArray:
     if part.tokens == corpus.n_tokens:
         return corpus.head_statistic
     return _means(corpus).get(part.chosen, lambda: corpus.head_means(part.rows))
+
+
+def part_labels(corpus: Corpus, part: Part) -> xr.DataArray:
+    """The label that every head has in the part, (layer, head): by the part's means and the length of its sentences."""
+    if part.tokens == corpus.n_tokens:
+        return corpus.head_labels
+    if not part.tokens:
+        return xr.full_like(corpus.head_labels, "")
+    return head_labels(part_means(corpus, part), _lengths(corpus, part))
+
+
+def uniform_entropy(corpus: Corpus, part: Part) -> float:
+    """Entropy that uniform attention would have, in nats: the mean over the part's sentences of ln tokens; NaN without any."""
+    return float(np.log(_lengths(corpus, part)).mean()) if part.tokens else float("nan")
+
+
+def _lengths(corpus: Corpus, part: Part) -> NDArray[np.int32]:
+    """Tokens of every sentence that has a row in the part: (sentence,)."""
+    sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[part.rows]])
+    sizes: NDArray[np.int32] = corpus.sentences.row_size.values[sentences]
+    return sizes
 
 
 @once

@@ -1,10 +1,13 @@
 """The heat map that a link asks for: of a statistic its values, ranks, or difference to another statistic or model."""
 
+from dataclasses import replace
+
 import xarray as xr
 
-from dashboard.address import Place
+from dashboard.address import Place, comparable
 from dashboard.heads.grid import HeadGrid, Values, difference_grid, ranks_grid, values_grid, values_of
-from dashboard.heads.part import part_means, part_of
+from dashboard.heads.part import Part, part_means, part_of
+from dashboard.model_names import model_names
 from store import STATISTICS
 
 
@@ -19,7 +22,8 @@ def shown_grid(place: Place, means: xr.DataArray, interval: xr.DataArray | None)
     if address.values == "difference" and (against := compared_with(place)):
         title = STATISTICS[against].title
         return difference_grid(values, values_of(means, against, address.source), address.statistic, title)
-    return values_grid(values, address.statistic, interval_of(interval, address.statistic, address.source))
+    grid = values_grid(values, address.statistic, interval_of(interval, address.statistic, address.source))
+    return replace(grid, notices=(_alone(place),)) if address.values == "difference" else grid
 
 
 def interval_of(interval: xr.DataArray | None, statistic: str, source: str) -> xr.DataArray | None:
@@ -39,9 +43,24 @@ def compared_with(place: Place) -> str | None:
     return place.address.against if place.address.against in there else next(iter(there), None)
 
 
+def _alone(place: Place) -> str:
+    """Why there is no difference."""
+    unit = STATISTICS[place.address.statistic].unit
+    models = "another model at “of”, or " if comparable(place.snapshot, place.corpus) else ""
+    return f"No other statistic counts {unit}, so that nothing can be subtracted: shown are values. Choose {models}another statistic."
+
+
 def _less_model(place: Place, values: Values, other: str) -> HeadGrid:
     """Less the same statistic of another model over the same part of its corpus."""
     corpus, address = place.snapshot.corpus(other), place.address
-    means = part_means(corpus, part_of(corpus, address.where))
-    against = values_of(means, address.statistic, address.source)
-    return difference_grid(values, against, address.statistic, f"that of {corpus.attributes['model_id']}")
+    name, part = model_names(place.snapshot)[other], part_of(corpus, address.where)
+    against = values_of(part_means(corpus, part), address.statistic, address.source)
+    grid = difference_grid(values, against, address.statistic, f"that of {name}")
+    share = f"{part.tokens:,} of {corpus.n_tokens:,} tokens ({100 * part.tokens / corpus.n_tokens:.1f} %)"
+    return replace(grid, says=f"Subtracted are means over {share} of {name}. ", notices=_of_other(part, name))
+
+
+def _of_other(part: Part, name: str) -> tuple[str, ...]:
+    """What of the link could not be followed in the other model's corpus."""
+    empty = f"No token of {name} is so, and there is nothing to subtract. Take a filter away."
+    return (*(f"{name}: {notice}" for notice in part.notices), *([] if part.tokens else [empty]))

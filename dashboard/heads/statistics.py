@@ -1,7 +1,5 @@
 """Statistics of a head, written for a person."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,41 +8,8 @@ from store.schema import BOUNDS, head_name
 
 #: Statistics named first on hover, if they are large.
 SHARES = ("to_cls", "to_sep", "to_punctuation", "to_previous", "to_next", "to_self")
-
-
-@dataclass(frozen=True)
-class HeadNumber:
-    """One statistic of one head among all heads; `name` is that of `store.STATISTICS`."""
-
-    name: str
-    title: str
-    formula: str
-    value: str
-    rank: str
-
-
 #: Beside the means over all rows, what [CLS] gives and gets; all tokens together always receive 1.
 OF_CLS = {"entropy": "entropy of [CLS]", "received": "attention received by [CLS]"}
-
-
-def head_numbers(corpus: Corpus, layer: int, head: int) -> list[HeadNumber]:
-    """Every statistic of a head over all rows, then those of [CLS]."""
-    means = corpus.head_statistic
-    over_all = [
-        (name, means.sel(source="all", statistic=name), STATISTICS[name].title)
-        for name in STATISTICS
-        if name != "received"
-    ]
-    of_cls = [(name, means.sel(source="cls", statistic=name), title) for name, title in OF_CLS.items()]
-    return [_head_number(values.values, name, title, layer, head) for name, values, title in over_all + of_cls]
-
-
-def _head_number(values: NDArray[np.float64], name: str, title: str, layer: int, head: int) -> HeadNumber:
-    value = values[layer, head]
-    rank = 1 + int((values > value).sum())
-    return HeadNumber(
-        name, title, STATISTICS[name].formula, spell(value, STATISTICS[name].unit), f"{rank} of {values.size}"
-    )
 
 
 def head_table(corpus: Corpus, layer: int, head: int) -> list[dict[str, object]]:

@@ -49,7 +49,7 @@ def layout(place: Place) -> Page:
                 place,
                 "The drawn points",
                 f"points/{place.view}/{address.layer}/{address.head}",
-                f"?tokens={chosen.drawn.tokens}",
+                {"tokens": str(chosen.drawn.tokens)},
             ),
             *hit_table(place, chosen),
         ],

@@ -43,7 +43,10 @@ def layout(place: Place) -> Page:
             sample_caption(place, chosen.drawn.tokens),
             fidelity_caption(corpus, place.view),
             file_links(
-                place, "The drawn points of all heads", f"points/{place.view}/grid", f"?tokens={chosen.drawn.tokens}"
+                place,
+                "The drawn points of all heads",
+                f"points/{place.view}/grid",
+                {"tokens": str(chosen.drawn.tokens)},
             ),
             *hit_table(place, chosen),
         ],

@@ -10,7 +10,7 @@ from dashboard.controls import choice, head_choices
 from dashboard.figures.divergence_matrix import divergence_matrix
 from dashboard.figures.head_map import by_label, by_number
 from dashboard.file_links import file_links
-from dashboard.heads.definitions import unit_title
+from dashboard.heads.definitions import telling, unit_title
 from dashboard.heads.divergence import clustered, mean_divergence, sample
 from dashboard.heads.grid import said, values_of
 from dashboard.page import Page
@@ -52,7 +52,7 @@ def _without(title: html.H1, sentence: str) -> Page:
 
 
 def _paint(place: Place) -> dmc.Select:
-    ways = {"layer": "layer", "label": "label"} | {name: one.title for name, one in STATISTICS.items()}
+    ways = {"layer": "layer", "label": "label"} | {name: STATISTICS[name].title for name in telling("all")}
     return choice("paint", "Colour", ways, place.address.paint, 230)
 
 

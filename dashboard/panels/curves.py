@@ -9,11 +9,10 @@ from dash import html
 from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.figures.layer_curves import Series, layer_curves
-from dashboard.heads.grid import Values, said, values_of
-from dashboard.heads.other_rows import other_to_sep
-from dashboard.heads.part import Part
+from dashboard.heads.grid import said, values_of
+from dashboard.heads.part import Part, uniform_entropy
 from dashboard.heads.shown_grid import interval_of
-from store import STATISTICS, Corpus
+from store import STATISTICS
 
 _NEAR = (("to_previous", "previous token"), ("to_next", "next token"), ("to_self", "itself"))
 _CLASSES = (("to_cls", "[CLS]"), ("to_sep", "[SEP]"), ("to_punctuation", ". or ,"))
@@ -22,14 +21,15 @@ _NORMS = (("norm_to_cls", "[CLS]"), ("norm_to_sep", "[SEP]"), ("norm_to_punctuat
 
 def curves(place: Place, part: Part, means: xr.DataArray, interval: xr.DataArray | None) -> list[object]:
     """Six figures: attention to neighbours, to special tokens, to [SEP] by who looks, by norm, and two entropies."""
+    of_layers = None if interval is None else place.corpus.layer_interval
 
     def one(statistic: str, title: str, source: str = "all") -> Series:
         values = values_of(means, statistic, source)
         spelled = said(values, STATISTICS[statistic].unit, interval_of(interval, statistic, source))
-        return Series(title, values, spelled)
+        between = None if of_layers is None else of_layers.sel(source=source, statistic=statistic).values
+        return Series(title, values, spelled, between)
 
-    other = other_to_sep(place.corpus, part)
-    from_sep = [one("to_sep", "from [SEP]", "sep"), Series("from others", other, said(other, "share", None))]
+    from_sep = [one("to_sep", "from [SEP]", "sep"), one("to_sep", "from others", "other")]
     uniform = uniform_entropy(place.corpus, part)
     return [
         _figure("curves-classes", "Attention to special tokens", [one(*pair) for pair in _CLASSES]),
@@ -39,13 +39,6 @@ def curves(place: Place, part: Part, means: xr.DataArray, interval: xr.DataArray
         _figure("curves-entropy", "Entropy of all rows", [one("entropy", "all rows")], uniform),
         _figure("curves-cls", "Entropy of [CLS]", [one("entropy", "row of [CLS]", "cls")], uniform),
     ]
-
-
-def uniform_entropy(corpus: Corpus, part: Part) -> float:
-    """Entropy that uniform attention would have: the mean over the part's sentences of ln tokens; NaN without any."""
-    sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[part.rows]])
-    sizes: Values = corpus.sentences.row_size.values[sentences].astype(np.float64)
-    return float(np.log(sizes).mean()) if len(sizes) else float("nan")
 
 
 def _figure(of: str, title: str, series: Sequence[Series], uniform: float | None = None) -> html.Div:

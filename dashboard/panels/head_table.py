@@ -12,30 +12,27 @@ from numpy.typing import NDArray
 from dashboard.address import Place
 from dashboard.controls import choice
 from dashboard.file_links import file_links
-from dashboard.heads.definitions import SHORT, brief, unit_title
-from store import STATISTICS
+from dashboard.heads.importance import importance_of
+from dashboard.heads.table_columns import TableColumn, table_columns
 from store.schema import head_name
 
 Heads = list[tuple[int, int]]
+Columns = Mapping[str, TableColumn]
 
 
 def head_table(place: Place, means: xr.DataArray, labels: NDArray[np.str_]) -> list[object]:
     """The table of means (source, statistic, layer, head) over the rows of the link's source."""
     address = place.address
-    of_source = means.sel(source=address.source)
-    columns = {name: of_source.sel(statistic=name).values for name in STATISTICS}
-    if address.source == "all":
-        del columns["received"]  # all tokens together always receive 1
+    columns = table_columns(means, address.source, importance_of(place.corpus))
     heads = _sorted(_named(place, labels), columns, address.sort)
     shown = f"{len(heads):,} of {labels.size:,} heads. Numbers are means, shares in %. A column's name sorts by it."
     empty = [html.P("No head is so. Take the name or the label away.", role="status")] if not heads else []
-    asked = "&".join([f"source={address.source}", *([f"where={address.where}"] if address.where else [])])
     return [
         html.H2("All heads"),
         _controls(place, labels),
         html.P(shown, className="caption", role="status"),
         *(empty or [_table(place, heads, columns, labels)]),
-        file_links(place, "All heads", "statistics", f"?{asked}"),
+        file_links(place, "All heads", "statistics", {"source": address.source, "where": address.where}),
     ]
 
 
@@ -70,19 +67,17 @@ def _named(place: Place, labels: NDArray[np.str_]) -> Heads:
     ]
 
 
-def _sorted(heads: Heads, columns: Mapping[str, NDArray[np.float64]], by: str | None) -> Heads:
+def _sorted(heads: Heads, columns: Columns, by: str | None) -> Heads:
     """The largest first; those without a number last."""
     if by is None or by not in columns:
         return heads
-    values = np.nan_to_num(columns[by], nan=-np.inf)
+    values = np.nan_to_num(columns[by].values, nan=-np.inf)
     return sorted(heads, key=lambda head: -values[head])
 
 
-def _table(
-    place: Place, heads: Heads, columns: Mapping[str, NDArray[np.float64]], labels: NDArray[np.str_]
-) -> html.Div:
-    titles = [_sorting(place, name, SHORT[name], STATISTICS[name].title) for name in columns]
-    units = [html.Td(unit_title(STATISTICS[name].unit)) for name in columns]
+def _table(place: Place, heads: Heads, columns: Columns, labels: NDArray[np.str_]) -> html.Div:
+    titles = [_sorting(place, name, one.short, one.title) for name, one in columns.items()]
+    units = [html.Td(one.unit_title) for one in columns.values()]
     names = html.Tr([_sorting(place, None, "head", "layer and head"), html.Th("label"), *titles])
     top = html.Thead([names, html.Tr([html.Td(), html.Td(), *units])])
     body = html.Tbody([_row(place, head, columns, labels[head]) for head in heads])
@@ -102,7 +97,7 @@ def _sorting(place: Place, by: str | None, title: str, says: str) -> html.Th:
     return html.Th([link, " ↓" if now and by else ""], **({"aria-sort": "descending"} if now and by else {}))
 
 
-def _row(place: Place, head: tuple[int, int], columns: Mapping[str, NDArray[np.float64]], label: str) -> html.Tr:
+def _row(place: Place, head: tuple[int, int], columns: Columns, label: str) -> html.Tr:
     href = place.address.on("head").with_(layer=head[0], head=head[1]).href
-    numbers = [html.Td(brief(float(values[head]), STATISTICS[name].unit)) for name, values in columns.items()]
+    numbers = [html.Td(one.written(head)) for one in columns.values()]
     return html.Tr([html.Td(dcc.Link(head_name(*head), href=href)), html.Td(str(label)), *numbers])

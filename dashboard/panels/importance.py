@@ -24,5 +24,5 @@ def importance(place: Place) -> list[object]:
     )
     drawn = heat_map(change, written=written, said=written, unit="change of the loss", diverging=True)
     height = 70 + 30 * place.corpus.layers
-    label = "Change of the loss without each head"
+    label = "Change of the loss without each head; the table below has every number"
     return [title, *chart(drawn, of="importance", says=says, label=label, height=height, opens=True, turns=True)]

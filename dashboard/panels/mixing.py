@@ -6,6 +6,7 @@ from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.figures.expansion import expansion
 from dashboard.figures.mixing import mixing
+from dashboard.file_links import file_href
 from dashboard.heads.definitions import ROWS
 from dashboard.heads.part import Part
 from dashboard.heads.part_mixing import part_mixing
@@ -31,7 +32,7 @@ def mixing_figures(place: Place, part: Part) -> list[object]:
     of_source = found.sel(source=place.address.source)
     ratios = {_NAMES[name]: of_source.sel(ratio=name).values for name in RATIOS}
     kinds = {kind: found.sel(source=name, ratio=WHOLE).values for name, kind in _KINDS.items()}
-    data = f"/data/{place.snapshot.id}/{place.corpus.name}/mixing.csv"
+    data = file_href(place, "mixing.csv", {"where": place.address.where})
     rate = place.corpus.expansion_rate.values
     return [
         html.Div(
@@ -42,11 +43,25 @@ def mixing_figures(place: Place, part: Part) -> list[object]:
                 ),
                 _figure(
                     "All of it, by kind of token",
-                    chart(mixing(kinds), of="mixing-kinds", says="", label="Mixing by kind of token", height=300),
+                    chart(
+                        mixing(kinds),
+                        of="mixing-kinds",
+                        says="",
+                        label="Mixing by kind of token",
+                        data=data,
+                        height=300,
+                    ),
                 ),
                 _figure(
                     "Expansion rate of f, from the weights",
-                    chart(expansion(rate), of="expansion", says="", label="Expansion rate of f by layer", height=300),
+                    chart(
+                        expansion(rate),
+                        of="expansion",
+                        says="",
+                        label="Expansion rate of f by layer",
+                        data=file_href(place, "expansion.csv"),
+                        height=300,
+                    ),
                 ),
             ],
             className="figures",

@@ -27,7 +27,8 @@ def nearest(place: Place, *, listed: int = LISTED, page: str | None = None) -> l
     labels = corpus.head_labels.values
     rows = [_row(place, one, labels, page) for one in found]
     names = html.Thead(html.Tr([html.Th("head"), html.Th("label"), html.Th("nats", className="number")]))
-    said = f"Jensen-Shannon divergence of the rows, 0 is alike, ln 2 = 0.693 is most. {sample(corpus)}"
+    others = labels.size - 1
+    said = f"The nearest {len(found)} of {others}. Jensen-Shannon divergence of the rows, 0 is alike, ln 2 = 0.693 is most. {sample(corpus)}"
     return [title, html.Table([names, html.Tbody(rows)], className="rows"), html.P(said, className="caption")]
 
 

@@ -32,7 +32,8 @@ def part_count(place: Place, part: Part) -> html.P:
         share = 100 * part.tokens / corpus.n_tokens
         said = (
             f"Means over {part.tokens:,} of {corpus.n_tokens:,} tokens ({share:.1f} %) in {part.sentences:,} of "
-            f"{corpus.n_sentences:,} sentences; each of these weighs the same."
+            f"{corpus.n_sentences:,} sentences; each of these weighs the same. Attention by distance and what heads are worth stay "
+            "those of the whole corpus; 95 % intervals are left out, as only those of the whole corpus are known."
         )
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
     return html.P([said, " ", clear], className="count", role="status")

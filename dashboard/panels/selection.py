@@ -32,7 +32,7 @@ def panel(place: Place, chosen: Chosen) -> list[object]:
             place,
             "All selected points",
             f"selection/{place.view}/{place.address.layer}/{place.address.head}",
-            f"?tokens={chosen.drawn.tokens}{chosen.query}",
+            {"tokens": str(chosen.drawn.tokens)} | chosen.selection.fields,
         ),
     ]
 

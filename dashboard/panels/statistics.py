@@ -10,7 +10,7 @@ from dashboard.figures.frequency_norm import frequency_norm
 from dashboard.figures.received_at import received_at
 from dashboard.figures.strip import strip
 from dashboard.file_links import file_links
-from dashboard.heads.definitions import brief
+from dashboard.heads.definitions import brief, telling
 from dashboard.heads.grid import Values, values_of
 from dashboard.heads.norm_by_frequency import norm_by_frequency
 from dashboard.heads.ranks import ranks
@@ -60,7 +60,7 @@ def _label(place: Place) -> list[object]:
 
 def _table(place: Place) -> html.Table:
     names = html.Tr([html.Th("mean of all rows"), html.Th("value"), html.Th("rank")])
-    every = [(name, "all", one.title) for name, one in STATISTICS.items() if name != "received"]
+    every = [(name, "all", STATISTICS[name].title) for name in telling("all")]
     of_cls = [(name, "cls", title) for name, title in OF_CLS.items()]
     rows = [_row(place, *one) for one in [*every, *of_cls]]
     return html.Table([html.Thead(names), html.Tbody(rows)], className="rows strips")

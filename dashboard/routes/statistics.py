@@ -1,17 +1,25 @@
 """Routes of files of statistics: of all heads over the corpus or a part of it, of two heads, of one, of the layers."""
 
+from urllib.parse import urlencode
+
 from flask import Flask, Response, abort
 from flask import request as asked
 
+from dashboard.address import find
+from dashboard.heads.importance import importance_of
 from dashboard.heads.numbers import (
     divergence_table,
+    expansion_table,
+    grid_table,
     heads_table,
     map_table,
     mixing_table,
     profile_table,
     received_table,
 )
-from dashboard.heads.part import Part, part_means, part_of
+from dashboard.heads.part import Part, part_labels, part_means, part_of
+from dashboard.heads.part_mixing import part_mixing
+from dashboard.heads.shown_grid import shown_grid
 from dashboard.library import Library
 from dashboard.pictures.exports import Table
 from dashboard.routes.files import FORM, file
@@ -19,7 +27,7 @@ from dashboard.routes.request import BASE, ONE_HEAD, check_head, corpus_of
 from store import Corpus
 from store.schema import SOURCES
 
-_OF_CORPUS = {"divergence": divergence_table, "map": map_table, "mixing": mixing_table}
+_OF_CORPUS = {"divergence": divergence_table, "map": map_table, "expansion": expansion_table}
 _OF_HEAD = {"profile": profile_table, "received": received_table}
 
 
@@ -30,8 +38,25 @@ def register(server: Flask, library: Library) -> None:
     def statistics_of_heads(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
         source, part = _source(), _part(corpus)
-        table = heads_table(part_means(corpus, part).sel(source=source), corpus.head_labels)
-        return _file(table, f"statistics-{source}{'' if part.tokens == corpus.n_tokens else '-part'}", form)
+        means = part_means(corpus, part).sel(source=source)
+        table = heads_table(means, part_labels(corpus, part), importance_of(corpus))
+        return _file(table, f"statistics-{source}{_of_part(corpus, part)}", form)
+
+    @server.get(f"{BASE}/heat-map.{FORM}")
+    def heat_map(snapshot: str, model: str, form: str) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        place = find(library, "statistics", urlencode(asked.args.to_dict() | {"snapshot": snapshot, "model": model}))
+        address = place.address
+        part = part_of(corpus, address.where)
+        grid = shown_grid(place, part_means(corpus, part), None)
+        name = f"{grid.kind}-{address.statistic}-{address.source}{_of_part(corpus, part)}"
+        return _file(grid_table(grid.values, grid.kind), name, form)
+
+    @server.get(f"{BASE}/mixing.{FORM}")
+    def mixing_of_layers(snapshot: str, model: str, form: str) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        part = _part(corpus)
+        return _file(mixing_table(part_mixing(corpus, part)), f"mixing{_of_part(corpus, part)}", form)
 
     @server.get(f"{BASE}/<any({', '.join(_OF_CORPUS)}):what>.{FORM}")
     def file_of_corpus(snapshot: str, model: str, what: str, form: str) -> Response:
@@ -55,6 +80,11 @@ def _source() -> str:
 def _part(corpus: Corpus) -> Part:
     """The part that the query string chooses; what chooses nothing is left out (the page has said so)."""
     return part_of(corpus, asked.args.get("where"), q=asked.args.get("q"), within=asked.args.get("within"))
+
+
+def _of_part(corpus: Corpus, part: Part) -> str:
+    """The end of the name of a file that is not of the whole corpus."""
+    return "" if part.tokens == corpus.n_tokens else "-part"
 
 
 def _file(table: Table, name: str, form: str) -> Response:

@@ -1,4 +1,4 @@
-"""Means of every statistic of every head over any part of a corpus, read piece by piece from what is stored of each token."""
+"""Means over any part of a corpus of numbers that are stored of each token, statistics of heads or mixing ratios, read piece by piece."""
 
 import os
 from collections.abc import Iterator
@@ -14,22 +14,20 @@ from store.kernels.parts import sentence_shares, weighted_sums
 from store.kernels.statistics import mean_over_sentences, source_rows
 from store.schema import BLOCK, SOURCES
 
-DIMS = ("source", "statistic", "layer", "head")
-
 Floats = NDArray[np.floating]
 
 
-def head_means(
-    token_statistic: xr.DataArray, tokens: xr.Dataset, real: NDArray[np.int64], chosen: NDArray[np.bool_]
+def part_means(
+    stored: xr.DataArray, tokens: xr.Dataset, real: NDArray[np.int64], chosen: NDArray[np.bool_]
 ) -> xr.DataArray:
-    """Mean over sentences of the mean over the chosen rows of each source: (source, statistic, layer, head) in float64.
+    """Mean over sentences of the mean over the chosen rows of each source: (source, number, ...) in float64.
 
     Sentences without such rows do not count; NaN where none has any. Exact but for the float16 of what is stored.
 
     Parameters
     ----------
-    token_statistic
-        (statistic, layer, head, token), lazy.
+    stored
+        (number, ..., token), lazy: a name of the numbers, then what they are of.
     tokens
         token_flags and sentence_index (token).
     real
@@ -42,24 +40,25 @@ def head_means(
     rows = real[chosen]
     of_source = source_rows(tokens.token_flags.values[rows], np.ones(len(rows), bool))
     shares, counts = sentence_shares(of_source, tokens.sentence_index.values[rows])
-    means = mean_over_sentences(_sums(token_statistic, rows, shares), counts)
-    coordinates = {name: token_statistic[name] for name in DIMS[1:]}
-    return xr.DataArray(means, dims=DIMS, coords={"source": list(SOURCES)} | coordinates, name="head_means")
+    means = mean_over_sentences(_sums(stored, rows, shares), counts)
+    dims = [str(name) for name in stored.dims[:-1]]
+    coordinates = {"source": list(SOURCES)} | {name: stored[name] for name in dims}
+    return xr.DataArray(means, dims=("source", *dims), coords=coordinates, name="part_means")
 
 
-def _sums(token_statistic: xr.DataArray, rows: NDArray[np.int64], shares: Floats) -> NDArray[np.float64]:
-    """Weighted sums (source, statistic, layer, head). A piece is one statistic of one block: what a shard holds."""
-    statistics, *heads, _ = token_statistic.shape
-    sums = np.zeros((shares.shape[1], statistics, *heads))
-    pieces = list(product(range(statistics), _blocks(rows)))
+def _sums(stored: xr.DataArray, rows: NDArray[np.int64], shares: Floats) -> NDArray[np.float64]:
+    """Weighted sums (source, number, ...). A piece is one number of one block."""
+    numbers, *others, _ = stored.shape
+    sums = np.zeros((shares.shape[1], numbers, *others))
+    pieces = list(product(range(numbers), _blocks(rows)))
 
     def summed(piece: tuple[int, slice]) -> Floats:
-        statistic, own = piece
-        return weighted_sums(_values(token_statistic.variable, statistic, rows[own]), shares[own])
+        number, own = piece
+        return weighted_sums(_values(stored.variable, number, rows[own]), shares[own])
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for (statistic, _), part in zip(pieces, pool.map(summed, pieces), strict=True):
-            sums[:, statistic] += part
+        for (number, _), part in zip(pieces, pool.map(summed, pieces), strict=True):
+            sums[:, number] += part
     return sums
 
 
@@ -69,8 +68,8 @@ def _blocks(rows: NDArray[np.int64]) -> Iterator[slice]:
     return (slice(start, stop) for start, stop in pairwise([*first, len(rows)]))
 
 
-def _values(array: xr.Variable, statistic: int, rows: NDArray[np.int64]) -> Floats:
-    """(layer, head, token) of these rows, all of one block."""
+def _values(array: xr.Variable, number: int, rows: NDArray[np.int64]) -> Floats:
+    """(..., token) of these rows, all of one block."""
     start, stop = int(rows[0]), int(rows[-1]) + 1
-    values: Floats = array[statistic, :, :, start:stop].values
-    return values if len(rows) == stop - start else values[:, :, rows - start]
+    values: Floats = array[number, ..., start:stop].values
+    return values if len(rows) == stop - start else values[..., rows - start]

@@ -1,0 +1,74 @@
+"""The difference of two models, each on its own corpus and over its own part of it."""
+
+from pathlib import Path
+
+import pytest
+
+from dashboard.address import Place, find
+from dashboard.heads.grid import HeadGrid
+from dashboard.heads.part import part_means, part_of
+from dashboard.heads.shown_grid import shown_grid
+from dashboard.library import Library
+from tests.conftest import Ingest, save_model
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest, genre_data: Path) -> Library:
+    """A model on few sentences without columns, and then, as the one shown, another on more and with genres."""
+    place = tmp_path_factory.mktemp("two_corpora")
+    ingest(place / "store", sentences=5, model=save_model(place / "first-bert", seed=3))
+    return Library(
+        ingest(place / "store", sentences=30, data=genre_data, model=save_model(place / "second-bert", seed=4))
+    )
+
+
+def difference(library: Library, asked: str) -> tuple[Place, HeadGrid]:
+    other = list(library.snapshot().models)[1]
+    place = find(library, "statistics", f"?values=difference&other={other}&{asked}")
+    return place, shown_grid(place, part_means(place.corpus, part_of(place.corpus, place.address.where)), None)
+
+
+def name(library: Library) -> str:
+    first = library.snapshot().corpus(list(library.snapshot().models)[1])
+    return f"{first.attributes['model_id']} on {first.attributes['corpus']}"
+
+
+def test_the_other_model_is_named_with_its_corpus(library: Library) -> None:
+    assert difference(library, "")[1].title == f"attention to [SEP] less that of {name(library)}"
+
+
+def test_how_much_of_the_other_corpus_is_subtracted_is_said(library: Library) -> None:
+    place, grid = difference(library, "where=position:0..0")
+    tokens = place.snapshot.corpus(place.address.other).n_tokens
+    share = f"5 of {tokens} tokens ({500 / tokens:.1f} %)"
+    assert grid.says == f"Subtracted are means over {share} of {name(library)}. "
+    assert grid.notices == ()
+
+
+def test_a_condition_the_other_corpus_cannot_meet_is_said(library: Library) -> None:
+    _, grid = difference(library, "where=data.genre:war")
+    said = "There is no column “data.genre” to filter by. The condition is left out."
+    assert grid.notices == (f"{name(library)}: {said}",)
+
+
+def test_an_empty_part_of_the_other_corpus_is_said(library: Library) -> None:
+    _, grid = difference(library, "where=frequency:30..")
+    assert grid.notices == (
+        f"No token of {name(library)} is so, and there is nothing to subtract. Take a filter away.",
+    )
+    assert {text for row in grid.said for text in row} == {"no such rows"}
+
+
+def test_where_nothing_can_be_subtracted_that_is_said(library: Library) -> None:
+    place = find(library, "statistics", "?values=difference&statistic=entropy")
+    grid = shown_grid(place, place.corpus.head_statistic, None)
+    assert grid.kind == "value"
+    assert grid.notices == (
+        "No other statistic counts nats, so that nothing can be subtracted: shown are values. "
+        "Choose another model at “of”, or another statistic.",
+    )
+
+
+def test_a_store_of_one_model_offers_no_other(tiny_store: str) -> None:
+    place = find(Library(tiny_store), "statistics", "?values=difference&statistic=distance")
+    assert shown_grid(place, place.corpus.head_statistic, None).notices[0].endswith("Choose another statistic.")
