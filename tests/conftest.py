@@ -28,8 +28,9 @@ import transformers  # noqa: E402
 import zarr  # noqa: E402
 
 import store  # noqa: E402
-from ingest import attention_projection, corpus, neighbours, pipeline, sample  # noqa: E402
+from ingest import corpus, pipeline, sample  # noqa: E402
 from ingest.__main__ import main as ingest_command  # noqa: E402
+from ingest.pictures import attention_projection, neighbours  # noqa: E402
 from ingest.settings import DEFAULT_VIEWS, Settings  # noqa: E402
 from tests.browser import chromium, open_page, space, space_server, space_store, tiny_server  # noqa: E402, F401
 from tests.client import base, client  # noqa: E402, F401
