@@ -12,6 +12,7 @@ from dashboard.link_reader import LinkReader
 from dashboard.pictures.focus import LINES, Lines
 from dashboard.pictures.search import WITHIN, Within
 from dashboard.pictures.selection import MOST_SOUGHT
+from dashboard.sentence.finder import RANKED
 from dashboard.sentence.mean_pattern import MEANS
 from dashboard.sentence.reader_gone import asker_gone
 from dashboard.sentence.sentence import Sentence, stored_sentence
@@ -32,7 +33,6 @@ MOST_TOKENS = 1_000_000
 MAX_QUERY = 8_000
 #: Lines of a query, and the weight from which on they are drawn: AttentionViz's.
 TOP, MOST_TOP, LEAST = 2, 20, 0.05
-_NUMBERS = re.compile(r"\d{1,4}(\.\d{1,4}){0,600}")
 _MARKS = re.compile(r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}")
 _CAMERA = re.compile(r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}")
 
@@ -116,9 +116,13 @@ class Address:
         return replace(self, page=page, at=None)
 
     def of_sentence(self, sentence: int, **changes: object) -> "Address":
-        """The page of another sentence of the corpus; what was chosen among the tokens of one before stays behind."""
-        nothing = dict.fromkeys(("text", "second", "queries", "toward", "hide"))
-        return self.on("sentence").with_(sentence=sentence, **(nothing | changes))
+        """The page of another sentence of the corpus; what was chosen among the tokens of one before stays behind.
+
+        A token is chosen by its position in a sentence of which every wordpiece is shown.
+        """
+        plain = ("words", "special", "rollout") if "queries" in changes else ()
+        nothing = dict.fromkeys(("text", "second", "queries", "toward", "hide", *plain))
+        return self.on("sentence").with_(sentence=sentence, pair="all", **(nothing | changes))
 
     def with_(self, **changes: object) -> "Address":
         """The same state with some fields changed."""
@@ -198,14 +202,14 @@ def _of_sentence(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
         "text": read.typed("text"),
         "second": read.typed("second"),
         "show": read.choice("show", SHOWS, "head"),
-        "heads": read.matching("heads", _NUMBERS),
-        "queries": read.matching("queries", _NUMBERS),
+        "heads": read.numbers("heads", range(corpus.heads)),
+        "queries": read.numbers("queries", range(longest)),
         "toward": read.number("toward", range(longest), None),
         "weights": read.choice("weights", ("attention", "norm"), "attention"),
         "mean": read.choice("mean", MEANS, "none"),
         "ratio": read.choice("ratio", tuple(RATIOS), "attnresln_n"),
         "pair": read.choice("pair", PAIRS, "all"),
-        "hide": read.matching("hide", _NUMBERS),
+        "hide": read.numbers("hide", range(longest)),
         "special": read.choice("special", ("0",), None),
         "renormalize": read.choice("renormalize", ON, None),
         "words": read.choice("words", ON, None),
@@ -214,7 +218,7 @@ def _of_sentence(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
         "labelled": read.choice("labelled", tuple(corpus.corpus_attributes.get("label_names", ())), None),
         "fewest": read.number("fewest", lengths, None),
         "most": read.number("most", lengths, None),
-        "by": read.choice("by", tuple(STATISTICS), None),
+        "by": read.choice("by", RANKED, None),
     }
 
 

@@ -8,6 +8,7 @@ from urllib.parse import quote_plus
 
 #: Bytes of a typed text in a link: with two of them a request still fits into what servers read of one.
 MOST_TYPED = 3_500
+_NUMBERS = re.compile(r"\d{1,4}(\.\d{1,4}){0,600}")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,17 @@ class LinkReader:
         """A text of this form."""
         found = self._checked(name, lambda asked: form.fullmatch(asked) is not None, None, "in a form that can be read")
         return found if found is None else str(found)
+
+    def numbers(self, name: str, there: range) -> str | None:
+        """Whole numbers like `3.4`, each once, of those that are `there`; None where none is."""
+        asked = self.matching(name, _NUMBERS)
+        each = dict.fromkeys(map(int, asked.split("."))) if asked else {}
+        found = [number for number in each if number in there]
+        if len(found) < len(each):
+            self.notices.append(
+                f"Not all of {name}={self.given[name][:40]} are to be had: there are {there[0]} to {there[-1]:,}. The others are left out."
+            )
+        return ".".join(map(str, found)) or None
 
     def text(self, name: str, most: int) -> str | None:
         """Any text, cut."""

@@ -66,6 +66,39 @@ def test_a_number_out_of_bounds_is_said(library: Library, junk: str) -> None:
     assert "is not to be had" in notice
 
 
+@pytest.mark.parametrize(
+    ("asked", "kept", "said"), [("0.0.1", "0.1", 0), ("1.1", "1", 0), ("1.11", "1", 1), ("11", None, 1)]
+)
+def test_heads_that_are_not_there_are_left_out_and_each_is_had_once(
+    library: Library, asked: str, kept: str | None, said: int
+) -> None:
+    place = find(library, "/sentence", f"?heads={asked}")
+    assert (place.address.heads, len(place.notices)) == (kept, said)
+
+
+def test_queries_are_had_once(library: Library) -> None:
+    assert find(library, "/sentence", "?queries=3.1.3").address.queries == "3.1"
+
+
+def test_no_sentences_are_ranked_by_what_is_the_same_in_each(library: Library) -> None:
+    place = find(library, "/sentence", "?by=received")
+    assert place.address.by is None
+    assert "by=received" in place.notices[0]
+
+
+TYPED = "?text=a&second=b&pair=ab&words=1&special=0&rollout=1&hide=2"
+
+
+def test_a_token_chosen_by_its_position_is_among_all_wordpieces(library: Library) -> None:
+    address = find(library, "/sentence", TYPED).address.of_sentence(3, queries="4")
+    assert address.href == "/sentence?sentence=3&queries=4"
+
+
+def test_another_sentence_is_no_pair_and_shown_as_the_one_before(library: Library) -> None:
+    address = find(library, "/sentence", TYPED).address.of_sentence(3)
+    assert address.href == "/sentence?sentence=3&special=0&words=1&rollout=1"
+
+
 def test_an_unknown_model_is_said_and_the_newest_shown(library: Library) -> None:
     place = find(library, "/", "?model=gpt-2")
     assert place.corpus.name in place.snapshot.models

@@ -1,10 +1,14 @@
 """Sentences are found by words, label, length, and by what a head does in them."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
+from dashboard.pictures.search import sentences_with
 from dashboard.sentence.finder import Wanted, find_sentences, sentence_means
-from store import Corpus
+from store import Corpus, open_corpus
 
 
 def found(corpus: Corpus, wanted: Wanted) -> list[int]:
@@ -59,6 +63,37 @@ def test_a_head_s_sentences_are_ranked_by_their_mean(tiny_corpus: Corpus, statis
     means = [values[tiny_corpus.sentence_rows(sentence)].mean() for sentence in range(tiny_corpus.n_sentences)]
     np.testing.assert_allclose(sentence_means(tiny_corpus, statistic, 1, 0), means, rtol=1e-12)
     assert found(tiny_corpus, Wanted(by=statistic)) == np.argsort(-np.array(means), kind="stable").tolist()
+
+
+def test_no_more_words_are_sought_than_eight(tiny_corpus: Corpus) -> None:
+    eight = "a b d e f g h i"
+    assert found(tiny_corpus, Wanted(f"{eight} xylophone")) == found(tiny_corpus, Wanted(eight))
+
+
+def test_a_word_twice_is_one(tiny_corpus: Corpus) -> None:
+    twice = " ".join(["film", "FILM"] * 8)
+    assert found(tiny_corpus, Wanted(f"{twice} xylophone")) == []
+
+
+def test_a_search_and_a_ranking_are_computed_once(tiny_corpus: Corpus) -> None:
+    assert sentences_with(tiny_corpus, "The  film") is sentences_with(tiny_corpus, "the film")
+    assert sentence_means(tiny_corpus, "to_sep", 1, 0) is sentence_means(tiny_corpus, "to_sep", 1, 0)
+
+
+def test_a_ranking_is_forgotten_with_its_corpus(tiny_store: str) -> None:
+    corpus = open_corpus(tiny_store)
+    kept = weakref.ref(sentence_means(corpus, "to_sep", 1, 0))
+    del corpus
+    gc.collect()
+    assert kept() is None
+
+
+def test_a_sentence_does_not_run_on_into_the_next(tiny_corpus: Corpus) -> None:
+    first, second = texts(tiny_corpus)[:2]
+    across = f"{first.split()[-1]} {second.split()[0]}"
+    assert found(tiny_corpus, Wanted(f'"{across}"')) == [
+        n for n, text in enumerate(texts(tiny_corpus)) if across in text
+    ]
 
 
 def test_a_line_says_what_the_sentence_is(tiny_corpus: Corpus) -> None:

@@ -322,6 +322,11 @@ def test_a_choice_changes_its_field_of_the_address_and_no_other(address: Page, c
     assert address.evaluate(f"() => headscape.address.choose({choice})") == search
 
 
+def test_another_text_is_no_pair_any_more(address: Page) -> None:
+    address.evaluate("() => history.replaceState(null, '', '/sentence?text=a&second=b&pair=ab&words=1')")
+    assert address.evaluate("() => headscape.address.choose('text', '', { text: 'a' })") == "?words=1"
+
+
 @pytest.mark.parametrize(
     ("sent", "link"),
     [

@@ -1,7 +1,11 @@
 """Mean attention by position, against a plain loop over sentences."""
 
+import csv
+import io
+
 import numpy as np
 import pytest
+from flask.testing import FlaskClient
 
 from dashboard.sentence import position_means as module
 from dashboard.sentence.position_means import PositionMeans, position_means
@@ -44,7 +48,19 @@ def test_batches_change_nothing(corpus: Corpus, tokens: int, monkeypatch: pytest
 
 def test_later_positions_are_left_out_but_still_attended_to(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "POSITIONS", 4)
-    assert_equal(position_means(corpus, 0, 0), by_a_loop(corpus, 0, 0, sentences=40, positions=4))
+    found = position_means(corpus, 0, 0)
+    assert_equal(found, by_a_loop(corpus, 0, 0, sentences=40, positions=4))
+    assert found.longest == corpus.sentences.row_size.values.max()
+
+
+def test_a_file_has_a_row_for_each_pair_of_positions(client: FlaskClient, base: str, corpus: Corpus) -> None:
+    rows = list(csv.DictReader(io.StringIO(client.get(f"{base}/positions/1/0.csv").text, newline="")))
+    longest = int(corpus.sentences.row_size.values.max())
+    mean, count = by_a_loop(corpus, 1, 0, sentences=40, positions=longest)
+    at = tuple([int(row[name]) for row in rows] for name in ("query_position", "key_position"))
+    assert len(rows) == len(set(zip(*at, strict=True))) == longest**2
+    np.testing.assert_allclose([float(row["weight"]) for row in rows], mean[at], atol=1e-5)
+    assert [int(row["sentences"]) for row in rows] == count[at].tolist()
 
 
 def test_only_the_first_sentences_are_looked_at(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:

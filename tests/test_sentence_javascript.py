@@ -177,6 +177,10 @@ def test_a_head_goes_and_comes_back_in_its_place(page: Page) -> None:
     assert page.evaluate("() => [swatches.toggled([0, 1, 2], 1), swatches.toggled([0, 2], 1)]") == [[0, 2], [0, 1, 2]]
 
 
+def test_the_last_head_cannot_be_taken_out(page: Page) -> None:
+    assert page.evaluate("() => swatches.toggled([1], 1)") == [1]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_ramp_goes_one_way_from_the_ground(page: Page, scheme: str) -> None:
     light = page.evaluate(

@@ -221,10 +221,36 @@ def test_a_file_of_the_mixing_has_every_ratio_of_each_token_and_layer(client: Fl
 
 def test_a_file_has_a_row_for_each_query_and_key(client: FlaskClient, typed: str) -> None:
     rows = rows_of(content(client, f"{typed}/weights/1/2.csv?text=x"))
-    assert list(rows[0]) == ["query", "query_position", "key", "key_position", "weight"]
+    assert list(rows[0]) == ["head", "query", "query_position", "key", "key_position", "weight"]
     assert rows[2 * 9 + 4] == {**rows[22], "query": "zan", "query_position": "2", "key": "film", "key_position": "4"}
     weights = np.array([float(row["weight"]) for row in rows]).reshape(9, 9)
     np.testing.assert_allclose(weights, a_pair().pattern[1, 2], rtol=1e-5)
+
+
+@pytest.mark.parametrize(("asked", "heads"), [("", [2]), ("heads=0.2", [0, 2]), ("heads=2.0.1.1", [0, 1, 2])])
+def test_a_file_has_the_heads_the_link_says(client: FlaskClient, typed: str, asked: str, heads: list[int]) -> None:
+    rows = rows_of(content(client, f"{typed}/weights/1/2.csv?text=x&{asked}"))
+    assert [int(row["head"]) for row in rows] == np.repeat(heads, 81).tolist()
+    weights = np.array([float(row["weight"]) for row in rows]).reshape(-1, 9, 9)
+    np.testing.assert_allclose(weights, a_pair().pattern[1, heads], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "layers", "heads", "named"),
+    [
+        ("mean=heads", [1], [0, 1, 2], "mean"),
+        ("mean=heads&heads=0.2", [1], [0, 2], "mean"),
+        ("mean=layers", [0, 1], [2], "2"),
+        ("mean=both", [0, 1], [0, 1, 2], "mean"),
+    ],
+)
+def test_a_file_of_a_mean_is_over_what_the_link_says(
+    client: FlaskClient, typed: str, asked: str, layers: list[int], heads: list[int], named: str
+) -> None:
+    rows = rows_of(content(client, f"{typed}/weights/1/2.csv?text=x&{asked}"))
+    assert {row["head"] for row in rows} == {named}
+    weights = np.array([float(row["weight"]) for row in rows]).reshape(9, 9)
+    np.testing.assert_allclose(weights, a_pair().pattern[layers][:, heads].mean(axis=(0, 1)), rtol=1e-5)
 
 
 def test_a_file_of_words_has_words(client: FlaskClient, typed: str) -> None:
@@ -235,7 +261,7 @@ def test_a_file_of_words_has_words(client: FlaskClient, typed: str) -> None:
 
 def test_a_file_of_nothing_has_its_columns(client: FlaskClient, typed: str) -> None:
     hidden = content(client, f"{typed}/weights/0/0.csv?text=x&hide=0.1.2.3.4.5.6.7.8")
-    assert hidden == b"query,query_position,key,key_position,weight\r\n"
+    assert hidden == b"head,query,query_position,key,key_position,weight\r\n"
 
 
 def test_a_file_of_a_rollout_is_the_same_for_every_head(client: FlaskClient, stored: str) -> None:
@@ -255,6 +281,7 @@ def test_a_file_of_a_rollout_is_the_same_for_every_head(client: FlaskClient, sto
         "sentence/3/neuron/0/0/128.csv",
         "sentence/3/weights/0/2.csv",
         "sentence/3/weights/2/0.csv?rollout=1",
+        "sentence/3/weights/0/0.csv?heads=0.2",
         "sentence/3/matrix.bin?layer=2",
         "sentence/3/matrix.bin?head=2",
         "sentence/3/matrix.bin?heads=0.2",

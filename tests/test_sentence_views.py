@@ -278,6 +278,15 @@ def test_a_swatch_takes_its_head_out(show: Show) -> None:
     lines(page, int((stored()[[0, 2]] >= LEAST).sum()))
 
 
+def test_the_last_head_stays_on(show: Show) -> None:
+    page = show(chosen=[1])
+    swatch = page.get_by_role("checkbox", name="Head 1")
+    swatch.click()
+    expect(page.locator(f"{ROOT} .says")).to_have_text("The last head stays on.")
+    expect(swatch).to_have_attribute("aria-checked", "true")
+    lines(page, int((stored()[1] >= LEAST).sum()))
+
+
 def test_a_double_click_shows_a_head_alone_and_another_all(show: Show) -> None:
     page = show()
     swatch = page.get_by_role("checkbox", name="Head 1")

@@ -84,7 +84,10 @@ def _map(place: Place) -> list[object]:
     label = f"Map of {corpus.layers} by {corpus.heads} heads, coloured by {address.paint}"
     data = f"/data/{place.snapshot.id}/{corpus.name}/map.csv"
     turns = place.address.paint != "layer"
-    return [*none, *chart(figure, of="head-map", says=says, label=label, data=data, height=560, opens=True, turns=turns)]
+    return [
+        *none,
+        *chart(figure, of="head-map", says=says, label=label, data=data, height=560, opens=True, turns=turns),
+    ]
 
 
 def _and(label: str) -> str:

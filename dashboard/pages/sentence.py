@@ -1,5 +1,6 @@
 """Page Sentence: what every head does with one sentence, of the corpus or typed by a reader."""
 
+from dataclasses import replace
 from random import randrange
 from typing import Any
 
@@ -13,16 +14,10 @@ from dashboard.panels.positions import positions
 from dashboard.panels.ranked import ranked
 from dashboard.panels.sentence_mixing import sentence_mixing
 from dashboard.problems import Refusal
+from dashboard.sentence.chosen import chosen_units, showing_of
 from dashboard.sentence.controls import own_text, view_controls
-from dashboard.sentence.picture import (
-    base_of,
-    chosen_queries,
-    link,
-    numbers,
-    sentence_picture,
-    showing_of,
-)
-from dashboard.sentence.shown_pattern import shown_units
+from dashboard.sentence.picture import neuron_url, sentence_picture, weights_file
+from dashboard.sentence.title import what
 from store.schema import head_name
 
 HOW = {
@@ -96,9 +91,9 @@ def _neighbour(place: Place, text: str, title: str, sentence: int) -> dcc.Link:
 
 def _hiding(place: Place) -> list[object]:
     """Leave the chosen tokens out, or have all of them again."""
-    address, hidden = place.address, numbers(place.address.hide)
-    units = shown_units(place.sentence, showing_of(place))[0]
-    chosen = [position for unit in chosen_queries(place, len(units)) for position in units[unit].positions]
+    address, tokens = place.address, len(place.sentence.wordpieces)
+    hidden = [position for position in showing_of(place).hide if position < tokens]
+    chosen = [position for unit in chosen_units(place) for position in unit.positions]
     links = []
     if chosen and address.show in ("head", "matrix"):
         away = ".".join(map(str, sorted({*hidden, *chosen})))
@@ -123,13 +118,13 @@ def _in_the_picture(place: Place) -> list[object]:
 def _caption(place: Place) -> html.P:
     address = place.address
     tokens = len(place.sentence.wordpieces)
-    what, path = _file(place)
+    said, url = _file(place)
     return html.P(
         [
             f"{tokens:,} tokens; weights recomputed from the stored queries and keys. "
             if not address.text
             else f"{tokens:,} tokens, run through the model now. ",
-            html.A(f"{what} as csv", href=f"{base_of(place)}/{path}", download=""),
+            html.A(f"{said} as csv", href=url, download=""),
             ".",
         ],
         className="caption",
@@ -137,11 +132,15 @@ def _caption(place: Place) -> html.P:
 
 
 def _file(place: Place) -> tuple[str, str]:
-    """What can be had as a file, and where."""
-    address, showing = place.address, showing_of(place)
-    head, name = f"{address.layer}/{address.head}", head_name(address.layer, address.head)
-    units = shown_units(place.sentence, showing)[0]
-    chosen = chosen_queries(place, len(units)) if address.show == "neuron" else []
-    if chosen:
-        return f"Every step of {name}", f"neuron/{head}/{units[chosen[0]].positions[0]}.csv{link(place, {})}"
-    return f"The weights of {name}", f"weights/{head}.csv{link(place, showing.fields)}"
+    """What can be had as a file, and where: one of the model view has the layer that is chosen."""
+    address = place.address
+    if address.show == "neuron":
+        steps = neuron_url(place, "csv")
+        return (f"Every step of {head_name(address.layer, address.head)}", steps) if steps else _weights(place)
+    return _weights(
+        replace(place, address=address.with_(show="head", heads=None)) if address.show == "model" else place
+    )
+
+
+def _weights(place: Place) -> tuple[str, str]:
+    return what(place), weights_file(place)

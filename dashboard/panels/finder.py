@@ -6,7 +6,7 @@ from dash import dcc, html
 from dashboard.address import Address, Place
 from dashboard.controls import choice, number
 from dashboard.heads.statistics import spell
-from dashboard.sentence.finder import FoundSentences, Line, Wanted, find_sentences
+from dashboard.sentence.finder import MOST_TERMS, RANKED, FoundSentences, Line, Wanted, find_sentences, terms
 from store import STATISTICS
 from store.schema import head_name
 
@@ -22,7 +22,7 @@ def finder(place: Place) -> list[object]:
 def _controls(place: Place) -> html.Div:
     address, corpus = place.address, place.corpus
     labels = {"": "any label"} | {name: name for name in corpus.corpus_attributes.get("label_names", ())}
-    by = {"": "in their order"} | {name: one.title for name, one in STATISTICS.items() if name != "received"}
+    by = {"": "in their order"} | {name: STATISTICS[name].title for name in RANKED}
     longest = int(corpus.corpus_attributes["max_length"])
     words = dmc.TextInput(
         id={"choose": "find", "by": "finder"},
@@ -48,9 +48,10 @@ def _controls(place: Place) -> html.Div:
 def _said(place: Place, wanted: Wanted, found: FoundSentences) -> html.P:
     count = f"{found.count:,} of {place.corpus.n_sentences:,} sentences" + (" are so" if wanted else "")
     shown = f"; the first {len(found.lines)} are listed" if found.count > len(found.lines) else ""
+    cut = f" Only the first {MOST_TERMS} words are sought." if len(terms(wanted.words)) > MOST_TERMS else ""
     if not found.count:
-        return html.P("No sentence is so. Ask for less.", role="status")
-    return html.P(f"{count}{shown}.", role="status", className="caption")
+        return html.P(f"No sentence is so. Ask for less.{cut}", role="status")
+    return html.P(f"{count}{shown}.{cut}", role="status", className="caption")
 
 
 def _table(place: Place, wanted: Wanted, found: FoundSentences) -> html.Div:

@@ -58,6 +58,10 @@ def _row(place: Place, pair: Pair) -> html.Tr:
 
 def _sentence(place: Place, pair: Pair) -> dcc.Link:
     address = place.address.of_sentence(
-        pair.sentence, queries=str(pair.query_position), toward=pair.key_position, heads=str(place.address.head)
+        pair.sentence,
+        queries=str(pair.query_position),
+        role="query",
+        toward=pair.key_position,
+        heads=str(place.address.head),
     )
     return dcc.Link(f"{pair.sentence:,}", href=address.href, title="Show the pair in its sentence, in all heads")

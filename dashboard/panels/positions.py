@@ -17,14 +17,20 @@ def positions(place: Place) -> list[object]:
     address = place.address
     found = position_means(place.corpus, address.layer, address.head)
     name = head_name(address.layer, address.head)
-    said = (
+    data = f"/data/{place.snapshot.id}/{place.corpus.name}/positions/{address.layer}/{address.head}.csv"
+    says = (
         f"Mean attention of {name} over the first {found.sentences:,} of {place.corpus.n_sentences:,} sentences; a cell counts "
-        "those that have both positions. "
+        f"those that have both positions{_cut(found)}. "
     )
     return [
         html.H2(f"{name} by position"),
-        *chart(figure(found), of="positions", says=said, label=f"Mean attention of {name} by position"),
+        *chart(figure(found), of="positions", says=says, label=f"Mean attention of {name} by position", data=data),
     ]
+
+
+def _cut(found: PositionMeans) -> str:
+    shown = len(found.mean)
+    return f"; positions 0 to {shown - 1} of {found.longest}" if shown < found.longest else ""
 
 
 def figure(found: PositionMeans) -> go.Figure:

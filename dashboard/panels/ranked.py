@@ -4,7 +4,7 @@ from dash import dcc, html
 
 from dashboard.address import Place
 from dashboard.controls import choice
-from dashboard.sentence.picture import chosen_queries
+from dashboard.sentence.chosen import chosen_query
 from dashboard.sentence.ranked_heads import RankedHead, ranked_heads
 from dashboard.sentence.sentence import Sentence
 from store.schema import head_name
@@ -16,7 +16,7 @@ EMPTY = "Choose a query token in the picture and a key here: the heads are ranke
 
 def ranked(place: Place) -> list[object]:
     """The choice of a key, and the heads in which the chosen query attends to it most."""
-    sentence, query, key = place.sentence, first_query(place), place.address.toward
+    sentence, query, key = place.sentence, chosen_query(place), place.address.toward
     title = html.H2("Heads by a pair")
     if query is None:
         return [title, html.P(EMPTY, className="caption")]
@@ -34,13 +34,6 @@ def ranked(place: Place) -> list[object]:
         html.P(f"{pair}: the first {len(rows)} of {len(every)} heads.", className="caption"),
         html.Table([head, html.Tbody(rows)], className="rows"),
     ]
-
-
-def first_query(place: Place) -> int | None:
-    """Position of the first chosen query token; None where none is, or where words are shown instead of tokens."""
-    chosen = chosen_queries(place, len(place.sentence.wordpieces))
-    plain = place.address.words is None and place.address.pair == "all" and place.address.special is None
-    return chosen[0] if chosen and plain and place.address.role == "query" else None
 
 
 def _key_choice(sentence: Sentence, key: int | None) -> object:

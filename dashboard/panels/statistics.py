@@ -32,7 +32,7 @@ def panel(place: Place, _chosen: Chosen) -> list[object]:
         _table(place),
         html.P(
             f"Means over {place.corpus.n_sentences:,} sentences, each weighs the same, with 95 % intervals (bootstrap over sentences). "
-            "Rank 1 has most; a grey line is another head. Each is a link to the sentences with most of it.",
+            "Rank 1 has most; a grey line is another head. Each of all rows is a link to the sentences with most of it.",
             className="caption",
         ),
         definitions(),
@@ -72,14 +72,27 @@ def _row(place: Place, name: str, source: str, title: str) -> html.Tr:
     values = values_of(place.corpus.head_statistic, name, source)
     unit, order = STATISTICS[name].unit, ranks(values)
     picture = html.Img(src=strip(values, float(values[chosen])), alt=_among(values, chosen, unit))
-    address = place.address.of_sentence(0, by=name, heads=str(place.address.head))
-    link = dcc.Link(title, href=address.href, title=STATISTICS[name].formula)
     number = [
         html.Div(spell(float(values[chosen]), unit)),
         html.Div(_interval(place, name, source, unit), className="between"),
     ]
     rank = [html.Div(f"{order[chosen]:.0f} of {values.size}"), picture]
-    return html.Tr([html.Td(link), html.Td(number, className="number"), html.Td(rank, className="number")])
+    return html.Tr(
+        [
+            html.Td(_name(place, name, source, title)),
+            html.Td(number, className="number"),
+            html.Td(rank, className="number"),
+        ]
+    )
+
+
+def _name(place: Place, name: str, source: str, title: str) -> object:
+    """Sentences are ranked by the mean of all their rows: what is of others leads to none."""
+    formula = STATISTICS[name].formula
+    if source != "all":
+        return html.Span(title, title=formula)
+    address = place.address.of_sentence(0, by=name, heads=str(place.address.head))
+    return dcc.Link(title, href=address.href, title=formula)
 
 
 def _interval(place: Place, name: str, source: str, unit: str) -> str:

@@ -14,13 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.once import once
-from dashboard.pictures.texts import folded, spaced, texts
+from dashboard.pictures.texts import BETWEEN, folded, spaced, texts
+from dashboard.recent import Recent
 from store import Corpus
 
 Within = Literal["token", "prefix", "phrase"]
 WITHIN: tuple[Within, ...] = ("token", "prefix", "phrase")
 #: Searches whose tokens are kept, a byte for each token of the corpus.
 KEPT = 8
+#: Searches whose sentences are kept, a byte for each sentence.
+KEPT_SENTENCES = 64
 
 Tokens = NDArray[np.bool_]
 _kept: WeakKeyDictionary[Corpus, dict[tuple[str, Within], Tokens]] = WeakKeyDictionary()
@@ -99,8 +102,19 @@ def _by_phrase(corpus: Corpus, sought: str) -> Tokens:
 
 def sentences_with(corpus: Corpus, sought: str) -> Tokens:
     """Which sentences have this in their text, in any case: (sentence,), none where it is empty."""
-    at = np.fromiter(_occurrences(texts(corpus).folded, folded(spaced(sought))), np.int64)
-    return _sentences_at(corpus, at)
+    wanted = folded(spaced(sought))
+    return _recent_sentences(corpus).get(wanted, lambda: _sentences_with(corpus, wanted))
+
+
+@once
+def _recent_sentences(_corpus: Corpus) -> Recent[Tokens]:
+    return Recent(KEPT_SENTENCES)
+
+
+def _sentences_with(corpus: Corpus, wanted: str) -> Tokens:
+    # Sentence by sentence: a letter occurs far more often than there are sentences.
+    each = texts(corpus).folded.split(BETWEEN)[: corpus.n_sentences]
+    return np.fromiter((wanted in one for one in each), bool) & bool(wanted)
 
 
 def _sentences_at(corpus: Corpus, at: NDArray[np.int64]) -> Tokens:

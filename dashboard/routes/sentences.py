@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,15 +9,17 @@ from flask import Flask, Response, abort, jsonify
 from flask import request as asked
 
 from dashboard.library import Library
-from dashboard.pictures.exports import Table, as_csv
+from dashboard.pictures.exports import Table
 from dashboard.pictures.focus import focus_of_sentence
+from dashboard.routes.files import file
 from dashboard.routes.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, corpus_of, share
 from dashboard.routes.response import codes, lasting
 from dashboard.sentence.mean_pattern import MEANS, Mean, mean_pattern
 from dashboard.sentence.neuron import neuron, neuron_table
 from dashboard.sentence.reader_gone import asker_gone
 from dashboard.sentence.sentence import Sentence, stored_sentence
-from dashboard.sentence.shown_pattern import Showing, Shown, parse_showing, positions, shown_pattern
+from dashboard.sentence.shown_pattern import Showing, parse_showing, positions, shown_pattern
+from dashboard.sentence.weight_table import weight_tables
 from dashboard.sentence.weights import encode_layer, encode_model, pooled
 from dashboard.significant import significant
 from store import Corpus
@@ -83,8 +84,7 @@ def _matrix(find: Find, **named: Any) -> Response:
     layer, head = (bounded(name, 0, MOST_NUMBER, fewest=0) for name in ("layer", "head"))
     heads = positions(asked.args.get("heads", ""))
     _check_head(sentence, layer, max(head, *heads, 0))
-    mean: Mean = next((mean for mean in MEANS if mean == asked.args.get("mean")), "none")
-    weights = mean_pattern(sentence, showing, mean=mean, layer=layer, head=head, heads=heads)
+    weights = mean_pattern(sentence, showing, mean=_mean(), layer=layer, head=head, heads=heads)
     return codes(encode_layer(weights[None], shares=showing.shares))
 
 
@@ -99,25 +99,26 @@ def _neuron_file(find: Find, layer: int, head: int, query: int, **named: Any) ->
     sentence = find(**named)
     _check_head(sentence, layer, head)
     _check_position(sentence, query)
-    return _file(neuron_table(sentence, layer, head, query), f"neuron-L{layer}-H{head}-{query}")
+    return file(iter([neuron_table(sentence, layer, head, query)]), f"neuron-L{layer}-H{head}-{query}", "csv")
 
 
 def _mixing(find: Find, **named: Any) -> Response:
-    return _file(_mixing_table(find(**named)), "mixing")
+    return file(iter([_mixing_table(find(**named))]), "mixing", "csv")
 
 
 def _weights(find: Find, layer: int, head: int, **named: Any) -> Response:
-    sentence, showing = find(**named), _showing()
-    _check_head(sentence, layer, head)
-    shown = shown_pattern(sentence, showing, layer=layer)
-    name = f"rollout-L{layer}" if showing.rollout else f"weights-L{layer}-H{head}"
-    return _file(_table(shown, 0 if showing.rollout else head), name)
-
-
-def _file(table: Table, name: str) -> Response:
-    response = Response(as_csv(iter([table])), mimetype="text/csv")
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
-    return lasting(response)
+    sentence, showing, mean = find(**named), _showing(), _mean()
+    heads = positions(asked.args.get("heads", ""))
+    _check_head(sentence, layer, max(head, *heads, 0))
+    tables = weight_tables(sentence, showing, mean=mean, layer=layer, head=head, heads=heads)
+    stem, several = "rollout" if showing.rollout else "weights", showing.rollout or len(heads) > 1
+    of = f"L{layer}" if several else f"L{layer}-H{heads[0] if heads else head}"
+    means = {
+        "heads": f"L{layer}-mean-of-heads",
+        "layers": f"H{head}-mean-of-layers",
+        "both": "mean-of-layers-and-heads",
+    }
+    return file(tables, f"{stem}-{means.get(mean, of)}", "csv")
 
 
 _ANSWERS: dict[str, Callable[..., Response]] = {
@@ -135,16 +136,8 @@ def _showing() -> Showing:
     return parse_showing(asked.args)
 
 
-def _table(shown: Shown, head: int) -> Table:
-    """A row for each query and key; the position of a word is that of its first wordpiece."""
-    pairs = list(product(shown.units, shown.keys))
-    return {
-        "query": np.array([query.name for query, _ in pairs], object),
-        "query_position": np.array([query.positions[0] for query, _ in pairs], np.int64),
-        "key": np.array([key.name for _, key in pairs], object),
-        "key_position": np.array([key.positions[0] for _, key in pairs], np.int64),
-        "weight": np.array(significant(shown.weights[0, head].ravel().tolist())),
-    }
+def _mean() -> Mean:
+    return next((mean for mean in MEANS if mean == asked.args.get("mean")), "none")
 
 
 def _mixing_table(sentence: Sentence) -> Table:

@@ -24,11 +24,12 @@ from dashboard.library import Library
 from dashboard.pictures.exports import Table
 from dashboard.routes.files import FORM, file
 from dashboard.routes.request import BASE, ONE_HEAD, check_head, corpus_of
+from dashboard.sentence.position_means import position_table
 from store import Corpus
 from store.schema import SOURCES
 
 _OF_CORPUS = {"divergence": divergence_table, "map": map_table, "expansion": expansion_table}
-_OF_HEAD = {"profile": profile_table, "received": received_table}
+_OF_HEAD = {"profile": profile_table, "received": received_table, "positions": position_table}
 
 
 def register(server: Flask, library: Library) -> None:

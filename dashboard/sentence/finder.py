@@ -2,16 +2,22 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.once import once
 from dashboard.pictures.search import sentences_with
+from dashboard.pictures.texts import folded, spaced
+from dashboard.recent import Recent
 from store import STATISTICS, Corpus
 
 #: Sentences that are listed.
 LISTED = 20
+#: Words and phrases that are sought at most, and rankings of the sentences that are kept.
+MOST_TERMS, KEPT = 8, 16
+#: Statistics by which sentences are ranked; what all tokens of a sentence receive together is the same in each.
+RANKED = tuple(name for name in STATISTICS if name != "received")
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
 
 
@@ -19,7 +25,8 @@ _TERM = re.compile(r'"([^"]+)"|(\S+)')
 class Wanted:
     """What a sentence has to be like; everything by default.
 
-    `words` all occur in its text, in any order, in any case, also inside of words; what stands between quotes as it stands.
+    `words` all occur in its text, in any order, in any case, also inside of words; what stands between quotes as it stands;
+    more than `MOST_TERMS` of them are not sought.
     `by` is the statistic by whose mean over the sentence's tokens a head's sentences are ranked.
     """
 
@@ -62,9 +69,23 @@ def find_sentences(corpus: Corpus, wanted: Wanted, *, layer: int, head: int, lim
     return FoundSentences(len(found), tuple(_line(corpus, int(one), values) for one in found[:limit]))
 
 
-@lru_cache(maxsize=16)
+def terms(words: str) -> list[str]:
+    """What is sought in the text, each once, as the text is folded."""
+    each = (folded(spaced(quoted or word)) for quoted, word in _TERM.findall(words))
+    return list(dict.fromkeys(term for term in each if term))
+
+
 def sentence_means(corpus: Corpus, statistic: str, layer: int, head: int) -> NDArray[np.float64]:
     """Mean of a statistic over the tokens of every sentence, in one head: (sentence,)."""
+    return _recent_means(corpus).get((statistic, layer, head), lambda: _sentence_means(corpus, statistic, layer, head))
+
+
+@once
+def _recent_means(_corpus: Corpus) -> Recent[NDArray[np.float64]]:
+    return Recent(KEPT)
+
+
+def _sentence_means(corpus: Corpus, statistic: str, layer: int, head: int) -> NDArray[np.float64]:
     read = corpus.token_statistic.variable
     place = list(STATISTICS).index(statistic)
     values = read[place, layer, head].values.astype(np.float64)[corpus.rows]
@@ -76,8 +97,8 @@ def sentence_means(corpus: Corpus, statistic: str, layer: int, head: int) -> NDA
 def _as_wanted(corpus: Corpus, wanted: Wanted) -> NDArray[np.bool_]:
     sizes = corpus.sentences.row_size.values
     there = np.ones(corpus.n_sentences, bool)
-    for quoted, word in _TERM.findall(wanted.words):
-        there &= sentences_with(corpus, quoted or word)
+    for term in terms(wanted.words)[:MOST_TERMS]:
+        there &= sentences_with(corpus, term)
     if wanted.label:
         names = list(corpus.corpus_attributes.get("label_names", ()))
         there &= corpus.sentences.label.values == (names.index(wanted.label) if wanted.label in names else -2)

@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.once import once
+from dashboard.pictures.exports import Table
 from dashboard.recent import Recent
+from dashboard.significant import significant
 from store import Corpus
 from store.kernels.attention import attention_pattern
 
@@ -32,16 +34,31 @@ class PositionMeans:
         How many these are: (query_position, key_position), never 0.
     sentences
         Sentences looked at.
+    longest
+        Tokens of the longest of them: later positions than those of `mean` are left out.
     """
 
     mean: Floats
     count: NDArray[np.int64]
     sentences: int
+    longest: int
 
 
 def position_means(corpus: Corpus, layer: int, head: int) -> PositionMeans:
     """Means over the first sentences of the corpus."""
     return _recent(corpus).get((layer, head), lambda: _means(corpus, layer, head))
+
+
+def position_table(corpus: Corpus, layer: int, head: int) -> Table:
+    """A row for each pair of positions: the mean weight, and how many sentences have both."""
+    found = position_means(corpus, layer, head)
+    query, key = np.indices(found.mean.shape).reshape(2, -1)
+    return {
+        "query_position": query,
+        "key_position": key,
+        "weight": np.array(significant(found.mean.ravel().tolist())),
+        "sentences": found.count.ravel(),
+    }
 
 
 @once
@@ -57,7 +74,7 @@ def _means(corpus: Corpus, layer: int, head: int) -> PositionMeans:
     for batch in _batches(sizes):
         _add(total, query, key, starts[batch], sizes[batch])
     count = _sentences_with_both(sizes, len(total))
-    return PositionMeans(total / count, count, len(sizes))
+    return PositionMeans(total / count, count, len(sizes), int(sizes.max()))
 
 
 def _batches(sizes: Rows) -> Iterator[Rows]:

@@ -5,15 +5,23 @@
   const make = (...given) => sentence.make(...given);
 
   const without = (chosen, head) => chosen.filter((one) => one !== head);
-  const toggled = (chosen, head) => (chosen.includes(head) ? without(chosen, head) : [...chosen, head].sort((a, b) => a - b));
-  const alone = (chosen, head, heads) => (chosen.length === 1 && chosen[0] === head ? Array.from({ length: heads }, (_, i) => i) : [head]);
+  const isLast = (chosen, head) => chosen.length === 1 && chosen[0] === head;
+  /** The last one stays on: a link that names no head means all of them. */
+  const toggled = (chosen, head) => {
+    if (isLast(chosen, head)) return chosen;
+    return chosen.includes(head) ? without(chosen, head) : [...chosen, head].sort((a, b) => a - b);
+  };
+  const alone = (chosen, head, heads) => (isLast(chosen, head) ? Array.from({ length: heads }, (_, i) => i) : [head]);
 
   function create(views, signal) {
     const row = make("div", { className: "swatches", role: "group", "aria-label": "Heads. Shift and Enter shows one head alone." });
     let before = [];
 
     const headOf = (event) => Number(event.target.closest("button")?.dataset.head ?? -1);
-    const send = (heads) => views.choose({ chosen: heads }, { headed: { heads } });
+    function send(heads) {
+      if (heads === views.shown.chosen) return views.announce("The last head stays on.");
+      views.choose({ chosen: heads }, { headed: { heads } });
+    }
 
     /** The first click of a double click has changed the choice already: what was before it counts. */
     function click(event) {
@@ -33,7 +41,7 @@
     const count = () => views.shown.data.heads;
 
     function swatch(head) {
-      const made = make("button", { type: "button", className: "head", role: "checkbox", "data-head": head, "aria-label": `Head ${head}`, title: "Click: on or off. Double click: this head alone, and again: all." });
+      const made = make("button", { type: "button", className: "head", role: "checkbox", "data-head": head, "aria-label": `Head ${head}`, title: "Click: on or off, one stays on. Double click: this head alone, and again: all." });
       made.append(make("span", { className: "colour" }), `H${head}`);
       return made;
     }

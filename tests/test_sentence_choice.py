@@ -1,0 +1,214 @@
+"""What is chosen of a sentence is what is ranked, hidden, drawn, named and saved."""
+
+import json
+import re
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from plotly.utils import PlotlyJSONEncoder
+
+from dashboard.address import Place, find
+from dashboard.library import Library
+from dashboard.pages.sentence import layout
+from dashboard.panels.pairs import panel as pairs_panel
+from dashboard.panels.positions import positions
+from dashboard.panels.ranked import ranked
+from dashboard.panels.statistics import panel
+from dashboard.pictures.chosen import Chosen
+from dashboard.sentence import position_means
+from dashboard.sentence.picture import sentence_picture
+from dashboard.sentence.sentence import Sentence
+from store import Corpus
+from tests.sentences import PIECES, a_pair
+
+PAIR = "text=The+zany+film&second=was+good"
+
+
+class OnePair:
+    """Takes every text for the same pair."""
+
+    def encode(self, corpus: Corpus, text: str, second: str, gone: Callable[[], bool]) -> Sentence:
+        assert (text, second, corpus.heads) == ("The zany film", "was good", 2)
+        assert callable(gone)
+        return a_pair()
+
+
+@pytest.fixture(scope="module")
+def library(tiny_store: str) -> Library:
+    library = Library(tiny_store)
+    library.typed = OnePair()  # type: ignore[assignment]
+    return library
+
+
+Go = Callable[[str], Place]
+
+
+@pytest.fixture
+def go(library: Library) -> Go:
+    """A place on page Sentence."""
+    return lambda asked: find(library, "/sentence", f"?{asked}")
+
+
+def written(content: object) -> str:
+    """The components as JSON."""
+    return json.dumps(content, cls=PlotlyJSONEncoder, ensure_ascii=False)
+
+
+def ranked_query(place: Place) -> int:
+    """Position of the query whose heads are ranked."""
+    (said,) = re.findall(r"\(query, at (\d+)\)", written(ranked(place)))
+    return int(said)
+
+
+def link_with(content: object, field: str) -> dict[str, list[str]]:
+    """The fields of the first link that has this field."""
+    every = (parse_qs(urlparse(href).query) for href in re.findall(r'"href": "([^"]*)"', written(content)))
+    return next(fields for fields in every if field in fields)
+
+
+def csv_of(place: Place) -> tuple[str, str]:
+    """What the file of the page is said to be, and its URL."""
+    content = written(layout(place).below)
+    (said,), (url,) = (
+        re.findall(r'"children": "([^"]*) as csv"', content),
+        re.findall(r'"href": "([^"]*\.csv[^"]*)"', content),
+    )
+    return said, url
+
+
+# -- tokens -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "position"),
+    [
+        ("queries=2", 2),
+        ("queries=2&hide=1", 3),
+        ("queries=2&special=0", 3),
+        ("queries=3&words=1", 4),
+        ("queries=1&pair=ba", 7),
+    ],
+)
+def test_the_query_that_is_ranked_is_the_one_that_is_chosen(go: Go, asked: str, position: int) -> None:
+    assert ranked_query(go(f"{PAIR}&toward=0&{asked}")) == position
+
+
+def test_a_chosen_key_is_no_query(go: Go) -> None:
+    place = go(f"{PAIR}&toward=0&role=key&queries=2&show=neuron")
+    assert "query, at" not in written(ranked(place))
+    assert sentence_picture(place)["neuron_url"] is None
+
+
+@pytest.mark.parametrize(("role", "queries", "hidden"), [("query", "1", "1"), ("key", "1", "7"), ("key", "2", "8")])
+def test_the_hidden_token_is_of_the_column_it_is_chosen_in(go: Go, role: str, queries: str, hidden: str) -> None:
+    place = go(f"{PAIR}&pair=ab&role={role}&queries={queries}")
+    assert link_with(layout(place).above, "hide")["hide"] == [hidden]
+
+
+@pytest.mark.parametrize(("role", "count"), [("query", 6), ("key", 3)])
+def test_as_many_tokens_are_selected_as_their_column_has(go: Go, role: str, count: int) -> None:
+    every = list(range(len(PIECES)))
+    place = go(f"{PAIR}&pair=ab&role={role}&queries={'.'.join(map(str, every))}")
+    assert sentence_picture(place)["queries"] == every[:count]
+
+
+def test_hidden_tokens_that_are_not_there_are_not_counted(go: Go) -> None:
+    assert "1 tokens are hidden" in written(layout(go(f"{PAIR}&hide=1.1.99")).above)
+
+
+# -- heads --------------------------------------------------------------------------------------------
+
+
+def test_a_rollout_has_its_one_head_chosen(go: Go) -> None:
+    assert sentence_picture(go("heads=1&rollout=1"))["chosen"] == [0]
+
+
+# -- names --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("", "Attention of layer 1"),
+        ("heads=0", "Attention of head 0 of layer 1"),
+        ("show=model&heads=0", "Attention of all layers"),
+        ("show=model&rollout=1", "Attention rollout up to every layer"),
+        ("show=matrix", "Attention of L1 H1"),
+        ("show=matrix&weights=norm", "Attention x length of the value of L1 H1"),
+        ("show=matrix&mean=heads", "Mean attention over the heads of layer 1"),
+        ("show=matrix&mean=heads&heads=1", "Mean attention over head 1 of layer 1"),
+        ("show=matrix&mean=layers", "Mean attention over all layers of head 1"),
+        ("show=matrix&mean=both", "Mean attention over the heads of all layers"),
+        ("show=matrix&mean=both&weights=norm", "Mean attention x length of the value over the heads of all layers"),
+        ("show=matrix&mean=heads&rollout=1", "Attention rollout up to layer 1"),
+        ("show=matrix&mean=both&rollout=1", "Mean attention rollout over all layers"),
+        ("mean=heads", "Attention of layer 1"),
+        ("rollout=1&weights=norm", "Attention rollout up to layer 1"),
+        ("show=positions&weights=norm", "Attention x length of the value of L1 H1"),
+        ("show=neuron&weights=norm&rollout=1", "Attention of L1 H1"),
+    ],
+)
+def test_a_picture_is_named_after_what_it_shows(go: Go, asked: str, said: str) -> None:
+    assert sentence_picture(go(f"layer=1&head=1&sentence=3&{asked}"))["title"] == f"{said} in sentence 3"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "of"),
+    [
+        ("", "Attention of layer 1", {"heads": ["0.1"]}),
+        ("heads=0", "Attention of head 0 of layer 1", {"heads": ["0"]}),
+        ("show=model&heads=0", "Attention of layer 1", {"heads": ["0.1"]}),
+        ("show=matrix&heads=0", "Attention of L1 H1", {}),
+        (
+            "show=matrix&mean=heads&heads=0",
+            "Mean attention over head 0 of layer 1",
+            {"mean": ["heads"], "heads": ["0"]},
+        ),
+        ("show=matrix&rollout=1", "Attention rollout up to layer 1", {"rollout": ["1"]}),
+        ("show=neuron&weights=norm", "Attention of L1 H1", {}),
+    ],
+)
+def test_a_file_has_what_it_is_said_to_have(go: Go, asked: str, said: str, of: dict[str, list[str]]) -> None:
+    found, url = csv_of(go(f"layer=1&head=1&{asked}"))
+    assert (found, urlparse(url).path.rpartition("/weights/")[2]) == (said, "1/1.csv")
+    assert parse_qs(urlparse(url).query) == of
+
+
+def test_a_file_of_the_neuron_view_has_the_steps_of_its_query(go: Go) -> None:
+    said, url = csv_of(go(f"{PAIR}&show=neuron&queries=2&special=0"))
+    assert said == "Every step of L0 H0"
+    assert "/neuron/0/0/3.csv?" in url
+
+
+# -- panels -------------------------------------------------------------------------------------------
+
+
+def test_positions_that_are_cut_are_said(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(position_means, "POSITIONS", 4)
+    place = go("show=positions&head=1")
+    longest = place.corpus.sentences.row_size.values.max()
+    assert f"positions 0 to 3 of {longest}" in written(positions(place))
+
+
+def test_the_means_by_position_can_be_had_as_a_file(go: Go) -> None:
+    place = go("show=positions&layer=1&head=0")
+    assert f"/data/{place.snapshot.id}/{place.corpus.name}/positions/1/0.csv" in written(positions(place))
+
+
+def test_words_that_are_not_sought_are_said(go: Go) -> None:
+    eight, nine = (written(layout(go(f"find={'+'.join('abdefghij'[:count])}")).beside) for count in (8, 9))
+    assert "Only the first 8 words are sought." in nine
+    assert "Only the first" not in eight
+
+
+def test_only_means_of_all_rows_lead_to_sentences(go: Go) -> None:
+    place = go("")
+    content = written(panel(place, Chosen.of(place, 10)))
+    assert content.count("by=entropy") == 1
+    assert "by=received" not in content
+
+
+def test_a_pair_leads_to_its_query_also_from_a_key(library: Library) -> None:
+    place = find(library, "/head", "?layer=1&head=1&role=key&token=3")
+    assert "role" not in link_with(pairs_panel(place, Chosen.of(place, 10)), "toward")
