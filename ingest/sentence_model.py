@@ -64,9 +64,8 @@ class SentenceModel:
 
     def _mixing(self, layer: int, capture: Capture, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Mixing ratios of a layer (ratio, token) from its vectors (head, token, channel)."""
-        to_self = attention_pattern(query, key).diagonal(dim1=-2, dim2=-1).T
-        output, layer_input = capture.output[layer][0], capture.layer_input[layer][0]
-        return self._projections[layer].mixing(to_self, value.transpose(0, 1), output, layer_input)
+        pattern, layer_input = attention_pattern(query, key), capture.layer_input[layer][0]
+        return self._projections[layer].mixing(pattern, value.transpose(0, 1), layer_input)
 
     def _heads(self, tensor: Tensor) -> Tensor:
         """(head, token, channel) of the only sentence."""

@@ -1,12 +1,28 @@
-"""How long a reader waits for every statistic of every head over a part of the corpus."""
+"""How long the statistics of heads take: in an ingest, and for a reader who asks for them over a part of the corpus."""
 
 import shutil
+import tempfile
 import time
 from pathlib import Path
 from statistics import median
 
+import torch
+
 from dashboard.heads.part import part_means, part_of
+from ingest.bert import Bert, find_device
+from ingest.checkpoint import find_checkpoint
+from ingest.corpus import prepare_corpus
+from ingest.divergence import find_divergence
+from ingest.encoder import Encoder
+from ingest.intervals import write_intervals
+from ingest.pipeline import _model_group
+from ingest.reviews import find_data
+from ingest.sample import take_sample
+from ingest.settings import Settings
+from ingest.tensors import encode_corpus
 from store import STATISTICS, Corpus, open_corpus
+from store.writer import open_writer
+from tests.bench.ingest import timed
 from tests.bench.reading import forget
 from tests.bench.synthetic import temporary_store
 from tests.bench.table import show
@@ -22,6 +38,27 @@ PARTS = {
     "all tokens but [CLS]": "position:1..",
 }
 CHANNELS = 8
+
+
+def computed(model: str, *, sentences: int) -> None:
+    """The stages of an ingest that find statistics, once each; a table is printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(model=model, store=f"{folder}/store", sentences=sentences)
+        checkpoint, device = find_checkpoint(settings.model), find_device("auto")
+        encoder = Encoder(Bert(checkpoint, device=device, dtype=torch.float32))
+        with open_writer(settings.store) as writer:
+            corpus = prepare_corpus(writer, settings, find_data(settings.data), checkpoint)
+            group, sample = _model_group(checkpoint, corpus, dtype="float32"), take_sample(corpus)
+            tensors = timed(lambda: encode_corpus(writer, group, corpus, corpus.blocks, encoder))
+            intervals = timed(lambda: write_intervals(writer, group, corpus, seed=0))
+            divergence = timed(lambda: find_divergence(writer, group, corpus, sample, str(device), 0))
+    measured = sample.tokens if device.type == "cpu" else corpus.tokens
+    rows = [
+        ("tensors", f"{corpus.tokens:,}", f"{tensors:.1f} s", f"{corpus.tokens / tensors:,.0f} tokens/s"),
+        ("intervals", f"{corpus.tokens:,}", f"{intervals:.1f} s", f"{corpus.tokens / intervals:,.0f} tokens/s"),
+        ("divergence", f"{measured:,}", f"{divergence:.1f} s", f"{measured / divergence:,.0f} tokens/s"),
+    ]
+    show(f"Statistics in an ingest: {checkpoint.name}, {device.type}", ("stage", "tokens", "time", "rate"), rows)
 
 
 def recomputed(sizes: tuple[int, ...]) -> None:
