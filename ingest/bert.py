@@ -1,4 +1,4 @@
-"""A BERT that shows what its attention heads work with, queries, keys, values and layer inputs, and what comes out, by hooks.
+"""A BERT that shows what its attention heads work with: queries, keys, values and layer inputs, by hooks.
 
 The model runs on its fast attention path (sdpa), which never hands out a pattern; whoever needs one computes it from
 the captured queries and keys of a batch and drops it.

@@ -14,9 +14,8 @@ from ingest.blocks import content_hash
 from ingest.corpus import PlannedCorpus
 from ingest.head_map import head_map
 from ingest.progress import bar
-from ingest.sample import Sample, Spans, lengths, whole_sample
+from ingest.sample import Sample, Spans, lengths, take_sentences, whole_sample
 from ingest.tensors import ModelGroup
-from ingest.trial import take_sentences
 from store.divergence import DIVERGENCE_ARRAYS
 from store.groups import array_of, create_arrays
 from store.kernels.attention import attention_pattern

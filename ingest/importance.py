@@ -14,11 +14,11 @@ from ingest.checkpoint import Checkpoint
 from ingest.corpus import PlannedCorpus
 from ingest.errors import IngestError
 from ingest.progress import bar
-from ingest.sample import Sample
+from ingest.sample import Sample, take_sentences
 from ingest.settings import Settings
 from ingest.tensors import ModelGroup
 from ingest.tokenizer import Tokenizer
-from ingest.trial import Trial, held_out, label_outputs, label_trial, masked_trial, take_sentences
+from ingest.trial import Trial, held_out, label_outputs, label_trial, masked_trial
 from store.groups import array_of, create_arrays
 from store.importance import IMPORTANCE_ARRAYS, LOSSES
 from store.writer import Writer

@@ -65,7 +65,7 @@ class Ingest:
         self.writer, self.settings, self.checkpoint, self.data = writer, settings, checkpoint, data
         self.device = find_device(settings.device)
         self.dtype = find_dtype(settings.dtype, self.device)
-        self.model = _model_group(checkpoint, corpus, dtype=str(self.dtype).removeprefix("torch."))
+        self.model = model_group(checkpoint, corpus, dtype=str(self.dtype).removeprefix("torch."))
         self.held_before = int(str(writer.group(self.model.path).attrs.get("sentences", 0)))
         if settings.stage == "projections" and not self.held_before:
             raise IngestError(f"{settings.store} holds nothing of {checkpoint.name} yet. Run `make ingest` first.")
@@ -160,7 +160,8 @@ def _check_length(settings: Settings, checkpoint: Checkpoint) -> None:
         raise IngestError(f"{checkpoint.name} reads at most {longest} wordpieces. Give MAX_LENGTH={longest} or less.")
 
 
-def _model_group(checkpoint: Checkpoint, corpus: PlannedCorpus, *, dtype: str) -> ModelGroup:
+def model_group(checkpoint: Checkpoint, corpus: PlannedCorpus, *, dtype: str) -> ModelGroup:
+    """Where the model stands in the store, by all that its numbers depend on but the sentences."""
     identity = {
         "corpus": corpus.key,
         "model_id": checkpoint.name,

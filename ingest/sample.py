@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.blocks import content_hash
+from ingest.blocks import Block, content_hash
 from ingest.corpus import PlannedCorpus
 from ingest.tensors import ModelGroup
 from store.groups import array_of
@@ -69,11 +69,11 @@ class Sample:
 
 def take_sample(corpus: PlannedCorpus) -> Sample:
     """The sample of a plan."""
-    spans = sentence_spans(corpus)
-    sample = whole_sample(corpus).first(FIT_TOKENS)
-    held_out = sample.sentences < len(spans)
-    first = sample.sentences if held_out else max(0, len(spans) - JUDGED_SENTENCES)
-    return Sample(sample.spans, sample.rows, spans[first : first + JUDGED_SENTENCES], held_out)
+    whole = whole_sample(corpus)
+    sample = whole.first(FIT_TOKENS)
+    held_out = sample.sentences < whole.sentences
+    first = sample.sentences if held_out else max(0, whole.sentences - JUDGED_SENTENCES)
+    return Sample(sample.spans, sample.rows, whole.spans[first : first + JUDGED_SENTENCES], held_out)
 
 
 def whole_sample(corpus: PlannedCorpus) -> Sample:
@@ -81,6 +81,17 @@ def whole_sample(corpus: PlannedCorpus) -> Sample:
     spans = sentence_spans(corpus)
     rows = np.concatenate([block.index * block.length + np.arange(block.tokens) for block in corpus.blocks])
     return Sample(spans, rows, spans, False)
+
+
+def take_sentences(corpus: PlannedCorpus, chosen: NDArray[np.integer]) -> Block:
+    """Some sentences of a plan, one after the other."""
+    sizes, ids, flags = (
+        np.concatenate([getattr(block, name) for block in corpus.blocks])
+        for name in ("lengths", "token_ids", "token_flags")
+    )
+    stop = np.cumsum(sizes)
+    rows = span_rows(np.stack([stop - sizes, stop], axis=-1)[chosen])
+    return Block(0, len(rows), int(chosen[0]), sizes[chosen], ids[rows], flags[rows])
 
 
 def sentence_spans(corpus: PlannedCorpus) -> Spans:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ingest.batches import Batch, make_batches
 from ingest.blocks import Block, content_hash
-from ingest.corpus import PlannedCorpus
 from ingest.errors import IngestError
 from store.schema import CLS, SEP
 
@@ -53,7 +52,8 @@ def masked_trial(sentences: Block, *, mask_id: int, seed: int) -> Trial:
     """Some wordpieces of every sentence are hidden and asked for."""
     hidden = choose_hidden(sentences, seed=seed)
     answer = np.where(hidden, sentences.token_ids, NOT_ASKED).astype(np.int64)
-    return Trial("mlm", _with_tokens(sentences, np.where(hidden, mask_id, sentences.token_ids)), answer)
+    token_ids = np.where(hidden, mask_id, sentences.token_ids).astype(np.int32)
+    return Trial("mlm", replace(sentences, token_ids=token_ids), answer)
 
 
 def label_trial(sentences: Block, labels: NDArray[np.integer]) -> Trial:
@@ -80,17 +80,6 @@ def held_out(candidates: NDArray[np.integer], *, after: int, count: int) -> NDAr
     return candidates[max(0, start) :][:count]
 
 
-def take_sentences(corpus: PlannedCorpus, chosen: NDArray[np.integer]) -> Block:
-    """Some sentences of a plan, one after the other."""
-    lengths, ids, flags = (
-        np.concatenate([getattr(block, name) for block in corpus.blocks])
-        for name in ("lengths", "token_ids", "token_flags")
-    )
-    start = np.cumsum(lengths) - lengths
-    rows = np.concatenate([np.arange(start[one], start[one] + lengths[one]) for one in chosen])
-    return Block(0, len(rows), int(chosen[0]), lengths[chosen], ids[rows], flags[rows])
-
-
 def label_outputs(config: Mapping[str, Any], names: Sequence[str]) -> NDArray[np.int64]:
     """Which of a classifier's outputs stands for each label of the data: by name; by number where the names are numbers.
 
@@ -112,15 +101,4 @@ def label_outputs(config: Mapping[str, Any], names: Sequence[str]) -> NDArray[np
     raise IngestError(
         f"The classifier knows {len(outputs)} labels ({', '.join(outputs.values())}), the data has {len(names)} "
         f"({', '.join(names)}). Give data with the classifier's labels, or leave IMPORTANCE out."
-    )
-
-
-def _with_tokens(sentences: Block, token_ids: NDArray[np.integer]) -> Block:
-    return Block(
-        sentences.index,
-        sentences.length,
-        sentences.first_sentence,
-        sentences.lengths,
-        token_ids.astype(np.int32),
-        sentences.token_flags,
     )

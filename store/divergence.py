@@ -2,27 +2,19 @@
 
 from collections.abc import Mapping
 
-from store.schema import MODEL_ARRAYS, Array
+from store.schema import MODEL_ARRAYS, Array, numbered, whole
 
 HEADS = ("layer", "head")
 #: The second head of a pair, where two stand beside each other.
 OTHER_HEADS = ("other_layer", "other_head")
 
 
-def _whole(dims: tuple[str, ...], meaning: str) -> Array:
-    return Array(dims, "float64", dims, meaning, fill=float("nan"))
-
-
-def _numbered(dim: str) -> Array:
-    return Array((dim,), "int16", (dim,), "0-based")
-
-
 DIVERGENCE_ARRAYS: Mapping[str, Array] = {
     **{dim: MODEL_ARRAYS[dim] for dim in HEADS},
-    **{dim: _numbered(dim) for dim in OTHER_HEADS},
-    "divergence": _whole(
+    **{dim: numbered(dim, "0-based") for dim in OTHER_HEADS},
+    "divergence": whole(
         (*HEADS, *OTHER_HEADS),
         "Jensen-Shannon divergence of the heads' rows in nats, sum over the tokens of the sample (Clark 2019)",
     ),
-    "place": _whole((*HEADS, "component"), "map of the heads: metric MDS of the mean divergence of a token"),
+    "place": whole((*HEADS, "component"), "map of the heads: metric MDS of the mean divergence of a token"),
 }

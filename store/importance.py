@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from store.schema import MODEL_ARRAYS, Array
+from store.schema import MODEL_ARRAYS, Array, whole
 
 #: The losses by which heads are judged, for a person.
 LOSSES: Mapping[str, str] = {
@@ -13,12 +13,9 @@ LOSSES: Mapping[str, str] = {
 IMPORTANCE_ARRAYS: Mapping[str, Array] = {
     "layer": MODEL_ARRAYS["layer"],
     "head": MODEL_ARRAYS["head"],
-    "change": Array(
-        ("layer", "head"),
-        "float64",
+    "change": whole(
         ("layer", "head"),
         "loss with the head's context set to 0, less the loss of the whole model (Michel 2019, section 3)",
-        fill=float("nan"),
     ),
     "new_change": Array(
         ("layer", "head"), "float64", (1, "head"), "the same of a run that may not be finished", fill=float("nan")

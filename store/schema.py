@@ -126,6 +126,20 @@ def _vectors(meaning: str) -> Array:
     return Array(dims, "float16", (1, 1, "tile", "channel"), meaning, shard, float("nan"), compressed=False)
 
 
+def numbered(dim: str, meaning: str, dtype: str = "int16") -> Array:
+    """What stands at each place of a dim."""
+    return Array((dim,), dtype, (dim,), meaning)
+
+
+def whole(dims: tuple[str, ...], meaning: str) -> Array:
+    """Exact numbers that are written at once, NaN before."""
+    return Array(dims, "float64", dims, meaning, fill=float("nan"))
+
+
+def _by_block(dims: tuple[str, ...], meaning: str, dtype: str = "float64") -> Array:
+    return Array(("task", *dims), dtype, (1, *dims), meaning)
+
+
 CORPUS_ARRAYS: Mapping[str, Array] = {
     "token_id": _token("int32", "index into vocab"),
     "position": _token("int16", "position in the sentence, [CLS] is 0"),
@@ -140,17 +154,17 @@ CORPUS_ARRAYS: Mapping[str, Array] = {
         "uint64", "content hash; sentences are sorted by it, so every prefix is a uniform sample"
     ),
     "text": Array(("sentence",), "str", (4096,), "the sentence as it stands in the review"),
-    "vocab": Array(("vocab",), "str", ("vocab",), "wordpiece of each token id"),
+    "vocab": numbered("vocab", "wordpiece of each token id", "str"),
 }
 
 #: Every array of `/corpus/<key>/columns`: a categorical column that came with the data.
 COLUMN = _sentence("int16", "category of the sentence's review: index into `names`, -1 if it has none", -1)
 
 MODEL_ARRAYS: Mapping[str, Array] = {
-    "layer": Array(("layer",), "int16", ("layer",), "0-based"),
-    "head": Array(("head",), "int16", ("head",), "0-based"),
-    "statistic": Array(("statistic",), "str", ("statistic",), "names of the statistics"),
-    "source": Array(("source",), "str", ("source",), "query rows over which head statistics are averaged"),
+    "layer": numbered("layer", "0-based"),
+    "head": numbered("head", "0-based"),
+    "statistic": numbered("statistic", "names of the statistics", "str"),
+    "source": numbered("source", "query rows over which head statistics are averaged", "str"),
     "query": _vectors("query before the 1/sqrt(channel) scale"),
     "key": _vectors("key"),
     "token_statistic": Array(
@@ -171,67 +185,41 @@ MODEL_ARRAYS: Mapping[str, Array] = {
         float("nan"),
         compressed=False,
     ),
-    "block_sum": Array(
-        ("task", "source", "statistic", "layer", "head"),
-        "float64",
-        (1, "source", "statistic", "layer", "head"),
+    "block_sum": _by_block(
+        ("source", "statistic", "layer", "head"),
         "sum over the block's sentences of the mean over the sentence's rows of this source",
     ),
-    "block_count": Array(("task", "source"), "int64", (1, "source"), "sentences of the block that have such rows"),
-    "head_statistic": Array(
-        ("source", "statistic", "layer", "head"),
-        "float64",
-        ("source", "statistic", "layer", "head"),
-        "mean over sentences (each weighs the same) of the mean over rows",
-        fill=float("nan"),
+    "block_count": _by_block(("source",), "sentences of the block that have such rows", "int64"),
+    "head_statistic": whole(
+        ("source", "statistic", "layer", "head"), "mean over sentences (each weighs the same) of the mean over rows"
     ),
-    "bound": Array(("bound",), "str", ("bound",), "ends of the 95 % interval"),
-    "head_interval": Array(
-        ("bound", "source", "statistic", "layer", "head"),
-        "float64",
+    "bound": numbered("bound", "ends of the 95 % interval", "str"),
+    "head_interval": whole(
         ("bound", "source", "statistic", "layer", "head"),
         "95 % interval of head_statistic, by bootstrap over sentences",
-        fill=float("nan"),
     ),
-    "layer_interval": Array(
-        ("bound", "source", "statistic", "layer"),
-        "float64",
+    "layer_interval": whole(
         ("bound", "source", "statistic", "layer"),
         "95 % interval of the mean over heads of head_statistic, by the same bootstrap",
-        fill=float("nan"),
     ),
-    "offset": Array(("offset",), "int16", ("offset",), "key - query in tokens; -11 and 11: farther than 10"),
-    "block_profile": Array(
-        ("task", "offset", "layer", "head"),
-        "float64",
-        (1, "offset", "layer", "head"),
-        "sum over the block's sentences of the mean over rows of the weight at this offset",
+    "offset": numbered("offset", "key - query in tokens; -11 and 11: farther than 10"),
+    "block_profile": _by_block(
+        ("offset", "layer", "head"), "sum over the block's sentences of the mean over rows of the weight at this offset"
     ),
-    "head_profile": Array(
-        ("offset", "layer", "head"),
-        "float64",
-        ("offset", "layer", "head"),
-        "mean over sentences of the mean over rows of the weight at this offset; sums to 1",
-        fill=float("nan"),
+    "head_profile": whole(
+        ("offset", "layer", "head"), "mean over sentences of the mean over rows of the weight at this offset; sums to 1"
     ),
-    "block_received_at": Array(
-        ("task", "position", "layer", "head"),
-        "float64",
-        (1, "position", "layer", "head"),
+    "block_received_at": _by_block(
+        ("position", "layer", "head"),
         "sum over the block's sentences of the mean weight that the rows give to this position",
     ),
-    "block_tokens_at": Array(
-        ("task", "position"), "int64", (1, "position"), "sentences of the block that have this position"
-    ),
-    "received_at": Array(
-        ("position", "layer", "head"),
-        "float64",
+    "block_tokens_at": _by_block(("position",), "sentences of the block that have this position", "int64"),
+    "received_at": whole(
         ("position", "layer", "head"),
         "mean over the sentences that have this position of the mean weight that the rows give to it",
-        fill=float("nan"),
     ),
-    "tokens_at": Array(("position",), "int64", ("position",), "sentences that have this position"),
-    "ratio": Array(("ratio",), "str", ("ratio",), "names of the mixing ratios"),
+    "tokens_at": numbered("position", "sentences that have this position", "int64"),
+    "ratio": numbered("ratio", "names of the mixing ratios", "str"),
     "token_mixing": Array(
         ("ratio", "layer", "token"),
         "float16",
@@ -241,25 +229,15 @@ MODEL_ARRAYS: Mapping[str, Array] = {
         float("nan"),
         compressed=False,
     ),
-    "block_mixing_sum": Array(
-        ("task", "source", "ratio", "layer"),
-        "float64",
-        (1, "source", "ratio", "layer"),
+    "block_mixing_sum": _by_block(
+        ("source", "ratio", "layer"),
         "sum over the block's sentences of the mean over the sentence's tokens of this source",
     ),
-    "layer_mixing": Array(
-        ("source", "ratio", "layer"),
-        "float64",
-        ("source", "ratio", "layer"),
-        "mean over sentences (each weighs the same) of the mean over tokens",
-        fill=float("nan"),
+    "layer_mixing": whole(
+        ("source", "ratio", "layer"), "mean over sentences (each weighs the same) of the mean over tokens"
     ),
-    "expansion_rate": Array(
-        ("layer",),
-        "float64",
-        ("layer",),
-        "root mean square gain of x -> f(x) of all heads, from the weights alone (Kobayashi 2021)",
-        fill=float("nan"),
+    "expansion_rate": whole(
+        ("layer",), "root mean square gain of x -> f(x) of all heads, from the weights alone (Kobayashi 2021)"
     ),
     "task_hash": Array(
         ("task",), "uint64", (1,), "content hash of the block these numbers were computed from, 0 if not written"

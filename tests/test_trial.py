@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from ingest.blocks import Block, plan
 from ingest.corpus import PlannedCorpus
 from ingest.errors import IngestError
-from ingest.trial import NOT_ASKED, choose_hidden, held_out, label_outputs, label_trial, masked_trial, take_sentences
+from ingest.sample import take_sentences
+from ingest.trial import NOT_ASKED, choose_hidden, held_out, label_outputs, label_trial, masked_trial
 from store.schema import CLS, SEP
 
 MASK_ID = 103

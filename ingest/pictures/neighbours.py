@@ -18,15 +18,13 @@ from torch import Tensor
 from ingest.pictures.fits import Advance, Parameters, Read
 from ingest.pictures.manifolds import fit_head
 from store.kernels.normalization import unit
-from store.kernels.projection import place_by_neighbours
+from store.kernels.projection import NEIGHBOURS, place_by_neighbours
 from store.views import ViewName
 
 Floats = NDArray[np.floating]
 
 #: Tokens a picture is fitted on: t-SNE and UMAP take more time than all else, and the others find their places anyway.
 FIT_TOKENS = 500
-#: Fitted points among which another one is placed.
-NEIGHBOURS = 5
 
 
 class Neighbours:

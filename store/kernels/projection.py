@@ -10,6 +10,9 @@ from store.kernels import AnyArray, namespace
 
 Floats = NDArray[np.floating]
 
+#: Fitted points among which another one is placed.
+NEIGHBOURS = 5
+
 
 def fit_pca(points: Floats, *, components: int) -> tuple[Floats, Floats, Floats]:
     """Principal axes of `points` (point, feature): mean (feature), axes (component, feature), explained share (component).

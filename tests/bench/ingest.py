@@ -17,7 +17,7 @@ from ingest.bert import Bert, find_device, find_dtype
 from ingest.checkpoint import Checkpoint, find_checkpoint
 from ingest.corpus import PlannedCorpus, prepare_corpus
 from ingest.encoder import BATCH_TOKENS, Encoder
-from ingest.pipeline import _model_group
+from ingest.pipeline import model_group
 from ingest.reviews import find_data
 from ingest.settings import Settings
 from ingest.tensors import encode_corpus, pending_blocks
@@ -94,7 +94,7 @@ def plain_pass(model: torch.nn.Module, corpus: PlannedCorpus, device: torch.devi
 
 def ingest_pass(writer: Writer, checkpoint: Checkpoint, corpus: PlannedCorpus, encoder: Encoder, name: str) -> None:
     """The whole stage `tensors` into a group of its own."""
-    model = _model_group(checkpoint, corpus, dtype=f"round {name}")
+    model = model_group(checkpoint, corpus, dtype=f"round {name}")
     encode_corpus(writer, model, corpus, pending_blocks(writer, model, corpus), encoder)
 
 

@@ -15,7 +15,7 @@ from ingest.corpus import prepare_corpus
 from ingest.divergence import find_divergence
 from ingest.encoder import Encoder
 from ingest.intervals import write_intervals
-from ingest.pipeline import _model_group
+from ingest.pipeline import model_group
 from ingest.reviews import find_data
 from ingest.sample import take_sample
 from ingest.settings import Settings
@@ -48,7 +48,7 @@ def computed(model: str, *, sentences: int) -> None:
         encoder = Encoder(Bert(checkpoint, device=device, dtype=torch.float32))
         with open_writer(settings.store) as writer:
             corpus = prepare_corpus(writer, settings, find_data(settings.data), checkpoint)
-            group, sample = _model_group(checkpoint, corpus, dtype="float32"), take_sample(corpus)
+            group, sample = model_group(checkpoint, corpus, dtype="float32"), take_sample(corpus)
             tensors = timed(lambda: encode_corpus(writer, group, corpus, corpus.blocks, encoder))
             intervals = timed(lambda: write_intervals(writer, group, corpus, seed=0))
             divergence = timed(lambda: find_divergence(writer, group, corpus, sample, str(device), 0))
