@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import SERIES, every, layout
+from dashboard.figures.layout import SERIES, layers_across, layout
 
 
 def expansion(rate: NDArray[np.float64]) -> go.Figure:
@@ -18,5 +18,5 @@ def expansion(rate: NDArray[np.float64]) -> go.Figure:
         line={"color": SERIES[0], "width": 2},
         hovertemplate="layer %{x}: %{y:.3f}<extra></extra>",
     )
-    across = {"title": "layer", "tickprefix": "L", "dtick": every(len(rate)), "range": [-0.4, len(rate) - 0.6]}
+    across = layers_across(len(rate))
     return go.Figure(line, layout(across, {"title": "rate", "showgrid": True, "rangemode": "tozero"}))

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import DIVERGING, RAMP, colour_bar, every, layout, names
+from dashboard.figures.layout import DIVERGING, RAMP, colour_bar, every, layers_down, layout, names
 
 #: Above this many heads a cell is too narrow for its number; it is there on hover.
 WRITTEN = 20
@@ -44,5 +44,5 @@ def heat_map(
         **span,
     )
     across = {"title": "head", "side": "top", "tickprefix": "H", "dtick": every(heads)}
-    down = {"title": "layer", "autorange": "reversed", "tickprefix": "L", "dtick": every(layers)}
+    down = layers_down(layers)
     return go.Figure(heat, layout(across, down, margin={"l": 52, "r": 4, "t": 46, "b": 6}))

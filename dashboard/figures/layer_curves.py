@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import QUIET, SERIES, SYMBOLS, every, layout, names
+from dashboard.figures.layout import QUIET, SERIES, SYMBOLS, layers_across, layout, names
 
 #: Series stand beside each other within a layer, and in each the heads side by side.
 APART, WIDE = 0.24, 0.7
@@ -31,7 +31,7 @@ def layer_curves(series: Sequence[Series], *, unit: str, reference: float | None
     """The figure; `reference` is a dashed line at what uniform attention would have."""
     figure = go.Figure([trace for place, one in enumerate(series) for trace in _traces(one, place, len(series), unit)])
     layers = len(series[0].values)
-    across = {"title": "layer", "tickprefix": "L", "dtick": every(layers), "range": [-0.6, layers - 0.4]}
+    across = layers_across(layers, 0.6)
     share = {"tickformat": ".0%"} if unit == "share" else {}
     down = {"title": "" if unit == "share" else unit, "showgrid": True, "rangemode": "tozero", **share}
     figure.update_layout(layout(across, down, margin={"l": 52, "r": 8, "t": 30, "b": 42}))

@@ -7,8 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import RAMP, colour_bar, every, layout
-from dashboard.figures.profile import say_offset, ticks
+from dashboard.figures.layout import RAMP, colour_bar, layers_down, layout
+from dashboard.figures.profile import offset_axis, say_offset
 
 
 def layer_profile(offsets: Sequence[int], shares: NDArray[np.float64]) -> go.Figure:
@@ -24,6 +24,5 @@ def layer_profile(offsets: Sequence[int], shares: NDArray[np.float64]) -> go.Fig
         colorbar=colour_bar("%"),
         hovertemplate="layer %{y}, %{customdata}: %{z:.1%}<extra></extra>",
     )
-    across = {"title": "key - query, tokens", "tickvals": list(offsets), "ticktext": ticks(offsets), "tickangle": 0}
-    down = {"title": "layer", "autorange": "reversed", "tickprefix": "L", "dtick": every(shares.shape[1])}
-    return go.Figure(heat, layout(across, down, margin={"l": 52, "r": 4, "t": 30, "b": 42}))
+    down = layers_down(shares.shape[1])
+    return go.Figure(heat, layout(offset_axis(offsets), down, margin={"l": 52, "r": 4, "t": 30, "b": 42}))

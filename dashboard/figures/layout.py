@@ -20,6 +20,9 @@ STEPS = [(0, "#3366BB"), (0.5, "#8A8779"), (1, "#E3B62A")]
 
 Layout = dict[str, Any]
 
+#: A vertical axis of shares, from 0.
+SHARES: Layout = {"tickformat": ".0%", "showgrid": True, "rangemode": "tozero"}
+
 
 def layout(x: Mapping[str, Any], y: Mapping[str, Any], **more: Any) -> Layout:
     """The layout of a figure with these axes; `title` of an axis is a text."""
@@ -50,6 +53,17 @@ def axis(title: str = "", **more: Any) -> Layout:
         "fixedrange": True,
     }
     return base | more
+
+
+def layers_across(layers: int, beside: float = 0.4) -> Layout:
+    """The horizontal axis of a figure by layer, with so much room before the first and after the last."""
+    span = [-beside, layers - 1 + beside]
+    return {"title": "layer", "tickprefix": "L", "dtick": every(layers), "range": span}
+
+
+def layers_down(layers: int) -> Layout:
+    """The vertical axis of a heat map by layer, the first on top."""
+    return {"title": "layer", "autorange": "reversed", "tickprefix": "L", "dtick": every(layers)}
 
 
 def colour_bar(unit: str) -> Layout:

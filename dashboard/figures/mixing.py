@@ -7,15 +7,14 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import SERIES, SYMBOLS, every, layout
+from dashboard.figures.layout import SERIES, SHARES, SYMBOLS, layers_across, layout
 
 
 def mixing(lines: Mapping[str, NDArray[np.float64]]) -> go.Figure:
     """The figure of shares (layer) by their titles."""
     traces = [_line(title, values, place) for place, (title, values) in enumerate(lines.items())]
     layers = max((len(values) for values in lines.values()), default=1)
-    across = {"title": "layer", "tickprefix": "L", "dtick": every(layers), "range": [-0.4, layers - 0.6]}
-    down = {"tickformat": ".0%", "showgrid": True, "rangemode": "tozero"}
+    across = layers_across(layers)
     legend = {
         "orientation": "h",
         "x": 0,
@@ -24,7 +23,7 @@ def mixing(lines: Mapping[str, NDArray[np.float64]]) -> go.Figure:
         "itemclick": False,
         "font": {"size": 11},
     }
-    return go.Figure(traces, layout(across, down, showlegend=True, legend=legend))
+    return go.Figure(traces, layout(across, SHARES, showlegend=True, legend=legend))
 
 
 def _line(title: str, values: NDArray[np.float64], place: int) -> Any:

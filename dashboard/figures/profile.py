@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import SERIES, layout
+from dashboard.figures.layout import SERIES, SHARES, layout
 
 
 def profile(offsets: Sequence[int], head: NDArray[np.float64], layer: NDArray[np.float64], name: str) -> go.Figure:
@@ -36,9 +36,14 @@ def profile(offsets: Sequence[int], head: NDArray[np.float64], layer: NDArray[np
 
 
 def _layout(offsets: Sequence[int]) -> dict[str, Any]:
-    across = {"title": "key - query, tokens", "tickvals": list(offsets), "ticktext": ticks(offsets), "tickangle": 0}
-    down = {"tickformat": ".0%", "showgrid": True, "rangemode": "tozero"}
-    return layout(across, down, showlegend=True, bargap=0.15, margin={"l": 44, "r": 8, "t": 30, "b": 42})
+    return layout(
+        offset_axis(offsets), SHARES, showlegend=True, bargap=0.15, margin={"l": 44, "r": 8, "t": 30, "b": 42}
+    )
+
+
+def offset_axis(offsets: Sequence[int]) -> dict[str, Any]:
+    """The horizontal axis by key - query."""
+    return {"title": "key - query, tokens", "tickvals": list(offsets), "ticktext": ticks(offsets), "tickangle": 0}
 
 
 def ticks(offsets: Sequence[int]) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import QUIET, SERIES, layout
+from dashboard.figures.layout import QUIET, SERIES, SHARES, layout
 
 
 def received_at(head: NDArray[np.float64], layer: NDArray[np.float64], count: NDArray[np.int64]) -> go.Figure:
@@ -30,6 +30,7 @@ def received_at(head: NDArray[np.float64], layer: NDArray[np.float64], count: ND
         hovertemplate="position %{x}, mean of the layer: %{y:.1%}<extra></extra>",
         name="mean of its layer",
     )
-    down = {"tickformat": ".0%", "showgrid": True, "rangemode": "tozero"}
-    frame = layout({"title": "position of the key"}, down, showlegend=True, margin={"l": 44, "r": 8, "t": 30, "b": 42})
+    frame = layout(
+        {"title": "position of the key"}, SHARES, showlegend=True, margin={"l": 44, "r": 8, "t": 30, "b": 42}
+    )
     return go.Figure([own, mean], frame)

@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import RAMP, colour_bar, every, layout
+from dashboard.figures.layout import RAMP, colour_bar, every, layers_down, layout
 
 #: Above this many tokens a cell is too narrow for its number; it is there on hover and in the table.
 WRITTEN = 24
@@ -33,5 +33,5 @@ def token_mixing(values: NDArray[np.floating[Any]], wordpieces: Sequence[str]) -
     shown = list(range(0, tokens, every(tokens, NAMED)))
     names = [wordpieces[place] for place in shown]
     across = {"side": "top", "tickmode": "array", "tickvals": shown, "ticktext": names, "tickangle": -50}
-    down = {"title": "layer", "autorange": "reversed", "tickprefix": "L", "dtick": every(layers)}
+    down = layers_down(layers)
     return go.Figure(heat, layout(across, down, margin={"l": 52, "r": 4, "t": 96, "b": 6}))

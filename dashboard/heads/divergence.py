@@ -10,7 +10,6 @@ from store.kernels.labels import clustered_order
 Floats = NDArray[np.float64]
 
 
-@once
 def mean_divergence(corpus: Corpus) -> Floats:
     """Jensen-Shannon divergence of every two heads, mean over the tokens of the sample: (layer, head, layer, head) in nats."""
     values: Floats = corpus.divergence["mean_divergence"].values

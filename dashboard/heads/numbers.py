@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dashboard.heads.definitions import telling
+from dashboard.heads.divergence import mean_divergence
 from dashboard.heads.ranks import ranks
 from dashboard.pictures.exports import Table
 from store import Corpus
@@ -41,9 +42,8 @@ def heads_table(means: xr.DataArray, labels: xr.DataArray, importance: NDArray[n
 
 def divergence_table(corpus: Corpus) -> Table:
     """Each two heads once, with their mean Jensen-Shannon divergence a token of the sample, in nats."""
-    found = corpus.divergence
     heads = corpus.layers * corpus.heads
-    mean = found["divergence"].values.reshape(heads, heads) / int(found.attrs["tokens"])
+    mean = mean_divergence(corpus).reshape(heads, heads)
     layer, head = _heads(corpus.layers, corpus.heads)
     one, other = np.triu_indices(heads, 1)
     return {

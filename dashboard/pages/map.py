@@ -9,7 +9,7 @@ from dashboard.charts import chart
 from dashboard.controls import choice, head_choices
 from dashboard.figures.divergence_matrix import divergence_matrix
 from dashboard.figures.head_map import by_label, by_number
-from dashboard.file_links import file_links
+from dashboard.file_links import file_href, file_links
 from dashboard.heads.definitions import telling, unit_title
 from dashboard.heads.divergence import clustered, mean_divergence, sample
 from dashboard.heads.grid import said, values_of
@@ -82,11 +82,19 @@ def _map(place: Place) -> list[object]:
     )
     none = [html.P(NO_LABELS, className="caption")] if address.paint == "label" and not (labels != "").any() else []
     label = f"Map of {corpus.layers} by {corpus.heads} heads, coloured by {address.paint}"
-    data = f"/data/{place.snapshot.id}/{corpus.name}/map.csv"
     turns = place.address.paint != "layer"
     return [
         *none,
-        *chart(figure, of="head-map", says=says, label=label, data=data, height=560, opens=True, turns=turns),
+        *chart(
+            figure,
+            of="head-map",
+            says=says,
+            label=label,
+            data=file_href(place, "map.csv"),
+            height=560,
+            opens=True,
+            turns=turns,
+        ),
     ]
 
 

@@ -8,6 +8,7 @@ from dash import html
 
 from dashboard.address import Place
 from dashboard.charts import chart
+from dashboard.file_links import file_href
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.density import Agreement, Density, density
 from store.normalizations import NORMALIZATIONS
@@ -35,7 +36,7 @@ def panel(place: Place, _chosen: Chosen) -> list[object]:
 
 def _chart(place: Place, name: str, title: str, found: Density) -> list[object]:
     address = place.address
-    data = f"/data/{place.snapshot.id}/{place.corpus.name}/density/{name}/{address.layer}/{address.head}.csv"
+    data = file_href(place, f"density/{name}/{address.layer}/{address.head}.csv")
     says = f"{found.pairs:,} pairs of the first {found.sentences:,} sentences. {_agreement(found.agreement)} "
     return [html.H3(title), *chart(figure(found), of=f"density-{name}", says=says, label=title, data=data, height=230)]
 

@@ -8,6 +8,7 @@ from dash import html
 
 from dashboard.address import Place
 from dashboard.charts import chart
+from dashboard.file_links import file_href
 from dashboard.sentence.position_means import PositionMeans, position_means
 from store.schema import head_name
 
@@ -17,7 +18,7 @@ def positions(place: Place) -> list[object]:
     address = place.address
     found = position_means(place.corpus, address.layer, address.head)
     name = head_name(address.layer, address.head)
-    data = f"/data/{place.snapshot.id}/{place.corpus.name}/positions/{address.layer}/{address.head}.csv"
+    data = file_href(place, f"positions/{address.layer}/{address.head}.csv")
     says = (
         f"Mean attention of {name} over the first {found.sentences:,} of {place.corpus.n_sentences:,} sentences; a cell counts "
         f"those that have both positions{_cut(found)}. "

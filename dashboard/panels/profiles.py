@@ -6,6 +6,7 @@ from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.figures.layer_profile import layer_profile
 from dashboard.figures.profile import profile
+from dashboard.file_links import file_href
 from store.schema import head_name
 
 
@@ -33,14 +34,13 @@ def head_profile(place: Place, *, height: int) -> list[object]:
     address, name = place.address, _name(place)
     shares = place.corpus.head_profile.sel(layer=address.layer)
     own = shares.sel(head=address.head).values
-    data = f"/data/{place.snapshot.id}/{place.corpus.name}/profile/{address.layer}/{address.head}.csv"
     drawn = profile(shares.offset.values.tolist(), own, shares.mean("head").values, name)
     return chart(
         drawn,
         of="profile",
         says=f"Mean over all {place.corpus.n_sentences:,} sentences of the share of weight at each distance; < and > are farther than 10. ",
         label=f"Attention of {name} by distance",
-        data=data,
+        data=file_href(place, f"profile/{address.layer}/{address.head}.csv"),
         height=height,
     )
 

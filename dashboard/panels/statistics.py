@@ -9,7 +9,7 @@ from dashboard.charts import chart
 from dashboard.figures.frequency_norm import frequency_norm
 from dashboard.figures.received_at import received_at
 from dashboard.figures.strip import strip
-from dashboard.file_links import file_links
+from dashboard.file_links import file_href, file_links
 from dashboard.heads.definitions import brief, telling
 from dashboard.heads.grid import Values, values_of
 from dashboard.heads.norm_by_frequency import norm_by_frequency
@@ -114,7 +114,7 @@ def _received(place: Place) -> list[object]:
     own, mean = found.sel(head=address.head).values[there], found.mean("head").values[there]
     says = f"Mean weight on the key at a position, over the rows of its sentence; {int(count[0]):,} sentences have position 0, {int(count[there][-1]):,} the last. "
     label = f"Attention received by position in {head_name(address.layer, address.head)}"
-    data = f"/data/{place.snapshot.id}/{corpus.name}/received/{address.layer}/{address.head}.csv"
+    data = file_href(place, f"received/{address.layer}/{address.head}.csv")
     drawn = received_at(own, mean, count[there])
     return chart(drawn, of="received-at", says=says, label=label, data=data, height=230)
 

@@ -1,5 +1,6 @@
 """What belongs to a clicked point: its sentence's places, lines along attention, and what its vector meets elsewhere."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -60,10 +61,7 @@ def focus(
     found = strongest_lines(pattern, position, role=point.role, lines=lines, top=top, least=least)
     searched = min(corpus.n_tokens, SEARCHED)
     return {
-        "position": position,
-        "pieces": corpus.wordpieces(rows),
-        "places": np.round(places.astype(np.float64), 5).tolist(),
-        "lines": [[query, key, round(weight, 4)] for query, key, weight in found],
+        **_in_picture(position, corpus.wordpieces(rows), places, found),
         "near": [vars(one) for one in nearest(corpus, view, point, searched=searched, count=near)],
         "searched": searched,
         "of": corpus.n_tokens,
@@ -77,12 +75,18 @@ def focus_of_sentence(
     places = place_sentence(corpus, view, sentence, layer=layer, head=head)
     pattern = sentence.layer_pattern(layer)[head]
     found = strongest_lines(pattern, 0, role="query", lines="sentence", top=top, least=least)
+    return {**_in_picture(0, sentence.wordpieces, places, found), "near": []}
+
+
+def _in_picture(
+    position: int, pieces: Sequence[str], places: Floats, lines: list[tuple[int, int, float]]
+) -> dict[str, object]:
+    """A token's position, and of its sentence the wordpieces, the places (token, role, component) and the lines."""
     return {
-        "position": 0,
-        "pieces": sentence.wordpieces,
+        "position": position,
+        "pieces": pieces,
         "places": np.round(places.astype(np.float64), 5).tolist(),
-        "lines": [[query, key, round(weight, 4)] for query, key, weight in found],
-        "near": [],
+        "lines": [[query, key, round(weight, 4)] for query, key, weight in lines],
     }
 
 

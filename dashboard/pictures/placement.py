@@ -10,12 +10,9 @@ from dashboard.pictures.normalized import normalized_vectors
 from dashboard.sentence.sentence import Sentence
 from store import Corpus
 from store.kernels.normalization import unit
-from store.kernels.projection import place, place_by_neighbours, place_by_network
+from store.kernels.projection import NEIGHBOURS, place, place_by_neighbours, place_by_network
 from store.schema import ROLES
 from store.views import PARAMETERS, ViewName
-
-#: Fitted points among which another one is placed, as in the ingest.
-NEIGHBOURS = 5
 
 Floats = NDArray[np.floating]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.heads.definitions import telling
 from dashboard.once import once
 from dashboard.pictures.search import sentences_with
 from dashboard.pictures.texts import folded, spaced
@@ -17,7 +18,7 @@ LISTED = 20
 #: Words and phrases that are sought at most, and rankings of the sentences that are kept.
 MOST_TERMS, KEPT = 8, 16
 #: Statistics by which sentences are ranked; what all tokens of a sentence receive together is the same in each.
-RANKED = tuple(name for name in STATISTICS if name != "received")
+RANKED = tuple(telling("all"))
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
 
 
