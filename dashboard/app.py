@@ -6,9 +6,9 @@ import dash_mantine_components as dmc
 from dash import ALL, Dash, Input, Output, State, html, no_update
 
 from dashboard import problems, routes, security, shell
-from dashboard.address import find
 from dashboard.library import Library
 from dashboard.pages import PAGES, picture_of, sentence_of
+from dashboard.place import find
 from dashboard.problems import sentence_for
 
 INDEX = (Path(__file__).parent / "index.html").read_text("utf-8")

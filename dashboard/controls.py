@@ -6,11 +6,11 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.address import Place
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.columns import columns
 from dashboard.pictures.filters import filter_controls, selection_count
 from dashboard.pictures.legends import legend, marks
+from dashboard.place import Place
 from store import Corpus
 from store.normalizations import NORMALIZATIONS
 from store.views import PROJECTIONS, ViewName

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from dash import html
 
-from dashboard.address import Place
+from dashboard.place import Place
 
 _NOTHING: Mapping[str, str | None] = MappingProxyType({})
 

@@ -3,10 +3,11 @@
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.address import Address, Place
+from dashboard.address import Address
 from dashboard.model_names import model_names
 from dashboard.panels import tab_of
 from dashboard.pictures.point_panels import PointPanels
+from dashboard.place import Place
 from dashboard.sentence.views import SentenceViews
 from dashboard.theme import MANTINE
 from store import Snapshot

@@ -4,9 +4,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dashboard.address import MOST_TOKENS, VALUES, Address, find
+from dashboard.address import Address
 from dashboard.heads.definitions import telling
 from dashboard.library import Library
+from dashboard.link_fields import MOST_TOKENS, VALUES
+from dashboard.place import find
 from store import STATISTICS
 from store.schema import SOURCES
 

@@ -8,7 +8,6 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from plotly.utils import PlotlyJSONEncoder
 
-from dashboard.address import Place, find
 from dashboard.library import Library
 from dashboard.pages.sentence import layout
 from dashboard.panels.pairs import panel as pairs_panel
@@ -16,6 +15,7 @@ from dashboard.panels.positions import positions
 from dashboard.panels.ranked import ranked
 from dashboard.panels.statistics import panel
 from dashboard.pictures.chosen import Chosen
+from dashboard.place import Place, find
 from dashboard.sentence import position_means
 from dashboard.sentence.picture import sentence_picture
 from dashboard.sentence.sentence import Sentence

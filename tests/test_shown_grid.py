@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.address import Place, find
 from dashboard.heads.grid import HeadGrid
 from dashboard.heads.part import part_means, part_of
 from dashboard.heads.shown_grid import shown_grid
 from dashboard.library import Library
+from dashboard.place import Place, find
 from tests.conftest import Ingest, save_model
 
 

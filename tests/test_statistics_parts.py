@@ -9,11 +9,11 @@ import plotly.graph_objects as go
 import pytest
 import xarray as xr
 
-from dashboard.address import Place, find
 from dashboard.library import Library
 from dashboard.page import Page
 from dashboard.pages import PAGES
 from dashboard.panels.nearest import nearest
+from dashboard.place import Place, find
 from store import Corpus
 
 SPLIT = "data.genre:Action%7CComedy;kind:word|continuation"

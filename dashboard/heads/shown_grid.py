@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import xarray as xr
 
-from dashboard.address import Place, comparable
 from dashboard.heads.grid import HeadGrid, Values, difference_grid, ranks_grid, values_grid, values_of
 from dashboard.heads.part import Part, part_means, part_of
 from dashboard.model_names import model_names
+from dashboard.place import Place, comparable
 from store import STATISTICS
 
 

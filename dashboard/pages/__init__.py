@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from dashboard.address import Place
 from dashboard.pages import about, head, heads, sentence, statistics
 from dashboard.pages import map as head_map
+from dashboard.place import Place
 
 PAGES = {
     "heads": heads.layout,

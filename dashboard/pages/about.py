@@ -6,8 +6,8 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.address import Place
 from dashboard.page import Page
+from dashboard.place import Place
 from store.description import CorpusDescription, Description, ModelDescription, describe
 
 

@@ -5,9 +5,10 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.address import MOST_TOKENS, Address, Place
+from dashboard.address import Address
 from dashboard.controls import around_picture
 from dashboard.file_links import file_links
+from dashboard.link_fields import MOST_TOKENS
 from dashboard.page import Page
 from dashboard.pages.empty import without_picture
 from dashboard.panels import PANELS, tab_of
@@ -15,6 +16,7 @@ from dashboard.pictures.captions import head_fidelity_caption, sample_caption
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.hit_table import hit_table
 from dashboard.pictures.picture import head_picture
+from dashboard.place import Place
 from store.schema import head_name
 
 #: Choices of how many tokens are drawn.

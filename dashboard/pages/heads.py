@@ -4,7 +4,6 @@ from typing import Any
 
 from dash import html
 
-from dashboard.address import Place
 from dashboard.controls import around_picture
 from dashboard.file_links import file_links
 from dashboard.page import Page
@@ -14,6 +13,7 @@ from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.hit_table import hit_table
 from dashboard.pictures.picture import grid_picture
 from dashboard.pictures.points import grid_tokens
+from dashboard.place import Place
 from store.schema import head_name
 
 

@@ -4,7 +4,6 @@ import dash_mantine_components as dmc
 import numpy as np
 from dash import html
 
-from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.controls import choice, head_choices
 from dashboard.figures.divergence_matrix import divergence_matrix
@@ -15,6 +14,7 @@ from dashboard.heads.divergence import clustered, mean_divergence, sample
 from dashboard.heads.grid import said, values_of
 from dashboard.page import Page
 from dashboard.panels.nearest import nearest
+from dashboard.place import Place
 from store import STATISTICS, StoreError
 from store.schema import head_name
 

@@ -7,12 +7,12 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.address import Place
 from dashboard.page import Page
 from dashboard.panels.finder import finder
 from dashboard.panels.positions import positions
 from dashboard.panels.ranked import ranked
 from dashboard.panels.sentence_mixing import sentence_mixing
+from dashboard.place import Place
 from dashboard.problems import Refusal
 from dashboard.sentence.chosen import chosen_units, showing_of
 from dashboard.sentence.controls import own_text, view_controls

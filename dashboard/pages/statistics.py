@@ -4,7 +4,6 @@ import dash_mantine_components as dmc
 import xarray as xr
 from dash import html
 
-from dashboard.address import Place, comparable
 from dashboard.charts import chart
 from dashboard.controls import choice, head_choices
 from dashboard.figures.heat_map import heat_map
@@ -22,6 +21,7 @@ from dashboard.panels.importance import importance
 from dashboard.panels.mixing import mixing_figures
 from dashboard.panels.part_filters import part_count, part_filters
 from dashboard.panels.profiles import profiles
+from dashboard.place import Place, comparable
 from store import STATISTICS
 from store.schema import head_name
 

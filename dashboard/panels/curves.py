@@ -6,12 +6,12 @@ import numpy as np
 import xarray as xr
 from dash import html
 
-from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.figures.layer_curves import Series, layer_curves
 from dashboard.heads.grid import said, values_of
 from dashboard.heads.part import Part, uniform_entropy
 from dashboard.heads.shown_grid import interval_of
+from dashboard.place import Place
 from store import STATISTICS
 
 _NEAR = (("to_previous", "previous token"), ("to_next", "next token"), ("to_self", "itself"))

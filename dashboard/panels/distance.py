@@ -6,11 +6,11 @@ import numpy as np
 import plotly.graph_objects as go
 from dash import html
 
-from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.file_links import file_href
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.density import Agreement, Density, density
+from dashboard.place import Place
 from store.normalizations import NORMALIZATIONS
 from store.views import ViewName
 

@@ -3,9 +3,10 @@
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.address import Address, Place
+from dashboard.address import Address
 from dashboard.controls import choice, number
 from dashboard.heads.statistics import spell
+from dashboard.place import Place
 from dashboard.sentence.finder import MOST_TERMS, RANKED, FoundSentences, Line, Wanted, find_sentences, terms
 from store import STATISTICS
 from store.schema import head_name

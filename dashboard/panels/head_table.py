@@ -9,11 +9,11 @@ import xarray as xr
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.address import Place
 from dashboard.controls import choice
 from dashboard.file_links import file_links
 from dashboard.heads.importance import importance_of
 from dashboard.heads.table_columns import TableColumn, table_columns
+from dashboard.place import Place
 from store.schema import head_name
 
 Heads = list[tuple[int, int]]

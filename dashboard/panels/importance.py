@@ -2,9 +2,9 @@
 
 from dash import html
 
-from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.figures.heat_map import heat_map
+from dashboard.place import Place
 from store import StoreError
 
 

@@ -2,7 +2,6 @@
 
 from dash import html
 
-from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.figures.expansion import expansion
 from dashboard.figures.mixing import mixing
@@ -10,6 +9,7 @@ from dashboard.file_links import file_href
 from dashboard.heads.definitions import ROWS
 from dashboard.heads.part import Part
 from dashboard.heads.part_mixing import part_mixing
+from dashboard.place import Place
 from store.schema import RATIOS
 
 #: The ratio that counts all there is in the attention block.

@@ -4,8 +4,8 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.address import Place
 from dashboard.heads.divergence import mean_divergence, sample
+from dashboard.place import Place
 from store import StoreError
 from store.kernels.labels import NearHead, nearest_heads
 from store.schema import head_name

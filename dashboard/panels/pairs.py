@@ -2,10 +2,10 @@
 
 from dash import dcc, html
 
-from dashboard.address import Place
 from dashboard.file_links import file_links
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.pairs import Pair, strongest_pairs
+from dashboard.place import Place
 from store import StoreError
 
 SHOWN = 40

@@ -3,12 +3,12 @@
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.address import Place
 from dashboard.heads.part import Part
 from dashboard.pictures.columns import columns
 from dashboard.pictures.conditions import parse_conditions
 from dashboard.pictures.drawn import Drawn
 from dashboard.pictures.filters import condition_controls
+from dashboard.place import Place
 
 
 def part_filters(place: Place) -> html.Div:

@@ -6,9 +6,9 @@ import numpy as np
 import plotly.graph_objects as go
 from dash import html
 
-from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.file_links import file_href
+from dashboard.place import Place
 from dashboard.sentence.position_means import PositionMeans, position_means
 from store.schema import head_name
 

@@ -2,11 +2,11 @@
 
 from dash import html
 
-from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.figures.layer_profile import layer_profile
 from dashboard.figures.profile import profile
 from dashboard.file_links import file_href
+from dashboard.place import Place
 from store.schema import head_name
 
 

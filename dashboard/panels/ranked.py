@@ -2,8 +2,8 @@
 
 from dash import dcc, html
 
-from dashboard.address import Place
 from dashboard.controls import choice
+from dashboard.place import Place
 from dashboard.sentence.chosen import chosen_query
 from dashboard.sentence.ranked_heads import RankedHead, ranked_heads
 from dashboard.sentence.sentence import Sentence

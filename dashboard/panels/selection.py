@@ -2,11 +2,11 @@
 
 from dash import dcc, html
 
-from dashboard.address import Place
 from dashboard.file_links import file_links
 from dashboard.heads.statistics import spell
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.summary import Comparison, Difference, Row, Summary, selected_rows, summarize
+from dashboard.place import Place
 
 #: Rows of the table beside the picture; the files have all.
 SHOWN = 60

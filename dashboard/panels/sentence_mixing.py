@@ -4,9 +4,9 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.figures.token_mixing import token_mixing
+from dashboard.place import Place
 from dashboard.sentence.picture import base_of, link
 from store.schema import RATIOS
 

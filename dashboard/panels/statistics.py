@@ -4,7 +4,6 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.address import Place
 from dashboard.charts import chart
 from dashboard.figures.frequency_norm import frequency_norm
 from dashboard.figures.received_at import received_at
@@ -19,6 +18,7 @@ from dashboard.panels.definitions import definitions
 from dashboard.panels.nearest import nearest
 from dashboard.panels.profiles import head_profile
 from dashboard.pictures.chosen import Chosen
+from dashboard.place import Place
 from store import STATISTICS
 from store.kernels.labels import LABELS
 from store.schema import head_name

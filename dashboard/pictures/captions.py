@@ -2,7 +2,7 @@
 
 from dash import html
 
-from dashboard.address import Place
+from dashboard.place import Place
 from store import Corpus
 from store.schema import head_name
 

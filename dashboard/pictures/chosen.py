@@ -7,12 +7,12 @@ from urllib.parse import urlencode
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.address import Place
 from dashboard.pictures.colours import Legend, legend
 from dashboard.pictures.columns import Column, columns
 from dashboard.pictures.drawn import Drawn
 from dashboard.pictures.search import Hits, hits
 from dashboard.pictures.selection import FIELDS, Selection, mask, parse_selection
+from dashboard.place import Place
 
 #: Sentences of a search that are listed.
 LISTED = 50

@@ -2,9 +2,9 @@
 
 from dash import dcc, html
 
-from dashboard.address import Place
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.search import Sentence
+from dashboard.place import Place
 
 
 def hit_table(place: Place, chosen: Chosen) -> list[object]:

@@ -3,9 +3,9 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from dashboard.address import Place
 from dashboard.heads.statistics import one_line
 from dashboard.pictures.chosen import Chosen
+from dashboard.place import Place
 from dashboard.theme import PALETTE, ramp
 from store.schema import head_name
 from store.views import ViewName

@@ -5,8 +5,8 @@ from math import isfinite
 from flask import abort
 from flask import request as asked
 
-from dashboard.address import MOST_TOKENS
 from dashboard.library import Library
+from dashboard.link_fields import MOST_TOKENS
 from dashboard.pictures.drawn import Drawn
 from dashboard.pictures.points import GRID_TOKENS
 from dashboard.pictures.selection import FIELDS, Selection, parse_selection

@@ -5,7 +5,6 @@ from urllib.parse import urlencode
 from flask import Flask, Response, abort
 from flask import request as asked
 
-from dashboard.address import find
 from dashboard.heads.importance import importance_of
 from dashboard.heads.numbers import (
     divergence_table,
@@ -22,6 +21,7 @@ from dashboard.heads.part_mixing import part_mixing
 from dashboard.heads.shown_grid import shown_grid
 from dashboard.library import Library
 from dashboard.pictures.exports import Table
+from dashboard.place import find
 from dashboard.routes.files import FORM, file
 from dashboard.routes.request import BASE, ONE_HEAD, check_head, corpus_of
 from dashboard.sentence.position_means import position_table

@@ -1,6 +1,6 @@
 """What a link chooses of a sentence: how its patterns are shown, and which of its tokens and heads are selected."""
 
-from dashboard.address import Place
+from dashboard.place import Place
 from dashboard.sentence.shown_pattern import FIELDS, Showing, Unit, parse_showing, shown_units
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.address import Place
 from dashboard.controls import choice, number, switch
+from dashboard.place import Place
 from store.schema import RATIOS
 
 SHOWN = {

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
-from dashboard.address import Place
+from dashboard.place import Place
 from dashboard.sentence.chosen import chosen_heads, chosen_places, chosen_query, showing_of
 from dashboard.sentence.shown_pattern import Showing, Unit, shown_units
 from dashboard.sentence.title import is_mean, title

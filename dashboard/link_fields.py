@@ -1,0 +1,117 @@
+"""The fields of a link by the pages they are of, each brought into the bounds of a corpus."""
+
+import re
+from typing import Any
+
+from dashboard.address import HEAD_TOKENS, LEAST, TOP
+from dashboard.heads.definitions import telling
+from dashboard.link_reader import LinkReader
+from dashboard.pictures.focus import LINES
+from dashboard.pictures.search import WITHIN
+from dashboard.pictures.selection import MOST_SOUGHT
+from dashboard.sentence.finder import RANKED
+from dashboard.sentence.mean_pattern import MEANS
+from dashboard.sentence.shown_pattern import PAIRS
+from store import STATISTICS, Corpus
+from store.schema import RATIOS, ROLES, SOURCES
+
+SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
+ON = ("1",)
+#: What the heat map of all heads shows of a statistic.
+VALUES = ("value", "rank", "difference")
+TABS = ("statistics", "point", "selection", "pairs", "distance")
+MOST_TOKENS = 1_000_000
+MOST_TOP = 20
+_MARKS = re.compile(r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}")
+_CAMERA = re.compile(r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}")
+
+
+def of_picture(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
+    """The fields of the pictures of heads."""
+    return {
+        "layer": read.number("layer", range(corpus.layers), 0),
+        "head": read.number("head", range(corpus.heads), 0),
+        "tokens": read.number("tokens", range(1, MOST_TOKENS + 1), HEAD_TOKENS),
+        "view": _view(read, corpus),
+        "colour": read.text("colour", 80) or "role",
+        "size": read.choice("size", ("norm",), None),
+        "labels": read.choice("labels", ON, None),
+        "q": read.text("q", MOST_SOUGHT),
+        "within": read.choice("within", WITHIN, "token"),
+        "where": read.text("where", 2_000),
+        "lasso": read.text("lasso", 1_500),
+        "token": read.number("token", range(corpus.n_tokens), None),
+        "role": read.choice("role", ROLES, "query"),
+        "top": read.number("top", range(1, MOST_TOP + 1), TOP),
+        "least": read.share("least", LEAST),
+        "lines": read.choice("lines", LINES, "point"),
+        "marks": read.matching("marks", _MARKS),
+        "tab": read.choice("tab", TABS, None),
+        "at": read.matching("at", _CAMERA),
+    }
+
+
+def of_sentence(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
+    """The fields of the page of a sentence."""
+    lengths = range(1, int(corpus.corpus_attributes["max_length"]) + 1)
+    longest = int(corpus.attributes["config"].get("max_position_embeddings", len(lengths)))
+    return {
+        "sentence": read.number("sentence", range(corpus.n_sentences), 0),
+        "text": read.typed("text"),
+        "second": read.typed("second"),
+        "show": read.choice("show", SHOWS, "head"),
+        "heads": read.numbers("heads", range(corpus.heads)),
+        "queries": read.numbers("queries", range(longest)),
+        "toward": read.number("toward", range(longest), None),
+        "weights": read.choice("weights", ("attention", "norm"), "attention"),
+        "mean": read.choice("mean", MEANS, "none"),
+        "ratio": read.choice("ratio", tuple(RATIOS), "attnresln_n"),
+        "pair": read.choice("pair", PAIRS, "all"),
+        "hide": read.numbers("hide", range(longest)),
+        "special": read.choice("special", ("0",), None),
+        "renormalize": read.choice("renormalize", ON, None),
+        "words": read.choice("words", ON, None),
+        "rollout": read.choice("rollout", ON, None),
+        "find": read.text("find", MOST_SOUGHT),
+        "labelled": read.choice("labelled", tuple(corpus.corpus_attributes.get("label_names", ())), None),
+        "fewest": read.number("fewest", lengths, None),
+        "most": read.number("most", lengths, None),
+        "by": read.choice("by", RANKED, None),
+    }
+
+
+def of_statistics(read: LinkReader) -> dict[str, Any]:
+    """The fields of the pages of all heads' numbers."""
+    names = tuple(STATISTICS)
+    source = read.choice("source", SOURCES, "all")
+    return {
+        "statistic": _statistic(read, source),
+        "source": source,
+        "values": read.choice("values", VALUES, "value"),
+        "against": read.choice("against", names, None),
+        "sort": read.choice("sort", (*names, "importance", "head"), None),
+        "named": read.text("named", 20),
+        "behaviour": read.text("behaviour", 40),
+        "paint": read.choice("paint", ("layer", "label", *telling("all")), "layer"),
+    }
+
+
+def _statistic(read: LinkReader, source: str) -> str:
+    """One in which heads differ over these rows."""
+    asked = str(read.choice("statistic", tuple(STATISTICS), "to_sep"))
+    if asked in telling(source):
+        return asked
+    read.notices.append(
+        f"All tokens together receive 1 in every head. Shown is {STATISTICS['to_sep'].title}; choose the rows of some tokens for what they receive."
+    )
+    return "to_sep"
+
+
+def _view(read: LinkReader, corpus: Corpus) -> str | None:
+    """A view other than the default."""
+    asked = read.given.get("view")
+    if asked and asked not in corpus.views:
+        read.notices.append(
+            f"There is no view “{asked[:80]}” of this model; make it with `make projections VIEWS=...`. This is the most faithful one."
+        )
+    return asked if asked in corpus.views[1:] else None

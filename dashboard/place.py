@@ -1,0 +1,96 @@
+"""What a link means: an address found in the store. Bad input is brought into bounds, and said."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import parse_qsl
+
+from dashboard.address import PAGES, Address
+from dashboard.library import Library
+from dashboard.link_fields import of_picture, of_sentence, of_statistics
+from dashboard.link_reader import LinkReader
+from dashboard.sentence.reader_gone import asker_gone
+from dashboard.sentence.sentence import Sentence, stored_sentence
+from dashboard.sentence.typed import TypedSentences
+from store import Corpus, Snapshot, StoreError
+
+MAX_QUERY = 8_000
+
+
+@dataclass(frozen=True)
+class Place:
+    """An address found in the store: what to show, and what of the link had to be changed."""
+
+    address: Address
+    snapshot: Snapshot
+    corpus: Corpus
+    notices: tuple[str, ...]
+    typed: TypedSentences
+
+    @cached_property
+    def sentence(self) -> Sentence:
+        """The sentence that is looked at: the one a reader typed, else one of the corpus."""
+        address = self.address
+        if address.text is None:
+            return stored_sentence(self.corpus, address.sentence)
+        return self.typed.encode(self.corpus, address.text, address.second or "", asker_gone)
+
+    @property
+    def view(self) -> str:
+        """Name of the view on screen."""
+        return self.address.view or self.corpus.views[0]
+
+
+def find(library: Library, pathname: str | None, search: str | None) -> Place:
+    """What a link means. Raises StoreError only where there is nothing to show at all."""
+    given = dict(parse_qsl((search or "")[:MAX_QUERY].lstrip("?"), max_num_fields=None))
+    notices: list[str] = []
+    snapshot = _snapshot(library, given.get("snapshot"), notices)
+    corpus = _corpus(snapshot, given.get("model"), notices)
+    read = LinkReader(given, notices)
+    address = Address(
+        page=_page(pathname, notices),
+        model=corpus.name if len(snapshot.models) > 1 else None,
+        snapshot=snapshot.id if "snapshot" in given and snapshot.id == given["snapshot"] else None,
+        **of_picture(read, corpus),
+        **of_sentence(read, corpus),
+        **of_statistics(read),
+        other=_other(snapshot, corpus, given.get("other"), notices),
+    )
+    return Place(address, snapshot, corpus, tuple(notices), library.typed)
+
+
+def _page(pathname: str | None, notices: list[str]) -> str:
+    name = (pathname or "/").strip("/")[:80] or "heads"
+    if name in PAGES:
+        return name
+    notices.append(f"There is no page “{name}”. This is the page of all heads.")
+    return "heads"
+
+
+def _snapshot(library: Library, asked: str | None, notices: list[str]) -> Snapshot:
+    if asked:
+        try:
+            return library.snapshot(asked[:80])
+        except StoreError:
+            notices.append(f"There is no snapshot “{asked[:80]}” any more. This is the newest.")
+    return library.snapshot()
+
+
+def _corpus(snapshot: Snapshot, asked: str | None, notices: list[str]) -> Corpus:
+    if asked and asked not in snapshot.models:
+        notices.append(f"There is no model “{asked[:80]}” in this store. This is the one ingested last.")
+    return snapshot.corpus(asked if asked in snapshot.models else None)
+
+
+def _other(snapshot: Snapshot, corpus: Corpus, asked: str | None, notices: list[str]) -> str | None:
+    """Another model of as many layers and heads."""
+    if asked is None or asked in comparable(snapshot, corpus):
+        return asked
+    notices.append(f"There is no other model “{asked[:80]}” with as many layers and heads. It is left out.")
+    return None
+
+
+def comparable(snapshot: Snapshot, corpus: Corpus) -> list[str]:
+    """Keys of the other models of a snapshot that have as many layers and heads."""
+    others = [snapshot.corpus(name) for name in snapshot.models if name != corpus.name]
+    return [one.name for one in others if (one.layers, one.heads) == (corpus.layers, corpus.heads)]
