@@ -73,7 +73,7 @@ def of_sentence(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
         "words": read.choice("words", ON, None),
         "rollout": read.choice("rollout", ON, None),
         "find": read.text("find", MOST_SOUGHT),
-        "labelled": read.choice("labelled", tuple(corpus.corpus_attributes.get("label_names", ())), None),
+        "labelled": read.choice("labelled", corpus.label_names, None),
         "fewest": read.number("fewest", lengths, None),
         "most": read.number("most", lengths, None),
         "by": read.choice("by", RANKED, None),

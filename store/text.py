@@ -81,11 +81,15 @@ class Text:
         start = int(self.sentences.row_start[sentence])
         return slice(start, start + int(self.sentences.row_size[sentence]))
 
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the reviews' labels, by their codes; empty where the data has none."""
+        return tuple(map(str, self.corpus_attributes.get("label_names", ())))
+
     def label_name(self, sentence: int) -> str:
         """Label of the sentence's review, empty where it has none."""
         label = int(self.sentences.label.values[sentence])
-        names = list(self.corpus_attributes.get("label_names", ()))
-        return str(names[label]) if 0 <= label < len(names) else ""
+        return self.label_names[label] if 0 <= label < len(self.label_names) else ""
 
     @cached_property
     def columns(self) -> xr.Dataset:

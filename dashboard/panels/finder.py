@@ -22,7 +22,7 @@ def finder(place: Place) -> list[object]:
 
 def _controls(place: Place) -> html.Div:
     address, corpus = place.address, place.corpus
-    labels = {"": "any label"} | {name: name for name in corpus.corpus_attributes.get("label_names", ())}
+    labels = {"": "any label"} | {name: name for name in corpus.label_names}
     by = {"": "in their order"} | {name: STATISTICS[name].title for name in RANKED}
     longest = int(corpus.corpus_attributes["max_length"])
     words = dmc.TextInput(

@@ -137,10 +137,9 @@ def _of_heads() -> list[Column]:
 
 
 def _of_sentences(corpus: Corpus) -> list[Column]:
-    labels = tuple(map(str, corpus.corpus_attributes.get("label_names", ())))
-    label = Column("label", "label of the review", "category", names=labels, read=token_numbers.label)
+    label = Column("label", "label of the review", "category", names=corpus.label_names, read=token_numbers.label)
     return [
-        *([label] if labels else []),
+        *([label] if corpus.label_names else []),
         Column("review", "review, by its number in the data", "category", read=token_numbers.review),
     ]
 

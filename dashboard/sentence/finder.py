@@ -101,7 +101,7 @@ def _as_wanted(corpus: Corpus, wanted: Wanted) -> NDArray[np.bool_]:
     for term in terms(wanted.words)[:MOST_TERMS]:
         there &= sentences_with(corpus, term)
     if wanted.label:
-        names = list(corpus.corpus_attributes.get("label_names", ()))
+        names = corpus.label_names
         there &= corpus.sentences.label.values == (names.index(wanted.label) if wanted.label in names else -2)
     if wanted.fewest is not None:
         there &= sizes >= wanted.fewest
