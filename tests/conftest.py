@@ -32,7 +32,7 @@ from ingest import corpus, pipeline, sample  # noqa: E402
 from ingest.__main__ import main as ingest_command  # noqa: E402
 from ingest.pictures import attention_projection, neighbours  # noqa: E402
 from ingest.settings import DEFAULT_VIEWS, Settings  # noqa: E402
-from tests.browser import chromium, open_page, space, space_server, space_store, tiny_server  # noqa: E402, F401
+from tests.browser import chromium, open_page, profile, space, space_server, space_store, tiny_server  # noqa: E402, F401
 from tests.client import base, client  # noqa: E402, F401
 
 # No clock decides a test, and the same cases run every time.
