@@ -4,6 +4,7 @@ import io
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from werkzeug.serving import make_server
 from dashboard.app import create_app
 from dashboard.library import Library
 from store import Corpus, open_corpus
+from tests.made_once import made_once
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
@@ -65,8 +67,8 @@ def tiny_server(tiny_store: str) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def space_store(ingest: Callable[..., str], genre_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Pictures in the plane and in space and of two normalisations, and a column of the data beside text and label."""
-    place = tmp_path_factory.mktemp("space") / "store"
-    return ingest(place, data=genre_data, views="pca-exact-2d,pca-exact-3d,pca-raw-2d")
+    make = partial(ingest, data=genre_data, views="pca-exact-2d,pca-exact-3d,pca-raw-2d")
+    return str(made_once(tmp_path_factory, "space", make))
 
 
 @pytest.fixture
