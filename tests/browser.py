@@ -4,17 +4,19 @@ import io
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect, sync_playwright
 from werkzeug.serving import make_server
 
 from dashboard.app import create_app
 from dashboard.library import Library
 from store import Corpus, open_corpus
+from tests.made_once import made_once
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
@@ -25,6 +27,8 @@ FLAGS = [
     "--enable-unsafe-swiftshader",
     # On SwiftShader, as no reader's browser does it, an accelerated 2D canvas shows what was drawn two pictures ago.
     "--disable-accelerated-2d-canvas",
+    # Points need WebGL. What surrounds them is put together faster without it where there is no graphics card.
+    "--disable-gpu-compositing",
 ]
 DRAWN = '.frame[data-drawn^="/data/"]'
 
@@ -63,8 +67,8 @@ def tiny_server(tiny_store: str) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def space_store(ingest: Callable[..., str], genre_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Pictures in the plane and in space and of two normalisations, and a column of the data beside text and label."""
-    place = tmp_path_factory.mktemp("space") / "store"
-    return ingest(place, data=genre_data, views="pca-exact-2d,pca-exact-3d,pca-raw-2d")
+    make = partial(ingest, data=genre_data, views="pca-exact-2d,pca-exact-3d,pca-raw-2d")
+    return str(made_once(tmp_path_factory, "space", make))
 
 
 @pytest.fixture
@@ -78,30 +82,50 @@ def space_server(space_store: str) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="session")
+def profile(chromium: Browser) -> Iterator[BrowserContext]:
+    """One for all tests: its pages need not start a process, nor fetch the scripts that a page before had."""
+    with chromium.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
+        yield context
+
+
+def forget(page: Page) -> None:
+    """Leave a page empty: of its origin nothing stays but the scripts in the cache."""
+    kinds = {"origin": page.evaluate("origin"), "storageTypes": "cookies,local_storage"}
+    session = page.context.new_cdp_session(page)
+    session.send("Storage.clearDataForOrigin", kinds)
+    session.detach()
+    page.goto("about:blank")
+
+
 @pytest.fixture
-def open_page(chromium: Browser) -> Iterator[Open]:
-    """Opens pages in a fresh profile; any error on the console fails the test."""
+def open_page(profile: BrowserContext) -> Iterator[Open]:
+    """Opens pages that know nothing of those before; any error on the console fails the test."""
     errors: list[str] = []
+    free = list(profile.pages)
 
     def listen(message: ConsoleMessage) -> None:
         if message.type == "error":
             errors.append(message.text)
 
+    def complain(error: Error) -> None:
+        errors.append(str(error))
+
     def open_page(url: str, *, scheme: str = "light", width: int = 1440, height: int = 900) -> Page:
-        context = chromium.new_context(
-            color_scheme=scheme,  # type: ignore[arg-type]
-            viewport={"width": width, "height": height},
-            permissions=["clipboard-read", "clipboard-write"],
-        )
-        page = context.new_page()
+        page = free.pop() if free else profile.new_page()
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.set_viewport_size({"width": width, "height": height})
+        page.mouse.move(0, 0)
         page.on("console", listen)
-        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("pageerror", complain)
         page.goto(url)
         return page
 
     yield open_page
-    for context in chromium.contexts:
-        context.close()
+    for page in set(profile.pages) - set(free):
+        forget(page)
+        page.remove_listener("console", listen)
+        page.remove_listener("pageerror", complain)
     assert errors == []
 
 

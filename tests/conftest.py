@@ -6,6 +6,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,9 @@ from ingest import corpus, pipeline, sample  # noqa: E402
 from ingest.__main__ import main as ingest_command  # noqa: E402
 from ingest.pictures import attention_projection, neighbours  # noqa: E402
 from ingest.settings import DEFAULT_VIEWS, Settings  # noqa: E402
-from tests.browser import chromium, open_page, space, space_server, space_store, tiny_server  # noqa: E402, F401
+from tests.browser import chromium, open_page, profile, space, space_server, space_store, tiny_server  # noqa: E402, F401
 from tests.client import base, client  # noqa: E402, F401
+from tests.made_once import made_once  # noqa: E402
 
 # No clock decides a test, and the same cases run every time.
 hypothesis.settings.register_profile("calm", deadline=None, database=None, derandomize=True)
@@ -141,7 +143,7 @@ def _sentence(choose: random.Random) -> str:
 
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_model(tmp_path_factory.mktemp("model") / "tiny-bert")
+    return made_once(tmp_path_factory, "tiny-bert", save_model)
 
 
 @pytest.fixture(scope="session")
@@ -170,7 +172,7 @@ def eager() -> Callable[[Path], Any]:
 
 @pytest.fixture(scope="session")
 def tiny_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_reviews(tmp_path_factory.mktemp("data") / "reviews.csv")
+    return made_once(tmp_path_factory, "reviews.csv", write_reviews)
 
 
 @pytest.fixture(scope="session")
@@ -196,21 +198,23 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
 
 @pytest.fixture(scope="session")
 def tiny_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    return ingest(tmp_path_factory.mktemp("store") / "tiny")
+    return str(made_once(tmp_path_factory, "tiny", ingest))
 
 
 @pytest.fixture(scope="session")
 def rich_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
     """A store with several pictures. It takes processes that import UMAP: tests of neighbours look here."""
-    return ingest(tmp_path_factory.mktemp("store") / "rich", views=",".join(RICH_VIEWS))
+    return str(made_once(tmp_path_factory, "rich", partial(ingest, views=",".join(RICH_VIEWS))))
 
 
 @pytest.fixture(scope="session")
 def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The embedded model on a few of the embedded reviews, with the picture that is made first."""
-    place = str(tmp_path_factory.mktemp("default") / "store")
-    pipeline.run(Settings(store=place, sentences=DEFAULT_SENTENCES, dtype="float32", views=DEFAULT_VIEWS[0]))
-    return place
+
+    def make(place: Path) -> None:
+        pipeline.run(Settings(store=str(place), sentences=DEFAULT_SENTENCES, dtype="float32", views=DEFAULT_VIEWS[0]))
+
+    return str(made_once(tmp_path_factory, "default", make))
 
 
 @pytest.fixture
@@ -221,7 +225,7 @@ def tiny_corpus(tiny_store: str) -> Iterator[store.Corpus]:
 @pytest.fixture(scope="session")
 def genre_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Reviews with a column beside text and label."""
-    return write_reviews(tmp_path_factory.mktemp("genres") / "reviews.csv", genres=True)
+    return made_once(tmp_path_factory, "genres.csv", partial(write_reviews, genres=True))
 
 
 @pytest.fixture(scope="session")

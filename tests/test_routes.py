@@ -20,6 +20,13 @@ def test_points_may_be_kept_for_ever(client: FlaskClient, base: str) -> None:
     assert "immutable" in answer.headers["Cache-Control"]
 
 
+@pytest.mark.parametrize(("asked", "kept"), [("?m=1.5", True), ("", False)], ids=["dated", "without a date"])
+def test_only_a_script_whose_address_is_dated_is_kept(client: FlaskClient, asked: str, kept: bool) -> None:
+    answer = client.get(f"/assets/chart.js{asked}")
+    assert ("immutable" in answer.headers["Cache-Control"]) == kept
+    answer.close()
+
+
 def test_no_request_grows_with_the_corpus_beyond_what_is_asked(client: FlaskClient, base: str) -> None:
     answer = client.get(f"{base}/points/pca-exact-2d/1/0.bin?tokens=20")
     assert len(answer.data) == 20 + 20 * 2 * 2 * 2
