@@ -7,6 +7,9 @@ from ingest.checkpoint import Checkpoint
 from ingest.finetuning.truncation import head_length
 from ingest.reviews import Data
 
+#: What the hub calls a checkpoint that did not come from there.
+HUB_NAMES = {"all-MiniLM-L6-v2": "sentence-transformers/all-MiniLM-L6-v2"}
+
 
 def make_card(
     name: str, checkpoint: Checkpoint, data: Data, asked: Mapping[str, Any], metrics: Mapping[str, Any]
@@ -23,8 +26,11 @@ def make_card(
 
 
 def _front_matter(checkpoint: Checkpoint) -> str:
-    base = "sentence-transformers/all-MiniLM-L6-v2" if checkpoint.name == "all-MiniLM-L6-v2" else checkpoint.name
-    return f"---\nlibrary_name: transformers\npipeline_tag: text-classification\nbase_model: {base}\n---"
+    lines = ["library_name: transformers", "pipeline_tag: text-classification"]
+    lines += (
+        [f"base_model: {HUB_NAMES.get(checkpoint.name, checkpoint.name)}"] if checkpoint.revision != "local" else []
+    )
+    return "\n".join(["---", *lines, "---"])
 
 
 def _measured(metrics: Mapping[str, Any]) -> str:
@@ -42,7 +48,8 @@ def _measured(metrics: Mapping[str, Any]) -> str:
         "| reviews | count | accuracy | loss |\n| --- | --- | --- | --- |\n" + "\n".join(lines) + f"\n\n{said}\n\n"
         f"| step | held-out accuracy | held-out loss |\n| --- | --- | --- |\n{curve}\n"
         f"Kept is step {metrics['step']:,} of {metrics['steps']:,} (planned: {metrics['planned_steps']:,}), "
-        f"after {metrics['seconds'] / 60:.1f} minutes of training and evaluation."
+        f"after {metrics['seconds'] / 60:.1f} minutes of training and evaluation "
+        f"({metrics['epochs'] * metrics['train_wordpieces'] / metrics['seconds']:,.0f} wordpieces a second)."
     )
 
 
@@ -70,6 +77,7 @@ def _usage(name: str) -> str:
     return (
         "```python\nfrom transformers import pipeline\n\n"
         f'pipeline("text-classification", "{name}", truncation=True)("A film to remember.")\n```\n\n'
+        "It was trained on beginnings and ends of long reviews; `truncation=True` keeps beginnings alone. "
         "Its heads beside those of the model it started from: `make ingest MODEL=<this folder>`."
     )
 

@@ -1,7 +1,6 @@
 """The folder of a fine-tuning: what was asked of it, how far it is, and its result."""
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,11 +35,7 @@ class Folder:
             Where it cannot be written, or holds something else.
         """
         try:
-            known = _read(self._finished) or _read(self._begun)
-            if known:
-                self._check(known["asked"])
-            elif self.path.exists() and set(os.listdir(self.path)) - {"checkpoints"}:
-                raise IngestError(f"{self.path} is not empty, and holds no fine-tuned model. Give OUT=<a new folder>.")
+            self._check()
             if not self.finished:
                 self.checkpoints.mkdir(parents=True, exist_ok=True)
                 _write(self._begun, {"asked": self.asked})
@@ -84,7 +79,14 @@ class Folder:
         """They serve only to go on."""
         shutil.rmtree(self.checkpoints, ignore_errors=True)
 
-    def _check(self, known: Mapping[str, Any]) -> None:
+    def _check(self) -> None:
+        known = _read(self._finished) or (_read(self._begun) if self.last_checkpoint() else None)
+        if known:
+            self._compare(known["asked"])
+        elif self._foreign():
+            raise IngestError(f"{self.path} is not empty, and holds no fine-tuned model. Give OUT=<a new folder>.")
+
+    def _compare(self, known: Mapping[str, Any]) -> None:
         names = sorted(name for name in self.asked.keys() | known.keys() if self.asked.get(name) != known.get(name))
         if names:
             said = ", ".join(f"{name.upper()} was {known.get(name)}" for name in names)
@@ -92,6 +94,11 @@ class Folder:
                 f"{self.path} holds a model that was asked for with other settings ({said}). "
                 "Give another OUT, or the same settings, or remove that folder."
             )
+
+    def _foreign(self) -> bool:
+        """Whether there is anything that no fine-tuning begins with."""
+        own = {self._begun, self._begun.with_suffix(".new")}
+        return any(one.is_file() and one not in own for one in self.path.rglob("*"))
 
 
 def _step(folder: Path) -> int:
