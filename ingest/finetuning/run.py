@@ -1,6 +1,6 @@
 """A fine-tuning from its settings to its result."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,8 @@ from ingest.reviews import Data, find_data
 from ingest.tokenizer import load_tokenizer
 
 if TYPE_CHECKING:
+    import torch
+
     from ingest.finetuning.training import ClassifierTrainer, Plan
 
 VERSION = "finetuning/1"
@@ -39,19 +41,20 @@ def run(settings: FinetuningSettings) -> None:
         folder.remove_checkpoints()
         say(f"Nothing to do: {folder.path} holds {checkpoint.name} fine-tuned so.{_said(folder.metrics)}")
         return
-    metrics = Finetuning(settings, checkpoint, data, labelled, folder).run()
+    metrics = Finetuning(settings, checkpoint, data, labelled, folder, device).run()
     say(f"Saved {checkpoint.name} fine-tuned on {data.name} in {folder.path}.{_said(metrics)}")
 
 
+@dataclass(frozen=True)
 class Finetuning:
     """One checkpoint on one data set."""
 
-    def __init__(
-        self, settings: FinetuningSettings, checkpoint: Checkpoint, data: Data, labelled: Labelled, folder: Folder
-    ) -> None:
-        self.settings, self.checkpoint, self.data, self.folder = settings, checkpoint, data, folder
-        self.labelled = labelled
-        self._tokenizer = load_tokenizer(checkpoint.folder)
+    settings: FinetuningSettings
+    checkpoint: Checkpoint
+    data: Data
+    labelled: Labelled
+    folder: Folder
+    device: "torch.device"
 
     def run(self) -> dict[str, Any]:
         """Train, test and save; returns what was measured."""
@@ -79,24 +82,23 @@ class Finetuning:
         return ClassifierTrainer(model, plan, train=train, held=held), plan, sizes
 
     def _plan(self, hidden_size: int) -> "Plan":
-        from ingest.bert import find_device
         from ingest.finetuning.precision import find_precision
         from ingest.finetuning.training import Plan
 
-        settings, device = self.settings, find_device(self.settings.device)
-        rate = choose_rate(settings, hidden_size)
+        settings = self.settings
         return Plan(
-            settings.batch,
-            settings.epochs,
-            rate,
-            settings.seed,
-            device,
-            find_precision(device),
-            self.folder.checkpoints,
+            batch=settings.batch,
+            epochs=settings.epochs,
+            learning_rate=choose_rate(settings, hidden_size),
+            seed=settings.seed,
+            device=self.device,
+            precision=find_precision(self.device),
+            checkpoints=self.folder.checkpoints,
         )
 
     def _encode(self, labelled: Labelled) -> list[Example]:
-        return encode(labelled, self._tokenizer, max_length=self.settings.max_length)
+        tokenizer = load_tokenizer(self.checkpoint.folder)
+        return encode(labelled, tokenizer, max_length=self.settings.max_length)
 
     def _test(self, trainer: "ClassifierTrainer") -> dict[str, Any] | None:
         """Once, after everything else is settled; None where the data has no test split."""
@@ -104,7 +106,7 @@ class Finetuning:
         test = read_test(self.data, self.labelled.names, text=settings.text, label=settings.label)
         if test is None:
             return None
-        found = trainer.evaluate(self._encode(test), metric_key_prefix="test")  # type: ignore[arg-type]
+        found = trainer.evaluate(self._encode(test), metric_key_prefix="test")  # type: ignore[arg-type]  # a list serves
         return {"accuracy": found["test_accuracy"], "loss": found["test_loss"], "reviews": len(test.texts)}
 
 
