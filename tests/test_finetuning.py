@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -130,6 +131,18 @@ def test_started_again_when_finished_there_is_nothing_to_do(
     finetune(tiny_model, opinions, result)
     assert capsys.readouterr().out.startswith(f"Nothing to do: {result} holds tiny-bert fine-tuned so. Accuracy 1.000")
     assert (result / "metrics.json").stat().st_mtime_ns == before
+
+
+def test_progress_shows_loss_and_held_out_accuracy(
+    tiny_model: Path, opinions: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = finetune(tiny_model, opinions, tmp_path / "out", epochs=1, freeze=2)
+    shown = capfd.readouterr()
+    assert re.search(
+        rf"steps/s, loss=\d\.\d+, held-out accuracy={metrics_of(out)['curve'][-1]['accuracy']:.3f}\]", shown.err
+    )
+    assert shown.out.startswith("Saved tiny-bert fine-tuned on opinions in")
+    assert shown.out.count("\n") == 1
 
 
 STEPS = pytest.mark.parametrize("steps", [1, 31])

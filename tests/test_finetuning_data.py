@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import datasets
 import numpy as np
 import pytest
 import torch
@@ -10,12 +11,13 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.finetuning.examples import encode, read_labelled
+from ingest.errors import IngestError
+from ingest.finetuning.examples import encode, read_labelled, read_test
 from ingest.finetuning.order import training_order
 from ingest.finetuning.split import MOST, SHARE, hold_out
 from ingest.finetuning.training import Padding, accuracy
 from ingest.finetuning.truncation import head_and_tail
-from ingest.reviews import find_data
+from ingest.reviews import Data, find_data
 
 SEEDS = st.integers(0, (1 << 32) - 1)
 LABELS = st.lists(st.integers(2, 60), min_size=2, max_size=5).map(lambda sizes: np.repeat(np.arange(len(sizes)), sizes))
@@ -133,3 +135,37 @@ def test_a_cpu_is_given_sixteen_bits_only_if_it_multiplies_in_them(
 
     monkeypatch.setattr("torch.cpu.get_capabilities", lambda: able)
     assert find_precision(torch.device("cpu")) == precision
+
+
+HUB = Data("somebody/opinions", "somebody/opinions", "hub:somebody/opinions@abc")
+
+
+def on_the_hub(monkeypatch: pytest.MonkeyPatch, test: datasets.Dataset) -> None:
+    """A data set with such a test split."""
+    monkeypatch.setattr("datasets.load_dataset", lambda *_, **__: test)
+    monkeypatch.setattr("datasets.get_dataset_split_names", lambda *_, **__: ["train", "test"])
+
+
+def test_labels_of_the_test_split_are_numbered_as_those_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {"text": ["x", "y", "z"], "label": ["good", "awful", "bad"]}
+    on_the_hub(monkeypatch, datasets.Dataset.from_dict(rows))
+    test = read_test(HUB, ["bad", "fair", "good"], text="text", label="label")
+    assert test is not None
+    assert (test.texts, test.labels.tolist()) == (["x", "z"], [2, 0])
+
+
+def test_a_test_split_whose_labels_are_kept_secret_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    features = datasets.Features(
+        {"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["bad", "good"])}
+    )
+    on_the_hub(monkeypatch, datasets.Dataset.from_dict({"text": ["x", "y"], "label": [-1, -1]}, features))
+    assert read_test(HUB, ["bad", "good"], text="text", label="label") is None
+
+
+def test_a_hub_that_cannot_be_reached_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ConnectionResetError("no route")
+
+    monkeypatch.setattr("datasets.get_dataset_split_names", refuse)
+    with pytest.raises(IngestError, match=r"cannot be loaded from the hub \(ConnectionResetError\)\. Try again"):
+        read_test(HUB, ["bad", "good"], text="text", label="label")
