@@ -14,6 +14,10 @@ TEXT ?=
 VIEWS ?=
 LABEL ?=
 IMPORTANCE ?=
+EPOCHS ?=
+LEARNING_RATE ?=
+FREEZE ?=
+OUT ?= data/finetuned
 HOST ?= 127.0.0.1
 PORT ?= 8050
 DAYS ?= 7
@@ -21,7 +25,7 @@ TORCH ?= torch==2.13.0
 ONLY ?=
 PYTHON := .venv/bin/python
 
-.PHONY: help install ingest projections dashboard describe verify expire test lint check bench check-published clean
+.PHONY: help install ingest projections finetune dashboard describe verify expire test lint check bench check-published clean
 
 help:       ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 17
@@ -42,6 +46,10 @@ ingest: install  ## bring the store up to date (MODEL DATA SENTENCES TOKENS MAX_
 
 projections: install  ## more pictures of what the store holds (VIEWS=tsne-raw-2d,umap-sphere-3d MODEL DATA)
 	@$(PYTHON) -m ingest $(ASKED) --stage projections
+
+finetune: install  ## teach a BERT the labels of reviews; the result is a MODEL (MODEL DATA TEXT LABEL EPOCHS BATCH LEARNING_RATE MAX_LENGTH FREEZE SEED DEVICE OUT)
+	@$(PYTHON) -m ingest.finetuning --model '$(MODEL)' --data '$(DATA)' --text '$(TEXT)' --label '$(LABEL)' --epochs '$(EPOCHS)' --batch '$(BATCH)' \
+	  --learning-rate '$(LEARNING_RATE)' --max-length '$(MAX_LENGTH)' --freeze '$(FREEZE)' --seed '$(SEED)' --device '$(DEVICE)' --out '$(OUT)'
 
 dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT)
 	@$(PYTHON) -m dashboard --store '$(STORE)' --host '$(HOST)' --port '$(PORT)' --ingest

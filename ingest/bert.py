@@ -146,8 +146,11 @@ def find_dtype(name: str, device: torch.device) -> torch.dtype:
     return DTYPES[name]
 
 
-def load_model(checkpoint: Checkpoint, architecture: str, **options: bool) -> Any:
-    """One of transformers' classes with the checkpoint's weights, in float32 on the fast attention path."""
+def load_model(checkpoint: Checkpoint, architecture: str, *, fresh: tuple[str, ...] = (), **options: Any) -> Any:
+    """One of transformers' classes with the checkpoint's weights, in float32 on the fast attention path.
+
+    Weights whose names begin with one of `fresh` may be missing or of another shape: they are then random.
+    """
     import transformers
     from safetensors import SafetensorError
 
@@ -162,8 +165,9 @@ def load_model(checkpoint: Checkpoint, architecture: str, **options: bool) -> An
             f"{checkpoint.name} cannot be loaded as a BERT ({type(error).__name__}). Save the model again with save_pretrained."
         ) from error
     model, said = loaded
-    if said["missing_keys"]:
+    missing = {name for name in said["missing_keys"] if not name.startswith(fresh)}
+    if missing:
         raise IngestError(
-            f"{checkpoint.name} cannot be loaded as a BERT (no weights for {min(said['missing_keys'])}). Save the model again with save_pretrained."
+            f"{checkpoint.name} cannot be loaded as a BERT (no weights for {min(missing)}). Save the model again with save_pretrained."
         )
     return model

@@ -38,6 +38,13 @@ def find_checkpoint(model: str) -> Checkpoint:
     return _hub_checkpoint(model)
 
 
+def check_length(checkpoint: Checkpoint, max_length: int) -> None:
+    """Say at once that the model has no position for so many wordpieces."""
+    longest = int(checkpoint.config.get("max_position_embeddings", max_length))
+    if max_length > longest:
+        raise IngestError(f"{checkpoint.name} reads at most {longest} wordpieces. Give MAX_LENGTH={longest} or less.")
+
+
 def _embedded_checkpoint() -> Checkpoint:
     folder = package_folder(EMBEDDED_PACKAGE) / "model"
     checkpoint = _read_folder(folder, name="all-MiniLM-L6-v2", revision=EMBEDDED_PACKAGE)

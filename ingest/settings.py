@@ -1,11 +1,11 @@
 """What an ingest is asked to do. Every flag of `python -m ingest` is a field here."""
 
-import argparse
 from collections.abc import Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass
 
 from ingest.errors import IngestError
+from ingest.flags import parse_flags
+from ingest.flags import setting as _setting
 from store.views import ViewName
 
 #: About 107,000 tokens: with installation the first page is there in well under six minutes on two cores.
@@ -29,10 +29,6 @@ DEFAULT_VIEWS = (
     "tsne-raw-3d",
     "umap-raw-3d",
 )
-
-
-def _setting(default: Any, explanation: str, kind: type = str) -> Any:
-    return field(default=default, metadata={"help": explanation, "type": kind})
 
 
 @dataclass(frozen=True)
@@ -98,29 +94,6 @@ class Settings:
 
 
 def parse(arguments: Sequence[str] | None = None) -> Settings:
-    """Settings from command line flags; an empty flag means the default, so that make can pass all of them."""
-    parser = argparse.ArgumentParser(
-        prog="python -m ingest", description="Run a BERT over the sentences of a corpus and write the store."
-    )
-    for setting in fields(Settings):
-        parser.add_argument(_flag(setting), metavar=setting.name.upper(), help=_explanation(setting))
-    given = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value not in (None, "")}
-    return Settings(**{name: _convert(name, value) for name, value in given.items()})
-
-
-def _flag(setting: Field[Any]) -> str:
-    return "--" + setting.name.replace("_", "-")
-
-
-def _explanation(setting: Field[Any]) -> str:
-    default = setting.default
-    shown = "" if default in (None, MISSING) else f" (default {default})"
-    return f"{setting.metadata['help']}{shown}".replace("%", "%%")
-
-
-def _convert(name: str, value: str) -> Any:
-    kind = {setting.name: setting.metadata["type"] for setting in fields(Settings)}[name]
-    try:
-        return kind(value)
-    except ValueError as error:
-        raise IngestError(f"{name.upper()}={value} is not a whole number. Give one, such as 2000.") from error
+    """Settings from command line flags."""
+    description = "Run a BERT over the sentences of a corpus and write the store."
+    return parse_flags(Settings, arguments, command="python -m ingest", description=description)

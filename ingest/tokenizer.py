@@ -29,14 +29,7 @@ class Tokenizer:
     """The checkpoint's own tokenizer."""
 
     def __init__(self, folder: Path, *, max_length: int) -> None:
-        from transformers import AutoTokenizer
-
-        try:
-            self._tokenizer = AutoTokenizer.from_pretrained(folder)
-        except (ValueError, OSError, KeyError) as error:
-            raise IngestError(
-                f"The tokenizer in {folder} cannot be loaded ({type(error).__name__}). Save it again with tokenizer.save_pretrained."
-            ) from error
+        self._tokenizer = load_tokenizer(folder)
         self.max_length = max_length
         self.vocab = _vocab(self._tokenizer)
         #: Id of the wordpiece that stands for a hidden one, if the model knows any.
@@ -74,6 +67,18 @@ class Tokenizer:
             length, token_id, position, word_index, self._flags[token_id], np.array([kept != (whole[0], whole[1])])
         )
         return tokens, segment
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """The tokenizer that a checkpoint was saved with."""
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(folder)
+    except (ValueError, OSError, KeyError) as error:
+        raise IngestError(
+            f"The tokenizer in {folder} cannot be loaded ({type(error).__name__}). Save it again with tokenizer.save_pretrained."
+        ) from error
 
 
 def longest_first(first: int, second: int, *, room: int) -> tuple[int, int]:

@@ -282,17 +282,24 @@ def complaint(
     def complaint(**settings: object) -> str:
         asked = {"model": tiny_model, "data": tiny_data, "store": tmp_path / "store", "max_length": MAX_LENGTH}
         asked |= settings
-        flags = [part for name, value in asked.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("sys.argv", ["ingest", *flags])
-            status = ingest_command()
-        said = _said(capfd.readouterr().err)
-        assert (status, len(said)) == (1, 1), said
-        assert said[0].startswith("ingest: ")
-        assert _INSTRUCTION.search(said[0]), f"says no next step: {said[0]}"
-        return said[0].removeprefix("ingest: ")
+        return complaint_of(ingest_command, "ingest", asked, capfd)
 
     return complaint
+
+
+def complaint_of(
+    command: Callable[[], int], name: str, asked: dict[str, object], capfd: pytest.CaptureFixture[str]
+) -> str:
+    """The one sentence with which a command refuses what it is asked."""
+    flags = [part for name, value in asked.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", [name, *flags])
+        status = command()
+    said = _said(capfd.readouterr().err)
+    assert (status, len(said)) == (1, 1), said
+    assert said[0].startswith(f"{name}: ")
+    assert _INSTRUCTION.search(said[0]), f"says no next step: {said[0]}"
+    return said[0].removeprefix(f"{name}: ")
 
 
 #: The last sentence tells what to do.

@@ -1,0 +1,36 @@
+"""How a command ends: its exit status, and one sentence where it could not do what was asked."""
+
+import errno
+import sys
+from collections.abc import Callable
+
+from ingest.errors import IngestError
+from store.errors import StoreError
+
+
+def exit_status(work: Callable[[], None], *, name: str) -> int:
+    """0 done or nothing to do, 1 with one sentence on what to do next, 130 interrupted."""
+    try:
+        work()
+    except (IngestError, StoreError) as error:
+        return _fail(name, str(error))
+    except KeyboardInterrupt:
+        said = "Interrupted; what was committed is kept. Run the same command again to go on."
+        return _fail(name, said, status=130)
+    except Exception as error:
+        if _disk_full(error):
+            said = "The disk is full; what was committed is kept. Free some space and run the same command again."
+            return _fail(name, said)
+        raise
+    return 0
+
+
+def _disk_full(error: Exception) -> bool:
+    return (
+        getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error) or "StorageFull" in repr(error)
+    )
+
+
+def _fail(name: str, sentence: str, status: int = 1) -> int:
+    print(f"{name}: {sentence}", file=sys.stderr)
+    return status

@@ -1,0 +1,100 @@
+"""The labelled reviews of a data set, and what a model gets of them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.errors import IngestError
+from ingest.finetuning.truncation import head_and_tail
+from ingest.progress import watched
+from ingest.reviews import Data, Reviews, has_split, read_reviews
+
+#: Tokenized in one call: enough for all cores.
+AT_ONCE = 500
+
+#: `input_ids` and `labels`, as transformers' models take them.
+Example = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Different texts, each with the number of its label: (review,)."""
+
+    texts: list[str]
+    labels: NDArray[np.int64]
+    names: list[str]
+
+    def select(self, rows: NDArray[np.integer]) -> "Labelled":
+        """Some of them."""
+        return Labelled([self.texts[row] for row in rows], self.labels[rows], self.names)
+
+
+def read_labelled(data: Data, *, text: str, label: str) -> Labelled:
+    """The reviews to train on; a text that comes again is left out, or it might be trained on and held out."""
+    reviews = read_reviews(data, text=text, label=label)
+    if not reviews.label_names:
+        there = reviews.table.column_names
+        said = f"is empty in {data.name}" if label in there else f"is not in {data.name}"
+        raise IngestError(
+            f"The label column {label!r} {said}, which has: {', '.join(there)}. Name the label column with LABEL=..."
+        )
+    labelled = _labelled(reviews, reviews.label_names)
+    _check_labels(data, labelled)
+    return labelled
+
+
+def read_test(data: Data, names: list[str], *, text: str, label: str) -> Labelled | None:
+    """The test split of a data set on the hub, its labels numbered as in `names`; None where it has none with labels."""
+    if not has_split(data, "test"):
+        return None
+    labelled = _labelled(read_reviews(data, text=text, label=label, split="test"), names)
+    return labelled if labelled.texts else None
+
+
+def encode(labelled: Labelled, tokenizer: Any, *, max_length: int) -> list[Example]:
+    """Every review between [CLS] and [SEP], cut to `max_length` wordpieces."""
+    cls, sep, room = tokenizer.cls_token_id, tokenizer.sep_token_id, max_length - 2
+    pieces = watched(_wordpieces(labelled.texts, tokenizer), "tokenize", total=len(labelled.texts), unit="reviews")
+    return [
+        {"input_ids": [cls, *head_and_tail(piece, room), sep], "labels": int(label)}
+        for piece, label in zip(pieces, labelled.labels, strict=True)
+    ]
+
+
+def _wordpieces(texts: Sequence[str], tokenizer: Any) -> Iterator[list[int]]:
+    for start in range(0, len(texts), AT_ONCE):
+        part = texts[start : start + AT_ONCE]
+        yield from tokenizer(part, add_special_tokens=False, truncation=False, padding=False)["input_ids"]
+
+
+def _labelled(reviews: Reviews, names: Sequence[str]) -> Labelled:
+    numbers = [names.index(name) if name in names else -1 for name in reviews.label_names]
+    found: dict[str, int] = {}
+    for review in reviews:
+        if review.label >= 0 and numbers[review.label] >= 0 and review.text.strip():
+            found.setdefault(review.text, numbers[review.label])
+    return Labelled(list(found), np.array(list(found.values()), np.int64), list(names))
+
+
+def _check_labels(data: Data, labelled: Labelled) -> None:
+    counts = np.bincount(labelled.labels, minlength=len(labelled.names))
+    if len(counts) < 2:
+        raise IngestError(
+            f"All reviews of {data.name} have one label ({labelled.names[0]}), so there is nothing to tell apart. "
+            "Give data with two labels or more."
+        )
+    scarce = _names_of(labelled.names, counts < 2)
+    if scarce:
+        raise IngestError(
+            f"{data.name} has fewer than two different reviews of {', '.join(scarce)}: one to train on and one to hold out. "
+            "Give more reviews of each label, or name another column with LABEL=..."
+        )
+
+
+def _names_of(names: Iterable[str], chosen: NDArray[np.bool_], most: int = 5) -> list[str]:
+    """Some of the chosen names; no more than a person reads."""
+    found = [name for name, one in zip(names, chosen, strict=True) if one]
+    return found if len(found) <= most else [*found[:most], f"{len(found) - most} others"]

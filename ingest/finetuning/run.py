@@ -1,0 +1,136 @@
+"""A fine-tuning from its settings to its result."""
+
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ingest.checkpoint import Checkpoint, check_length, find_checkpoint
+from ingest.finetuning.card import make_card
+from ingest.finetuning.examples import Example, Labelled, encode, read_labelled, read_test
+from ingest.finetuning.folder import Folder
+from ingest.finetuning.settings import FinetuningSettings, choose_rate
+from ingest.finetuning.split import hold_out
+from ingest.pipeline import say
+from ingest.reviews import Data, find_data
+from ingest.tokenizer import load_tokenizer
+
+if TYPE_CHECKING:
+    import torch
+
+    from ingest.finetuning.training import ClassifierTrainer, Plan
+
+VERSION = "finetuning/1"
+
+
+def run(settings: FinetuningSettings) -> None:
+    """Fine-tune as asked; what is there already is not computed again."""
+    from ingest.bert import find_device
+    from ingest.finetuning.classifier import check_freeze
+
+    checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
+    check_length(checkpoint, settings.max_length)
+    check_freeze(checkpoint, settings.freeze)
+    device = find_device(settings.device)
+    labelled = read_labelled(data, text=settings.text, label=settings.label)
+    folder = Folder(Path(settings.out), _asked(settings, checkpoint, data, device.type))
+    folder.begin()
+    if folder.finished:
+        folder.remove_checkpoints()
+        say(f"Nothing to do: {folder.path} holds {checkpoint.name} fine-tuned so.{_said(folder.metrics)}")
+        return
+    metrics = Finetuning(settings, checkpoint, data, labelled, folder, device).run()
+    say(f"Saved {checkpoint.name} fine-tuned on {data.name} in {folder.path}.{_said(metrics)}")
+
+
+@dataclass(frozen=True)
+class Finetuning:
+    """One checkpoint on one data set."""
+
+    settings: FinetuningSettings
+    checkpoint: Checkpoint
+    data: Data
+    labelled: Labelled
+    folder: Folder
+    device: "torch.device"
+
+    def run(self) -> dict[str, Any]:
+        """Train, test and save; returns what was measured."""
+        from ingest.finetuning.training import train
+
+        trainer, plan, sizes = self._prepare()
+        trained = train(trainer, last=self.folder.last_checkpoint())
+        metrics = {**trained, **sizes, "precision": plan.precision, "learning_rate": plan.learning_rate}
+        metrics |= {"test": self._test(trainer), "labels": self.labelled.names, "versions": _versions()}
+        card = make_card(self.folder.path.resolve().name, self.checkpoint, self.data, self.folder.asked, metrics)
+        self.folder.save(trainer.accelerator.unwrap_model(trainer.model), self.checkpoint.folder, card)
+        self.folder.finish(metrics)
+        return metrics
+
+    def _prepare(self) -> tuple["ClassifierTrainer", "Plan", dict[str, Any]]:
+        from ingest.finetuning.classifier import load_classifier
+        from ingest.finetuning.training import ClassifierTrainer
+
+        settings, labelled = self.settings, self.labelled
+        rows, held_rows = hold_out(labelled.labels, seed=settings.seed)
+        train, held = self._encode(labelled.select(rows)), self._encode(labelled.select(held_rows))
+        sizes = {"train_reviews": len(train), "held_reviews": len(held), "train_wordpieces": _wordpieces(train)}
+        model = load_classifier(self.checkpoint, labelled.names, freeze=settings.freeze, seed=settings.seed)
+        plan = self._plan(int(model.config.hidden_size))
+        return ClassifierTrainer(model, plan, train=train, held=held), plan, sizes
+
+    def _plan(self, hidden_size: int) -> "Plan":
+        from ingest.finetuning.precision import find_precision
+        from ingest.finetuning.training import Plan
+
+        settings = self.settings
+        return Plan(
+            batch=settings.batch,
+            epochs=settings.epochs,
+            learning_rate=choose_rate(settings, hidden_size),
+            seed=settings.seed,
+            device=self.device,
+            precision=find_precision(self.device),
+            checkpoints=self.folder.checkpoints,
+        )
+
+    def _encode(self, labelled: Labelled) -> list[Example]:
+        tokenizer = load_tokenizer(self.checkpoint.folder)
+        return encode(labelled, tokenizer, max_length=self.settings.max_length)
+
+    def _test(self, trainer: "ClassifierTrainer") -> dict[str, Any] | None:
+        """Once, after everything else is settled; None where the data has no test split."""
+        settings = self.settings
+        test = read_test(self.data, self.labelled.names, text=settings.text, label=settings.label)
+        if test is None:
+            return None
+        found = trainer.evaluate(self._encode(test), metric_key_prefix="test")  # type: ignore[arg-type]  # a list serves
+        return {"accuracy": found["test_accuracy"], "loss": found["test_loss"], "reviews": len(test.texts)}
+
+
+def _asked(settings: FinetuningSettings, checkpoint: Checkpoint, data: Data, device: str) -> dict[str, Any]:
+    """All that the result depends on, but the versions: those that continue it need not be those that began it."""
+    asked = {name: value for name, value in asdict(settings).items() if name != "out"}
+    identity = {
+        "weights": checkpoint.weights_sha256,
+        "tokenizer": checkpoint.tokenizer_sha256,
+        "reviews": data.identity,
+    }
+    return {**asked, **identity, "device": device, "version": VERSION}
+
+
+def _wordpieces(examples: list[Example]) -> int:
+    return int(np.sum([len(example["input_ids"]) for example in examples]))
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("headscape", "torch", "transformers", "accelerate")}
+
+
+def _said(metrics: dict[str, Any]) -> str:
+    """What a person wants to know first."""
+    test = metrics["test"]
+    tested = f", {test['accuracy']:.3f} on the test split" if test else ""
+    return f" Accuracy {metrics['accuracy']:.3f} on {metrics['held_reviews']:,} held-out reviews{tested}."

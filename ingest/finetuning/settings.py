@@ -1,0 +1,69 @@
+"""What a fine-tuning is asked to do. Every flag of `python -m ingest.finetuning` is a field here."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ingest.errors import IngestError
+from ingest.flags import parse_flags, setting
+from ingest.settings import EMBEDDED
+
+#: Hidden size from which a model is trained at the rate of Sun et al. 2019, section 5.1; smaller ones learn faster.
+BASE_SIZE = 768
+BASE_RATE, SMALL_RATE = 2e-5, 1e-4
+
+
+@dataclass(frozen=True)
+class FinetuningSettings:
+    """One fine-tuning. The defaults need no network and no GPU."""
+
+    model: str = setting(EMBEDDED, "hub name or local folder of a BERT checkpoint; 'embedded' is all-MiniLM-L6-v2")
+    data: str = setting(
+        EMBEDDED, "hub data set, or csv/parquet/jsonl file; 'embedded' is the 25,000 labelled IMDB training reviews"
+    )
+    text: str = setting("text", "name of the text column of the data")
+    label: str = setting("label", "name of the label column of the data")
+    epochs: int = setting(
+        1, "how often every review is trained on, if the held-out accuracy does not stop it before", int
+    )
+    batch: int = setting(32, "reviews of one step", int)
+    learning_rate: float | None = setting(
+        None, f"largest step size (default {SMALL_RATE}, {BASE_RATE} for models of {BASE_SIZE} features or more)", float
+    )
+    max_length: int = setting(
+        192, "wordpieces of a review, [CLS] and [SEP] included; longer ones keep their beginning and their end", int
+    )
+    freeze: int = setting(0, "lower layers that stay as they are, the embeddings with them; 0 trains everything", int)
+    seed: int = setting(
+        0, "which reviews are held out, their order, dropout and the first weights of the classifier", int
+    )
+    device: str = setting("auto", "auto, cuda, mps or cpu")
+    out: str = setting("data/finetuned", "folder of the result; its name is the name of the model")
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch"):
+            if getattr(self, name) < 1:
+                raise IngestError(f"{name.upper()}={getattr(self, name)} is too few. Give at least 1.")
+        if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
+            raise IngestError(
+                f"LEARNING_RATE={self.learning_rate} is no step size. Give one above 0, such as {BASE_RATE}."
+            )
+        if self.max_length < 3:
+            raise IngestError(f"MAX_LENGTH={self.max_length} leaves no room between [CLS] and [SEP]. Give at least 3.")
+        if self.freeze < 0:
+            raise IngestError(f"FREEZE={self.freeze} is too few. Give a number of layers, 0 to train all of them.")
+        if not 0 <= self.seed < 1 << 32:
+            raise IngestError(f"SEED={self.seed} is not within 32 bits. Give one from 0 to {(1 << 32) - 1}.")
+
+
+def parse(arguments: Sequence[str] | None = None) -> FinetuningSettings:
+    """Settings from command line flags."""
+    description = "Fine-tune a BERT to tell the labels of reviews."
+    return parse_flags(FinetuningSettings, arguments, command="python -m ingest.finetuning", description=description)
+
+
+def choose_rate(settings: FinetuningSettings, hidden_size: int) -> float:
+    """The learning rate asked for, or that of a model of this size."""
+    if settings.learning_rate is not None:
+        return settings.learning_rate
+    return BASE_RATE if hidden_size >= BASE_SIZE else SMALL_RATE

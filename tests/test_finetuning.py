@@ -1,0 +1,245 @@
+"""`ingest.finetuning`: what is trained, what is kept, and that a killed run ends as if it had not been."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file
+
+import store
+from ingest.checkpoint import find_checkpoint
+from ingest.finetuning import schedule
+from ingest.finetuning.examples import Labelled, read_labelled
+from ingest.finetuning.settings import FinetuningSettings, choose_rate
+from ingest.finetuning.split import hold_out
+from ingest.judged_model import find_kind
+from ingest.reviews import find_data, read_reviews
+from ingest.trial import label_outputs
+from tests.conftest import Ingest, save_model
+from tests.finetuned import finetune, write_opinions
+from tests.interruption import stopped
+
+
+@pytest.fixture(scope="module")
+def opinions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_opinions(tmp_path_factory.mktemp("opinions") / "opinions.csv")
+
+
+@pytest.fixture(scope="module")
+def result(tiny_model: Path, opinions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return finetune(tiny_model, opinions, tmp_path_factory.mktemp("result") / "opinionated")
+
+
+def metrics_of(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / "metrics.json").read_text()))
+
+
+def weights_of(folder: Path) -> dict[str, torch.Tensor]:
+    """By their names in BERT itself."""
+    return {name.removeprefix("bert."): one for name, one in load_file(folder / "model.safetensors").items()}
+
+
+def test_the_result_tells_the_labels_apart(result: Path) -> None:
+    """Half of them would be chance."""
+    assert metrics_of(result)["accuracy"] == 1.0
+
+
+def test_the_accuracy_is_that_of_the_saved_model_on_what_was_held_out(result: Path, opinions: Path) -> None:
+    labelled = read_labelled(find_data(str(opinions)), text="text", label="label")
+    held = labelled.select(hold_out(labelled.labels, seed=0)[1])
+    measured = metrics_of(result)
+    assert (measured["accuracy"], measured["held_reviews"]) == (accuracy_of(result, held), len(held.texts))
+
+
+def accuracy_of(folder: Path, labelled: Labelled) -> float:
+    """Of the saved model, review by review, in float32; all of them are shorter than it reads."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.BertForSequenceClassification.from_pretrained(folder).eval()
+    with torch.no_grad():
+        logits = [model(**tokenizer(text, return_tensors="pt")).logits for text in labelled.texts]
+    right = [one.argmax().item() == label for one, label in zip(logits, labelled.labels, strict=True)]
+    return sum(right) / len(right)
+
+
+@pytest.mark.parametrize(
+    ("frozen", "trained"), [(0, ("embeddings.", "encoder.")), (1, ("encoder.layer.1.",)), (2, ("nothing",))]
+)
+def test_the_embeddings_and_so_many_lower_layers_stay_as_they_were(
+    frozen: int, trained: tuple[str, ...], tiny_model: Path, opinions: Path, tmp_path: Path
+) -> None:
+    out = finetune(tiny_model, opinions, tmp_path / "out", epochs=1, freeze=frozen)
+    before, after = weights_of(tiny_model), weights_of(out)
+    changed = {name for name, weight in before.items() if not torch.equal(weight, after[name])}
+    # Softmax takes no notice of a key's bias.
+    assert changed >= {name for name in before if name.startswith(trained) and "key.bias" not in name}
+    assert changed <= {name for name in before if name.startswith(trained)}
+
+
+def test_the_result_reads_the_corpus_of_the_model_it_started_from(result: Path, tiny_model: Path) -> None:
+    assert find_checkpoint(str(result)).tokenizer_sha256 == find_checkpoint(str(tiny_model)).tokenizer_sha256
+    assert find_checkpoint(str(result)).weights_sha256 != find_checkpoint(str(tiny_model)).weights_sha256
+
+
+def test_the_result_is_a_classifier_of_the_labels_of_the_data(result: Path, opinions: Path) -> None:
+    checkpoint = find_checkpoint(str(result))
+    names = read_reviews(find_data(str(opinions)), text="text", label="label").label_names
+    assert find_kind(checkpoint) == "classification"
+    assert label_outputs(checkpoint.config, names).tolist() == [0, 1]
+
+
+def test_ingest_takes_the_result_beside_the_model_it_started_from(
+    result: Path, opinions: Path, ingest: Ingest, tmp_path: Path
+) -> None:
+    place = ingest(tmp_path / "store", data=opinions, sentences=20)
+    ingest(tmp_path / "store", data=opinions, sentences=20, model=result, importance=5)
+    snapshot = store.open_snapshot(place)
+    assert {key.rpartition("-")[0] for key in snapshot.models} == {"tiny-bert", "opinionated"}
+    assert len({str(attributes["corpus"]) for attributes in snapshot.models.values()}) == 1
+    assert snapshot.corpus().importance is not None
+
+
+def test_the_card_says_what_was_measured(result: Path) -> None:
+    card, metrics = (result / "README.md").read_text(), metrics_of(result)
+    said = [f"| {metrics['held_reviews']} | {metrics['accuracy']:.4f} | {metrics['loss']:.4f} |"]
+    said += [find_data(metrics_data(metrics)).identity, "The data has no test split."]
+    said += [f"| {one['step']} | {one['accuracy']:.4f} | {one['loss']:.4f} |" for one in metrics["curve"]]
+    assert [one for one in said if one not in card] == []
+
+
+def metrics_data(metrics: dict[str, Any]) -> str:
+    return str(metrics["asked"]["data"])
+
+
+def test_only_the_result_is_left(result: Path, tiny_model: Path) -> None:
+    own = {"config.json", "model.safetensors", "README.md", "metrics.json"}
+    tokenizer = {path.name for path in tiny_model.iterdir()} - {"config.json", "model.safetensors"}
+    assert {path.name for path in result.iterdir()} == own | tokenizer
+
+
+def test_started_again_when_finished_there_is_nothing_to_do(
+    result: Path, tiny_model: Path, opinions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (result / "metrics.json").stat().st_mtime_ns
+    finetune(tiny_model, opinions, result)
+    assert capsys.readouterr().out.startswith(f"Nothing to do: {result} holds tiny-bert fine-tuned so. Accuracy 1.000")
+    assert (result / "metrics.json").stat().st_mtime_ns == before
+
+
+def test_progress_shows_loss_and_held_out_accuracy(
+    tiny_model: Path, opinions: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = finetune(tiny_model, opinions, tmp_path / "out", epochs=1, freeze=2)
+    shown = capfd.readouterr()
+    assert re.search(
+        rf"steps/s, loss=\d\.\d+, held-out accuracy={metrics_of(out)['curve'][-1]['accuracy']:.3f}\]", shown.err
+    )
+    assert shown.out.startswith("Saved tiny-bert fine-tuned on opinions in")
+    assert shown.out.count("\n") == 1
+
+
+STEPS = pytest.mark.parametrize("steps", [1, 31])
+
+
+@STEPS
+def test_a_run_that_was_stopped_anywhere_goes_on_to_the_same_weights(
+    steps: int, result: Path, tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = stopped(schedule.Schedule.on_step_end, steps)
+    with monkeypatch.context() as patch:
+        patch.setattr(schedule.Schedule, "on_step_end", step)
+        with pytest.raises(KeyboardInterrupt):
+            finetune(tiny_model, opinions, tmp_path / "killed")
+    out = finetune(tiny_model, opinions, tmp_path / "killed")
+    assert_same(out, result)
+
+
+def assert_same(one: Path, other: Path) -> None:
+    assert {
+        name for name, weight in weights_of(one).items() if not torch.equal(weight, weights_of(other)[name])
+    } == set()
+    assert metrics_of(one)["curve"] == metrics_of(other)["curve"]
+
+
+def test_a_killed_process_goes_on_to_the_same_weights(
+    result: Path, tiny_model: Path, opinions: Path, tmp_path: Path
+) -> None:
+    """Killed by SIGKILL in the middle of a checkpoint, which is then not whole."""
+    script = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom ingest.finetuning.training import ClassifierTrainer\n"
+        "from tests.finetuned import finetune\n"
+        "def killed(self, folder):\n"
+        "    if self.state.global_step >= 45: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "ClassifierTrainer._save_scaler = killed\n"
+        f"finetune(Path({str(tiny_model)!r}), Path({str(opinions)!r}), Path({str(tmp_path / 'killed')!r}))"
+    )
+    root = Path(store.__file__).parents[1]
+    ended = subprocess.run([sys.executable, "-c", script], cwd=root, env=os.environ, capture_output=True)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+    broken = max((tmp_path / "killed" / "checkpoints").glob("checkpoint-*"), key=lambda one: int(one.name[11:]))
+    assert not (broken / "trainer_state.json").exists()
+    assert_same(finetune(tiny_model, opinions, tmp_path / "killed"), result)
+
+
+def test_a_run_that_was_stopped_after_training_saves_what_it_had(
+    result: Path, tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("ingest.finetuning.folder.Folder.finish", stopped(lambda *_: None, 0))
+        with pytest.raises(KeyboardInterrupt):
+            finetune(tiny_model, opinions, tmp_path / "killed")
+    assert_same(finetune(tiny_model, opinions, tmp_path / "killed"), result)
+
+
+def test_the_test_split_of_a_hub_data_set_is_judged_once_at_the_end(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datasets
+
+    paths = {"train": write_opinions(tmp_path / "train.csv"), "test": write_opinions(tmp_path / "test.csv", reviews=30)}
+    loaded = datasets.load_dataset("csv", data_files={name: str(path) for name, path in paths.items()})
+    asked: list[str] = []
+
+    def load(place: str, *, split: str, revision: str) -> Any:  # noqa: ARG001
+        asked.append(split)
+        return loaded[split]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: type("Info", (), {"sha": "abc"}))
+        patch.setattr("datasets.load_dataset", load)
+        patch.setattr("datasets.get_dataset_split_names", lambda *_, **__: ["train", "test"])
+        out = finetune(tiny_model, Path("somebody/opinions"), tmp_path / "out")
+    test = read_labelled(find_data(str(paths["test"])), text="text", label="label")
+    measured = metrics_of(out)["test"]
+    assert (measured["accuracy"], measured["reviews"]) == (accuracy_of(out, test), len(test.texts))
+    assert f"| test split | {len(test.texts)} | {measured['accuracy']:.4f} |" in (out / "README.md").read_text()
+    assert asked == ["train", "test"]
+
+
+def test_a_model_of_another_classifier_gets_a_new_one(opinions: Path, tmp_path: Path) -> None:
+    labels = ("one", "two", "three")
+    start = save_model(tmp_path / "three", architecture="BertForSequenceClassification", labels=labels)
+    out = finetune(start, opinions, tmp_path / "out", epochs=1)
+    assert find_checkpoint(str(out)).config["id2label"] == {"0": "negative", "1": "positive"}
+    assert weights_of(out)["classifier.weight"].shape[0] == 2
+
+
+@pytest.mark.parametrize(("size", "rate"), [(384, 1e-4), (768, 2e-5), (1024, 2e-5)])
+def test_larger_models_take_smaller_steps(size: int, rate: float) -> None:
+    assert choose_rate(FinetuningSettings(), size) == rate
+    assert choose_rate(FinetuningSettings(learning_rate=0.5), size) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "stops"),
+    [([], False), ([0.5], False), ([0.6, 0.6], False), ([0.5, 0.6, 0.6, 0.5], True), ([0.5, 0.4, 0.6, 0.7], False)],
+)
+def test_training_stops_when_two_evaluations_in_a_row_were_no_better(accuracies: list[float], stops: bool) -> None:
+    assert schedule.no_better(accuracies, patience=2) is stops

@@ -1,0 +1,141 @@
+"""Whatever is wrong with the settings and the data of a fine-tuning, a person gets one sentence that says what to do."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ingest.errors import IngestError
+from ingest.finetuning.__main__ import main
+from ingest.finetuning.folder import Folder
+from ingest.finetuning.settings import FinetuningSettings, parse
+from tests.conftest import complaint_of
+from tests.finetuned import write_opinions
+
+Complaint = Callable[..., str]
+
+
+@pytest.fixture
+def refused(tiny_model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Complaint:
+    def refused(**settings: object) -> str:
+        data = write_opinions(tmp_path / "opinions.csv", reviews=20)
+        asked = {"model": tiny_model, "data": data, "out": tmp_path / "out", "max_length": 24} | settings
+        return complaint_of(main, "finetune", asked, capfd)
+
+    return refused
+
+
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        ({"model": "nobody/nothing"}, "neither a folder here nor to be had from the hub"),
+        ({"data": "nobody/nothing"}, "neither a file here nor to be had from the hub"),
+        ({"data": "missing.csv"}, "no data file missing.csv"),
+        ({"text": "body"}, "no column 'body', it has: text, label"),
+        ({"label": "stars"}, "label column 'stars' is not in opinions, which has: text, label"),
+        ({"epochs": 0}, "EPOCHS=0 is too few"),
+        ({"epochs": "1.5"}, "EPOCHS=1.5 is not a whole number"),
+        ({"batch": 0}, "BATCH=0 is too few"),
+        ({"learning_rate": 0}, "LEARNING_RATE=0.0 is no step size"),
+        ({"learning_rate": -1e-4}, "LEARNING_RATE=-0.0001 is no step size"),
+        ({"learning_rate": "nan"}, "LEARNING_RATE=nan is no step size"),
+        ({"learning_rate": "inf"}, "LEARNING_RATE=inf is no step size"),
+        ({"learning_rate": "fast"}, "LEARNING_RATE=fast is not a number"),
+        ({"max_length": 2}, "MAX_LENGTH=2 leaves no room"),
+        ({"max_length": 129}, "reads at most 128 wordpieces"),
+        ({"freeze": -1}, "FREEZE=-1 is too few"),
+        ({"freeze": 3}, "FREEZE=3 is more than the 2 layers of tiny-bert"),
+        ({"seed": -1}, "SEED=-1 is not within 32 bits"),
+        ({"seed": 1 << 32}, f"SEED={1 << 32} is not within 32 bits"),
+        ({"device": "tpu"}, "no device 'tpu'"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(settings: dict[str, object], part: str, refused: Complaint) -> None:
+    assert part in refused(**settings)
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        ("text,label\ngood,1\nbad,1\nsad,1\n", "have one label (1)"),
+        ("text,label\ngood,1\nbad,0\nsad,0\n", "fewer than two different reviews of 1:"),
+        ("text,label\ngood,1\ngood,1\nbad,0\nsad,0\n", "fewer than two different reviews of 1:"),
+        ("text,label\ngood,\nbad,\n", "label column 'label' is empty in odd"),
+        ("text\ngood\nbad\n", "label column 'label' is not in odd, which has: text"),
+        ("text,label\n" + "".join(f"film {n},{n}\n" for n in range(9)), "of 0, 1, 2, 3, 4, 4 others:"),
+    ],
+)
+def test_data_that_teaches_nothing_is_refused(content: str, part: str, refused: Complaint, tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text(content)
+    assert part in refused(data=tmp_path / "odd.csv")
+
+
+def test_what_is_refused_leaves_nothing_behind(refused: Complaint, tmp_path: Path) -> None:
+    refused(label="stars")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_place_that_cannot_be_written_is_refused(refused: Complaint, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "cannot be written (Not a directory)" in refused(out=tmp_path / "file" / "out")
+    assert "cannot be written" in refused(out=tmp_path / "file")
+
+
+def test_a_folder_with_something_else_is_left_as_it_is(refused: Complaint, tmp_path: Path) -> None:
+    (tmp_path / "out" / "notes").mkdir(parents=True)
+    (tmp_path / "out" / "notes" / "mine.txt").write_text("mine")
+    assert "is not empty, and holds no fine-tuned model" in refused()
+    assert [one.name for one in (tmp_path / "out").rglob("*")] == ["notes", "mine.txt"]
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """What a run that was killed leaves."""
+    Folder(tmp_path / "out", {"epochs": 3}).begin()
+    checkpoint = tmp_path / "out" / "checkpoints" / "checkpoint-5"
+    checkpoint.mkdir()
+    (checkpoint / "trainer_state.json").write_text(json.dumps({"global_step": 5}))
+    return tmp_path / "out"
+
+
+def test_a_folder_of_other_settings_is_refused(kept: Path) -> None:
+    with pytest.raises(IngestError, match=r"other settings \(EPOCHS was 3\)\. Give another OUT"):
+        Folder(kept, {"epochs": 4}).begin()
+    assert Folder(kept, {"epochs": 3}).last_checkpoint() == kept / "checkpoints" / "checkpoint-5"
+
+
+def test_a_finished_folder_of_other_settings_is_refused(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "out", {"epochs": 3})
+    folder.begin()
+    folder.finish({})
+    with pytest.raises(IngestError, match=r"other settings \(EPOCHS was 3\)"):
+        Folder(tmp_path / "out", {"epochs": 4}).begin()
+
+
+def test_other_settings_may_take_over_where_nothing_was_kept_yet(tmp_path: Path) -> None:
+    Folder(tmp_path / "out", {"epochs": 3}).begin()
+    Folder(tmp_path / "out", {"epochs": 4}).begin()
+    assert json.loads((tmp_path / "out" / "checkpoints" / "asked.json").read_text()) == {"asked": {"epochs": 4}}
+
+
+def test_a_checkpoint_that_is_not_whole_is_none(kept: Path) -> None:
+    broken = kept / "checkpoints" / "checkpoint-10"
+    broken.mkdir()
+    (broken / "trainer_state.json").write_text('{"global_st')
+    assert Folder(kept, {"epochs": 3}).last_checkpoint() == kept / "checkpoints" / "checkpoint-5"
+    assert not broken.exists()
+
+
+def test_every_setting_has_a_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["--help"])
+    shown = capsys.readouterr().out
+    assert all(f"--{name.replace('_', '-')} " in shown for name in FinetuningSettings.__dataclass_fields__)
+
+
+def test_make_hands_on_every_setting() -> None:
+    makefile = (Path(__file__).parents[1] / "Makefile").read_text().replace("\\\n", "")
+    recipe = next(line for line in makefile.splitlines() if "-m ingest.finetuning" in line)
+    given = {f"--{name.replace('_', '-')} '$({name.upper()})'" for name in FinetuningSettings.__dataclass_fields__}
+    assert {one for one in given if one not in recipe} == set()

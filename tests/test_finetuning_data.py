@@ -1,0 +1,171 @@
+"""What a fine-tuning trains on: which reviews, how they are cut, in which order they come."""
+
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pytest
+import torch
+import transformers
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.errors import IngestError
+from ingest.finetuning.examples import encode, read_labelled, read_test
+from ingest.finetuning.order import training_order
+from ingest.finetuning.split import MOST, SHARE, hold_out
+from ingest.finetuning.training import Padding, accuracy
+from ingest.finetuning.truncation import head_and_tail
+from ingest.reviews import Data, find_data
+
+SEEDS = st.integers(0, (1 << 32) - 1)
+LABELS = st.lists(st.integers(2, 60), min_size=2, max_size=5).map(lambda sizes: np.repeat(np.arange(len(sizes)), sizes))
+
+
+@given(LABELS, SEEDS)
+def test_every_review_is_trained_on_or_held_out(labels: np.ndarray, seed: int) -> None:
+    train, held = hold_out(labels, seed=seed)
+    assert sorted([*train, *held]) == list(range(len(labels)))
+
+
+@given(LABELS, SEEDS)
+def test_of_every_label_the_same_share_is_held_out(labels: np.ndarray, seed: int) -> None:
+    _, held = hold_out(labels, seed=seed)
+    found, all_ = np.bincount(labels[held], minlength=labels.max() + 1), np.bincount(labels)
+    assert (abs(found - SHARE * all_) <= 0.5).all() or (found[abs(found - SHARE * all_) > 0.5] == 1).all()
+
+
+@given(LABELS, SEEDS)
+def test_every_label_is_trained_on_and_held_out(labels: np.ndarray, seed: int) -> None:
+    for rows in hold_out(labels, seed=seed):
+        assert set(labels[rows]) == set(labels)
+
+
+def test_the_same_reviews_are_held_out_for_a_seed_and_others_for_another() -> None:
+    labels = np.arange(200) % 2
+    first, again, other = (hold_out(labels, seed=seed)[1].tolist() for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_of_many_reviews_no_more_are_held_out_than_say_something() -> None:
+    assert len(hold_out(np.arange(100_000) % 2, seed=0)[1]) == MOST
+
+
+@given(st.lists(st.integers(), max_size=50), st.integers(1, 60))
+def test_a_review_that_fits_is_not_cut(token_ids: list[int], room: int) -> None:
+    if len(token_ids) <= room:
+        assert head_and_tail(token_ids, room) == token_ids
+
+
+@given(st.integers(1, 60), st.integers(1, 60))
+def test_a_longer_review_keeps_a_beginning_and_an_end(room: int, more: int) -> None:
+    kept = head_and_tail(range(room + more), room)
+    gaps = np.flatnonzero(np.diff(kept) != 1)
+    assert len(kept) == room
+    assert kept[-1] == room + more - 1
+    assert len(gaps) <= 1
+    assert (gaps + 1).sum() == (room // 4 if len(gaps) else 0)
+
+
+def test_a_cut_review_stands_between_its_special_tokens(tiny_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text(
+        "text,label\n" + "a film was good and bad and sad,1\nthe plot,0\n" + "i,1\nwe,0\n"
+    )
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_model)
+    labelled = read_labelled(find_data(str(tmp_path / "long.csv")), text="text", label="label")
+    pieces = [tokenizer.convert_ids_to_tokens(one["input_ids"]) for one in encode(labelled, tokenizer, max_length=6)]
+    assert pieces[:2] == [["[CLS]", "a", "bad", "and", "sad", "[SEP]"], ["[CLS]", "the", "plot", "[SEP]"]]
+
+
+def test_a_text_that_comes_again_is_taken_once(tmp_path: Path) -> None:
+    (tmp_path / "twice.csv").write_text("text,label\ngood,1\nbad,0\ngood,1\nfine,1\nsad,0\n,1\n")
+    labelled = read_labelled(find_data(str(tmp_path / "twice.csv")), text="text", label="label")
+    assert (labelled.texts, labelled.labels.tolist()) == (["good", "bad", "fine", "sad"], [1, 0, 1, 0])
+
+
+LENGTHS = st.lists(st.integers(3, 200), min_size=1, max_size=300).map(np.array)
+
+
+@given(LENGTHS, st.integers(1, 9), SEEDS)
+def test_an_epoch_has_every_review_once(lengths: np.ndarray, batch: int, seed: int) -> None:
+    order = training_order(lengths, batch=batch, seed=seed, epoch=0)
+    assert sorted(order) == list(range(len(lengths)))
+
+
+def test_reviews_of_like_length_come_together() -> None:
+    lengths = np.random.default_rng(0).integers(3, 200, 800)
+    order = training_order(lengths, batch=8, seed=0, epoch=0)
+    widths = [lengths[order[start : start + 8]] for start in range(0, 800, 8)]
+    assert np.mean([1 - one.mean() / one.max() for one in widths]) < 0.05
+    assert abs(np.corrcoef([one.mean() for one in widths], range(100))[0, 1]) < 0.3
+
+
+def test_every_epoch_has_an_order_of_its_own_that_does_not_change() -> None:
+    lengths = np.arange(3, 103)
+    first, again, next_ = (training_order(lengths, batch=8, seed=0, epoch=epoch).tolist() for epoch in (0, 0, 1))
+    assert first == again != next_
+
+
+def test_a_batch_is_padded_with_what_the_model_does_not_see() -> None:
+    batch = Padding(0, longest=100)([{"input_ids": [2, 7, 3], "labels": 1}, {"input_ids": [2, 3], "labels": 0}])
+    assert batch["input_ids"][:, :4].tolist() == [[2, 7, 3, 0], [2, 3, 0, 0]]
+    assert batch["attention_mask"].sum(1).tolist() == [3, 2]
+    assert batch["labels"].tolist() == [1, 0]
+
+
+def test_a_batch_is_never_wider_than_the_model_reads() -> None:
+    batch = Padding(0, longest=40)([{"input_ids": [5] * 39, "labels": 0}])
+    assert batch["input_ids"].shape == (1, 40)
+
+
+def test_accuracy_is_the_share_of_labels_with_the_highest_output() -> None:
+    outputs = np.array([[0.1, 0.9], [2.0, 1.0], [0.3, 0.2], [-1.0, -2.0]])
+    found = accuracy(transformers.EvalPrediction(outputs, np.array([1, 0, 1, 0])))
+    assert found == {"accuracy": 0.75}
+
+
+@pytest.mark.parametrize(
+    ("able", "precision"), [({"avx512_bf16": True}, "bf16"), ({"amx_bf16": True}, "bf16"), ({"avx2": True}, "float32")]
+)
+def test_a_cpu_is_given_sixteen_bits_only_if_it_multiplies_in_them(
+    able: dict[str, Any], precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ingest.finetuning.precision import find_precision
+
+    monkeypatch.setattr("torch.cpu.get_capabilities", lambda: able)
+    assert find_precision(torch.device("cpu")) == precision
+
+
+HUB = Data("somebody/opinions", "somebody/opinions", "hub:somebody/opinions@abc")
+
+
+def on_the_hub(monkeypatch: pytest.MonkeyPatch, test: datasets.Dataset) -> None:
+    """A data set with such a test split."""
+    monkeypatch.setattr("datasets.load_dataset", lambda *_, **__: test)
+    monkeypatch.setattr("datasets.get_dataset_split_names", lambda *_, **__: ["train", "test"])
+
+
+def test_labels_of_the_test_split_are_numbered_as_those_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {"text": ["x", "y", "z"], "label": ["good", "awful", "bad"]}
+    on_the_hub(monkeypatch, datasets.Dataset.from_dict(rows))
+    test = read_test(HUB, ["bad", "fair", "good"], text="text", label="label")
+    assert test is not None
+    assert (test.texts, test.labels.tolist()) == (["x", "z"], [2, 0])
+
+
+def test_a_test_split_whose_labels_are_kept_secret_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    features = datasets.Features(
+        {"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["bad", "good"])}
+    )
+    on_the_hub(monkeypatch, datasets.Dataset.from_dict({"text": ["x", "y"], "label": [-1, -1]}, features))
+    assert read_test(HUB, ["bad", "good"], text="text", label="label") is None
+
+
+def test_a_hub_that_cannot_be_reached_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ConnectionResetError("no route")
+
+    monkeypatch.setattr("datasets.get_dataset_split_names", refuse)
+    with pytest.raises(IngestError, match=r"cannot be loaded from the hub \(ConnectionResetError\)\. Try again"):
+        read_test(HUB, ["bad", "good"], text="text", label="label")
