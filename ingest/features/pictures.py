@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any, ClassVar
 
@@ -75,8 +75,13 @@ class FeaturePicture:
     @cached_property
     def _begun(self) -> Callable[[], list[Floats]]:
         """The fits: one of all points or of the one that counts, or one of each."""
-        few = [self.read(point)[: self.fitted_tokens] for point in self._fitted_points()]
-        return self.method.begin([np.concatenate(few)] if self.name.fitted == JOINT else few)
+        few = [partial(self._fitted, point) for point in self._fitted_points()]
+        return self.method.begin(
+            [lambda: np.concatenate([read() for read in few])] if self.name.fitted == JOINT else few
+        )
+
+    def _fitted(self, point: int) -> Floats:
+        return self.read(point)[: self.fitted_tokens]
 
     def begin(self) -> None:
         """Start the fits, so that other pictures need not wait for them."""
@@ -100,7 +105,7 @@ class FeaturePicture:
         if self.method.exact:
             return self.method.place(vectors, fit, vectors)
         source = self._fitted_points()[0] if self.name.point else point
-        fitted = self.read(source)[: self.fitted_tokens]
+        fitted = self._fitted(source)
         if self.name.fitted == JOINT:
             fit = fit[point * len(fitted) :][: len(fitted)]
         places = self.method.place(vectors, fit, fitted)

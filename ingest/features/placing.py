@@ -1,6 +1,6 @@
 """From vectors to places: fit a projection on some tokens, and place the others by a stated rule."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,11 +52,14 @@ class Method:
             return np.concatenate([mean[None], axes])
         return fit_points(vectors, self.kind, COMPONENTS, self.seed, self.settings)
 
-    def begin(self, sets: list[Floats]) -> Callable[[], list[Floats]]:
-        """Start several fits, those of the libraries in processes; what is returned waits for them."""
+    def begin(self, sets: Sequence[Callable[[], Floats]]) -> Callable[[], list[Floats]]:
+        """Start a fit of each set, those of the libraries in processes; what is returned waits for them.
+
+        The vectors are read only when they are fitted: those of all points at once are too many.
+        """
         if self.exact:
-            return lambda: side_by_side(self.fit, sets)
-        futures = [processes().submit(self.fit, one) for one in sets]
+            return lambda: side_by_side(lambda read: self.fit(read()), sets)
+        futures = [processes().submit(self.fit, read()) for read in sets]
         return lambda: [future.result() for future in futures]
 
     def place(self, vectors: Floats, fit: Floats, fitted: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,7 +64,11 @@ class ValuePicture:
     @cached_property
     def _begun(self) -> list[Callable[[], list[Floats]]]:
         """The fits of each layer's heads."""
-        return [self.method.begin([head[: self.fitted_tokens] for head in self._read(layer)]) for layer in self.layers]
+        heads = range(self.value.shape[1])
+        return [self.method.begin([partial(self._fitted, layer, head) for head in heads]) for layer in self.layers]
+
+    def _fitted(self, layer: int, head: int) -> Floats:
+        return np.asarray(self.value[layer, head, : self.fitted_tokens]).astype(np.float32)
 
     def begin(self) -> None:
         """Start the fits, so that other pictures need not wait for them."""
