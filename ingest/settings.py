@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ingest.errors import IngestError
-from ingest.flags import parse_flags
-from ingest.flags import setting as _setting
+from ingest.flags import parse_flags, setting
+from store.feature_views import METRICS, FeatureViewName
 from store.views import ViewName
 
 #: About 107,000 tokens: with installation the first page is there in well under six minutes on two cores.
@@ -29,42 +29,62 @@ DEFAULT_VIEWS = (
     "tsne-raw-3d",
     "umap-raw-3d",
 )
+#: Of the feature points: those that are there at once, the seed's, and the most faithful that two minutes allow.
+DEFAULT_FEATURES = ("pca-joint", "pca-each", "umap-joint", "tsne-each")
+DEFAULT_REVIEWS = "3"
+POINTS = ("standard", "fine")
+NONE = "none"
 
 
 @dataclass(frozen=True)
 class Settings:
     """One ingest. The defaults need no network and no GPU."""
 
-    model: str = _setting(EMBEDDED, "hub name or local folder of a BERT checkpoint; 'embedded' is all-MiniLM-L6-v2")
-    data: str = _setting(
+    model: str = setting(EMBEDDED, "hub name or local folder of a BERT checkpoint; 'embedded' is all-MiniLM-L6-v2")
+    data: str = setting(
         EMBEDDED, "hub data set, or csv/parquet/jsonl/txt file; 'embedded' is the 25,000 labelled IMDB training reviews"
     )
-    store: str = _setting("data/headscape", "folder, s3://bucket/prefix or gs://bucket/prefix of the store")
-    sentences: int | None = _setting(
+    store: str = setting("data/headscape", "folder, s3://bucket/prefix or gs://bucket/prefix of the store")
+    sentences: int | None = setting(
         None, f"how many sentences (default {DEFAULT_SENTENCES} where no TOKENS are given)", int
     )
-    tokens: int | None = _setting(None, "how many tokens, instead of sentences", int)
-    max_length: int = _setting(128, "wordpieces of a sentence, [CLS] and [SEP] included; longer ones are cut", int)
-    device: str = _setting("auto", "auto, cuda, mps or cpu")
-    dtype: str = _setting("auto", "auto (bfloat16 on cuda, else float32), float32, bfloat16 or float16")
-    seed: int = _setting(0, "salts the content hash, so another seed takes another sample", int)
-    batch: int | None = _setting(None, "tokens of one forward pass (default 512 on a CPU, 65536 on a GPU)", int)
-    text: str = _setting("text", "name of the text column of the data")
-    label: str = _setting("label", "name of the label column of the data, if it has one")
-    stage: str = _setting(
+    tokens: int | None = setting(None, "how many tokens, instead of sentences", int)
+    max_length: int = setting(128, "wordpieces of a sentence, [CLS] and [SEP] included; longer ones are cut", int)
+    device: str = setting("auto", "auto, cuda, mps or cpu")
+    dtype: str = setting("auto", "auto (bfloat16 on cuda, else float32), float32, bfloat16 or float16")
+    seed: int = setting(0, "salts the content hash, so another seed takes another sample", int)
+    batch: int | None = setting(None, "tokens of one forward pass (default 512 on a CPU, 65536 on a GPU)", int)
+    text: str = setting("text", "name of the text column of the data")
+    label: str = setting("label", "name of the label column of the data, if it has one")
+    stage: str = setting(
         "all",
         "all, or projections: no more sentences and tensors than the store holds, only what is missing of its pictures",
     )
-    views: str = _setting(
+    views: str = setting(
         ",".join(DEFAULT_VIEWS), "pictures to make, <projection>-<normalization>-<2d or 3d>, with commas between"
     )
-
-    importance: int = _setting(
+    importance: int = setting(
         0,
         "sentences on which the importance of every head is found by silencing it, for a model that guesses masked words "
         "or labels; costs a forward pass over them per head; 0 is none",
         int,
     )
+    points: str = setting(
+        "standard",
+        "feature points: standard, 2 and 3 a layer, or fine, 5 a layer with both residual sums and the feed-forward network",
+    )
+    features: str = setting(
+        ",".join(DEFAULT_FEATURES),
+        "pictures of the feature points to make, <pca, umap or tsne>-<joint, each or a point such as L00.mixed>, with commas "
+        "between; none is neither pictures nor feature points",
+    )
+    reviews: str = setting(
+        DEFAULT_REVIEWS,
+        "reviews that are read whole at every feature point, by index in the data, with commas between, or none",
+    )
+    metric: str = setting("euclidean", "distance whose neighbours UMAP and t-SNE of feature points keep, or cosine")
+    neighbors: int = setting(15, "neighbours that UMAP of feature points looks at", int)
+    min_dist: float = setting(0.1, "how near UMAP of feature points puts like tokens, 0 to 1", float)
 
     def __post_init__(self) -> None:
         for name in ("sentences", "tokens", "batch"):
@@ -83,6 +103,38 @@ class Settings:
             raise IngestError(f"STAGE={self.stage} is none. Give one of {', '.join(STAGES)}.")
         if not self.view_names:
             raise IngestError("VIEWS names no view. Give at least one, such as pca-exact-2d.")
+        self._check_features()
+
+    def _check_features(self) -> None:
+        if self.points not in POINTS:
+            raise IngestError(f"POINTS={self.points} is not known. Give {' or '.join(POINTS)}.")
+        if self.metric not in METRICS:
+            raise IngestError(f"METRIC={self.metric} is not known. Give {' or '.join(METRICS)}.")
+        if self.neighbors < 2:
+            raise IngestError(f"NEIGHBORS={self.neighbors} is too few. Give at least 2.")
+        if not 0 <= self.min_dist <= 1:
+            raise IngestError(f"MIN_DIST={self.min_dist:g} is not between 0 and 1. Give one such as 0.1.")
+        if not self.feature_names and self.features != NONE:
+            raise IngestError("FEATURES names no picture. Give at least one, such as pca-joint, or none.")
+        if not self.review_numbers and self.reviews != NONE:
+            raise IngestError("REVIEWS names no review. Give at least one, such as 3, or none.")
+
+    @property
+    def feature_names(self) -> list[FeatureViewName]:
+        """The pictures of feature points asked for."""
+        asked = [] if self.features == NONE else self.features.split(",")
+        try:
+            return [FeatureViewName.parse(name.strip()) for name in asked if name.strip()]
+        except ValueError as error:
+            raise IngestError(f"{error}. Give some such as FEATURES=pca-joint,umap-each.") from error
+
+    @property
+    def review_numbers(self) -> list[int]:
+        """The whole reviews asked for."""
+        asked = [] if self.reviews == NONE else [number.strip() for number in self.reviews.split(",") if number.strip()]
+        if not all(number.isascii() and number.isdigit() for number in asked):
+            raise IngestError(f"REVIEWS={self.reviews} is no list of indices. Give some such as REVIEWS=3,17, or none.")
+        return list(dict.fromkeys(map(int, asked)))
 
     @property
     def view_names(self) -> list[ViewName]:

@@ -52,6 +52,8 @@ SENTENCES = 40
 DEFAULT_SENTENCES = 200
 #: A picture that takes no time, unless a test is about another.
 VIEW = "pca-exact-2d"
+#: Of feature points, those that take no time, and the one whole review.
+FEATURES = {"features": "pca-joint,pca-each", "reviews": "3"}
 #: Every kind of picture, once: a projection that trains, one that is a matrix, two that look for neighbours.
 RICH_VIEWS = (
     "pca-exact-2d",
@@ -181,7 +183,7 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
 
     def ingest(place: Path, *, fit_tokens: int = FIT_TOKENS, **settings: Any) -> str:
         chosen: dict[str, Any] = {"model": str(tiny_model), "data": str(tiny_data), "max_length": MAX_LENGTH}
-        chosen["views"] = VIEW
+        chosen |= {"views": VIEW, "features": "none"}
         if "tokens" not in settings:
             chosen["sentences"] = SENTENCES
         with pytest.MonkeyPatch.context() as patch:
@@ -198,21 +200,23 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
 
 @pytest.fixture(scope="session")
 def tiny_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    return str(made_once(tmp_path_factory, "tiny", ingest))
+    """With the feature points of the sample and of a review."""
+    return str(made_once(tmp_path_factory, "tiny", partial(ingest, **FEATURES)))
 
 
 @pytest.fixture(scope="session")
 def rich_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
     """A store with several pictures. It takes processes that import UMAP: tests of neighbours look here."""
-    return str(made_once(tmp_path_factory, "rich", partial(ingest, views=",".join(RICH_VIEWS))))
+    return str(made_once(tmp_path_factory, "rich", partial(ingest, views=",".join(RICH_VIEWS), **FEATURES)))
 
 
 @pytest.fixture(scope="session")
 def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The embedded model on a few of the embedded reviews, with the picture that is made first."""
+    chosen = {"sentences": DEFAULT_SENTENCES, "dtype": "float32", "views": DEFAULT_VIEWS[0], **FEATURES}
 
     def make(place: Path) -> None:
-        pipeline.run(Settings(store=str(place), sentences=DEFAULT_SENTENCES, dtype="float32", views=DEFAULT_VIEWS[0]))
+        pipeline.run(Settings(store=str(place), **chosen))
 
     return str(made_once(tmp_path_factory, "default", make))
 
@@ -257,7 +261,7 @@ def read_arrays() -> Callable[[str], dict[str, np.ndarray]]:
         repository = icechunk.Repository.open(icechunk.local_filesystem_storage(url))
         root = zarr.open_group(repository.readonly_session("main").store, mode="r")
         members = root.members(max_depth=None)
-        return {path: np.asarray(array[:]) for path, array in members if isinstance(array, zarr.Array)}
+        return {path: np.asarray(array[...]) for path, array in members if isinstance(array, zarr.Array)}
 
     return read
 

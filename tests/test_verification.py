@@ -75,6 +75,11 @@ def test_a_larger_store_of_odd_shape_is_sound(ingest: Callable[..., str], odd_mo
         ("model/head_interval", (0, 0, 6, 1, 0), 9, "intervals of heads do not hold their means"),
         ("model/head_interval", (1, 4, 6, 1, 0), np.nan, "intervals of heads do not hold their means"),
         ("model/layer_interval", (1, 5, 6, 1), 0, "intervals of layers do not hold their means"),
+        ("model/features/sample/feature", (1, 5, 0), np.nan, "the feature points of sample are not all finite"),
+        ("model/features/review-3/value", (1, 1, 2, 0), np.inf, "the feature points of review-3 are not all finite"),
+        ("model/features/sample/feature", (2, slice(None), 0), 9, "are not as like each other as their similarity"),
+        ("model/features/sample/token_id", 3, 9, "the feature points of sample are not of the corpus' tokens"),
+        ("model/features/sample/row", 3, 1 << 40, "the feature points of sample are not of the corpus' tokens"),
         ("corpus/sentence_index", 3, 5, "the tokens' sentences do not match"),
         ("corpus/token_flags", 3, 16, "the tokens' sentences do not match"),
         ("corpus/sentence_hash", 3, 0, "not in the order of their hash"),
@@ -116,7 +121,7 @@ def test_a_damaged_chunk_is_found_and_its_array_named(
     assert main(["verify", copy]) == 1
     found = capsys.readouterr().out.splitlines()
     assert found
-    place = re.compile(r"/models/tiny-bert-\w+/\w+ cannot be read at \w+ \d+")
+    place = re.compile(r"/models/tiny-bert-\w+/[\w/-]+ cannot be read at \w+ \d+")
     assert all(place.match(line) for line in found)
 
 
