@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from dashboard.pictures.focus import Lines
 from dashboard.pictures.search import Within
 
-PAGES = ("heads", "head", "statistics", "map", "sentence", "about")
+PAGES = ("heads", "head", "statistics", "map", "sentence", "compare", "about")
 #: Tokens drawn on the page of one head, unless asked otherwise.
 HEAD_TOKENS = 20_000
 #: Lines of a query, and the weight from which on they are drawn: AttentionViz's.
@@ -66,6 +66,7 @@ class Address:
     values: str = "value"
     against: str | None = None
     other: str | None = None
+    ranked: str = "divergence"
     sort: str | None = None
     named: str | None = None
     behaviour: str | None = None

@@ -19,6 +19,8 @@ SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 ON = ("1",)
 #: What the heat map of all heads shows of a statistic.
 VALUES = ("value", "rank", "difference")
+#: By what the heads that changed most are found: how far their attention is apart, or one statistic of it.
+RANKED_BY = ("divergence", "statistic")
 TABS = ("statistics", "point", "selection", "pairs", "distance")
 MOST_TOKENS = 1_000_000
 MOST_TOP = 20
@@ -94,6 +96,11 @@ def of_statistics(read: LinkReader) -> dict[str, Any]:
         "behaviour": read.text("behaviour", 40),
         "paint": read.choice("paint", ("layer", "label", *telling("all")), "layer"),
     }
+
+
+def of_comparison(read: LinkReader) -> dict[str, Any]:
+    """The fields of the page of two models."""
+    return {"ranked": read.choice("ranked", RANKED_BY, "divergence")}
 
 
 def _statistic(read: LinkReader, source: str) -> str:

@@ -18,6 +18,7 @@ TITLES = {
     "statistics": "Statistics",
     "map": "Head map",
     "sentence": "Sentence",
+    "compare": "Compare",
     "about": "About this store",
 }
 #: How often an open tab asks whether something newer has been published.

@@ -1,8 +1,9 @@
 """The pages: each turns a place into what is written, and two of them into what is drawn."""
 
+from collections.abc import Callable
 from typing import Any
 
-from dashboard.pages import about, head, heads, sentence, statistics
+from dashboard.pages import about, compare, head, heads, sentence, statistics
 from dashboard.pages import map as head_map
 from dashboard.place import Place
 
@@ -12,9 +13,12 @@ PAGES = {
     "statistics": statistics.layout,
     "map": head_map.layout,
     "sentence": sentence.layout,
+    "compare": compare.layout,
     "about": about.layout,
 }
 PICTURES = {"heads": heads.picture, "head": head.picture}
+#: Parts of pages that take long, by their names (`dashboard.later`).
+LATER: dict[str, Callable[[Place], list[object]]] = {"changes": compare.later_part}
 
 
 def picture_of(place: Place) -> dict[str, Any] | None:
