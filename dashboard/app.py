@@ -147,11 +147,12 @@ def _follow_canvas(app: Dash) -> None:
         State("points", "picture"),
         prevent_initial_call=True,
     )
-    for sent, act in (("picked", "pick"), ("lassoed", "lasso")):
+    for sent, act in (("picked", "pick"), ("lassoed", "lasso"), ("arrived", "arrived")):
         app.clientside_callback(
-            f"(sent) => window.headscape.address.{act}(sent)",
+            f"(sent, picture) => window.headscape.address.{act}(sent, picture)",
             Output("location", "search", allow_duplicate=True),
             Input("points", sent),
+            State("points", "picture"),
             prevent_initial_call=True,
         )
 

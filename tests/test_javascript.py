@@ -32,13 +32,14 @@ def page(chromium: Browser) -> Iterator[Page]:
     page.close()
 
 
+@pytest.mark.parametrize("roles", [1, 2])
 @pytest.mark.parametrize("components", [2, 3])
 @pytest.mark.parametrize("kind", ["Uint8Array", "Uint16Array"])
-def test_points_are_read_as_they_were_sent(page: Page, components: int, kind: str) -> None:
+def test_points_are_read_as_they_were_sent(page: Page, roles: int, components: int, kind: str) -> None:
     assert page.evaluate(f"""() => {{
-      const sent = {kind}.from({{ length: 3 * 2 * {components} }}, (_, i) => 7 * i);
-      const read = headscape.decode(message("HSP2", [1, 3, {components}, sent.BYTES_PER_ELEMENT], sent));
-      const named = read.panels === 1 && read.tokens === 3 && read.components === {components};
+      const sent = {kind}.from({{ length: 3 * {roles} * {components} }}, (_, i) => 7 * i);
+      const read = headscape.decode(message("HSP3", [1, 3, {roles}, {components}, sent.BYTES_PER_ELEMENT], sent));
+      const named = read.panels === 1 && read.tokens === 3 && read.roles === {roles} && read.components === {components};
       return named && read.most === 256 ** sent.BYTES_PER_ELEMENT - 1 && String(read.places) === String(sent);
     }}""")
 
@@ -47,21 +48,21 @@ def test_points_are_read_as_they_were_sent(page: Page, components: int, kind: st
     ("sent", "said"),
     [
         (
-            'headscape.decode(message("HSP2", [1, 9, 2, 2], [1, 2, 3]))',
+            'headscape.decode(message("HSP3", [1, 9, 2, 2, 2], [1, 2, 3]))',
             "The points were cut on their way. Reload the page.",
         ),
-        ('headscape.decode(message("HSP1", [1, 9, 2, 2], []))', "These are no points. Reload the page."),
+        ('headscape.decode(message("HSP2", [1, 9, 2, 2, 2], []))', "These are no points. Reload the page."),
         ("headscape.decode(new ArrayBuffer(2))", "These are no points. Reload the page."),
         (
-            'headscape.decode(message("HSP2", [1, 1, 4, 2], []))',
+            'headscape.decode(message("HSP3", [1, 1, 2, 4, 2], []))',
             "These points are of another version. Reload the page.",
         ),
         (
-            'headscape.decode.colours(message("HSC1", [1, 2], [0]))',
+            'headscape.decode.colours(message("HSC2", [1, 2, 2], [0]))',
             "The colours were cut on their way. Reload the page.",
         ),
         (
-            'headscape.decode.mask(message("HSM1", [1, 5], [0]))',
+            'headscape.decode.mask(message("HSM2", [1, 5, 2], [0]))',
             "The selected points were cut on their way. Reload the page.",
         ),
     ],
@@ -72,14 +73,14 @@ def test_what_is_not_whole_is_refused_in_a_sentence(page: Page, sent: str, said:
 
 def test_bits_of_a_mask_stand_in_their_order(page: Page) -> None:
     assert page.evaluate("""() => {
-      const { values, selected } = headscape.decode.mask(message("HSM1", [1, 5], [0b10100000, 0b01000000]));
+      const { values, selected } = headscape.decode.mask(message("HSM2", [1, 5, 2], [0b10100000, 0b01000000]));
       return [[...values], selected];
     }""") == [[1, 0, 1, 0, 0, 0, 0, 0, 0, 1], 3]
 
 
 def test_colours_that_are_the_same_in_every_panel_are_repeated(page: Page) -> None:
     assert page.evaluate("""() => {
-      const read = headscape.decode.colours(message("HSC1", [1, 2], [1, 2, 3, 255]));
+      const read = headscape.decode.colours(message("HSC2", [1, 2, 2], [1, 2, 3, 255]));
       return [...headscape.decode.spread(read, 2)];
     }""") == [1, 2, 3, 255, 1, 2, 3, 255]
 
@@ -225,8 +226,8 @@ def test_a_region_keeps_its_corners_and_at_most_sixty_of_them(page: Page) -> Non
 def test_a_region_comes_back_from_its_link(page: Page) -> None:
     assert page.evaluate("""() => {
       const camera = { x: 0.5, y: 0.5, zoom: 1, yaw: 30, pitch: -20 };
-      const text = headscape.lasso.format({ view: "pca-raw-3d", layer: 3, head: 7 }, camera, [[0.1, 0.2], [1.1, 0.2], [0.5, 0.9]]);
-      return [text, headscape.lasso.parse(text).outline];
+      const text = headscape.lasso.format("pca-raw-3d,3,7", camera, [[0.1, 0.2], [1.1, 0.2], [0.5, 0.9]]);
+      return [text, headscape.lasso.parse(text, "pca-raw-3d,3,7").outline];
     }""") == ["pca-raw-3d,3,7,30,-20,100,200,1100,200,500,900", [[0.1, 0.2], [1.1, 0.2], [0.5, 0.9]]]
 
 
@@ -243,9 +244,8 @@ def test_a_region_comes_back_from_its_link(page: Page) -> None:
 )
 def test_a_region_is_drawn_only_where_it_was(page: Page, lasso: str, here: bool) -> None:
     camera = {"x": 0.5, "y": 0.5, "zoom": 1, "yaw": 30, "pitch": -20}
-    url = "/data/1/bert/points/v/3/7.bin?tokens=9"
     drawn = page.evaluate(
-        "([text, url, camera]) => headscape.lasso.outlineHere(text, url, camera)", [lasso, url, camera]
+        "([text, where, camera]) => headscape.lasso.outlineHere(text, where, camera)", [lasso, "v,3,7", camera]
     )
     assert (drawn is not None) is here
 

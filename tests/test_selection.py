@@ -78,9 +78,9 @@ def test_nothing_asked_selects_everything(drawn: Drawn) -> None:
 def test_a_mask_travels_as_bits(drawn: Drawn) -> None:
     selected = mask(drawn, where(drawn.corpus, "kind:word"))
     sent = encode(selected)
-    assert sent[:4] == b"HSM1"
-    assert struct.unpack("<2I", sent[4:12]) == (1, TOKENS)
-    bits = "".join(f"{byte:08b}" for byte in sent[12:])
+    assert sent[:4] == b"HSM2"
+    assert struct.unpack("<3I", sent[4:16]) == (1, TOKENS, 2)
+    bits = "".join(f"{byte:08b}" for byte in sent[16:])
     assert bits[: 2 * TOKENS] == "".join("01"[int(bit)] for bit in selected.ravel())
 
 

@@ -1,6 +1,6 @@
 """A column as a colour code for every point, and the legend that says what the codes mean.
 
-Format, little-endian: `HSC1`, u32 panels (1 where all are the same), tokens a panel, then u8 [panel, token, role].
+Format, little-endian: `HSC2`, u32 panels (1 where all are the same), tokens a panel, roles, then u8 [panel, token, role].
 255 is no value. Numbers: 0 to 254 from the legend's low to its high. Categories: the code modulo 255.
 """
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dashboard.pictures.columns import Column, Kind, Values, values
 from dashboard.pictures.drawn import Drawn
 
-MAGIC = b"HSC1"
+MAGIC = b"HSC2"
 MISSING = 255
 #: Percentiles of the drawn values between which colours differ: a few extreme tokens do not grey out the others.
 SPAN = (2, 98)
@@ -84,7 +84,7 @@ def colour_codes(column: Column, drawn: Drawn) -> NDArray[np.uint8]:
 
 def encode(codes: NDArray[np.uint8]) -> bytes:
     """The bytes of (panel, token, role) codes."""
-    return MAGIC + struct.pack("<2I", *codes.shape[:2]) + codes.tobytes()
+    return MAGIC + struct.pack("<3I", *codes.shape) + codes.tobytes()
 
 
 def span(column: Column, found: Values) -> tuple[float, float]:

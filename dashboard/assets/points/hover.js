@@ -51,10 +51,7 @@
 
     /** Pixel of a point of the single panel. */
     function pixelOf(point) {
-      const { points } = panels.data;
-      const { components, places, most } = points;
-      const place = Array.from({ length: components }, (_, i) => places[point * components + i] / most);
-      return headscape.layout.toPixel(panels.layout, panels.camera, 0, ...headscape.camera.square(panels.camera, place));
+      return headscape.layout.toPixel(panels.layout, panels.camera, 0, ...headscape.camera.square(panels.camera, panels.player.placeOf(point)));
     }
 
     // -- ring and card ----------------------------------------------------------------------------
@@ -85,8 +82,9 @@
 
     async function fetchCard(point, px, py) {
       abort = new AbortController();
+      const { token, role } = panels.named(point);
       try {
-        const response = await fetch(`${panels.picture.card}${point & 1 ? "key" : "query"}/${point >> 1}.json`, { signal: abort.signal });
+        const response = await fetch(`${panels.picture.card}${role}/${token}.json`, { signal: abort.signal });
         if (!response.ok) throw new Error(await response.text());
         const card = await response.json();
         if (state.point !== point) return;
