@@ -16,9 +16,12 @@ PAGES = {
     "compare": compare.layout,
     "about": about.layout,
 }
-PICTURES = {"heads": heads.picture, "head": head.picture}
+PICTURES = {"heads": heads.picture, "head": head.picture, "compare": compare.picture}
 #: Parts of pages that take long, by their names (`dashboard.later`).
-LATER: dict[str, Callable[[Place], list[object]]] = {"changes": compare.later_part}
+LATER: dict[str, Callable[[Place], list[object]]] = {
+    "changes": compare.later_part,
+    "sentences": compare.later_sentences,
+}
 
 
 def picture_of(place: Place) -> dict[str, Any] | None:

@@ -1,13 +1,19 @@
 """Page Compare: two models of the store on the same corpus, their heads, pictures and sentences side by side."""
 
+from typing import Any
+
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.compare.kept import is_kept
+from dashboard.compare.picture import both_picture, shown_view
 from dashboard.compare.two import Two, two_of
 from dashboard.controls import choice
 from dashboard.heads.definitions import ROWS, telling
 from dashboard.later import later
 from dashboard.page import Page
+from dashboard.panels.both_patterns import different_sentences, patterns
+from dashboard.panels.both_pictures import above_pictures, below_pictures
 from dashboard.panels.changes import changed_heads, is_counted
 from dashboard.panels.differences import differences, means_over_heads
 from dashboard.place import Place, on_same_corpus
@@ -20,6 +26,11 @@ COUNTING = (
 )
 
 
+def picture(place: Place) -> dict[str, Any] | None:
+    """What the canvas shows."""
+    return both_picture(place)
+
+
 def layout(place: Place) -> Page:
     """The page at a place."""
     two = two_of(place)
@@ -30,6 +41,12 @@ def later_part(place: Place) -> list[object]:
     """The heads that changed most, once they are counted."""
     two = two_of(place)
     return changed_heads(place, two) if two and two.same_heads else []
+
+
+def later_sentences(place: Place) -> list[object]:
+    """The sentences in which the chosen head changed most."""
+    two = two_of(place)
+    return different_sentences(place, two) if two and two.same_heads else []
 
 
 def _without_other(place: Place) -> Page:
@@ -47,7 +64,24 @@ def _without_other(place: Place) -> Page:
 
 def _of_two(place: Place, two: Two) -> Page:
     unlike = [dmc.Alert(said, color="orange", variant="light", mb="sm") for said in two.differences()]
-    return Page(above=[html.H1(TITLE), _which(place, two), *unlike, *_heads(place, two)])
+    above = [html.H1(TITLE), _which(place, two), *unlike, *_heads(place, two), *above_pictures(place, two)]
+    notices = _notices(place, two)
+    if not two.has(place.address.layer, place.address.head):
+        return Page(above=above, notices=notices)
+    return Page(above=above, below=[*below_pictures(place, two), *_sentences(place, two)], notices=notices)
+
+
+def _notices(place: Place, two: Two) -> tuple[str, ...]:
+    """What of the link cannot be followed."""
+    view, shown = place.address.view, shown_view(place, two)
+    if view is None or view == shown:
+        return ()
+    return (f"{two.names[1]} has no view “{view}”; make it with `make projections`. Shown is another one.",)
+
+
+def _sentences(place: Place, two: Two) -> list[object]:
+    listed = [later("sentences", COUNTING, is_kept(two, "divergence"), lambda: different_sentences(place, two))]
+    return [*patterns(place, two), *(listed if two.same_heads else [])]
 
 
 def _which(place: Place, two: Two) -> html.Div:

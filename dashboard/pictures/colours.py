@@ -71,12 +71,13 @@ def legend(column: Column, drawn: Drawn) -> Legend:
     )
 
 
-def colour_codes(column: Column, drawn: Drawn) -> NDArray[np.uint8]:
-    """The code of every drawn point: (panel, token, role)."""
+def colour_codes(column: Column, drawn: Drawn, like: Drawn | None = None) -> NDArray[np.uint8]:
+    """The code of every drawn point: (panel, token, role); numbers in the colours they have in the picture of `like`."""
     found = values(column, drawn)
     if column.kind == "category":
         return np.where(found < 0, MISSING, found % MISSING).astype(np.uint8)
-    low, high = (_scaled(column, np.array(end)) for end in span(column, found))
+    ends = span(column, values(column, like) if like else found)
+    low, high = (_scaled(column, np.array(end)) for end in ends)
     width = high - low if high > low else 1.0
     share = np.clip((_scaled(column, found) - low) / width, 0, 1)
     return np.where(np.isnan(share), MISSING, np.rint(np.nan_to_num(share) * (MISSING - 1))).astype(np.uint8)

@@ -22,6 +22,8 @@ class PointPanels(Component):
         - `colours`: URL of a code per point, None for the colours of the roles;
           `ramp`: colours by code, `{"light": {"query": [...], "key": [...]}, "dark": {...}}`
         - `mask`: URL of what is selected; `sizes`: URL of a size per point; `labels`: URL of the tokens' wordpieces
+        - `cards`: of two panels with the same tokens, whose points are pointed at together: that URL for each; `least`: the
+          side of a panel in pixels at least
         - `card`: URL of a point's card up to the role, `.../token/3/7/`
         - `chosen`: the clicked point, `{"token": 5, "role": "key"}`; `focus`: URL of its sentence's places and lines;
           `marks`: pairs of positions in that sentence, `[[4, 9], ...]`

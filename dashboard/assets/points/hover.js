@@ -6,7 +6,7 @@
 
   function create(panels) {
     const { ring, tip, says } = panels;
-    const state = { focus: 0, point: -1, kept: false, hide, showPanel, showPoint, nearest, towards, pixelOf, search };
+    const state = { focus: 0, point: -1, kept: false, hide, showPanel, showPoint, nearest, towards, pixelOf, search, around };
     let index = null;
     let pausing = 0;
     let abort = null;
@@ -75,16 +75,21 @@
       hide();
       state.point = point;
       if (point < 0 || !panels.picture.card) return;
-      const [px, py] = pixelOf(point);
-      moveRing(px - 8, py - 8, 16, 16);
-      pausing = root.setTimeout(() => fetchCard(point, px, py), PAUSE);
+      around(point, ...pixelOf(point), panels.picture.card);
     }
 
-    async function fetchCard(point, px, py) {
+    /** A ring round a point at a pixel, and its card, whose URL begins so. */
+    function around(point, px, py, card) {
+      state.point = point;
+      moveRing(px - 8, py - 8, 16, 16);
+      pausing = root.setTimeout(() => fetchCard(point, px, py, card), PAUSE);
+    }
+
+    async function fetchCard(point, px, py, url) {
       abort = new AbortController();
       const { token, role } = panels.named(point);
       try {
-        const response = await fetch(`${panels.picture.card}${role}/${token}.json`, { signal: abort.signal });
+        const response = await fetch(`${url}${role}/${token}.json`, { signal: abort.signal });
         if (!response.ok) throw new Error(await response.text());
         const card = await response.json();
         if (state.point !== point) return;
@@ -118,6 +123,7 @@
       state.point = -1;
       state.kept = false;
       ring.style.display = tip.style.display = "none";
+      panels.twins?.hide();
     }
 
     return state;

@@ -11,13 +11,13 @@
   /** The line above a panel that says which it is, where panels are not named by their row and column. */
   const TITLE = 17;
 
-  /** Panels as large as the room lets them be. Where `slots` are given, some places of the grid stay empty. */
-  function fit({ count, columns, slots, titled, dimensions, width, height }) {
+  /** Panels as large as the room lets them be, but not lower than `least`. Where `slots` are given, some places of the grid stay empty. */
+  function fit({ count, columns, slots, titled, least, dimensions, width, height }) {
     const rows = Math.ceil((slots ? Math.max(...slots) + 1 : count) / columns);
     const single = count === 1;
     const title = titled && !single ? TITLE : 0;
     const across = (width + GAP) / columns - GAP;
-    const high = single ? Math.max(320, height) : Math.max(LEGIBLE, height / rows - GAP - title);
+    const high = single ? Math.max(320, height) : Math.max(least || LEGIBLE, height / rows - GAP - title);
     const side = Math.max(SMALLEST_PANEL, Math.floor(Math.min(across, high)));
     const sizes = { width: columns * (side + GAP) - GAP, height: rows * (side + GAP + title) - GAP };
     return { columns, rows, count, slots: single ? null : slots || null, single, side, title, gap: GAP, inset: single ? 4 : 1.5, ...sizes, part: dimensions === 3 ? CUBE : 1 };

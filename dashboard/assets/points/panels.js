@@ -29,6 +29,7 @@
       this.address = headscape.cameraAddress.create(this);
       this.tool = headscape.toolbar.create(this);
       this.player = headscape.player.create(this);
+      this.twins = headscape.twins.create(this);
       headscape.pointer.listen(this);
       headscape.keys.listen(this);
       this.watch();
@@ -189,10 +190,10 @@
 
     resize() {
       if (!this.picture || !this.host.clientWidth) return;
-      const { panels, columns, slots, titled, dimensions } = this.picture;
+      const { panels, columns, slots, titled, least, dimensions } = this.picture;
       const width = this.host.clientWidth - (this.single ? BESIDE.single : titled ? BESIDE.titled : BESIDE.grid);
       const height = root.innerHeight - this.frame.getBoundingClientRect().top - root.scrollY - BELOW;
-      const layout = headscape.layout.fit({ count: panels.length, columns, slots, titled, dimensions, width, height });
+      const layout = headscape.layout.fit({ count: panels.length, columns, slots, titled, least, dimensions, width, height });
       const scale = root.devicePixelRatio || 1;
       if (this.scale === scale && headscape.layout.same(this.layout, layout)) return;
       [this.layout, this.scale] = [layout, scale];

@@ -23,6 +23,7 @@
       if (dragged) return drag(event, px, py);
       if (panels.gliding || panels.player.moving || panels.tool.drawing) return;
       if (panels.single) return panels.hover.kept || panels.keyboard ? undefined : panels.hover.showPoint(panels.hover.nearest(px, py));
+      if (panels.picture.cards) return panels.twins.show(px, py);
       const panel = headscape.layout.panelAt(panels.layout, panels.camera, px, py);
       return panel < 0 ? panels.hover.hide() : panels.hover.showPanel(panel);
     }
