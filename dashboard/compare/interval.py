@@ -28,10 +28,12 @@ def mean_interval(values: NDArray[np.floating]) -> MeanInterval:
     (`store.kernels.bootstrap`).
     """
     sentences, *shape = values.shape
+    none = np.full(shape, np.nan)
+    if not sentences:
+        return MeanInterval(none, none, none)
     flat = values.reshape(sentences, -1).astype(np.float64)
-    mean = flat.mean(axis=0) if sentences else np.full(flat.shape[1], np.nan)
-    low, high = _ends(flat) if sentences > 1 else (np.full_like(mean, np.nan),) * 2
-    return MeanInterval(mean.reshape(shape), low.reshape(shape), high.reshape(shape))
+    low, high = (end.reshape(shape) for end in _ends(flat)) if sentences > 1 else (none, none)
+    return MeanInterval(flat.mean(axis=0).reshape(shape), low, high)
 
 
 def _ends(flat: Floats) -> tuple[Floats, Floats]:
