@@ -64,10 +64,7 @@ def head_colours(heads: int) -> dict[str, list[str]]:
 
 def ramp(kind: str, roles: Sequence[str] = ("query", "key")) -> dict[str, dict[str, list[str]]]:
     """The colour of every code by scheme and role, for a `number` or a `category`; the last is that of no value."""
-    return {
-        scheme: {role: [*_codes(kind, scheme, role), _MISSING[scheme]] for role in roles}
-        for scheme in _STOPS
-    }
+    return {scheme: {role: [*_codes(kind, scheme, role), _MISSING[scheme]] for role in roles} for scheme in _STOPS}
 
 
 def _codes(kind: str, scheme: Scheme, role: str) -> list[str]:

@@ -1,8 +1,8 @@
-"""The pages: each turns a place into what is written, and two of them into what is drawn."""
+"""The pages: each turns a place into what is written, and three of them into what is drawn."""
 
 from typing import Any
 
-from dashboard.pages import about, head, heads, sentence, statistics
+from dashboard.pages import about, features, head, heads, sentence, statistics
 from dashboard.pages import map as head_map
 from dashboard.place import Place
 
@@ -11,6 +11,7 @@ PAGES = {
     "head": head.layout,
     "statistics": statistics.layout,
     "map": head_map.layout,
+    "features": features.layout,
     "sentence": sentence.layout,
     "about": about.layout,
 }
@@ -19,6 +20,8 @@ PICTURES = {"heads": heads.picture, "head": head.picture}
 
 def picture_of(place: Place) -> dict[str, Any] | None:
     """What the canvas shows; None on a page without a picture, or where there are none yet."""
+    if place.address.page == "features":
+        return features.picture(place)
     drawn = PICTURES.get(place.address.page)
     return drawn(place) if drawn and place.corpus.views else None
 

@@ -52,7 +52,11 @@ class Legend:
 
 def legend(column: Column, drawn: Drawn) -> Legend:
     """The legend of a column over the drawn points."""
-    found = values(column, drawn)
+    return legend_of(column, values(column, drawn))
+
+
+def legend_of(column: Column, found: Values) -> Legend:
+    """The legend of a column of which the drawn points have these values (panel, token, role)."""
     low, high = span(column, found) if column.kind == "number" else (np.nan, np.nan)
     categories = _categories(column, found) if column.kind == "category" else []
     shown = sorted(categories[:NAMED], key=lambda category: category.code)
@@ -73,7 +77,11 @@ def legend(column: Column, drawn: Drawn) -> Legend:
 
 def colour_codes(column: Column, drawn: Drawn) -> NDArray[np.uint8]:
     """The code of every drawn point: (panel, token, role)."""
-    found = values(column, drawn)
+    return codes_of(column, values(column, drawn))
+
+
+def codes_of(column: Column, found: Values) -> NDArray[np.uint8]:
+    """The code of every point that has these values: (panel, token, role)."""
     if column.kind == "category":
         return np.where(found < 0, MISSING, found % MISSING).astype(np.uint8)
     low, high = (_scaled(column, np.array(end)) for end in span(column, found))
