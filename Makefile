@@ -14,6 +14,12 @@ TEXT ?=
 VIEWS ?=
 LABEL ?=
 IMPORTANCE ?=
+POINTS ?=
+FEATURES ?=
+REVIEWS ?=
+METRIC ?=
+NEIGHBORS ?=
+MIN_DIST ?=
 HOST ?= 127.0.0.1
 PORT ?= 8050
 DAYS ?= 7
@@ -35,12 +41,13 @@ install: .venv/installed  ## virtual environment with everything the product and
 	@touch $@
 
 ASKED = --store '$(STORE)' --model '$(MODEL)' --data '$(DATA)' --sentences '$(SENTENCES)' --tokens '$(TOKENS)' \
-  --max-length '$(MAX_LENGTH)' --device '$(DEVICE)' --dtype '$(DTYPE)' --seed '$(SEED)' --batch '$(BATCH)' --text '$(TEXT)' --label '$(LABEL)' --views '$(VIEWS)' --importance '$(IMPORTANCE)'
+  --max-length '$(MAX_LENGTH)' --device '$(DEVICE)' --dtype '$(DTYPE)' --seed '$(SEED)' --batch '$(BATCH)' --text '$(TEXT)' --label '$(LABEL)' --views '$(VIEWS)' --importance '$(IMPORTANCE)' \
+  --points '$(POINTS)' --features '$(FEATURES)' --reviews '$(REVIEWS)' --metric '$(METRIC)' --neighbors '$(NEIGHBORS)' --min-dist '$(MIN_DIST)'
 
-ingest: install  ## bring the store up to date (MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT LABEL VIEWS IMPORTANCE)
+ingest: install  ## bring the store up to date (MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT LABEL VIEWS IMPORTANCE POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST)
 	@$(PYTHON) -m ingest $(ASKED)
 
-projections: install  ## more pictures of what the store holds (VIEWS=tsne-raw-2d,umap-sphere-3d MODEL DATA)
+projections: install  ## more pictures of what the store holds (VIEWS=tsne-raw-2d,umap-sphere-3d FEATURES=tsne-joint MODEL DATA)
 	@$(PYTHON) -m ingest $(ASKED) --stage projections
 
 dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT)

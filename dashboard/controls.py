@@ -78,18 +78,22 @@ def _likeness(view: ViewName, shown: ViewName) -> tuple[bool, ...]:
 def search_controls(place: Place) -> html.Div:
     """What is searched for, and where."""
     address = place.address
-    text = dmc.TextInput(
+    return html.Div(
+        [search_box(address.q), choice("within", "as", SEARCHES, address.within, 108)],
+        className="controls search",
+    )
+
+
+def search_box(q: str | None) -> dmc.TextInput:
+    """What is searched for."""
+    return dmc.TextInput(
         id={"choose": "q", "by": "search"},
         label="Search",
         placeholder="movie, then Enter",
-        value=address.q or "",
+        value=q or "",
         debounce=True,  # at Enter or when it is left: a redraw amid typing would take letters away
         size="xs",
         w=130,
-    )
-    return html.Div(
-        [text, choice("within", "as", SEARCHES, address.within, 108)],
-        className="controls search",
     )
 
 

@@ -4,6 +4,8 @@ import re
 from typing import Any
 
 from dashboard.address import HEAD_TOKENS, LEAST, TOP
+from dashboard.features.columns import token_columns
+from dashboard.features.series import Series, value_layers
 from dashboard.heads.definitions import telling
 from dashboard.link_reader import LinkReader
 from dashboard.pictures.focus import LINES
@@ -101,6 +103,26 @@ def of_statistics(read: LinkReader) -> dict[str, Any]:
 def of_comparison(read: LinkReader) -> dict[str, Any]:
     """The fields of the page of two models."""
     return {"ranked": read.choice("ranked", RANKED_BY, "divergence")}
+
+
+def of_features(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
+    """The fields of the page of feature points; none where the store has none."""
+    if not corpus.materials:
+        return {}
+    material = read.choice("material", tuple(corpus.materials), corpus.materials[0])
+    features = corpus.features(material)
+    layers = value_layers(features)
+    asked = read.choice("vectors", tuple(map(str, layers)), None)
+    series = Series(corpus, features, None if asked is None else int(asked))
+    return {
+        "material": None if material == corpus.materials[0] else material,
+        "vectors": series.layer,
+        "fview": read.choice("fview", tuple(series.views), None),
+        "point": read.choice("point", series.names, None),
+        "fcolour": read.choice("fcolour", tuple(token_columns(features, None)), "kind"),
+        "ftoken": read.number("ftoken", range(features.n_tokens), None),
+        "flasso": read.text("flasso", 1_500),
+    }
 
 
 def _statistic(read: LinkReader, source: str) -> str:

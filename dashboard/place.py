@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 from dashboard.address import PAGES, Address
 from dashboard.library import Library
-from dashboard.link_fields import of_comparison, of_picture, of_sentence, of_statistics
+from dashboard.link_fields import of_comparison, of_features, of_picture, of_sentence, of_statistics
 from dashboard.link_reader import LinkReader
 from dashboard.sentence.reader_gone import asker_gone
 from dashboard.sentence.sentence import Sentence, stored_sentence
@@ -55,6 +55,7 @@ def find(library: Library, pathname: str | None, search: str | None) -> Place:
         **of_picture(read, corpus),
         **of_sentence(read, corpus),
         **of_statistics(read),
+        **of_features(read, corpus),
         **of_comparison(read),
         other=_other(page, snapshot, corpus, given.get("other"), notices),
     )

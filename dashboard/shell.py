@@ -4,6 +4,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.address import Address
+from dashboard.features.shown import choices
 from dashboard.model_names import model_names
 from dashboard.panels import tab_of
 from dashboard.pictures.point_panels import PointPanels
@@ -17,6 +18,7 @@ TITLES = {
     "head": "Head",
     "statistics": "Statistics",
     "map": "Head map",
+    "features": "Features",
     "sentence": "Sentence",
     "compare": "Compare",
     "about": "About this store",
@@ -99,7 +101,11 @@ def shown(place: Place) -> dict[str, object]:
     if place.corpus.views:
         fields |= {"view": place.view, "tokens": min(address.tokens, place.corpus.n_tokens)}
         fields |= {"tab": tab_of(address)} if address.page == "head" else {}
-    return fields | {"defaults": Address().fields | {"view": next(iter(place.corpus.views), None)}}
+    defaults = Address().fields | {"view": next(iter(place.corpus.views), None)}
+    if address.page == "features" and place.corpus.materials:
+        chosen, standard = choices(place)
+        fields, defaults = fields | chosen, defaults | standard
+    return fields | {"defaults": defaults}
 
 
 def what_is_shown(place: Place) -> list[object]:

@@ -5,7 +5,7 @@ the captured queries and keys of a batch and drops it.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,8 @@ class Capture:
     key: list[Tensor] = field(default_factory=list)
     value: list[Tensor] = field(default_factory=list)
     layer_input: list[Tensor] = field(default_factory=list)
+    #: By the name of the feature point; empty unless `Bert.listen_at_points`.
+    points: dict[str, Tensor] = field(default_factory=dict)
 
 
 class _Passing(threading.local):
@@ -55,6 +57,35 @@ class Bert:
         layer.register_forward_pre_hook(self._keep_input)
         for name in ("query", "key", "value"):
             getattr(attention.self, name).register_forward_hook(self._keep_output(name))
+
+    def listen_at_points(self, points: Sequence[str]) -> None:
+        """From now on also keep what the model works with at these feature points (`store.feature_points`)."""
+        embeddings: Any = self.model.embeddings
+        self._keep_point(embeddings.word_embeddings, "embedding", points)
+        self._keep_point(embeddings, "position", points)
+        for number, layer in enumerate(self.model.encoder.layer):
+            places = {
+                "projected": layer.attention.output.dense,
+                "attended": layer.attention.output,
+                "expanded": layer.output.dense,
+                "feedforward": layer.output,
+            }
+            for kind, module in places.items():
+                self._keep_point(module, f"L{number:02d}.{kind}", points)
+            layer.attention.output.dense.register_forward_pre_hook(self._keep_mixed(f"L{number:02d}.mixed"))
+
+    def _keep_point(self, module: nn.Module, point: str, points: Sequence[str]) -> None:
+        def hook(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
+            self._passing.capture.points[point] = output
+
+        if point in points:
+            module.register_forward_hook(hook)
+
+    def _keep_mixed(self, point: str) -> Callable[..., None]:
+        def hook(_module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+            self._passing.capture.points[point] = inputs[0]
+
+        return hook
 
     def _keep_output(self, name: str) -> Callable[..., None]:
         def hook(_module: nn.Module, _inputs: Any, output: Tensor) -> None:

@@ -10,6 +10,7 @@ from ingest.checkpoint import Checkpoint, find_checkpoint
 from ingest.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
 from ingest.divergence import find_divergence
 from ingest.errors import IngestError
+from ingest.features.stage import FeatureStage, check_features
 from ingest.importance import check_labels, check_model, find_importance
 from ingest.intervals import intervals_outdated, write_intervals
 from ingest.pairs import find_pairs
@@ -32,6 +33,7 @@ def run(settings: Settings) -> None:
     checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
     _check_length(settings, checkpoint)
     check_model(settings, checkpoint)
+    check_features(settings, checkpoint, data)
     if settings.stage != "all":
         open_repository(settings.store)  # says it where there is none, and leaves the place as it is
     with open_writer(settings.store) as writer:
@@ -103,7 +105,23 @@ class Ingest:
         self._project(material, names[1:], names)
         # An ingest may have been killed between the end of a picture and its being named.
         self.changed |= show_views(material, names)
+        self._show_features(sample)
         self._judge_heads(sample)
+
+    def _show_features(self, sample: Sample) -> None:
+        stage = FeatureStage(
+            self.writer,
+            self.model,
+            self.corpus,
+            sample,
+            self.settings,
+            self.checkpoint,
+            self.data,
+            self.device,
+        )
+        for _ in stage.bring_up_to_date():
+            self.changed = True
+            self._show_early()
 
     def _judge_heads(self, sample: Sample) -> None:
         self.changed |= find_importance(

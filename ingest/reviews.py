@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,13 +55,27 @@ class Reviews:
         return len(self.table)
 
     def __iter__(self) -> Iterator[Review]:
+        for document, row in enumerate(self._table):
+            yield self._review(document, row)
+
+    def __getitem__(self, document: int) -> Review:
+        return self._review(document, self._table[document])
+
+    @cached_property
+    def _table(self) -> "Dataset":
+        """What of the data makes a review."""
+        labelled = self.label_names and self.label in self.table.column_names
+        return self.table.select_columns([self.text, self.label] if labelled else [self.text])
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """Of a label by its name, and by its number where no name is one."""
         numbers = {name: number for number, name in enumerate(self.label_names)}
-        numbers |= {str(number): number for number in range(len(numbers)) if str(number) not in numbers}
-        columns = [self.text]
-        columns += [self.label] if self.label_names and self.label in self.table.column_names else []
-        for document, row in enumerate(self.table.select_columns(columns)):
-            value = row.get(self.label)
-            yield Review(document, str(row[self.text] or ""), -1 if value is None else numbers[str(value)])
+        return numbers | {str(number): number for number in range(len(numbers)) if str(number) not in numbers}
+
+    def _review(self, document: int, row: dict[str, Any]) -> Review:
+        value = row.get(self.label)
+        return Review(document, str(row[self.text] or ""), -1 if value is None else self._numbers[str(value)])
 
 
 def find_data(data: str) -> Data:

@@ -6,6 +6,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any
 
 from ingest.errors import IngestError
+from store.feature_views import METRICS, FeatureViewName
 from store.views import ViewName
 
 #: About 107,000 tokens: with installation the first page is there in well under six minutes on two cores.
@@ -29,6 +30,11 @@ DEFAULT_VIEWS = (
     "tsne-raw-3d",
     "umap-raw-3d",
 )
+#: Pictures of the feature points.
+DEFAULT_FEATURES = ("pca-joint", "pca-each")
+DEFAULT_REVIEWS = "3"
+POINTS = ("standard", "fine")
+NONE = "none"
 
 
 def _setting(default: Any, explanation: str, kind: type = str) -> Any:
@@ -62,13 +68,28 @@ class Settings:
     views: str = _setting(
         ",".join(DEFAULT_VIEWS), "pictures to make, <projection>-<normalization>-<2d or 3d>, with commas between"
     )
-
     importance: int = _setting(
         0,
         "sentences on which the importance of every head is found by silencing it, for a model that guesses masked words "
         "or labels; costs a forward pass over them per head; 0 is none",
         int,
     )
+    points: str = _setting(
+        "standard",
+        "feature points: standard, 2 and 3 a layer, or fine, 5 a layer with both residual sums and the feed-forward network",
+    )
+    features: str = _setting(
+        ",".join(DEFAULT_FEATURES),
+        "pictures of the feature points to make, <pca, umap or tsne>-<joint, each or a point such as L00.mixed>, with commas "
+        "between; none is neither pictures nor feature points",
+    )
+    reviews: str = _setting(
+        DEFAULT_REVIEWS,
+        "reviews that are read whole at every feature point, by index in the data, with commas between, or none",
+    )
+    metric: str = _setting("euclidean", "distance whose neighbours UMAP and t-SNE of feature points keep, or cosine")
+    neighbors: int = _setting(15, "neighbours that UMAP of feature points looks at", int)
+    min_dist: float = _setting(0.1, "how near UMAP of feature points puts like tokens, 0 to 1", float)
 
     def __post_init__(self) -> None:
         for name in ("sentences", "tokens", "batch"):
@@ -87,6 +108,38 @@ class Settings:
             raise IngestError(f"STAGE={self.stage} is none. Give one of {', '.join(STAGES)}.")
         if not self.view_names:
             raise IngestError("VIEWS names no view. Give at least one, such as pca-exact-2d.")
+        self._check_features()
+
+    def _check_features(self) -> None:
+        if self.points not in POINTS:
+            raise IngestError(f"POINTS={self.points} is not known. Give {' or '.join(POINTS)}.")
+        if self.metric not in METRICS:
+            raise IngestError(f"METRIC={self.metric} is not known. Give {' or '.join(METRICS)}.")
+        if self.neighbors < 2:
+            raise IngestError(f"NEIGHBORS={self.neighbors} is too few. Give at least 2.")
+        if not 0 <= self.min_dist <= 1:
+            raise IngestError(f"MIN_DIST={self.min_dist:g} is not between 0 and 1. Give one such as 0.1.")
+        if not self.feature_names and self.features != NONE:
+            raise IngestError("FEATURES names no picture. Give at least one, such as pca-joint, or none.")
+        if not self.review_numbers and self.reviews != NONE:
+            raise IngestError("REVIEWS names no review. Give at least one, such as 3, or none.")
+
+    @property
+    def feature_names(self) -> list[FeatureViewName]:
+        """The pictures of feature points asked for."""
+        asked = [] if self.features == NONE else self.features.split(",")
+        try:
+            return [FeatureViewName.parse(name.strip()) for name in asked if name.strip()]
+        except ValueError as error:
+            raise IngestError(f"{error}. Give some such as FEATURES=pca-joint,umap-each.") from error
+
+    @property
+    def review_numbers(self) -> list[int]:
+        """The whole reviews asked for."""
+        asked = [] if self.reviews == NONE else [number.strip() for number in self.reviews.split(",") if number.strip()]
+        if not all(number.isascii() and number.isdigit() for number in asked):
+            raise IngestError(f"REVIEWS={self.reviews} is no list of indices. Give some such as REVIEWS=3,17, or none.")
+        return list(dict.fromkeys(map(int, asked)))
 
     @property
     def view_names(self) -> list[ViewName]:
@@ -123,4 +176,5 @@ def _convert(name: str, value: str) -> Any:
     try:
         return kind(value)
     except ValueError as error:
-        raise IngestError(f"{name.upper()}={value} is not a whole number. Give one, such as 2000.") from error
+        wanted = "a number. Give one, such as 0.1" if kind is float else "a whole number. Give one, such as 2000"
+        raise IngestError(f"{name.upper()}={value} is not {wanted}.") from error

@@ -8,6 +8,7 @@ from icechunk import Session
 from numpy.typing import NDArray
 
 from store.errors import StoreError
+from store.features import Features
 from store.heads import Heads
 from store.kernels.attention import attention_pattern
 from store.views import MOST
@@ -31,6 +32,7 @@ class Corpus(Heads):
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
         self._views: dict[str, xr.Dataset] = {}  # opening one again costs 40 ms
+        self._features: dict[str, Features] = {}
 
     # -- vectors and patterns -----------------------------------------------------------------------
 
@@ -94,7 +96,7 @@ class Corpus(Heads):
                 f"There is no view {name!r}. There are: {', '.join(self.views) or 'none; run `make ingest`'}."
             )
         if name not in self._views:
-            opened = self._open(f"models/{self.name}/views/{name}")
+            opened = self.open_group(f"models/{self.name}/views/{name}")
             opened.fidelity.load()
             self._views[name] = opened
         return self._views[name]
@@ -115,4 +117,26 @@ class Corpus(Heads):
     @cached_property
     def normalizations(self) -> xr.Dataset:
         """Constants of every normalisation and what they do: (normalization, layer, head); see `store.normalizations`."""
-        return self._open(f"models/{self.name}/normalizations").load()
+        return self.open_group(f"models/{self.name}/normalizations").load()
+
+    # -- feature points -----------------------------------------------------------------------------
+
+    @cached_property
+    def materials(self) -> list[str]:
+        """Of what the store holds feature points: `sample`, `review-<n>`; empty where the ingest made none."""
+        return list(self._open_if_there(f"models/{self.name}/features").attrs.get("materials", []))
+
+    def features(self, material: str) -> Features:
+        """The feature points of a material.
+
+        Raises
+        ------
+        StoreError
+            Where the store does not hold it.
+        """
+        if material not in self.materials:
+            there = f"There are: {', '.join(self.materials)}." if self.materials else "Make them with `make ingest`."
+            raise StoreError(f"{self.name} has no feature points of {material!r}. {there}")
+        if material not in self._features:
+            self._features[material] = Features(self, material)
+        return self._features[material]

@@ -25,8 +25,20 @@ class ModelDescription:
     attention: str
     weights_sha256: str
     views: list[str]
+    materials: list["MaterialDescription"]
     finished: str
     provenance: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class MaterialDescription:
+    """What there are feature points of."""
+
+    name: str
+    says: str
+    points: int
+    views: list[str]
+    value_views: list[str]
 
 
 @dataclass(frozen=True)
@@ -87,8 +99,16 @@ def describe_model(snapshot: Snapshot, key: str) -> ModelDescription:
         layers=layers,
         heads=heads,
         channels=channels,
+        materials=[describe_material(snapshot, key, name) for name in snapshot.corpus(key).materials],
         **{name: attributes[name] for name in names},
     )
+
+
+def describe_material(snapshot: Snapshot, key: str, name: str) -> MaterialDescription:
+    """One material of a model."""
+    features = snapshot.corpus(key).features(name)
+    points, says = len(features.points), str(features.attributes["says"])
+    return MaterialDescription(name, says, points, features.views, features.value_views)
 
 
 def describe_corpus(snapshot: Snapshot, key: str) -> CorpusDescription:
@@ -127,6 +147,10 @@ def as_text(description: Description) -> str:
             f"    {model.layers} layers x {model.heads} heads x {model.channels} channels, {model.dtype}, weights {model.weights_sha256[:12]}",
             f"    {model.sentences:,} sentences, {model.tokens:,} tokens of {model.corpus}{per_token}",
             f"    views: {', '.join(model.views) or 'none'}; finished {model.finished}",
+        ]
+        lines += [
+            f"    {material.points} feature points of {material.says}; views: {', '.join(material.views) or 'none'}"
+            for material in model.materials
         ]
     for corpus in description.corpora:
         lines += [

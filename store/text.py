@@ -23,23 +23,24 @@ class Text:
         self.name = name
         self.snapshot: str = session.snapshot_id
         self._session = session
-        self._model = self._open(f"models/{name}")
+        self._model = self.open_group(f"models/{name}")
         self.attributes: Mapping[str, Any] = self._model.attrs
-        self._text = self._open(f"corpus/{self.attributes['corpus']}")
+        self._text = self.open_group(f"corpus/{self.attributes['corpus']}")
         self.corpus_attributes: Mapping[str, Any] = self._text.attrs
         self.n_sentences: int = int(self.attributes["sentences"])
         self.n_tokens: int = int(self.attributes["tokens"])
         self.layers: int = self._model.sizes["layer"]
         self.heads: int = self._model.sizes["head"]
 
-    def _open(self, group: str) -> xr.Dataset:
+    def open_group(self, group: str) -> xr.Dataset:
+        """A group of the snapshot by its path. Lazy."""
         # chunks=None: wrapping the arrays in dask made every read 3 to 20 times slower.
         return xr.open_zarr(self._session.store, group=group, chunks=None, consolidated=False)
 
     def _open_if_there(self, group: str) -> xr.Dataset:
         """Empty where the store was written by a Headscape that did not know the group."""
         try:
-            return self._open(group)
+            return self.open_group(group)
         except FileNotFoundError:
             return xr.Dataset()
 

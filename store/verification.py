@@ -10,6 +10,7 @@ from icechunk import IcechunkError
 from numpy.typing import NDArray
 
 from store.corpus import Corpus
+from store.feature_verification import wrong_features
 from store.groups import array_of
 from store.kernels.attention import attention_pattern
 from store.kernels.divergence import MOST
@@ -56,6 +57,7 @@ def verify(snapshot: Snapshot) -> Iterator[str]:
             yield from _wrong_divergence(corpus)
         if "importance" in group and "importance_hash" in group["importance"].attrs:
             yield from _wrong_importance(corpus)
+        yield from wrong_features(corpus)
 
 
 def _arrays(group: zarr.Group, path: str) -> Iterator[tuple[str, zarr.Array[Any]]]:

@@ -51,6 +51,8 @@ SENTENCES = 40
 DEFAULT_SENTENCES = 200
 #: A picture that takes no time, unless a test is about another.
 VIEW = "pca-exact-2d"
+#: Of feature points, those that take no time, and the one whole review.
+FEATURES = {"features": "pca-joint,pca-each", "reviews": "3"}
 #: Every kind of picture, once: a projection that trains, one that is a matrix, two that look for neighbours.
 RICH_VIEWS = (
     "pca-exact-2d",
@@ -186,7 +188,7 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
 
     def ingest(place: Path, *, fit_tokens: int = FIT_TOKENS, **settings: Any) -> str:
         chosen: dict[str, Any] = {"model": str(tiny_model), "data": str(tiny_data), "max_length": MAX_LENGTH}
-        chosen["views"] = VIEW
+        chosen |= {"views": VIEW, "features": "none"}
         if "tokens" not in settings:
             chosen["sentences"] = SENTENCES
         with pytest.MonkeyPatch.context() as patch:
@@ -203,20 +205,22 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
 
 @pytest.fixture(scope="session")
 def tiny_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    return ingest(tmp_path_factory.mktemp("store") / "tiny")
+    """With the feature points of the sample and of a review."""
+    return ingest(tmp_path_factory.mktemp("store") / "tiny", **FEATURES)
 
 
 @pytest.fixture(scope="session")
 def rich_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
     """A store with several pictures. It takes processes that import UMAP: tests of neighbours look here."""
-    return ingest(tmp_path_factory.mktemp("store") / "rich", views=",".join(RICH_VIEWS))
+    return ingest(tmp_path_factory.mktemp("store") / "rich", views=",".join(RICH_VIEWS), **FEATURES)
 
 
 @pytest.fixture(scope="session")
 def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The embedded model on a few of the embedded reviews, with the picture that is made first."""
     place = str(tmp_path_factory.mktemp("default") / "store")
-    pipeline.run(Settings(store=place, sentences=DEFAULT_SENTENCES, dtype="float32", views=DEFAULT_VIEWS[0]))
+    chosen = {"sentences": DEFAULT_SENTENCES, "dtype": "float32", "views": DEFAULT_VIEWS[0], **FEATURES}
+    pipeline.run(Settings(store=place, **chosen))
     return place
 
 

@@ -125,7 +125,7 @@ def test_queries_and_keys_of_a_head_are_fitted_together(
 ) -> None:
     """In threads: what processes import takes seconds."""
     with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(neighbours, "_processes", lambda: pool)
+        monkeypatch.setattr(neighbours, "processes", lambda: pool)
         ((layer, parameters),) = projection.fits([4], lambda _: tuple(vectors), lambda _: None)
     unit = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
     expected = fit_head(np.concatenate(list(unit[:, 1])), projection="tsne", components=2, seed=0)

@@ -37,7 +37,7 @@ def copy(one_view: str, tmp_path: Path) -> Path:
 def in_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Processes take seconds to import what they fit with."""
     with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(neighbours, "_processes", lambda: pool)
+        monkeypatch.setattr(neighbours, "processes", lambda: pool)
         yield
 
 

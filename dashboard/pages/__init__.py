@@ -1,9 +1,9 @@
-"""The pages: each turns a place into what is written, and two of them into what is drawn."""
+"""The pages: each turns a place into what is written, and three of them into what is drawn."""
 
 from collections.abc import Callable
 from typing import Any
 
-from dashboard.pages import about, compare, head, heads, sentence, statistics
+from dashboard.pages import about, compare, features, head, heads, sentence, statistics
 from dashboard.pages import map as head_map
 from dashboard.place import Place
 
@@ -12,6 +12,7 @@ PAGES = {
     "head": head.layout,
     "statistics": statistics.layout,
     "map": head_map.layout,
+    "features": features.layout,
     "sentence": sentence.layout,
     "compare": compare.layout,
     "about": about.layout,
@@ -26,6 +27,8 @@ LATER: dict[str, Callable[[Place], list[object]]] = {
 
 def picture_of(place: Place) -> dict[str, Any] | None:
     """What the canvas shows; None on a page without a picture, or where there are none yet."""
+    if place.address.page == "features":
+        return features.picture(place)
     drawn = PICTURES.get(place.address.page)
     return drawn(place) if drawn and place.corpus.views else None
 

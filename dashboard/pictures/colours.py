@@ -52,7 +52,11 @@ class Legend:
 
 def legend(column: Column, drawn: Drawn) -> Legend:
     """The legend of a column over the drawn points."""
-    found = values(column, drawn)
+    return legend_of(column, values(column, drawn))
+
+
+def legend_of(column: Column, found: Values) -> Legend:
+    """The legend of a column of which the drawn points have these values (panel, token, role)."""
     low, high = span(column, found) if column.kind == "number" else (np.nan, np.nan)
     categories = _categories(column, found) if column.kind == "category" else []
     shown = sorted(categories[:NAMED], key=lambda category: category.code)
@@ -73,10 +77,14 @@ def legend(column: Column, drawn: Drawn) -> Legend:
 
 def colour_codes(column: Column, drawn: Drawn, like: Drawn | None = None) -> NDArray[np.uint8]:
     """The code of every drawn point: (panel, token, role); numbers in the colours they have in the picture of `like`."""
-    found = values(column, drawn)
+    return codes_of(column, values(column, drawn), values(column, like) if like else None)
+
+
+def codes_of(column: Column, found: Values, like: Values | None = None) -> NDArray[np.uint8]:
+    """The code of every point that has these values: (panel, token, role); of numbers on the scale of `like`."""
     if column.kind == "category":
         return np.where(found < 0, MISSING, found % MISSING).astype(np.uint8)
-    ends = span(column, values(column, like) if like else found)
+    ends = span(column, found if like is None else like)
     low, high = (_scaled(column, np.array(end)) for end in ends)
     width = high - low if high > low else 1.0
     share = np.clip((_scaled(column, found) - low) / width, 0, 1)

@@ -5,9 +5,8 @@ fit, so heads go to processes; they do not hand out a formula, so that the rule 
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from functools import cache, partial
-from multiprocessing import get_context
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from os import cpu_count
 
 import numpy as np
@@ -17,6 +16,7 @@ from torch import Tensor
 
 from ingest.pictures.fits import Advance, Parameters, Read
 from ingest.pictures.manifolds import fit_head
+from ingest.pictures.processes import processes
 from store.kernels.normalization import unit
 from store.kernels.projection import NEIGHBOURS, place_by_neighbours
 from store.views import ViewName
@@ -43,7 +43,7 @@ class Neighbours:
         for layer in layers:
             points = np.concatenate([unit(vectors) for vectors in read(layer)], axis=1)
             places = []
-            for head in _processes().map(fit, points.astype(np.float32)):
+            for head in processes().map(fit, points.astype(np.float32)):
                 places.append(head.reshape(2, -1, self.name.components))
                 advance(1 / len(points))
             yield layer, {"fitted": np.stack(places)}
@@ -92,12 +92,3 @@ class Nearest:
             points = np.concatenate([unit(vectors) for vectors in self._read(layer)], axis=1)
             self._fitted = layer, torch.from_numpy(points.astype(np.float32)).to(self._device)
         return self._fitted[1]
-
-
-@cache
-def _processes() -> ProcessPoolExecutor:
-    """A process for every core, for all pictures: each takes seconds to import the libraries.
-
-    Started anew, not forked: icechunk's and torch's threads do not survive that.
-    """
-    return ProcessPoolExecutor(cpu_count(), mp_context=get_context("spawn"))

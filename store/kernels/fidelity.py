@@ -41,17 +41,17 @@ def recall(pattern: Floats, distance: Floats, *, k: int) -> Floats:
     return found.mean(axis=(-2, -1))
 
 
-def trustworthy(points: Floats, places: Floats) -> float:
-    """Whether neighbours on screen are neighbours in head space (Venna and Kaski 2001), 1 is best; NaN for a few points.
+def trustworthy(points: Floats, places: Floats, *, metric: str = "cosine") -> float:
+    """Whether neighbours on screen are neighbours among the vectors (Venna and Kaski 2001), 1 is best; NaN for a few points.
 
-    scikit-learn's measure of `points` (point, feature) by cosine and `places` (point, component), queries and keys alike.
+    scikit-learn's measure of `points` (point, feature) by `metric` and `places` (point, component), queries and keys alike.
     """
     from sklearn.manifold import trustworthiness
 
     neighbours = min(NEIGHBOURS, (len(points) - 1) // 2)
     if neighbours < 1:
         return float("nan")
-    return float(trustworthiness(points, places, n_neighbors=neighbours, metric="cosine"))
+    return float(trustworthiness(points, places, n_neighbors=neighbours, metric=metric))
 
 
 def _centred(ranks: Floats) -> Floats:

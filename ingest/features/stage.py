@@ -1,0 +1,203 @@
+"""Stage `features`: bring the feature points of every material up to date, then picture by picture.
+
+A material is written and committed whole, and so is each of its pictures: there is no moment at which the branch holds a
+half of one. What is named in the group's attributes is whole.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import zarr
+from numpy.typing import NDArray
+
+from ingest.blocks import content_hash
+from ingest.checkpoint import Checkpoint
+from ingest.corpus import PlannedCorpus
+from ingest.errors import IngestError
+from ingest.features.drawing import Picture, draw, is_drawn
+from ingest.features.material import Material, find_review, review_material, sample_material
+from ingest.features.pictures import FeaturePicture
+from ingest.features.placing import Method
+from ingest.features.value_pictures import FITTED_TOKENS, ValuePicture
+from ingest.features.vectors import read_point, write_measures, write_vectors
+from ingest.reviews import Data, Reviews, read_reviews
+from ingest.sample import Sample, take_sentences
+from ingest.settings import DEFAULT_REVIEWS, Settings
+from ingest.tensors import ModelGroup
+from store.feature_points import SAMPLE, point_names
+from store.feature_views import FeatureViewName
+from store.groups import array_of
+from store.writer import Writer
+
+if TYPE_CHECKING:
+    import torch
+
+    from ingest.features.model import PointModel
+
+VERSION = "features/1"
+#: Of t-SNE.
+PERPLEXITY, STEPS = 30, 500
+
+
+def check_features(settings: Settings, checkpoint: Checkpoint, data: Data) -> None:
+    """Say at once, not after the hours of an ingest, that there is no such point or review."""
+    points = point_names(int(checkpoint.config["num_hidden_layers"]), fine=settings.points == "fine")
+    for name in settings.feature_names:
+        if name.point and name.point not in points:
+            raise IngestError(
+                f"{checkpoint.name} has no feature point {name.point}. Give one of {', '.join(points[:5])} to {points[-1]}, "
+                "or POINTS=fine for more."
+            )
+    if settings.feature_names and settings.reviews != DEFAULT_REVIEWS and settings.review_numbers:
+        reviews = read_reviews(data, text=settings.text, label=settings.label)
+        for number in settings.review_numbers:
+            find_review(reviews, number)
+
+
+@dataclass(frozen=True)
+class FeatureStage:
+    """What the stage works with, for one model on one corpus."""
+
+    writer: Writer
+    model: ModelGroup
+    corpus: PlannedCorpus
+    sample: Sample
+    settings: Settings
+    checkpoint: Checkpoint
+    data: Data
+    device: "torch.device"
+
+    @property
+    def path(self) -> str:
+        """Where the materials stand in the store."""
+        return f"{self.model.path}/features"
+
+    def bring_up_to_date(self) -> Iterator[None]:
+        """Every material with its pictures; yields whenever there is more to see."""
+        if not self.settings.feature_names:
+            return
+        for name in self._materials():
+            there = self._views_there(name)
+            if self._made_of(name) != self._group(name).attrs.get("features_hash"):
+                self._write(name)
+            for picture in self._pictures(name, there):
+                if not is_drawn(self._group(name), picture):
+                    draw(self._group(name), picture)
+                    self.writer.commit(f"{self.model.key}: {picture.key} of {name}")
+                    yield
+
+    def _group(self, name: str) -> zarr.Group:
+        return self.writer.group(f"{self.path}/{name}")
+
+    # -- materials ----------------------------------------------------------------------------------
+
+    def _materials(self) -> list[str]:
+        """Those asked for, and those there are already, which must not stay behind."""
+        asked = [f"review-{number}" for number in self._reviews_asked()]
+        held: Any = self.writer.group(self.path).attrs.get("materials", [])
+        return list(dict.fromkeys([SAMPLE, *asked, *held]))
+
+    def _reviews_asked(self) -> list[int]:
+        """The default is left out where the data has no such review."""
+        numbers = self.settings.review_numbers
+        if self.settings.reviews != DEFAULT_REVIEWS or f"review-{numbers[0]}" in self.writer.group(self.path):
+            return numbers
+        try:
+            find_review(self._reviews, numbers[0])
+        except IngestError:
+            return []
+        return numbers
+
+    @cached_property
+    def _reviews(self) -> Reviews:
+        return read_reviews(self.data, text=self.settings.text, label=self.settings.label)
+
+    @cached_property
+    def _fine(self) -> bool:
+        """Also where they were asked for before: what is held is never made smaller."""
+        held: Any = self.writer.group(self.path).attrs.get("points")
+        return "fine" in (self.settings.points, held)
+
+    def _made_of(self, name: str) -> str:
+        """Changes when the vectors would. The model's identity has the corpus in it, and with that the data."""
+        identity = dict(self.model.identity) | {"version": VERSION, "fine": self._fine, "material": name}
+        return str(content_hash(identity, *([self._sample_hash] if name == SAMPLE else [])))
+
+    @cached_property
+    def _sample_hash(self) -> NDArray[np.uint64]:
+        """Of its sentences themselves, not of their blocks, whose last gets more when the corpus grows."""
+        sentences = take_sentences(self.corpus, np.arange(self.sample.sentences))
+        return np.array([self.model.block_hash(sentences)], np.uint64)
+
+    def _material(self, name: str) -> Material:
+        if name == SAMPLE:
+            return sample_material(self.writer, self.corpus, self.sample)
+        return review_material(self.checkpoint, self._reviews, int(name.removeprefix("review-")))
+
+    @cached_property
+    def _model(self) -> "PointModel":
+        from ingest.features.model import PointModel
+
+        return PointModel(self.checkpoint, device=self.device, fine=self._fine)
+
+    def _write(self, name: str) -> None:
+        """A material anew, in one transaction."""
+        material, parent = self._material(name), self.writer.group(self.path)
+        if name in parent:
+            del parent[name]
+        group = self._group(name)
+        clipped = write_vectors(group, material, self._model)
+        if clipped:
+            print(
+                f"{clipped:,} numbers of the feature points are beyond the range of float16 and were clipped.",
+                flush=True,
+            )
+        write_measures(group, material)
+        group.attrs.update(
+            material.facts
+            | {
+                "tokens": material.block.tokens,
+                "points": "fine" if self._fine else "standard",
+                "clipped": clipped,
+                "views": [],
+                "value_views": [],
+                "version": VERSION,
+                "features_hash": self._made_of(name),
+            }
+        )
+        held: Any = parent.attrs.get("materials", [])
+        parent.attrs.update({"materials": list(dict.fromkeys([*held, name])), "points": group.attrs["points"]})
+        self.writer.commit(f"{self.model.key}: feature points of {name}, {material.block.tokens:,} tokens")
+
+    # -- pictures -----------------------------------------------------------------------------------
+
+    def _views_there(self, name: str) -> list[FeatureViewName]:
+        views: Any = self._group(name).attrs.get("views", [])
+        return [FeatureViewName.parse(view) for view in views]
+
+    def _pictures(self, name: str, there: list[FeatureViewName]) -> list[Picture]:
+        """Those asked for, and those that were there and went when the material was written anew."""
+        group = self._group(name)
+        feature, held = array_of(group, "feature"), set(self._views_there(name))
+        points = [str(point) for point in np.asarray(array_of(group, "point")[:])]
+        asked = self.settings.feature_names
+        names = dict.fromkeys([*asked, *(view for view in there if view not in held)])
+        pictures: list[Picture] = [
+            FeaturePicture(view, self._method(view.projection), points, feature.shape[1], partial(read_point, feature))
+            for view in names
+        ]
+        kinds = [kind for kind in FITTED_TOKENS if kind == "pca" or any(view.projection == kind for view in names)]
+        return pictures + [ValuePicture(self._method(kind), array_of(group, "value")) for kind in kinds]
+
+    def _method(self, projection: str) -> Method:
+        """PCA has neither settings nor a seed."""
+        if projection == "pca":
+            return Method(projection, 0, {})
+        own: dict[str, dict[str, Any]] = {
+            "tsne": {"perplexity": PERPLEXITY, "steps": STEPS},
+            "umap": {"neighbors": self.settings.neighbors, "min_dist": self.settings.min_dist},
+        }
+        return Method(projection, self.settings.seed % 2**32, own[projection] | {"metric": self.settings.metric})

@@ -1,0 +1,93 @@
+"""Pictures of the values of every head: what a head hands on of each token, before it is weighted."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from os import cpu_count
+from typing import Any, ClassVar
+
+import numpy as np
+import zarr
+from numpy.typing import NDArray
+
+from ingest.features.pictures import FEW_TOKENS, judged_on
+from ingest.features.placing import COMPONENTS, Floats, Method
+from ingest.features.vectors import evenly
+from store.feature_arrays import VALUE_VIEW_ARRAYS
+from store.feature_views import PROJECTIONS
+from store.kernels.fidelity import trustworthy
+from store.schema import Array
+
+#: Tokens that a fit takes of a head, and on which trustworthiness is found.
+FITTED_TOKENS = {"pca": 20_000, "umap": 1_000}
+TRUSTED_TOKENS = 500
+
+
+@dataclass(frozen=True)
+class ValuePicture:
+    """Each head for itself; `value` is the array (layer, head, token, channel) of a material. PCA of all layers, else of the last."""
+
+    method: Method
+    value: zarr.Array[Any]
+
+    group: ClassVar[str] = "value_views"
+    arrays: ClassVar[Mapping[str, Array]] = VALUE_VIEW_ARRAYS
+    panels: ClassVar[int] = 2
+
+    @property
+    def key(self) -> str:
+        """Its name in the store."""
+        return self.method.kind
+
+    @property
+    def layers(self) -> list[int]:
+        """Those it has."""
+        every = list(range(self.value.shape[0]))
+        return every if self.method.exact else every[-1:]
+
+    @property
+    def fitted_tokens(self) -> int:
+        """The first so many tokens."""
+        return min(self.value.shape[2], max(FITTED_TOKENS[self.method.kind], FEW_TOKENS))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Title, layers, what it is fitted and judged on, and the rule for other tokens."""
+        return {
+            "title": f"{PROJECTIONS[self.method.kind]} of the values of each head",
+            "layers": self.layers,
+            "fitted_on": f"the values of the first {self.fitted_tokens:,} tokens, each head for itself",
+            "placed": self.method.placed,
+            "judged_on": judged_on(self.method, min(self.value.shape[2], TRUSTED_TOKENS)),
+        }
+
+    def places(self) -> Floats:
+        """(layer, head, token, component), 0 in layers that it has not."""
+        found = np.zeros((*self.value.shape[:3], COMPONENTS), np.float32)
+        for layer in self.layers:
+            values = self._read(layer)
+            fits = self.method.fit_all([head[: self.fitted_tokens] for head in values])
+            for head, (vectors, fit) in enumerate(zip(values, fits, strict=True)):
+                found[layer, head] = self._place(vectors, fit)
+        return found
+
+    def _read(self, layer: int) -> NDArray[np.float32]:
+        return np.asarray(self.value[layer]).astype(np.float32)
+
+    def _place(self, vectors: Floats, fit: Floats) -> Floats:
+        """Places (token, component) of a head; a fitted token keeps its own."""
+        places = self.method.place(vectors, fit, vectors[: self.fitted_tokens])
+        if not self.method.exact:
+            places[: self.fitted_tokens] = fit
+        return places
+
+    def trustworthiness(self, places: Floats) -> NDArray[np.float64]:
+        """Of every head: (layer, head), NaN in layers that it has not."""
+        found = np.full(self.value.shape[:2], np.nan)
+        chosen = evenly(self.value.shape[2], TRUSTED_TOKENS)
+        judge = partial(trustworthy, metric=self.method.metric)
+        with ThreadPoolExecutor(cpu_count()) as pool:
+            for layer in self.layers:
+                found[layer] = list(pool.map(judge, self._read(layer)[:, chosen], places[layer][:, chosen]))
+        return found

@@ -1,0 +1,69 @@
+"""The places in a model at which the vectors of a sample of tokens are kept, and what they are measured by."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+#: The material that stands for the corpus; the others are whole reviews, `review-<index in the data>`.
+SAMPLE = "sample"
+
+_POINT = re.compile(r"L(\d{2,})\.([a-z]+)")
+
+
+@dataclass(frozen=True)
+class PointKind:
+    """A kind of place in a model, for a person."""
+
+    title: str
+    meaning: str
+    #: Whether only the finer set has it.
+    fine: bool = False
+
+
+#: What comes before the layers, in order.
+FIRST_KINDS: Mapping[str, PointKind] = {
+    "embedding": PointKind("embedding", "word embeddings, before anything is added"),
+    "position": PointKind("position", "sum of word, position and segment embeddings, after its layer norm"),
+}
+#: What every layer has, in order.
+LAYER_KINDS: Mapping[str, PointKind] = {
+    "mixed": PointKind("mixed", "outputs of the heads side by side, before the output projection"),
+    "projected": PointKind("projected", "after the output projection with its bias, before the residual is added"),
+    "attended": PointKind(
+        "attended", "output of the attention block, after the residual and the layer norm", fine=True
+    ),
+    "expanded": PointKind("expanded", "output of the feed-forward network, before the residual is added", fine=True),
+    "feedforward": PointKind("feedforward", "output of the layer, after the second residual and layer norm"),
+}
+POINT_KINDS: Mapping[str, PointKind] = {**FIRST_KINDS, **LAYER_KINDS}
+
+#: By what the tokens are grouped, to ask how much of the variance between them the groups explain.
+FACTORS: Mapping[str, str] = {
+    "token": "the wordpiece",
+    "position": "the position in the sentence",
+    "sentence": "the sentence",
+    "label": "the label of the sentence's review",
+}
+
+
+def point_names(layers: int, *, fine: bool = False) -> tuple[str, ...]:
+    """Names of the points of a model in its order: 2 and 3 a layer, or 5 a layer in the finer set."""
+    kinds = [kind for kind, said in LAYER_KINDS.items() if fine or not said.fine]
+    return (*FIRST_KINDS, *(f"L{layer:02d}.{kind}" for layer in range(layers) for kind in kinds))
+
+
+def point_kind(point: str) -> str:
+    """Key of `POINT_KINDS` of a point."""
+    return point.rpartition(".")[2]
+
+
+def point_layer(point: str) -> int | None:
+    """Layer of a point, None before the layers."""
+    found = _POINT.fullmatch(point)
+    return int(found[1]) if found else None
+
+
+def point_title(point: str) -> str:
+    """How a point is written for a person: `L0 mixed`."""
+    layer, title = point_layer(point), POINT_KINDS[point_kind(point)].title
+    return title if layer is None else f"L{layer} {title}"

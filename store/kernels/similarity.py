@@ -1,0 +1,42 @@
+"""How alike the vectors of the same tokens are at two feature points. numpy only."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from store.kernels.normalization import unit
+
+Floats = NDArray[np.floating]
+
+
+def summed_cosine(vectors: Floats) -> NDArray[np.float64]:
+    """Sum over tokens of the cosine between a token's vectors at two points: (point, other_point).
+
+    `vectors` are (point, token, feature); a vector of zeros has the cosine 0 with every other.
+    """
+    flat = unit(vectors).reshape(len(vectors), -1)
+    return np.asarray(flat @ flat.T, np.float64)
+
+
+def linear_cka(vectors: Sequence[Floats]) -> NDArray[np.float64]:
+    """Linear centred kernel alignment of the tokens' vectors at any two points: (point, other_point), 0 to 1.
+
+    |Y'X|^2 / (|X'X| |Y'Y|) in Frobenius norms with every feature's mean taken away (Kornblith et al. 2019, section 3).
+    Rotations and one scale of a point change nothing. NaN where all tokens have one vector.
+
+    Parameters
+    ----------
+    vectors
+        Of each point (token, feature).
+    """
+    points = len(vectors)
+    centred = [one - one.mean(axis=0) for one in vectors]
+    squared = np.zeros((points, points))
+    for one in range(points):
+        for other in range(one + 1):
+            product = centred[one].T @ centred[other]
+            squared[one, other] = squared[other, one] = np.square(product, dtype=np.float64).sum()
+    lengths = np.sqrt(np.diagonal(squared))
+    scale = lengths[:, None] * lengths
+    return np.where(scale > 0, squared / np.where(scale > 0, scale, 1), np.nan)
