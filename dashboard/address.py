@@ -67,6 +67,7 @@ class Address:
     against: str | None = None
     other: str | None = None
     ranked: str = "divergence"
+    pictures: str = "head"
     sort: str | None = None
     named: str | None = None
     behaviour: str | None = None

@@ -23,6 +23,8 @@ ON = ("1",)
 VALUES = ("value", "rank", "difference")
 #: By what the heads that changed most are found: how far their attention is apart, or one statistic of it.
 RANKED_BY = ("divergence", "statistic")
+#: Of what there are pictures in both of two models.
+PICTURES_OF = ("head", "point")
 TABS = ("statistics", "point", "selection", "pairs", "distance")
 MOST_TOKENS = 1_000_000
 MOST_TOP = 20
@@ -102,7 +104,10 @@ def of_statistics(read: LinkReader) -> dict[str, Any]:
 
 def of_comparison(read: LinkReader) -> dict[str, Any]:
     """The fields of the page of two models."""
-    return {"ranked": read.choice("ranked", RANKED_BY, "divergence")}
+    return {
+        "ranked": read.choice("ranked", RANKED_BY, "divergence"),
+        "pictures": read.choice("pictures", PICTURES_OF, "head"),
+    }
 
 
 def of_features(read: LinkReader, corpus: Corpus) -> dict[str, Any]:

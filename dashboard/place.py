@@ -90,6 +90,9 @@ def _other(page: str, snapshot: Snapshot, corpus: Corpus, asked: str | None, not
     there = {"compare": on_same_corpus, "statistics": comparable}.get(page, _either)(snapshot, corpus)
     if asked is None or asked in there:
         return asked
+    if asked == corpus.name:
+        notices.append("A model is not compared with itself. Choose another one.")
+        return None
     wanted = "on the same corpus" if page == "compare" else "with as many layers and heads"
     notices.append(f"There is no other model “{asked[:80]}” {wanted}. It is left out.")
     return None

@@ -4,7 +4,8 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.address import Address
-from dashboard.features.shown import choices
+from dashboard.compare import choices as comparison
+from dashboard.features import shown as features
 from dashboard.model_names import model_names
 from dashboard.panels import tab_of
 from dashboard.pictures.point_panels import PointPanels
@@ -23,6 +24,8 @@ TITLES = {
     "compare": "Compare",
     "about": "About this store",
 }
+#: Pages whose controls stand at more than the link says.
+CHOICES = {"features": features.choices, "compare": comparison.choices}
 #: How often an open tab asks whether something newer has been published.
 POLL_MILLISECONDS = 5_000
 
@@ -102,8 +105,8 @@ def shown(place: Place) -> dict[str, object]:
         fields |= {"view": place.view, "tokens": min(address.tokens, place.corpus.n_tokens)}
         fields |= {"tab": tab_of(address)} if address.page == "head" else {}
     defaults = Address().fields | {"view": next(iter(place.corpus.views), None)}
-    if address.page == "features" and place.corpus.materials:
-        chosen, standard = choices(place)
+    if address.page in CHOICES:
+        chosen, standard = CHOICES[address.page](place)
         fields, defaults = fields | chosen, defaults | standard
     return fields | {"defaults": defaults}
 

@@ -12,6 +12,9 @@ from dashboard.library import Library
 from store import Snapshot, open_snapshot
 from tests.browser import serving
 
+#: A picture of feature points that takes no time.
+FEATURES = "pca-each"
+
 
 @pytest.fixture(scope="session")
 def three_models(
@@ -19,9 +22,9 @@ def three_models(
 ) -> str:
     """The odd one was run on fewer sentences and has another picture; the tiny one came last."""
     place = tmp_path_factory.mktemp("three_models") / "store"
-    ingest(place, model=odd_model, sentences=30, views="pca-raw-2d")
-    ingest(place, model=second_model, views="pca-exact-2d,pca-exact-3d")
-    return ingest(place, views="pca-exact-2d,pca-raw-2d")
+    ingest(place, model=odd_model, sentences=30, views="pca-raw-2d", features=FEATURES, reviews="none")
+    ingest(place, model=second_model, views="pca-exact-2d,pca-exact-3d", features=FEATURES, reviews="none")
+    return ingest(place, views="pca-exact-2d,pca-raw-2d", features=FEATURES, reviews="none")
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from dashboard.compare.places import common_views, drawn_of_both
-from dashboard.compare.two import Two, two_of
+from dashboard.compare.two import Two
 from dashboard.pictures.chosen import Chosen
 from dashboard.place import Place
 from dashboard.theme import PALETTE, ramp
@@ -27,12 +27,12 @@ def chosen_of(place: Place, two: Two) -> Chosen:
     return Chosen.of(place, own.tokens, layer=address.layer, head=address.head)
 
 
-def both_picture(place: Place) -> dict[str, Any] | None:
-    """None where there is nothing that both models have."""
-    two, address = two_of(place), place.address
-    if two is None or not two.has(address.layer, address.head) or shown_view(place, two) is None:
+def both_picture(place: Place, two: Two) -> dict[str, Any] | None:
+    """None where the models do not both have it."""
+    view = shown_view(place, two)
+    if view is None or not two.has(place.address.layer, place.address.head):
         return None
-    return _picture(place, two, str(shown_view(place, two)), chosen_of(place, two))
+    return _picture(place, two, view, chosen_of(place, two))
 
 
 def _picture(place: Place, two: Two, view: str, chosen: Chosen) -> dict[str, Any]:

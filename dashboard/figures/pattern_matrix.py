@@ -7,10 +7,12 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import DIVERGING, RAMP, colour_bar, layout
+from dashboard.figures.layout import DIVERGING, RAMP, Layout, colour_bar, layout
 
 #: Tokens that find a place on the axes.
 NAMED = 36
+#: Weights below which whole per cents do not tell the colours apart.
+FINE = 0.05
 
 
 def pattern_matrix(
@@ -26,7 +28,7 @@ def pattern_matrix(
         zmin=-most if diverging else 0,
         zmax=most,
         colorscale=DIVERGING if diverging else RAMP,
-        colorbar=colour_bar("points" if diverging else "%"),
+        colorbar=_bar(most, diverging),
         hovertemplate=f"from %{{y}} to %{{x}}: %{{z:{sign}.1%}}<extra></extra>",
     )
     shown = len(tokens) <= NAMED
@@ -40,3 +42,9 @@ def pattern_matrix(
     across, down = named | {"tickangle": 90, "title": "key"}, named | {"autorange": "reversed", "title": "query"}
     margin = {"l": 78, "r": 4, "t": 8, "b": 78} if shown else {"l": 30, "r": 4, "t": 8, "b": 30}
     return go.Figure(heat, layout(across, down, margin=margin))
+
+
+def _bar(most: float, diverging: bool) -> Layout:
+    """Of small differences with a digit more."""
+    bar = colour_bar("points" if diverging else "%")
+    return bar | {"tickformat": f"{'+' if diverging else ''}.1%"} if most < FINE else bar

@@ -1,4 +1,4 @@
-"""The pages: each turns a place into what is written, and three of them into what is drawn."""
+"""The pages: each turns a place into what is written, and four of them into what is drawn."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +22,7 @@ PICTURES = {"heads": heads.picture, "head": head.picture, "compare": compare.pic
 LATER: dict[str, Callable[[Place], list[object]]] = {
     "changes": compare.later_part,
     "sentences": compare.later_sentences,
+    "points": compare.later_points,
 }
 
 

@@ -5,13 +5,16 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.compare.feature_points import both_features
 from dashboard.compare.kept import is_kept
 from dashboard.compare.picture import both_picture, shown_view
+from dashboard.compare.point_picture import point_picture
 from dashboard.compare.two import Two, two_of
 from dashboard.controls import choice
 from dashboard.heads.definitions import ROWS, telling
 from dashboard.later import later
 from dashboard.page import Page
+from dashboard.panels.both_features import likeness
 from dashboard.panels.both_patterns import different_sentences, patterns
 from dashboard.panels.both_pictures import above_pictures, below_pictures
 from dashboard.panels.changes import changed_heads, is_counted
@@ -25,10 +28,15 @@ COUNTING = (
     "Being counted: divergences from the stored queries and keys of both models, and their intervals. Some seconds."
 )
 
+COUNTING_POINTS = "Being counted: how alike the vectors of the same tokens are at every point. Some seconds."
+
 
 def picture(place: Place) -> dict[str, Any] | None:
     """What the canvas shows."""
-    return both_picture(place)
+    two = two_of(place)
+    if two is None:
+        return None
+    return point_picture(place, two) if place.address.pictures == "point" else both_picture(place, two)
 
 
 def layout(place: Place) -> Page:
@@ -41,6 +49,12 @@ def later_part(place: Place) -> list[object]:
     """The heads that changed most, once they are counted."""
     two = two_of(place)
     return changed_heads(place, two) if two and two.same_heads else []
+
+
+def later_points(place: Place) -> list[object]:
+    """How alike feature points are."""
+    two = two_of(place)
+    return likeness(place, two) if two else []
 
 
 def later_sentences(place: Place) -> list[object]:
@@ -66,9 +80,8 @@ def _of_two(place: Place, two: Two) -> Page:
     unlike = [dmc.Alert(said, color="orange", variant="light", mb="sm") for said in two.differences()]
     above = [html.H1(TITLE), _which(place, two), *unlike, *_heads(place, two), *above_pictures(place, two)]
     notices = _notices(place, two)
-    if not two.has(place.address.layer, place.address.head):
-        return Page(above=above, notices=notices)
-    return Page(above=above, below=[*below_pictures(place, two), *_sentences(place, two)], notices=notices)
+    below = [*below_pictures(place, two), *_sentences(place, two), *_points(place, two)]
+    return Page(above=above, below=below, notices=notices)
 
 
 def _notices(place: Place, two: Two) -> tuple[str, ...]:
@@ -80,6 +93,8 @@ def _notices(place: Place, two: Two) -> tuple[str, ...]:
 
 
 def _sentences(place: Place, two: Two) -> list[object]:
+    if not two.has(place.address.layer, place.address.head):
+        return []
     listed = [later("sentences", COUNTING, is_kept(two, "divergence"), lambda: different_sentences(place, two))]
     return [*patterns(place, two), *(listed if two.same_heads else [])]
 
@@ -126,3 +141,8 @@ def _choices(place: Place, *, ranked: bool) -> html.Div:
         ],
         className="controls",
     )
+
+
+def _points(place: Place, two: Two) -> list[object]:
+    ready = is_kept(two, "likeness") or both_features(two) is None
+    return [html.H2("Feature points in both"), later("points", COUNTING_POINTS, ready, lambda: likeness(place, two))]

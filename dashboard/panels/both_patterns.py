@@ -11,7 +11,7 @@ from dashboard.compare.divergence import divergence_sample
 from dashboard.compare.pattern import both_patterns, most_different, sentence_divergence
 from dashboard.compare.sample import said_of
 from dashboard.compare.two import Two
-from dashboard.controls import number
+from dashboard.controls import head_choices, number
 from dashboard.figures.pattern_matrix import pattern_matrix
 from dashboard.file_links import file_href
 from dashboard.place import Place
@@ -45,6 +45,7 @@ def _choices(place: Place, two: Two) -> html.Div:
     ]
     return html.Div(
         [
+            *(head_choices(place) if place.address.pictures == "point" else []),
             number("sentence", "Sentence", own, 0, count - 1, 1),
             html.Nav(links, className="neighbours", **{"aria-label": "Other sentences"}),
             *_pages(place, two),

@@ -5,6 +5,13 @@ from flask import Flask, Response, abort
 from flask import request as asked
 from numpy.typing import NDArray
 
+from dashboard.compare.feature_points import (
+    BothFeatures,
+    both_features,
+    likeness_table,
+    point_likeness,
+    point_places,
+)
 from dashboard.compare.numbers import changes_table, differences_table
 from dashboard.compare.pattern import patterns_table
 from dashboard.compare.places import MOST_TOKENS, both_places, drawn_of_both
@@ -30,6 +37,7 @@ def register(server: Flask, library: Library) -> None:
     """Add the routes."""
     _files(server, library)
     _pictures(server, library)
+    _features(server, library)
 
 
 def _files(server: Flask, library: Library) -> None:
@@ -60,8 +68,8 @@ def _pictures(server: Flask, library: Library) -> None:
     @server.get(f"{PAIR}/raster/<view>/{ONE_HEAD}.png")
     def raster(snapshot: str, model: str, other: str, view: str, layer: int, head: int) -> Response:
         places = _places(library, snapshot, model, other, view, layer, head)
-        side, gap = bounded("side", 420, 600), bounded("gap", 4, 20)
-        return png(draw_panels(places, columns=2, side=side, gap=gap, scheme=scheme()))
+        side, gap, title = bounded("side", 420, 600), bounded("gap", 4, 20), bounded("title", 0, 80, fewest=0)
+        return png(draw_panels(places, columns=2, side=side, gap=gap, scheme=scheme(), title=title))
 
     @server.get(f"{PAIR}/colours/<column>/{ONE_HEAD}.bin")
     def both_colours(snapshot: str, model: str, other: str, column: str, layer: int, head: int) -> Response:
@@ -73,6 +81,40 @@ def _pictures(server: Flask, library: Library) -> None:
     def both_masks(snapshot: str, model: str, other: str, layer: int, head: int) -> Response:
         own, others = _drawn(two_by_name(library, snapshot, model, other), layer, head)
         return codes(selection.encode(selected_in_both(own, others, selection_of(own.corpus))))
+
+
+def _features(server: Flask, library: Library) -> None:
+    @server.get(f"{PAIR}/features/points/<view>/<point>.bin")
+    def feature_points(snapshot: str, model: str, other: str, view: str, point: str) -> Response:
+        places = _point_places(two_by_name(library, snapshot, model, other), view, point)
+        return binary(encode_points(places, width=2))
+
+    @server.get(f"{PAIR}/features/raster/<view>/<point>.png")
+    def feature_raster(snapshot: str, model: str, other: str, view: str, point: str) -> Response:
+        places = _point_places(two_by_name(library, snapshot, model, other), view, point)
+        side, gap, title = bounded("side", 420, 600), bounded("gap", 4, 20), bounded("title", 0, 80, fewest=0)
+        return png(draw_panels(places, columns=2, side=side, gap=gap, scheme=scheme(), title=title))
+
+    @server.get(f"{PAIR}/features/likeness.{FORM}")
+    def likeness(snapshot: str, model: str, other: str, form: str) -> Response:
+        two = two_by_name(library, snapshot, model, other)
+        found = point_likeness(two, _both_features(two))
+        return file(iter([likeness_table(found)]), "likeness", form)
+
+
+def _both_features(two: Two) -> BothFeatures:
+    found = both_features(two)
+    if found is None:
+        abort(404, "Not both models have feature points of the sample. Make them with `make ingest`.")
+    return found
+
+
+def _point_places(two: Two, view: str, point: str) -> NDArray[np.float32]:
+    """(2, token, 1, component); a sentence where not both models have the point."""
+    features = _both_features(two)
+    if point not in features.points:
+        abort(404, f"Not both models have the point {point[:40]!r}. Choose one of {', '.join(features.points)}.")
+    return point_places(two, features, view, point).places
 
 
 def two_by_name(library: Library, snapshot: str, model: str, other: str) -> Two:
