@@ -12,7 +12,6 @@ from dashboard.recent import Recent
 from store import Corpus
 from store.feature_points import SAMPLE
 from store.features import Features
-from store.kernels.normalization import unit
 
 #: Tokens that are named as nearest.
 NEAR = 10
@@ -56,7 +55,14 @@ def _near(features: Features, token: int, cosine: float, of: int) -> NearToken:
 
 def _unit_vectors(series: Series, panel: str) -> NDArray[np.float32]:
     key = series.features.name, str(series), panel
-    return _recent(series.corpus).get(key, lambda: unit(series.vectors(panel)).astype(np.float32))
+    return _recent(series.corpus).get(key, lambda: _unit(series.vectors(panel)))
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Each divided by its length, in place; a vector of nothing stays so."""
+    lengths = np.sqrt(np.einsum("tf,tf->t", vectors, vectors))
+    vectors /= np.maximum(lengths, np.finfo(np.float32).tiny)[:, None]
+    return vectors
 
 
 @once

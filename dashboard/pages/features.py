@@ -46,8 +46,9 @@ def _title(shown: ShownFeatures) -> html.Div:
     series = shown.series
     tokens = f"{series.features.n_tokens:,} tokens of {material_title(series.features.name)}"
     if shown.panel is None:
-        what = f"{len(series.names)} feature points" if series.layer is None else f"the values of layer {series.layer}"
-        return html.Div(html.H1(f"{tokens} at {what}"), className="title-row")
+        values = f", values of {len(series.names)} heads in layer {series.layer}"
+        what = f" at {len(series.names)} feature points" if series.layer is None else values
+        return html.Div(html.H1(f"{tokens}{what}"), className="title-row")
     back = dcc.Link("All panels", href=shown.place.address.with_(point=None, at=None).href)
     return html.Div(
         [html.H1(f"{tokens}, {'point by point' if series.layer is None else 'head by head'}"), back],

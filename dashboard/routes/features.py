@@ -87,7 +87,9 @@ def _tokens(server: Flask, library: Library) -> None:
         return lasting(jsonify(token_card(features, _checked(features, token))))
 
     @server.get(f"{_MATERIAL}/focus/<series>/<view>/<panel>/<int:token>.json")
-    def feature_focus(snapshot: str, model: str, material: str, series: str, view: str, panel: str, token: int) -> Response:
+    def feature_focus(
+        snapshot: str, model: str, material: str, series: str, view: str, panel: str, token: int
+    ) -> Response:
         corpus, features = _features(library, snapshot, model, material)
         near = bounded("near", NEAR, MOST_NEAR, fewest=0)
         shown = Series.parse(corpus, features, series)
