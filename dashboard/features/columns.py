@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.features.pieces import pieces_of
 from dashboard.pictures.columns import KINDS, Column, Values
 from dashboard.pictures.token_numbers import kinds_of
 from store.feature_points import SAMPLE
@@ -62,7 +63,7 @@ def _wordpiece(features: Features) -> TokenColumn:
     ids = features.tokens.token_id.values
     different, first, counts = np.unique(ids, return_index=True, return_counts=True)
     frequent = np.argsort(-counts, kind="stable")[: len(WORDPIECES)]
-    pieces = features.wordpieces()
+    pieces = pieces_of(features)
     names = [""] * (max(WORDPIECES) + 1)
     for code, one in zip(WORDPIECES, frequent, strict=False):
         names[code] = pieces[first[one]]
