@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from dashboard.features.columns import TokenColumn, token_columns
+from dashboard.features.columns import TokenColumn, column_names, token_columns
 from store import Corpus
 from store.features import Features
 
@@ -64,6 +64,15 @@ def classified(sample: Features) -> Features:
         probability, dims=("sentence", "class"), coords={"class": sample.label_names}
     )
     return sample
+
+
+def test_names_are_those_of_the_columns(sample: Features, review: Features) -> None:
+    assert column_names(sample) == tuple(token_columns(sample, None))
+    assert column_names(review) == tuple(token_columns(review, None))
+
+
+def test_names_of_a_classifier_too(classified: Features) -> None:
+    assert column_names(classified) == tuple(token_columns(classified, None))
 
 
 def test_a_prediction_is_that_of_the_tokens_sentence(classified: Features) -> None:

@@ -42,6 +42,20 @@ def token_columns(features: Features, token: int | None) -> dict[str, TokenColum
     return {one.column.name: one for one in every}
 
 
+def column_names(features: Features) -> tuple[str, ...]:
+    """Names of the columns, without reading what they need."""
+    label = ("label",) if features.label_names else ()
+    own = () if features.class_probability is None else ("prediction",)
+    return ("kind", "wordpiece", "position", *label, "sentence", *own, *(("correct",) if _is_judged(features) else ()))
+
+
+def _is_judged(features: Features) -> bool:
+    """Whether the model predicts what the reviews are labelled with."""
+    if features.class_probability is None or not features.label_names:
+        return False
+    return set(features.label_names) <= set(map(str, features.class_probability["class"].values))
+
+
 def _kind(features: Features) -> TokenColumn:
     flags = features.tokens.token_flags.values
     return TokenColumn(Column("kind", "kind of token", "category", names=KINDS), lambda: kinds_of(flags))
@@ -101,8 +115,8 @@ def _predictions(features: Features) -> list[TokenColumn]:
     names = tuple(map(str, probability["class"].values))
     predicted = probability.values.argmax(axis=1)[sentence_order(features)]
     column = Column("prediction", "label predicted of the sentence", "category", names=names)
-    known = set(features.label_names) <= set(names) and bool(features.label_names)
-    return [TokenColumn(column, lambda: predicted), *([_correct(features, predicted, names)] if known else [])]
+    judged = [_correct(features, predicted, names)] if _is_judged(features) else []
+    return [TokenColumn(column, lambda: predicted), *judged]
 
 
 def _correct(features: Features, predicted: NDArray[np.int64], names: tuple[str, ...]) -> TokenColumn:
