@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from dashboard.address import HEAD_TOKENS, LEAST, TOP
-from dashboard.features.columns import token_columns
+from dashboard.features.columns import column_names
 from dashboard.features.series import Series, value_layers
 from dashboard.heads.definitions import telling
 from dashboard.link_reader import LinkReader
@@ -124,7 +124,7 @@ def of_features(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
         "vectors": series.layer,
         "fview": read.choice("fview", tuple(series.views), None),
         "point": read.choice("point", series.names, None),
-        "fcolour": read.choice("fcolour", tuple(token_columns(features, None)), "kind"),
+        "fcolour": read.choice("fcolour", column_names(features), "kind"),
         "ftoken": read.number("ftoken", range(features.n_tokens), None),
         "flasso": read.text("flasso", 1_500),
     }

@@ -41,7 +41,7 @@
   const ON = { size: "norm", labels: "1", special: "0", renormalize: "1", words: "1", rollout: "1" };
   /** What another sentence leaves without meaning. */
   const OF_TOKENS = ["queries", "toward", "hide"];
-  const CLEARED = { text: ["second", "sentence", "pair", ...OF_TOKENS], second: OF_TOKENS, words: OF_TOKENS, pair: ["queries", "toward"], special: ["queries", "toward"] };
+  const CLEARED = { text: ["second", "sentence", "pair", ...OF_TOKENS], second: OF_TOKENS, words: OF_TOKENS, pair: ["queries", "toward"], vectors: ["fview", "point"], material: ["ftoken", "flasso"], special: ["queries", "toward"] };
 
   /** The identity and value of the control that was used: {"choose": "colour", "by": "control"}. */
   function used() {

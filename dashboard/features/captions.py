@@ -6,30 +6,30 @@ import numpy as np
 import xarray as xr
 from dash import html
 
+from dashboard.features.columns import NO_PREDICTION
 from dashboard.features.shown import ShownFeatures
 
 
 def captions(shown: ShownFeatures) -> list[html.P]:
     """Which tokens, by which method, and how trustworthy every panel on screen is."""
-    return [html.P(one, className="caption") for one in (_tokens(shown), _method(shown), _trust(shown))]
+    said = [_tokens(shown), _method(shown), _trust(shown)]
+    classifies = shown.series.features.class_probability is not None
+    return [html.P(one, className="caption") for one in (said if classifies else [*said, NO_PREDICTION])]
 
 
 def _tokens(shown: ShownFeatures) -> str:
     features = shown.series.features
-    total = f"{features.n_tokens:,} tokens"
-    drawn = f"all {total}" if shown.tokens == features.n_tokens else f"the first {shown.tokens:,} of {total}"
+    some = f"the first {shown.tokens:,} of {features.n_tokens:,} are drawn here, all of them in a large panel"
+    drawn = "all of them are drawn" if shown.tokens == features.n_tokens else some
     cut = " The model reads no more of it: the review was cut." if features.attributes.get("cut") else ""
-    return f"Shown: {drawn} of {_said(str(features.attributes['says']))}{cut}"
-
-
-def _said(sentence: str) -> str:
-    """A sentence as the end of another."""
-    return f"{sentence[0].lower()}{sentence[1:].rstrip('.')}."
+    return f"Tokens: {str(features.attributes['says']).rstrip('.')}; {drawn}.{cut}"
 
 
 def _method(shown: ShownFeatures) -> str:
     attributes = _view(shown).attrs
-    parameters = "".join(f", {name} {value}" for name, value in dict(attributes["parameters"]).items())
+    parameters = "".join(
+        f", {name.replace('_', ' ')} {value}" for name, value in dict(attributes["parameters"]).items()
+    )
     return (
         f"{attributes['title']}{parameters}; fitted on {attributes['fitted_on']}; {_rest(attributes)}"
         "x and y have one scale" + (", the same in every panel." if shown.series.layer is None else ".")
@@ -37,7 +37,7 @@ def _method(shown: ShownFeatures) -> str:
 
 
 def _rest(attributes: Mapping[str, object]) -> str:
-    return f"every other token placed {attributes['placed']}; " if attributes.get("placed") else ""
+    return f"placed {attributes['placed']}; " if attributes.get("placed") else ""
 
 
 def _trust(shown: ShownFeatures) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.features.pieces import pieces_of
 from dashboard.pictures.columns import KINDS, Column, Values
 from dashboard.pictures.token_numbers import kinds_of
 from store.feature_points import SAMPLE
@@ -41,6 +42,20 @@ def token_columns(features: Features, token: int | None) -> dict[str, TokenColum
     return {one.column.name: one for one in every}
 
 
+def column_names(features: Features) -> tuple[str, ...]:
+    """Names of the columns, without reading what they need."""
+    label = ("label",) if features.label_names else ()
+    own = () if features.class_probability is None else ("prediction",)
+    return ("kind", "wordpiece", "position", *label, "sentence", *own, *(("correct",) if _is_judged(features) else ()))
+
+
+def _is_judged(features: Features) -> bool:
+    """Whether the model predicts what the reviews are labelled with."""
+    if features.class_probability is None or not features.label_names:
+        return False
+    return set(features.label_names) <= set(map(str, features.class_probability["class"].values))
+
+
 def _kind(features: Features) -> TokenColumn:
     flags = features.tokens.token_flags.values
     return TokenColumn(Column("kind", "kind of token", "category", names=KINDS), lambda: kinds_of(flags))
@@ -62,7 +77,7 @@ def _wordpiece(features: Features) -> TokenColumn:
     ids = features.tokens.token_id.values
     different, first, counts = np.unique(ids, return_index=True, return_counts=True)
     frequent = np.argsort(-counts, kind="stable")[: len(WORDPIECES)]
-    pieces = features.wordpieces()
+    pieces = pieces_of(features)
     names = [""] * (max(WORDPIECES) + 1)
     for code, one in zip(WORDPIECES, frequent, strict=False):
         names[code] = pieces[first[one]]
@@ -100,8 +115,8 @@ def _predictions(features: Features) -> list[TokenColumn]:
     names = tuple(map(str, probability["class"].values))
     predicted = probability.values.argmax(axis=1)[sentence_order(features)]
     column = Column("prediction", "label predicted of the sentence", "category", names=names)
-    known = set(features.label_names) <= set(names) and bool(features.label_names)
-    return [TokenColumn(column, lambda: predicted), *([_correct(features, predicted, names)] if known else [])]
+    judged = [_correct(features, predicted, names)] if _is_judged(features) else []
+    return [TokenColumn(column, lambda: predicted), *judged]
 
 
 def _correct(features: Features, predicted: NDArray[np.int64], names: tuple[str, ...]) -> TokenColumn:

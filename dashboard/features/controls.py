@@ -4,7 +4,6 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.controls import SEARCHES, choice, search_box, switch
-from dashboard.features.columns import NO_PREDICTION
 from dashboard.features.selection import searches
 from dashboard.features.series import value_layers
 from dashboard.features.shown import ShownFeatures
@@ -17,7 +16,6 @@ def controls(shown: ShownFeatures) -> list[object]:
     return [
         html.Div([_picture(shown), _search(shown)], className="control-rows"),
         legend(shown.legend, roles=("token",), rest=shown.colour.rest),
-        _without_prediction(shown),
         _selected(shown),
     ]
 
@@ -62,11 +60,6 @@ def _search(shown: ShownFeatures) -> html.Div:
     return html.Div(
         [search_box(address.q), choice("within", "as", ways, shown.selection.within, 108)], className="controls search"
     )
-
-
-def _without_prediction(shown: ShownFeatures) -> html.P:
-    asked = shown.series.features.class_probability is None
-    return html.P(NO_PREDICTION, className="caption") if asked else html.P(className="count")
 
 
 def _selected(shown: ShownFeatures) -> dmc.Text | html.P:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.features.pieces import pieces_of
 from dashboard.features.series import Series
 from dashboard.pictures.columns import KINDS
 from dashboard.pictures.exports import ROWS, Table
@@ -37,7 +38,7 @@ def _tokens(features: Features) -> dict[str, NDArray[np.generic]]:
     tokens = features.tokens
     return {
         "token": np.arange(features.n_tokens),
-        "wordpiece": np.array(features.wordpieces(), object),
+        "wordpiece": np.array(pieces_of(features), object),
         "position": tokens.position.values,
         "sentence": tokens.sentence_index.values,
         "label": np.array([*features.label_names, ""], object)[features.label],

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.features.columns import sentence_order
+from dashboard.features.pieces import pieces_of
 from dashboard.features.series import Series
 from dashboard.once import once
 from dashboard.recent import Recent
 from store import Corpus
 from store.feature_points import SAMPLE
 from store.features import Features
-from store.kernels.normalization import unit
 
 #: Tokens that are named as nearest.
 NEAR = 10
@@ -46,7 +46,7 @@ def _near(features: Features, token: int, cosine: float, of: int) -> NearToken:
     sentences = features.tokens.sentence_index.values
     return NearToken(
         token=token,
-        piece=features.wordpieces()[token],
+        piece=pieces_of(features)[token],
         position=int(features.tokens.position.values[token]),
         sentence=int(sentences[token]),
         cosine=round(cosine, 4),
@@ -56,7 +56,14 @@ def _near(features: Features, token: int, cosine: float, of: int) -> NearToken:
 
 def _unit_vectors(series: Series, panel: str) -> NDArray[np.float32]:
     key = series.features.name, str(series), panel
-    return _recent(series.corpus).get(key, lambda: unit(series.vectors(panel)).astype(np.float32))
+    return _recent(series.corpus).get(key, lambda: _unit(series.vectors(panel)))
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Each divided by its length, in place; a vector of nothing stays so."""
+    lengths = np.sqrt(np.einsum("tf,tf->t", vectors, vectors))
+    vectors /= np.maximum(lengths, np.finfo(np.float32).tiny)[:, None]
+    return vectors
 
 
 @once
@@ -67,7 +74,7 @@ def _recent(_: Corpus) -> Recent[NDArray[np.float32]]:
 def token_card(features: Features, token: int) -> dict[str, object]:
     """JSON-ready: the token in its sentence, for the hover."""
     own = sentence_tokens(features, token)
-    pieces = features.wordpieces()
+    pieces = pieces_of(features)
     return {
         "role": "token",
         "wordpiece": pieces[token],
@@ -86,7 +93,7 @@ def token_focus(series: Series, view: str, panel: str, token: int, *, near: int)
     found = nearest_tokens(series, panel, token, count=near) if near else []
     return {
         "position": token - own.start,
-        "pieces": features.wordpieces()[own.start : own.stop],
+        "pieces": pieces_of(features)[own.start : own.stop],
         "places": places[own.start : own.stop, None].tolist(),
         "lines": [],
         "near": [vars(one) | {"place": places[one.token].tolist()} for one in found],

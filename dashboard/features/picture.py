@@ -68,6 +68,7 @@ def _parts(shown: ShownFeatures) -> dict[str, Any]:
         "colours": f"{shown.base}/colours/{column.name}.bin?tokens={shown.tokens}{own}",
         "ramp": ramp(column.kind, ROLES),
         "mask": f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,
+        "sizes": None,
         "at": address.at,
         "palette": PALETTE,
         "page": PAGE,

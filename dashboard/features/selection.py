@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.features.pieces import pieces_of
 from dashboard.features.series import Series
 from dashboard.pictures.lasso import Outline
 from dashboard.pictures.search import Within, found, is_sought
@@ -98,7 +99,7 @@ def _found(corpus: Corpus, features: Features, selection: TokenSelection) -> Tok
         rows = np.searchsorted(corpus.rows, features.tokens.row.values)
         return found(corpus, selection.q, selection.within)[rows]
     sought = folded(spaced(selection.q))
-    return np.fromiter((is_sought(folded(piece), sought, selection.within) for piece in features.wordpieces()), bool)
+    return np.fromiter((is_sought(folded(piece), sought, selection.within) for piece in pieces_of(features)), bool)
 
 
 def _region(asked: str, corpus: Corpus, features: Features, notices: list[str]) -> Region | None:

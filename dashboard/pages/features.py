@@ -14,7 +14,7 @@ from dashboard.page import Page
 from dashboard.panels.feature_charts import feature_charts
 from dashboard.panels.feature_token import feature_token
 from dashboard.place import Place
-from store.feature_points import POINT_KINDS, point_kind, point_layer
+from store.feature_points import POINT_KINDS, point_kind, point_title
 
 EMPTY = "This model has no feature points yet. Make them with `make ingest`."
 
@@ -46,8 +46,9 @@ def _title(shown: ShownFeatures) -> html.Div:
     series = shown.series
     tokens = f"{series.features.n_tokens:,} tokens of {material_title(series.features.name)}"
     if shown.panel is None:
-        what = f"{len(series.names)} feature points" if series.layer is None else f"the values of layer {series.layer}"
-        return html.Div(html.H1(f"{tokens} at {what}"), className="title-row")
+        values = f", values of {len(series.names)} heads in layer {series.layer}"
+        what = f" at {len(series.names)} feature points" if series.layer is None else values
+        return html.Div(html.H1(f"{tokens}{what}"), className="title-row")
     back = dcc.Link("All panels", href=shown.place.address.with_(point=None, at=None).href)
     return html.Div(
         [html.H1(f"{tokens}, {'point by point' if series.layer is None else 'head by head'}"), back],
@@ -77,9 +78,7 @@ def _how_to_read(shown: ShownFeatures) -> html.P:
 def _meaning(shown: ShownFeatures, panel: str) -> list[str]:
     if shown.series.layer is not None:
         return [f"Value vectors of head {panel} in layer {shown.series.layer}. "]
-    kind, layer = POINT_KINDS[point_kind(panel)], point_layer(panel)
-    where = "" if layer is None else f" of layer {layer}"
-    return [f"{kind.title[0].upper()}{kind.title[1:]}{where}: {kind.meaning}. "]
+    return [f"{point_title(panel)[0].upper()}{point_title(panel)[1:]}: {POINT_KINDS[point_kind(panel)].meaning}. "]
 
 
 def _files(shown: ShownFeatures) -> list[html.P]:

@@ -3,6 +3,7 @@
 from dash import dcc, html
 
 from dashboard.features.nearest import NearToken, nearest_tokens, sentence_tokens, where_of
+from dashboard.features.pieces import pieces_of
 from dashboard.features.shown import ShownFeatures
 from store.feature_points import SAMPLE
 
@@ -16,7 +17,7 @@ def feature_token(shown: ShownFeatures) -> list[object]:
         return [html.H2("Token"), html.P(EMPTY)]
     leave = dcc.Link("leave it", href=shown.place.address.with_(ftoken=None).href)
     return [
-        html.H2(f"“{features.wordpieces()[token]}”"),
+        html.H2(f"“{pieces_of(features)[token]}”"),
         html.P(where_of(features, token), className="caption"),
         _sentence(shown, token),
         html.P([*_page(shown, token), leave]),
@@ -26,7 +27,7 @@ def feature_token(shown: ShownFeatures) -> list[object]:
 
 def _sentence(shown: ShownFeatures, token: int) -> html.P:
     """Its wordpieces, each a link to that token."""
-    own, pieces = sentence_tokens(shown.series.features, token), shown.series.features.wordpieces()
+    own, pieces = sentence_tokens(shown.series.features, token), pieces_of(shown.series.features)
     links = [
         dcc.Link(
             pieces[one],
@@ -70,7 +71,7 @@ def _row(shown: ShownFeatures, one: NearToken) -> html.Tr:
 
 def _around(shown: ShownFeatures, one: NearToken, own: str) -> list[object]:
     """The wordpieces round it."""
-    within, pieces = sentence_tokens(shown.series.features, one.token), shown.series.features.wordpieces()
+    within, pieces = sentence_tokens(shown.series.features, one.token), pieces_of(shown.series.features)
     before, after = (
         range(max(within.start, one.token - 3), one.token),
         range(one.token + 1, min(within.stop, one.token + 4)),

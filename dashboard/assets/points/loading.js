@@ -15,7 +15,7 @@
 
     function part(name, { url, read }) {
       const known = parts.get(name);
-      if (known?.url === url) return known.value;
+      if (known && known.url === url) return known.value;
       known?.abort.abort();
       parts.delete(name);
       if (!url) return null;

@@ -85,7 +85,7 @@
       // Else what is shown stays right until its new parts have come: where a processor draws, a painting more is felt.
       if (isElsewhere) this.paint();
       this.tool.renew();
-      this.load();
+      this.loaded = this.load();
       this.layer.load();
     }
 
@@ -134,7 +134,9 @@
     }
 
     show(came) {
-      const data = this.player.isAway() ? { ...came, points: this.data.points } : came;
+      const { points } = this.data;
+      const stays = this.player.isAway() && points?.panels === 1 && points.tokens === came.points.tokens;
+      const data = stays ? { ...came, points } : came;
       const renewed = Object.keys(data).some((name) => data[name] !== this.data[name]);
       this.painter.take(data);
       this.data = data;
@@ -274,6 +276,7 @@
 
     /** Out of a head, back to all of them. */
     leave() {
+      this.player.leave();
       this.address.forget();
       this.send({ left: { panel: this.came ?? -1 } });
     }

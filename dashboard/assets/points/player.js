@@ -15,7 +15,7 @@
   const mix = (from, to, part) => from.map((value, i) => Math.round(value + (to[i] - value) * part));
 
   function create(panels) {
-    const state = { moving: false, between: 0, renew, step, leave, placeOf, isAway };
+    const state = { moving: false, between: 0, renew, step, pause, leave, placeOf, isAway };
     const frame = panels.host.querySelector(".player");
     const [button, name] = ["button", "output"].map((tag) => document.createElement(tag));
     const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, step: 1 });
@@ -81,6 +81,7 @@
       panels.layer.clear();
       say();
       try {
+        await panels.loaded;
         const points = await fetchPoints(index);
         Promise.resolve(fetchPoints(index + 1)).catch(() => {});
         if (mine === turn) await walk(points, mine, isStill() ? 0 : milliseconds);

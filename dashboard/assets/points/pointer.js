@@ -42,6 +42,7 @@
     function down(event) {
       if (!panels.picture || !panels.layout || event.button || event.target.closest(".tip") || panels.gliding) return;
       panels.keyboard = false;
+      panels.player.pause();
       pressed = pixel(event);
       if (!panels.painter) return;
       dragged = pressed;
@@ -62,7 +63,7 @@
 
     function click(px, py) {
       if (!panels.single) return panels.open(headscape.layout.panelAt(panels.layout, panels.camera, px, py));
-      if (!panels.painter) return;
+      if (!panels.painter || panels.player.moving) return;
       const point = panels.hover.nearest(px, py);
       panels.hover.kept = false;
       panels.hover.showPoint(point);
