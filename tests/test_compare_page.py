@@ -139,7 +139,7 @@ def test_models_of_other_shapes_say_what_cannot_be_compared(open_page: Open, thr
     expect(page.get_by_text("there is no cosine between them")).to_be_visible()
     expect(page.locator("#means-over-heads tbody tr")).to_have_count(16)
     expect(page.locator("#pattern-difference .heatmaplayer image")).to_be_attached()
-    expect(page.locator("#likeness .scatterlayer .js-line")).to_have_count(1)
+    expect(page.locator("#likeness .legendtext")).to_have_text(["CKA"])
     drawn(page)
 
 

@@ -41,10 +41,13 @@ def pattern_matrix(
     }
     across, down = named | {"tickangle": 90, "title": "key"}, named | {"autorange": "reversed", "title": "query"}
     margin = {"l": 78, "r": 4, "t": 8, "b": 78} if shown else {"l": 30, "r": 4, "t": 8, "b": 30}
-    return go.Figure(heat, layout(across, down, margin=margin))
+    figure = go.Figure(heat, layout(across, down, margin=margin))
+    figure.update_yaxes(scaleanchor="x", scaleratio=1, constrain="domain")
+    figure.update_xaxes(constrain="domain")
+    return figure
 
 
 def _bar(most: float, diverging: bool) -> Layout:
-    """Of small differences with a digit more."""
-    bar = colour_bar("points" if diverging else "%")
-    return bar | {"tickformat": f"{'+' if diverging else ''}.1%"} if most < FINE else bar
+    """As wide as that of weights, so that all are drawn in one size; of small numbers with a digit more."""
+    form = f"{'+' if diverging else ''}.{'1' if most < FINE else '0'}%"
+    return colour_bar("%") | {"tickformat": form}

@@ -96,7 +96,9 @@ def _matrix(weights: Any, tokens: tuple[str, ...], which: str, name: str, most: 
 
 def _difference(less: Any, tokens: tuple[str, ...]) -> html.Div:
     most = float(np.abs(less).max()) or 1.0
-    return _figure("pattern-difference", "other - this", pattern_matrix(less, tokens, most=most, diverging=True))
+    return _figure(
+        "pattern-difference", "other - this, in points", pattern_matrix(less, tokens, most=most, diverging=True)
+    )
 
 
 def _figure(of: str, title: str, drawn: Any) -> html.Div:
