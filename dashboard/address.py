@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from dashboard.pictures.focus import Lines
 from dashboard.pictures.search import Within
 
-PAGES = ("heads", "head", "statistics", "map", "sentence", "about")
+PAGES = ("heads", "head", "statistics", "map", "features", "sentence", "compare", "about")
 #: Tokens drawn on the page of one head, unless asked otherwise.
 HEAD_TOKENS = 20_000
 #: Lines of a query, and the weight from which on they are drawn: AttentionViz's.
@@ -66,10 +66,19 @@ class Address:
     values: str = "value"
     against: str | None = None
     other: str | None = None
+    ranked: str = "divergence"
+    pictures: str = "head"
     sort: str | None = None
     named: str | None = None
     behaviour: str | None = None
     paint: str = "layer"
+    material: str | None = None
+    vectors: int | None = None
+    fview: str | None = None
+    point: str | None = None
+    fcolour: str = "kind"
+    ftoken: int | None = None
+    flasso: str | None = None
 
     @property
     def href(self) -> str:

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import dash_mantine_components as dmc
-from dash import ALL, Dash, Input, Output, State, html, no_update
+from dash import ALL, MATCH, Dash, Input, Output, State, html, no_update
 
 from dashboard import problems, routes, security, shell
 from dashboard.library import Library
-from dashboard.pages import PAGES, picture_of, sentence_of
+from dashboard.pages import LATER, PAGES, picture_of, sentence_of
 from dashboard.place import find
 from dashboard.problems import sentence_for
 
@@ -29,6 +29,7 @@ def create_app(library: Library) -> Dash:
     app.server.config["MAX_CONTENT_LENGTH"] = 1 << 20
     app.layout = shell.layout
     _follow_address(app, library)
+    _fill_later(app, library)
     _follow_choices(app)
     _follow_canvas(app)
     _follow_charts(app)
@@ -86,6 +87,22 @@ def _follow_address(app: Dash, library: Library) -> None:
             return [html.H1("Headscape"), alert], [], [], no_update, no_update, no_update
 
 
+def _fill_later(app: Dash, library: Library) -> None:
+    """Parts that take long are counted by themselves, once their places stand on the page."""
+
+    @app.callback(
+        Output({"later": MATCH}, "children"),
+        Input({"later": MATCH}, "id"),
+        State("location", "pathname"),
+        State("location", "search"),
+    )
+    def fill(asked: dict[str, str], pathname: str, search: str) -> list[object]:
+        try:
+            return LATER[asked["later"]](find(library, pathname, search))
+        except Exception as error:
+            return [dmc.Alert(sentence_for(error)[0], color="red", title="This cannot be shown")]
+
+
 def _follow_choices(app: Dash) -> None:
     """Every choice becomes a link in the browser, without asking the server."""
     for kind, value in (("choose", "value"), ("toggle", "checked")):
@@ -130,11 +147,12 @@ def _follow_canvas(app: Dash) -> None:
         State("points", "picture"),
         prevent_initial_call=True,
     )
-    for sent, act in (("picked", "pick"), ("lassoed", "lasso")):
+    for sent, act in (("picked", "pick"), ("lassoed", "lasso"), ("arrived", "arrived")):
         app.clientside_callback(
-            f"(sent) => window.headscape.address.{act}(sent)",
+            f"(sent, picture) => window.headscape.address.{act}(sent, picture)",
             Output("location", "search", allow_duplicate=True),
             Input("points", sent),
+            State("points", "picture"),
             prevent_initial_call=True,
         )
 

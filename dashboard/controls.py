@@ -33,7 +33,7 @@ def picture_controls(place: Place, *, head: bool) -> html.Div:
     return html.Div(
         [
             *view_choices(place),
-            choice("colour", "Colour", _colours(place.corpus), place.address.colour, 155),
+            colour_choice(place),
             switch("size", "size by norm", place.address.size == "norm"),
             *([switch("labels", "labels", bool(place.address.labels))] if head else []),
         ],
@@ -42,9 +42,14 @@ def picture_controls(place: Place, *, head: bool) -> html.Div:
 
 
 def view_choices(place: Place) -> list[object]:
+    """Those of one model."""
+    return choices_of_views(place.view, place.corpus.views)
+
+
+def choices_of_views(view: str, views: list[str]) -> list[object]:
     """Projection, normalisation and dimensions; every option is a view there is, as near to the shown one as there is."""
-    shown = ViewName.parse(place.view)
-    there = [ViewName.parse(view) for view in place.corpus.views]
+    shown = ViewName.parse(view)
+    there = [ViewName.parse(one) for one in views]
     parts = (
         ("projection", "Projection", PROJECTIONS, 165),
         ("normalization", "Normalisation", {name: name for name in NORMALIZATIONS}, 102),
@@ -73,19 +78,28 @@ def _likeness(view: ViewName, shown: ViewName) -> tuple[bool, ...]:
 def search_controls(place: Place) -> html.Div:
     """What is searched for, and where."""
     address = place.address
-    text = dmc.TextInput(
+    return html.Div(
+        [search_box(address.q), choice("within", "as", SEARCHES, address.within, 108)],
+        className="controls search",
+    )
+
+
+def search_box(q: str | None) -> dmc.TextInput:
+    """What is searched for."""
+    return dmc.TextInput(
         id={"choose": "q", "by": "search"},
         label="Search",
         placeholder="movie, then Enter",
-        value=address.q or "",
+        value=q or "",
         debounce=True,  # at Enter or when it is left: a redraw amid typing would take letters away
         size="xs",
         w=130,
     )
-    return html.Div(
-        [text, choice("within", "as", SEARCHES, address.within, 108)],
-        className="controls search",
-    )
+
+
+def colour_choice(place: Place) -> dmc.Select:
+    """By what points are coloured."""
+    return choice("colour", "Colour", _colours(place.corpus), place.address.colour, 155)
 
 
 def _colours(corpus: Corpus) -> dict[str, str]:

@@ -4,6 +4,8 @@ import re
 from typing import Any
 
 from dashboard.address import HEAD_TOKENS, LEAST, TOP
+from dashboard.features.columns import column_names
+from dashboard.features.series import Series, value_layers
 from dashboard.heads.definitions import telling
 from dashboard.link_reader import LinkReader
 from dashboard.pictures.focus import LINES
@@ -19,6 +21,10 @@ SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 ON = ("1",)
 #: What the heat map of all heads shows of a statistic.
 VALUES = ("value", "rank", "difference")
+#: By what the heads that changed most are found: how far their attention is apart, or one statistic of it.
+RANKED_BY = ("divergence", "statistic")
+#: Of what there are pictures in both of two models.
+PICTURES_OF = ("head", "point")
 TABS = ("statistics", "point", "selection", "pairs", "distance")
 MOST_TOKENS = 1_000_000
 MOST_TOP = 20
@@ -93,6 +99,34 @@ def of_statistics(read: LinkReader) -> dict[str, Any]:
         "named": read.text("named", 20),
         "behaviour": read.text("behaviour", 40),
         "paint": read.choice("paint", ("layer", "label", *telling("all")), "layer"),
+    }
+
+
+def of_comparison(read: LinkReader) -> dict[str, Any]:
+    """The fields of the page of two models."""
+    return {
+        "ranked": read.choice("ranked", RANKED_BY, "divergence"),
+        "pictures": read.choice("pictures", PICTURES_OF, "head"),
+    }
+
+
+def of_features(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
+    """The fields of the page of feature points; none where the store has none."""
+    if not corpus.materials:
+        return {}
+    material = read.choice("material", tuple(corpus.materials), corpus.materials[0])
+    features = corpus.features(material)
+    layers = value_layers(features)
+    asked = read.choice("vectors", tuple(map(str, layers)), None)
+    series = Series(corpus, features, None if asked is None else int(asked))
+    return {
+        "material": None if material == corpus.materials[0] else material,
+        "vectors": series.layer,
+        "fview": read.choice("fview", tuple(series.views), None),
+        "point": read.choice("point", series.names, None),
+        "fcolour": read.choice("fcolour", column_names(features), "kind"),
+        "ftoken": read.number("ftoken", range(features.n_tokens), None),
+        "flasso": read.text("flasso", 1_500),
     }
 
 

@@ -1,23 +1,22 @@
-"""What is computed once for each opened corpus: a snapshot never changes. It is forgotten with the corpus."""
+"""What is computed once for each opened corpus, or part of one: a snapshot never changes. It is forgotten with the corpus."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from store import Corpus
-
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
-def once(compute: Callable[[Corpus], T]) -> Callable[[Corpus], T]:
-    """The same function of a corpus, computed at its first call. Two threads may both compute it; both get the same."""
-    known: WeakKeyDictionary[Corpus, T] = WeakKeyDictionary()
+def once(compute: Callable[[K], T]) -> Callable[[K], T]:
+    """The same function of what is opened, computed at its first call. Two threads may both compute it; both get the same."""
+    known: WeakKeyDictionary[K, T] = WeakKeyDictionary()
 
     @wraps(compute)
-    def kept(corpus: Corpus) -> T:
-        if corpus not in known:
-            known[corpus] = compute(corpus)
-        return known[corpus]
+    def kept(opened: K) -> T:
+        if opened not in known:
+            known[opened] = compute(opened)
+        return known[opened]
 
     return kept

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 from dashboard.address import PAGES, Address
 from dashboard.library import Library
-from dashboard.link_fields import of_picture, of_sentence, of_statistics
+from dashboard.link_fields import of_comparison, of_features, of_picture, of_sentence, of_statistics
 from dashboard.link_reader import LinkReader
 from dashboard.sentence.reader_gone import asker_gone
 from dashboard.sentence.sentence import Sentence, stored_sentence
@@ -47,14 +47,17 @@ def find(library: Library, pathname: str | None, search: str | None) -> Place:
     snapshot = _snapshot(library, given.get("snapshot"), notices)
     corpus = _corpus(snapshot, given.get("model"), notices)
     read = LinkReader(given, notices)
+    page = _page(pathname, notices)
     address = Address(
-        page=_page(pathname, notices),
+        page=page,
         model=corpus.name if len(snapshot.models) > 1 else None,
         snapshot=snapshot.id if "snapshot" in given and snapshot.id == given["snapshot"] else None,
         **of_picture(read, corpus),
         **of_sentence(read, corpus),
         **of_statistics(read),
-        other=_other(snapshot, corpus, given.get("other"), notices),
+        **of_features(read, corpus),
+        **of_comparison(read),
+        other=_other(page, snapshot, corpus, given.get("other"), notices),
     )
     return Place(address, snapshot, corpus, tuple(notices), library.typed)
 
@@ -82,15 +85,30 @@ def _corpus(snapshot: Snapshot, asked: str | None, notices: list[str]) -> Corpus
     return snapshot.corpus(asked if asked in snapshot.models else None)
 
 
-def _other(snapshot: Snapshot, corpus: Corpus, asked: str | None, notices: list[str]) -> str | None:
-    """Another model of as many layers and heads."""
-    if asked is None or asked in comparable(snapshot, corpus):
+def _other(page: str, snapshot: Snapshot, corpus: Corpus, asked: str | None, notices: list[str]) -> str | None:
+    """Another model: on Compare of the same corpus, on Statistics of as many layers and heads; elsewhere it waits."""
+    there = {"compare": on_same_corpus, "statistics": comparable}.get(page, _either)(snapshot, corpus)
+    if asked is None or asked in there:
         return asked
-    notices.append(f"There is no other model “{asked[:80]}” with as many layers and heads. It is left out.")
+    if asked == corpus.name:
+        notices.append("A model is not compared with itself. Choose another one.")
+        return None
+    wanted = "on the same corpus" if page == "compare" else "with as many layers and heads"
+    notices.append(f"There is no other model “{asked[:80]}” {wanted}. It is left out.")
     return None
+
+
+def _either(snapshot: Snapshot, corpus: Corpus) -> list[str]:
+    return [*on_same_corpus(snapshot, corpus), *comparable(snapshot, corpus)]
 
 
 def comparable(snapshot: Snapshot, corpus: Corpus) -> list[str]:
     """Keys of the other models of a snapshot that have as many layers and heads."""
     others = [snapshot.corpus(name) for name in snapshot.models if name != corpus.name]
     return [one.name for one in others if (one.layers, one.heads) == (corpus.layers, corpus.heads)]
+
+
+def on_same_corpus(snapshot: Snapshot, corpus: Corpus) -> list[str]:
+    """Keys of the other models of a snapshot that were run on the same corpus."""
+    own = corpus.attributes["corpus"]
+    return [name for name, one in snapshot.models.items() if one["corpus"] == own and name != corpus.name]

@@ -4,6 +4,8 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.address import Address
+from dashboard.compare import choices as comparison
+from dashboard.features import shown as features
 from dashboard.model_names import model_names
 from dashboard.panels import tab_of
 from dashboard.pictures.point_panels import PointPanels
@@ -17,9 +19,13 @@ TITLES = {
     "head": "Head",
     "statistics": "Statistics",
     "map": "Head map",
+    "features": "Features",
     "sentence": "Sentence",
+    "compare": "Compare",
     "about": "About this store",
 }
+#: Pages whose controls stand at more than the link says.
+CHOICES = {"features": features.choices, "compare": comparison.choices}
 #: How often an open tab asks whether something newer has been published.
 POLL_MILLISECONDS = 5_000
 
@@ -98,7 +104,11 @@ def shown(place: Place) -> dict[str, object]:
     if place.corpus.views:
         fields |= {"view": place.view, "tokens": min(address.tokens, place.corpus.n_tokens)}
         fields |= {"tab": tab_of(address)} if address.page == "head" else {}
-    return fields | {"defaults": Address().fields | {"view": next(iter(place.corpus.views), None)}}
+    defaults = Address().fields | {"view": next(iter(place.corpus.views), None)}
+    if address.page in CHOICES:
+        chosen, standard = CHOICES[address.page](place)
+        fields, defaults = fields | chosen, defaults | standard
+    return fields | {"defaults": defaults}
 
 
 def what_is_shown(place: Place) -> list[object]:

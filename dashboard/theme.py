@@ -1,14 +1,28 @@
 """Colours, once for Mantine, the canvas and the raster. Queries and keys differ in lightness as well as in hue."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 Scheme = Literal["light", "dark"]
 
 #: Okabe-Ito blue and vermillion; lighter on dark, so that both keep 3:1 against their background.
 PALETTE: Mapping[Scheme, Mapping[str, str]] = {
-    "light": {"query": "#0072B2", "key": "#D55E00", "background": "#FFFFFF", "panel": "#F6F7F9", "ink": "#1A1B1E"},
-    "dark": {"query": "#56B4E9", "key": "#FF9E64", "background": "#242424", "panel": "#2C2E33", "ink": "#F1F3F5"},
+    "light": {
+        "query": "#0072B2",
+        "key": "#D55E00",
+        "token": "#0072B2",
+        "background": "#FFFFFF",
+        "panel": "#F6F7F9",
+        "ink": "#1A1B1E",
+    },
+    "dark": {
+        "query": "#56B4E9",
+        "key": "#FF9E64",
+        "token": "#56B4E9",
+        "background": "#242424",
+        "panel": "#2C2E33",
+        "ink": "#F1F3F5",
+    },
 }
 
 MANTINE = {
@@ -48,18 +62,15 @@ def head_colours(heads: int) -> dict[str, list[str]]:
     return {scheme: [_HEADS[head % len(_HEADS)] for head in range(heads)] for scheme in PALETTE}
 
 
-def ramp(kind: str) -> dict[str, dict[str, list[str]]]:
+def ramp(kind: str, roles: Sequence[str] = ("query", "key")) -> dict[str, dict[str, list[str]]]:
     """The colour of every code by scheme and role, for a `number` or a `category`; the last is that of no value."""
-    return {
-        scheme: {role: [*_codes(kind, scheme, role), _MISSING[scheme]] for role in ("query", "key")}
-        for scheme in _STOPS
-    }
+    return {scheme: {role: [*_codes(kind, scheme, role), _MISSING[scheme]] for role in roles} for scheme in _STOPS}
 
 
 def _codes(kind: str, scheme: Scheme, role: str) -> list[str]:
     if kind == "category":
         return [CATEGORIES[scheme][code % len(CATEGORIES[scheme])] for code in range(CODES)]
-    stops = [rgb(stop) for stop in _STOPS[scheme][role]]
+    stops = [rgb(stop) for stop in _STOPS[scheme]["key" if role == "key" else "query"]]
     return [_between(stops, code / (CODES - 1)) for code in range(CODES)]
 
 

@@ -36,6 +36,7 @@ from ingest.settings import DEFAULT_VIEWS, Settings  # noqa: E402
 from tests.browser import chromium, open_page, profile, space, space_server, space_store, tiny_server  # noqa: E402, F401
 from tests.client import base, client  # noqa: E402, F401
 from tests.made_once import made_once  # noqa: E402
+from tests.three_models import alike, models, three_client, three_models, three_server, unlike  # noqa: E402, F401
 
 # No clock decides a test, and the same cases run every time.
 hypothesis.settings.register_profile("calm", deadline=None, database=None, derandomize=True)
@@ -152,6 +153,12 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def odd_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Other numbers of layers, heads and channels, no two of them equal."""
     return save_model(tmp_path_factory.mktemp("model") / "odd-bert", layers=3, heads=4, channels=5, seed=1)
+
+
+@pytest.fixture(scope="session")
+def second_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the tiny model's shape with other weights."""
+    return save_model(tmp_path_factory.mktemp("model") / "second-bert", seed=7)
 
 
 @pytest.fixture(scope="session", params=["tiny_model", "odd_model"])

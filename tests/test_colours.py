@@ -165,9 +165,9 @@ def test_a_legend_of_many_categories_names_the_most_frequent(drawn: Drawn) -> No
 def test_colours_travel_with_their_shape(every_head: Drawn) -> None:
     codes = colour_codes(column_of(every_head.corpus, "entropy"), every_head)
     sent = encode(codes)
-    assert sent[:4] == b"HSC1"
-    assert struct.unpack("<2I", sent[4:12]) == (4, TOKENS)
-    assert sent[12:] == codes.tobytes()
+    assert sent[:4] == b"HSC2"
+    assert struct.unpack("<3I", sent[4:16]) == (4, TOKENS, 2)
+    assert sent[16:] == codes.tobytes()
 
 
 def test_an_unknown_column_is_named_in_a_sentence(two_views: Corpus) -> None:

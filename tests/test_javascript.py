@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 ASSETS = Path(__file__).parents[1] / "dashboard" / "assets"
-PURE = ["decode", "camera", "layout", "grid_index", "lasso", "labels", "marks", "loading", "camera_address"]
+PURE = ["decode", "camera", "layout", "grid_index", "lasso", "labels", "marks", "loading", "camera_address", "player"]
 
 #: A message as the server sends it: letters, numbers of four bytes, values.
 MESSAGE = """const message = (letters, numbers, values) => {
@@ -32,13 +32,14 @@ def page(chromium: Browser) -> Iterator[Page]:
     page.close()
 
 
+@pytest.mark.parametrize("roles", [1, 2])
 @pytest.mark.parametrize("components", [2, 3])
 @pytest.mark.parametrize("kind", ["Uint8Array", "Uint16Array"])
-def test_points_are_read_as_they_were_sent(page: Page, components: int, kind: str) -> None:
+def test_points_are_read_as_they_were_sent(page: Page, roles: int, components: int, kind: str) -> None:
     assert page.evaluate(f"""() => {{
-      const sent = {kind}.from({{ length: 3 * 2 * {components} }}, (_, i) => 7 * i);
-      const read = headscape.decode(message("HSP2", [1, 3, {components}, sent.BYTES_PER_ELEMENT], sent));
-      const named = read.panels === 1 && read.tokens === 3 && read.components === {components};
+      const sent = {kind}.from({{ length: 3 * {roles} * {components} }}, (_, i) => 7 * i);
+      const read = headscape.decode(message("HSP3", [1, 3, {roles}, {components}, sent.BYTES_PER_ELEMENT], sent));
+      const named = read.panels === 1 && read.tokens === 3 && read.roles === {roles} && read.components === {components};
       return named && read.most === 256 ** sent.BYTES_PER_ELEMENT - 1 && String(read.places) === String(sent);
     }}""")
 
@@ -47,21 +48,21 @@ def test_points_are_read_as_they_were_sent(page: Page, components: int, kind: st
     ("sent", "said"),
     [
         (
-            'headscape.decode(message("HSP2", [1, 9, 2, 2], [1, 2, 3]))',
+            'headscape.decode(message("HSP3", [1, 9, 2, 2, 2], [1, 2, 3]))',
             "The points were cut on their way. Reload the page.",
         ),
-        ('headscape.decode(message("HSP1", [1, 9, 2, 2], []))', "These are no points. Reload the page."),
+        ('headscape.decode(message("HSP2", [1, 9, 2, 2, 2], []))', "These are no points. Reload the page."),
         ("headscape.decode(new ArrayBuffer(2))", "These are no points. Reload the page."),
         (
-            'headscape.decode(message("HSP2", [1, 1, 4, 2], []))',
+            'headscape.decode(message("HSP3", [1, 1, 2, 4, 2], []))',
             "These points are of another version. Reload the page.",
         ),
         (
-            'headscape.decode.colours(message("HSC1", [1, 2], [0]))',
+            'headscape.decode.colours(message("HSC2", [1, 2, 2], [0]))',
             "The colours were cut on their way. Reload the page.",
         ),
         (
-            'headscape.decode.mask(message("HSM1", [1, 5], [0]))',
+            'headscape.decode.mask(message("HSM2", [1, 5, 2], [0]))',
             "The selected points were cut on their way. Reload the page.",
         ),
     ],
@@ -72,14 +73,14 @@ def test_what_is_not_whole_is_refused_in_a_sentence(page: Page, sent: str, said:
 
 def test_bits_of_a_mask_stand_in_their_order(page: Page) -> None:
     assert page.evaluate("""() => {
-      const { values, selected } = headscape.decode.mask(message("HSM1", [1, 5], [0b10100000, 0b01000000]));
+      const { values, selected } = headscape.decode.mask(message("HSM2", [1, 5, 2], [0b10100000, 0b01000000]));
       return [[...values], selected];
     }""") == [[1, 0, 1, 0, 0, 0, 0, 0, 0, 1], 3]
 
 
 def test_colours_that_are_the_same_in_every_panel_are_repeated(page: Page) -> None:
     assert page.evaluate("""() => {
-      const read = headscape.decode.colours(message("HSC1", [1, 2], [1, 2, 3, 255]));
+      const read = headscape.decode.colours(message("HSC2", [1, 2, 2], [1, 2, 3, 255]));
       return [...headscape.decode.spread(read, 2)];
     }""") == [1, 2, 3, 255, 1, 2, 3, 255]
 
@@ -210,6 +211,35 @@ def test_the_panel_under_a_place_is_the_one_that_shows_it(page: Page) -> None:
     }""")
 
 
+def test_panels_with_names_and_empty_places_are_found_where_they_are_drawn(page: Page) -> None:
+    assert page.evaluate("""() => {
+      const slots = [0, 4, 1, 5, 9, 2, 6, 10];
+      const layout = headscape.layout.fit({ count: 8, columns: 4, slots, titled: true, dimensions: 2, width: 900, height: 500 });
+      const camera = { x: 0.4, y: 0.6, zoom: 1.5, yaw: 0, pitch: 0 };
+      const found = slots.map((_, panel) => headscape.layout.panelAt(layout, camera, ...headscape.layout.toPixel(layout, camera, panel, 0.2, 0.9)));
+      const [left, top, side] = headscape.layout.rectangle(layout, camera, 4);
+      return [found, headscape.layout.panelAt(layout, camera, left - 0.5 * side, top + 0.5 * side)];
+    }""") == [[0, 1, 2, 3, 4, 5, 6, 7], -1]
+
+
+def test_tokens_on_their_way_are_between_both_points(page: Page) -> None:
+    way = "(part) => [...headscape.player.mix(Uint16Array.of(0, 100, 65535), Uint16Array.of(10, 0, 65535), part)]"
+    assert [page.evaluate(way, part) for part in (0, 0.5, 1)] == [[0, 100, 65535], [5, 50, 65535], [10, 0, 65535]]
+
+
+@pytest.mark.parametrize(
+    ("other", "one_way"),
+    [
+        ("{ points: 'b', sequence: [{ points: 'a' }, { points: 'b' }] }", True),
+        ("{ points: 'b' }", False),
+        ("null", False),
+    ],
+)
+def test_there_is_a_way_only_between_pictures_of_one_sequence(page: Page, other: str, one_way: bool) -> None:
+    here = "{ points: 'a', sequence: [{ points: 'a' }, { points: 'b' }] }"
+    assert page.evaluate(f"headscape.player.isOfOneWay({here}, {other})") is one_way
+
+
 def test_a_region_keeps_its_corners_and_at_most_sixty_of_them(page: Page) -> None:
     kept = page.evaluate("""() => {
       const side = (from, to) => Array.from({ length: 100 }, (_, i) => [0, 1].map((c) => from[c] + ((to[c] - from[c]) * i) / 100));
@@ -225,8 +255,8 @@ def test_a_region_keeps_its_corners_and_at_most_sixty_of_them(page: Page) -> Non
 def test_a_region_comes_back_from_its_link(page: Page) -> None:
     assert page.evaluate("""() => {
       const camera = { x: 0.5, y: 0.5, zoom: 1, yaw: 30, pitch: -20 };
-      const text = headscape.lasso.format({ view: "pca-raw-3d", layer: 3, head: 7 }, camera, [[0.1, 0.2], [1.1, 0.2], [0.5, 0.9]]);
-      return [text, headscape.lasso.parse(text).outline];
+      const text = headscape.lasso.format("pca-raw-3d,3,7", camera, [[0.1, 0.2], [1.1, 0.2], [0.5, 0.9]]);
+      return [text, headscape.lasso.parse(text, "pca-raw-3d,3,7").outline];
     }""") == ["pca-raw-3d,3,7,30,-20,100,200,1100,200,500,900", [[0.1, 0.2], [1.1, 0.2], [0.5, 0.9]]]
 
 
@@ -243,9 +273,8 @@ def test_a_region_comes_back_from_its_link(page: Page) -> None:
 )
 def test_a_region_is_drawn_only_where_it_was(page: Page, lasso: str, here: bool) -> None:
     camera = {"x": 0.5, "y": 0.5, "zoom": 1, "yaw": 30, "pitch": -20}
-    url = "/data/1/bert/points/v/3/7.bin?tokens=9"
     drawn = page.evaluate(
-        "([text, url, camera]) => headscape.lasso.outlineHere(text, url, camera)", [lasso, url, camera]
+        "([text, where, camera]) => headscape.lasso.outlineHere(text, where, camera)", [lasso, "v,3,7", camera]
     )
     assert (drawn is not None) is here
 
@@ -349,6 +378,30 @@ def test_going_to_another_picture_keeps_what_was_chosen(address: Page, sent: str
 
 
 @pytest.mark.parametrize(
+    ("sent", "link"),
+    [
+        ("points.opened", "/features?q=a&point=L01.mixed"),
+        ("points.left", "/features?q=a"),
+    ],
+)
+def test_a_picture_with_a_page_of_its_own_is_opened_and_left_there(address: Page, sent: str, link: str) -> None:
+    address.evaluate("() => history.replaceState(null, '', '/features?point=embedding&at=0.5,0.5,2,0,0&q=a')")
+    go = """(sent) => {
+      window.dash_clientside.callback_context.triggered = [{ prop_id: sent }];
+      const picture = { page: "/features", leaves: ["point"], panels: [{ name: "L1 mixed", fields: { point: "L01.mixed" } }] };
+      return headscape.address.go({ panel: 0 }, null, { panel: 0 }, picture);
+    }"""
+    assert address.evaluate(go, sent) == link
+
+
+def test_where_a_reader_stops_in_a_sequence_is_in_the_link_and_the_camera_stays(address: Page) -> None:
+    address.evaluate("() => history.replaceState(null, '', '/features?point=embedding&at=0.5,0.5,2,0,0')")
+    picture = "{ sequence: [{ fields: { point: 'embedding' } }, { fields: { point: 'L01.mixed' } }] }"
+    arrived = f"headscape.address.arrived({{ panel: 1 }}, {picture})"
+    assert address.evaluate(arrived) == "?point=L01.mixed&at=0.5,0.5,2,0,0"
+
+
+@pytest.mark.parametrize(
     ("point", "link"),
     [
         ("{ customdata: 'L4 H5', y: 0.5 }", "/head?layer=4&head=5&view=pca-raw-2d&where=kind%3Aword"),
@@ -369,3 +422,11 @@ def test_a_chosen_point_and_a_region_become_a_link(address: Page) -> None:
     assert address.evaluate("headscape.address.pick({ token: 7, role: 'key' })") == f"{fields}&token=7&role=key"
     assert address.evaluate("headscape.address.pick({ token: -1, role: 'key' })") == fields
     assert address.evaluate("headscape.address.lasso({ lasso: 'v,1,2' })") == f"{fields}&lasso=v,1,2"
+
+
+def test_a_chosen_token_and_a_region_of_other_pictures_have_names_of_their_own(address: Page) -> None:
+    fields = "?layer=1&head=2&view=pca-raw-2d&where=kind%3Aword&at=0.5,0.5,2,0,0"
+    names = "{ names: { token: 'ftoken', lasso: 'flasso' } }"
+    picked = address.evaluate(f"headscape.address.pick({{ token: 7, role: 'token' }}, {names})")
+    assert picked == f"{fields}&ftoken=7"
+    assert address.evaluate(f"headscape.address.lasso({{ lasso: 'v,1' }}, {names})") == f"{fields}&flasso=v,1"

@@ -14,18 +14,19 @@ from store import Corpus
 @given(
     panels=st.integers(1, 4),
     tokens=st.integers(1, 9),
+    roles=st.sampled_from([1, 2]),
     components=st.sampled_from([2, 3]),
     width=st.sampled_from([1, 2]),
     seed=st.integers(0, 99),
 )
 def test_bytes_hold_every_place_to_half_a_step(
-    panels: int, tokens: int, components: int, width: int, seed: int
+    panels: int, tokens: int, roles: int, components: int, width: int, seed: int
 ) -> None:
-    points = np.random.default_rng(seed).random((panels, tokens, 2, components), np.float32)
+    points = np.random.default_rng(seed).random((panels, tokens, roles, components), np.float32)
     sent = encode(points, width=width)
-    assert sent[:4] == b"HSP2"
-    assert struct.unpack("<4I", sent[4:20]) == (panels, tokens, components, width)
-    received = np.frombuffer(sent[20:], f"<u{width}").reshape(points.shape) / (256**width - 1)
+    assert sent[:4] == b"HSP3"
+    assert struct.unpack("<5I", sent[4:24]) == (panels, tokens, roles, components, width)
+    received = np.frombuffer(sent[24:], f"<u{width}").reshape(points.shape) / (256**width - 1)
     assert np.abs(received - points).max() <= 0.502 / (256**width - 1)
 
 
@@ -34,7 +35,7 @@ def test_a_head_is_sent_as_it_is_stored(two_views: Corpus, view: int) -> None:
     name = two_views.views[view]
     sent = encode(head_points(two_views, name, 1, 0, tokens=70), width=2)
     stored = two_views.view(name).coordinates.sel(layer=1, head=0).values[:, two_views.rows[:70]]
-    received = np.frombuffer(sent[20:], "<u2").reshape(70, 2, -1)
+    received = np.frombuffer(sent[24:], "<u2").reshape(70, 2, -1)
     np.testing.assert_array_equal(received, stored.transpose(1, 0, 2))
 
 

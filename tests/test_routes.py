@@ -29,19 +29,19 @@ def test_only_a_script_whose_address_is_dated_is_kept(client: FlaskClient, asked
 
 def test_no_request_grows_with_the_corpus_beyond_what_is_asked(client: FlaskClient, base: str) -> None:
     answer = client.get(f"{base}/points/pca-exact-2d/1/0.bin?tokens=20")
-    assert len(answer.data) == 20 + 20 * 2 * 2 * 2
+    assert len(answer.data) == 24 + 20 * 2 * 2 * 2
 
 
 def test_colours_of_every_column_can_be_had(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
     for name, column in columns(tiny_corpus).items():
         one = client.get(f"{base}/colours/{name}/1/0.bin?tokens=20")
         every = client.get(f"{base}/colours/{name}/grid.bin?tokens=20")
-        assert (len(one.data), len(every.data)) == (12 + 40, 12 + 40 * (4 if column.per_head else 1)), name
+        assert (len(one.data), len(every.data)) == (16 + 40, 16 + 40 * (4 if column.per_head else 1)), name
 
 
 def test_a_mask_selects_what_the_query_string_says(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
     answer = client.get(f"{base}/mask/1/0.bin?tokens=20&q=%5Bcls%5D&where=role:key;position:0..0")
-    bits = np.unpackbits(np.frombuffer(answer.data[12:], np.uint8))[:40].reshape(20, 2)
+    bits = np.unpackbits(np.frombuffer(answer.data[16:], np.uint8))[:40].reshape(20, 2)
     is_cls = tiny_corpus.tokens.position.values[tiny_corpus.rows[:20]] == 0
     np.testing.assert_array_equal(bits, np.stack([np.zeros(20), is_cls], axis=-1))
 

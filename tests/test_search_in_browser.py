@@ -37,8 +37,8 @@ def mask_of(page: Page) -> np.ndarray:
     """(panel, token, role) as the picture was given it."""
     address = page.locator(".frame").get_attribute("data-masked") or ""
     body = page.request.get("/".join(page.url.split("/")[:3]) + address).body()
-    panels, tokens = struct.unpack("<2I", body[4:12])
-    bits = np.unpackbits(np.frombuffer(body, np.uint8, offset=12))[: panels * tokens * 2]
+    panels, tokens, _ = struct.unpack("<3I", body[4:16])
+    bits = np.unpackbits(np.frombuffer(body, np.uint8, offset=16))[: panels * tokens * 2]
     return bits.reshape(panels, tokens, 2).astype(bool)
 
 

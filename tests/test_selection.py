@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dashboard.pictures.columns import column_of, columns, values
 from dashboard.pictures.conditions import Condition, parse_conditions, write_conditions
 from dashboard.pictures.drawn import Drawn
-from dashboard.pictures.lasso import Lasso, inside, on_screen
+from dashboard.pictures.lasso import Lasso, Outline, inside, on_screen
 from dashboard.pictures.selection import Selection, encode, mask, parse_selection
 from store import Corpus
 
@@ -56,7 +56,7 @@ def test_a_condition_on_heads_selects_other_points_in_each(two_views: Corpus) ->
 
 @pytest.mark.parametrize("view", [0, 1])
 def test_a_lasso_selects_the_same_points_in_every_head(two_views: Corpus, view: int) -> None:
-    lasso = Lasso(two_views.views[view], 1, 0, 30, 320, ((200, 200), (700, 250), (500, 800)))
+    lasso = Lasso(two_views.views[view], 1, 0, Outline(30, 320, ((200, 200), (700, 250), (500, 800))))
     every = mask(Drawn(two_views, TOKENS), Selection(lasso=lasso))
     one = mask(Drawn(two_views, TOKENS, 0, 1), Selection(lasso=lasso))
     np.testing.assert_array_equal(every, one)
@@ -78,9 +78,9 @@ def test_nothing_asked_selects_everything(drawn: Drawn) -> None:
 def test_a_mask_travels_as_bits(drawn: Drawn) -> None:
     selected = mask(drawn, where(drawn.corpus, "kind:word"))
     sent = encode(selected)
-    assert sent[:4] == b"HSM1"
-    assert struct.unpack("<2I", sent[4:12]) == (1, TOKENS)
-    bits = "".join(f"{byte:08b}" for byte in sent[12:])
+    assert sent[:4] == b"HSM2"
+    assert struct.unpack("<3I", sent[4:16]) == (1, TOKENS, 2)
+    bits = "".join(f"{byte:08b}" for byte in sent[16:])
     assert bits[: 2 * TOKENS] == "".join("01"[int(bit)] for bit in selected.ravel())
 
 

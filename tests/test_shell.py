@@ -101,9 +101,26 @@ PATHS = (
 )
 
 
+#: Of a store with feature points.
+FEATURE_PATHS = (
+    "/features?q=film&fcolour=wordpiece",
+    "/features?point=L00.mixed&ftoken=3&fcolour=position&labels=1",
+    "/features?vectors=1&material=review-3&fcolour=sentence",
+)
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_axe_finds_nothing_serious(open_page: Open, space_server: str, path: str) -> None:
-    page = open_page(space_server + path)
+    is_accessible(open_page(space_server + path))
+
+
+@pytest.mark.parametrize("path", FEATURE_PATHS)
+def test_axe_finds_nothing_serious_at_feature_points(open_page: Open, tiny_server: str, path: str) -> None:
+    is_accessible(open_page(tiny_server + path))
+
+
+def is_accessible(page: Page) -> None:
+    """In light and in dark."""
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.wait_for_timeout(300)
     assert serious(page) == []

@@ -3,7 +3,7 @@
   const headscape = (root.headscape = root.headscape || {});
   const dash = () => root.dash_clientside;
   /** Another picture than before: where the reader looked at in the old one says nothing of it. */
-  const MOVES = ["model", "layer", "head", "view"];
+  const MOVES = ["model", "layer", "head", "view", "material", "vectors", "point", "fview"];
 
   /** The fields of the address bar: a page's own state may be older, the canvas writes the camera there. */
   const fieldsNow = () => new URLSearchParams(root.location.search);
@@ -41,7 +41,7 @@
   const ON = { size: "norm", labels: "1", special: "0", renormalize: "1", words: "1", rollout: "1" };
   /** What another sentence leaves without meaning. */
   const OF_TOKENS = ["queries", "toward", "hide"];
-  const CLEARED = { text: ["second", "sentence", "pair", ...OF_TOKENS], second: OF_TOKENS, words: OF_TOKENS, pair: ["queries", "toward"], special: ["queries", "toward"] };
+  const CLEARED = { text: ["second", "sentence", "pair", ...OF_TOKENS], second: OF_TOKENS, words: OF_TOKENS, pair: ["queries", "toward"], vectors: ["fview", "point"], material: ["ftoken", "flasso"], special: ["queries", "toward"] };
 
   /** The identity and value of the control that was used: {"choose": "colour", "by": "control"}. */
   function used() {
@@ -77,6 +77,24 @@
     return "/head" + link(withField(fields, "head", String(head + (step ? step.columns : 0))));
   }
 
+  /** Another picture of the same page: one of its panels, or all of them. */
+  function pageLink(picture, fields) {
+    if (!fields) return dash().no_update;
+    const every = fieldsNow();
+    for (const field of ["at", ...picture.leaves]) every.delete(field);
+    for (const [field, value] of Object.entries(fields)) every.set(field, value);
+    return picture.page + link(every);
+  }
+
+  /** The panel of a sequence at which a reader stopped; where one looks at it stays. */
+  function arrived(sent, picture) {
+    const there = picture?.sequence?.[sent?.panel];
+    if (!there) return dash().no_update;
+    const fields = fieldsNow();
+    for (const [field, value] of Object.entries(there.fields)) fields.set(field, value);
+    return link(fields);
+  }
+
   /** The page of all heads. */
   function headsLink() {
     const fields = fieldsNow();
@@ -88,6 +106,7 @@
   function go(opened, stepped, left, picture) {
     const sent = dash().callback_context.triggered.map((trigger) => trigger.prop_id);
     if (!picture) return dash().no_update;
+    if (picture.page) return pageLink(picture, sent.includes("points.left") ? {} : picture.panels[opened?.panel]?.fields);
     if (sent.includes("points.left") && left) return headsLink();
     if (sent.includes("points.stepped") && stepped) return headLink(picture.panels[0].name, stepped);
     return opened && picture.panels[opened.panel] ? headLink(picture.panels[opened.panel].name) : dash().no_update;
@@ -101,15 +120,15 @@
   }
 
   /** The point that was clicked, or none. */
-  function pick(picked) {
+  function pick(picked, picture) {
     if (!picked) return dash().no_update;
-    const fields = withField(fieldsNow(), "token", picked.token < 0 ? null : String(picked.token));
-    return link(withField(fields, "role", picked.token < 0 ? null : picked.role));
+    const fields = withField(fieldsNow(), picture?.names?.token || "token", picked.token < 0 ? null : String(picked.token));
+    return link(picture?.names ? fields : withField(fields, "role", picked.token < 0 ? null : picked.role));
   }
 
   /** The region that was drawn, or none. */
-  function lasso(lassoed) {
-    return lassoed ? link(withField(fieldsNow(), "lasso", lassoed.lasso)) : dash().no_update;
+  function lasso(lassoed, picture) {
+    return lassoed ? link(withField(fieldsNow(), picture?.names?.lasso || "lasso", lassoed.lasso)) : dash().no_update;
   }
 
   /** What a reader did in the views of a sentence, as fields of the link. */
@@ -136,6 +155,6 @@
     );
   }
 
-  headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, inSentence, copy, headLink, headsLink };
+  headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, arrived, inSentence, copy, headLink, headsLink };
   if (typeof module !== "undefined") module.exports = headscape.address;
 })(typeof window === "undefined" ? globalThis : window);

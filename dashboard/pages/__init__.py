@@ -1,8 +1,9 @@
-"""The pages: each turns a place into what is written, and two of them into what is drawn."""
+"""The pages: each turns a place into what is written, and four of them into what is drawn."""
 
+from collections.abc import Callable
 from typing import Any
 
-from dashboard.pages import about, head, heads, sentence, statistics
+from dashboard.pages import about, compare, features, head, heads, sentence, statistics
 from dashboard.pages import map as head_map
 from dashboard.place import Place
 
@@ -11,14 +12,24 @@ PAGES = {
     "head": head.layout,
     "statistics": statistics.layout,
     "map": head_map.layout,
+    "features": features.layout,
     "sentence": sentence.layout,
+    "compare": compare.layout,
     "about": about.layout,
 }
-PICTURES = {"heads": heads.picture, "head": head.picture}
+PICTURES = {"heads": heads.picture, "head": head.picture, "compare": compare.picture}
+#: Parts of pages that take long, by their names (`dashboard.later`).
+LATER: dict[str, Callable[[Place], list[object]]] = {
+    "changes": compare.later_part,
+    "sentences": compare.later_sentences,
+    "points": compare.later_points,
+}
 
 
 def picture_of(place: Place) -> dict[str, Any] | None:
     """What the canvas shows; None on a page without a picture, or where there are none yet."""
+    if place.address.page == "features":
+        return features.picture(place)
     drawn = PICTURES.get(place.address.page)
     return drawn(place) if drawn and place.corpus.views else None
 

@@ -1,6 +1,8 @@
 """How much the features of tokens are mixed: the five ratios by layer, by the kind of token, and f's expansion rate."""
 
+import numpy as np
 from dash import html
+from numpy.typing import NDArray
 
 from dashboard.charts import chart
 from dashboard.figures.expansion import expansion
@@ -10,6 +12,7 @@ from dashboard.heads.definitions import ROWS
 from dashboard.heads.part import Part
 from dashboard.heads.part_mixing import part_mixing
 from dashboard.place import Place
+from store import Corpus
 from store.schema import RATIOS
 
 #: The ratio that counts all there is in the attention block.
@@ -29,8 +32,7 @@ _KINDS = {"all": "all", "cls": "[CLS]", "sep": "[SEP]", "punctuation": ". or ,",
 def mixing_figures(place: Place, part: Part) -> list[object]:
     """Three figures, and what the ratios are."""
     found = part_mixing(place.corpus, part)
-    of_source = found.sel(source=place.address.source)
-    ratios = {_NAMES[name]: of_source.sel(ratio=name).values for name in RATIOS}
+    ratios = ratio_lines(place.corpus, part, place.address.source)
     kinds = {kind: found.sel(source=name, ratio=WHOLE).values for name, kind in _KINDS.items()}
     data = file_href(place, "mixing.csv", {"where": place.address.where})
     rate = place.corpus.expansion_rate.values
@@ -68,6 +70,12 @@ def mixing_figures(place: Place, part: Part) -> list[object]:
         ),
         _meanings(),
     ]
+
+
+def ratio_lines(corpus: Corpus, part: Part, source: str) -> dict[str, NDArray[np.float64]]:
+    """Every ratio by its name, over the rows of some tokens: (layer)."""
+    found = part_mixing(corpus, part).sel(source=source)
+    return {_NAMES[name]: found.sel(ratio=name).values for name in RATIOS}
 
 
 def _figure(title: str, drawn: list[object]) -> html.Div:

@@ -1,6 +1,6 @@
 """A column as a colour code for every point, and the legend that says what the codes mean.
 
-Format, little-endian: `HSC1`, u32 panels (1 where all are the same), tokens a panel, then u8 [panel, token, role].
+Format, little-endian: `HSC2`, u32 panels (1 where all are the same), tokens a panel, roles, then u8 [panel, token, role].
 255 is no value. Numbers: 0 to 254 from the legend's low to its high. Categories: the code modulo 255.
 """
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dashboard.pictures.columns import Column, Kind, Values, values
 from dashboard.pictures.drawn import Drawn
 
-MAGIC = b"HSC1"
+MAGIC = b"HSC2"
 MISSING = 255
 #: Percentiles of the drawn values between which colours differ: a few extreme tokens do not grey out the others.
 SPAN = (2, 98)
@@ -52,7 +52,11 @@ class Legend:
 
 def legend(column: Column, drawn: Drawn) -> Legend:
     """The legend of a column over the drawn points."""
-    found = values(column, drawn)
+    return legend_of(column, values(column, drawn))
+
+
+def legend_of(column: Column, found: Values) -> Legend:
+    """The legend of a column of which the drawn points have these values (panel, token, role)."""
     low, high = span(column, found) if column.kind == "number" else (np.nan, np.nan)
     categories = _categories(column, found) if column.kind == "category" else []
     shown = sorted(categories[:NAMED], key=lambda category: category.code)
@@ -71,12 +75,17 @@ def legend(column: Column, drawn: Drawn) -> Legend:
     )
 
 
-def colour_codes(column: Column, drawn: Drawn) -> NDArray[np.uint8]:
-    """The code of every drawn point: (panel, token, role)."""
-    found = values(column, drawn)
+def colour_codes(column: Column, drawn: Drawn, like: Drawn | None = None) -> NDArray[np.uint8]:
+    """The code of every drawn point: (panel, token, role); numbers in the colours they have in the picture of `like`."""
+    return codes_of(column, values(column, drawn), values(column, like) if like else None)
+
+
+def codes_of(column: Column, found: Values, like: Values | None = None) -> NDArray[np.uint8]:
+    """The code of every point that has these values: (panel, token, role); of numbers on the scale of `like`."""
     if column.kind == "category":
         return np.where(found < 0, MISSING, found % MISSING).astype(np.uint8)
-    low, high = (_scaled(column, np.array(end)) for end in span(column, found))
+    ends = span(column, found if like is None else like)
+    low, high = (_scaled(column, np.array(end)) for end in ends)
     width = high - low if high > low else 1.0
     share = np.clip((_scaled(column, found) - low) / width, 0, 1)
     return np.where(np.isnan(share), MISSING, np.rint(np.nan_to_num(share) * (MISSING - 1))).astype(np.uint8)
@@ -84,7 +93,7 @@ def colour_codes(column: Column, drawn: Drawn) -> NDArray[np.uint8]:
 
 def encode(codes: NDArray[np.uint8]) -> bytes:
     """The bytes of (panel, token, role) codes."""
-    return MAGIC + struct.pack("<2I", *codes.shape[:2]) + codes.tobytes()
+    return MAGIC + struct.pack("<3I", *codes.shape) + codes.tobytes()
 
 
 def span(column: Column, found: Values) -> tuple[float, float]:

@@ -14,8 +14,8 @@ from dashboard.pictures.drawn import Drawn
 #: Rows made at once.
 ROWS = 20_000
 TEXTS = (
-    *("wordpiece", "label", "kind", "role", "query_piece", "key_piece", "query", "key"),
-    *("statistic", "source", "ratio", "name", "other_name"),
+    *("wordpiece", "label", "kind", "role", "query_piece", "key_piece", "query", "key", "point", "other_point"),
+    *("statistic", "source", "ratio", "name", "other_name", "other_label", "most_changed"),
 )
 #: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")

@@ -13,40 +13,60 @@ Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
-class Lasso:
-    """A polygon in the picture of one head.
+class Outline:
+    """A polygon on the screen.
 
     `yaw` and `pitch` are the degrees a 3D picture was turned by, `corners` thousandths of the square on the screen, y up.
     """
 
-    view: str
-    layer: int
-    head: int
     yaw: int
     pitch: int
     corners: tuple[tuple[int, int], ...]
 
     @classmethod
-    def parse(cls, text: str) -> "Lasso | None":
-        """From `view,layer,head,yaw,pitch,x1,y1,x2,y2,...`; None where that is none."""
-        view, *numbers = text.split(",")
-        if len(numbers) > 4 + 2 * MOST_CORNERS or not all(_is_whole(number) for number in numbers):
+    def parse(cls, text: str) -> "Outline | None":
+        """From `yaw,pitch,x1,y1,x2,y2,...`; None where that is none."""
+        numbers = text.split(",")
+        if len(numbers) > 2 + 2 * MOST_CORNERS or not all(_is_whole(number) for number in numbers):
             return None
         whole = [int(number) for number in numbers]
-        corners = tuple(zip(whole[4::2], whole[5::2], strict=False))
+        corners = tuple(zip(whole[2::2], whole[3::2], strict=False))
         if len(whole) % 2 or len(corners) < FEWEST_CORNERS:
             return None
         near = tuple((_near(x), _near(y)) for x, y in corners)
-        return cls(view, whole[0], whole[1], whole[2] % 360, whole[3] % 360, near)
+        return cls(whole[0] % 360, whole[1] % 360, near)
 
     def __str__(self) -> str:
-        corners = (f"{x},{y}" for x, y in self.corners)
-        return ",".join([self.view, f"{self.layer},{self.head},{self.yaw},{self.pitch}", *corners])
+        return ",".join([f"{self.yaw},{self.pitch}", *(f"{x},{y}" for x, y in self.corners)])
 
     def holds(self, places: Floats) -> NDArray[np.bool_]:
         """Which of the places (..., component), 0 to 1 in the view's cube, it is drawn round: (...,)."""
         shown = on_screen(places, yaw=self.yaw, pitch=self.pitch)
         return inside(shown, np.array(self.corners) / 1000)
+
+
+@dataclass(frozen=True)
+class Lasso:
+    """A polygon in the picture of one head."""
+
+    view: str
+    layer: int
+    head: int
+    outline: Outline
+
+    @classmethod
+    def parse(cls, text: str) -> "Lasso | None":
+        """From `view,layer,head,yaw,pitch,x1,y1,x2,y2,...`; None where that is none."""
+        view, layer, head, *rest = [*text.split(",", 3), "", ""]
+        outline = Outline.parse(rest[0]) if _is_whole(layer) and _is_whole(head) else None
+        return cls(view, int(layer), int(head), outline) if outline else None
+
+    def __str__(self) -> str:
+        return f"{self.view},{self.layer},{self.head},{self.outline}"
+
+    def holds(self, places: Floats) -> NDArray[np.bool_]:
+        """Which of the places (..., component), 0 to 1 in the view's cube, it is drawn round: (...,)."""
+        return self.outline.holds(places)
 
 
 def on_screen(places: Floats, *, yaw: float, pitch: float) -> Floats:

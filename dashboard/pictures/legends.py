@@ -1,10 +1,13 @@
 """Which mark and colour means what, below the controls of a picture."""
 
+from collections.abc import Sequence
+
 from dash import html
 
 from dashboard.heads.statistics import spell
 from dashboard.pictures.colours import Legend
 from dashboard.theme import CATEGORIES
+from store.schema import ROLES
 
 
 def marks() -> html.P:
@@ -12,20 +15,24 @@ def marks() -> html.P:
     return html.P([_mark("●", "query"), " query ", _mark("◆", "key"), " key"], className="legend")
 
 
-def legend(shown: Legend) -> html.Div:
-    """The colours of a column, with their range or their categories."""
-    body = _categories(shown) if shown.kind == "category" else _range(shown)
-    missing = [html.Span(f"{shown.missing:,} points have none", className="caption")] if shown.missing else []
+def legend(shown: Legend, roles: Sequence[str] = ROLES, rest: str = "points have none") -> html.Div:
+    """The colours of a column, with their range or their categories; `rest` is said of the points without a value."""
+    body = _categories(shown) if shown.kind == "category" else _range(shown, roles)
+    missing = [_rest(f"{shown.missing:,} {rest}")] if shown.missing else []
     return html.Div([html.Span(f"{shown.title}:"), *body, *missing], className="legend")
 
 
-def _range(shown: Legend) -> list[object]:
+def _rest(text: str) -> html.Span:
+    return html.Span([html.Span(className="swatch none", **{"aria-hidden": "true"}), text], className="chip caption")
+
+
+def _range(shown: Legend, roles: Sequence[str]) -> list[object]:
     """A bar for each role from low to high."""
     if shown.low != shown.low:
         return [html.Span("no point has a value here")]
     bars = [
         html.Span([_mark(mark, role), html.Span(className=f"bar {role}")], title=role)
-        for mark, role in (("●", "query"), ("◆", "key"))
+        for mark, role in zip("●◆", roles, strict=False)
     ]
     scale = ", by its logarithm" if shown.logarithmic else ""
     low, high = (spell(value, shown.unit).strip() for value in (shown.low, shown.high))

@@ -7,7 +7,7 @@ from dashboard.heads.statistics import one_line
 from dashboard.pictures.chosen import Chosen
 from dashboard.place import Place
 from dashboard.theme import PALETTE, ramp
-from store.schema import head_name
+from store.schema import ROLES, head_name
 from store.views import ViewName
 
 #: Tokens whose wordpieces the browser gets for its labels.
@@ -42,6 +42,7 @@ def head_picture(place: Place, chosen: Chosen) -> dict[str, Any]:
         "focus": focus_url(place),
         "marks": marks(address.marks),
         "lasso": address.lasso,
+        "region": f"{place.view},{address.layer},{address.head}",
     }
 
 
@@ -50,6 +51,7 @@ def _picture(place: Place, chosen: Chosen, where: str) -> dict[str, Any]:
     mask = f"{base}/mask/{where}.bin?tokens={tokens}{chosen.query}" if chosen.selection else None
     colours = f"{base}/colours/{chosen.colour.name}/{where}.bin?tokens={tokens}" if chosen.coloured else None
     return {
+        "roles": list(ROLES),
         "dimensions": ViewName.parse(place.view).components,
         "points": f"{base}/points/{place.view}/{where}.bin?tokens={tokens}",
         "raster": f"{base}/raster/{place.view}/{where}.png?tokens={tokens}",

@@ -17,14 +17,22 @@ class PointPanels(Component):
 
         - `panels`: for each panel its name and what is said of it on hover, `{"name": "L3 H7", "says": "..."}`;
           `columns`: panels in a row; `label`: what the canvas shows, for a screen reader and under a saved picture
+        - `roles`: what the points of a token are, `["query", "key"]` or one of its own
         - `dimensions`: 2 or 3; `points`: URL of the points; `raster`: URL of the picture drawn where there is no WebGL2
         - `colours`: URL of a code per point, None for the colours of the roles;
           `ramp`: colours by code, `{"light": {"query": [...], "key": [...]}, "dark": {...}}`
         - `mask`: URL of what is selected; `sizes`: URL of a size per point; `labels`: URL of the tokens' wordpieces
+        - `cards`: of two panels with the same tokens, whose points are pointed at together: that URL for each; `least`: the
+          side of a panel in pixels at least
         - `card`: URL of a point's card up to the role, `.../token/3/7/`
         - `chosen`: the clicked point, `{"token": 5, "role": "key"}`; `focus`: URL of its sentence's places and lines;
           `marks`: pairs of positions in that sentence, `[[4, 9], ...]`
-        - `lasso`: the selected region, `at`: where the reader looks, both as in a link
+        - `lasso`: the selected region, `region`: what one of this picture begins with, `at`: where the reader looks, both as in a link
+        - `titled`: whether each panel has its name above it; `slots`: the place of each panel in the grid, where some stay empty
+        - `sequence`: panels that show the same tokens, in order, `[{"name": "L0 mixed", "points": URL, "fields": {...}}]`: of a
+          single panel, through which a reader moves
+        - `page`: where links of this picture go, if not to a head; a panel's `fields` are those that open it, `leaves` those that
+          all panels do without; `names`: what the fields of a chosen token and of a region are called
         - `palette`: colours by scheme, `dashboard.theme.PALETTE`
     opened
         Out: index of the panel a reader opened, with a counter: `{"panel": 43, "count": 1}`.
@@ -34,6 +42,8 @@ class PointPanels(Component):
         Out: a reader went out of a head, back to all of them: `{"panel": 43, "count": 1}`, -1 where it is not known.
     picked
         Out: a point was chosen, token -1 for none: `{"token": 5, "role": "key", "count": 1}`.
+    arrived
+        Out: where in the sequence a reader stopped: `{"panel": 7, "count": 1}`.
     lassoed
         Out: a region was drawn, "" for none: `{"lasso": "attention-exact-2d,3,7,0,0,100,100,...", "count": 1}`.
     """
@@ -42,7 +52,7 @@ class PointPanels(Component):
     _base_nodes = ["children"]  # noqa: RUF012
     _namespace = "headscape"
     _type = "PointPanels"
-    _prop_names = ["id", "picture", "opened", "stepped", "left", "picked", "lassoed"]  # noqa: RUF012
+    _prop_names = ["id", "picture", "opened", "stepped", "left", "picked", "lassoed", "arrived"]  # noqa: RUF012
     _valid_wildcard_attributes: list[str] = []  # noqa: RUF012
     available_properties = _prop_names
     available_wildcard_properties: list[str] = []  # noqa: RUF012

@@ -1,21 +1,36 @@
 """The same points drawn on the server, for a browser without WebGL2: one PNG, transparent where there is nothing."""
 
 import io
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
 from dashboard.theme import PALETTE, Scheme, rgb
+from store.schema import ROLES
 
 
-def draw_panels(points: NDArray[np.float32], *, columns: int, side: int, gap: int, scheme: Scheme) -> bytes:
-    """A PNG of square panels, `side` pixels each with `gap` between: (panel, token, role, component) in 0..1."""
-    panels = len(points)
-    rows = -(-panels // columns)
-    image = np.zeros((rows * (side + gap) - gap, columns * (side + gap) - gap, 4), np.uint8)
-    for panel, places in enumerate(points):
-        top, left = (index * (side + gap) for index in divmod(panel, columns))
+def draw_panels(
+    points: NDArray[np.float32],
+    *,
+    columns: int,
+    side: int,
+    gap: int,
+    scheme: Scheme,
+    slots: Sequence[int] | None = None,
+    title: int = 0,
+) -> bytes:
+    """A PNG of square panels, `side` pixels each with `gap` between: (panel, token, role, component) in 0..1.
+
+    `slots` are the panels' places in the grid where some stay empty, `title` the pixels left above each.
+    """
+    slots = range(len(points)) if slots is None else slots
+    rows = -(-(max(slots) + 1) // columns)
+    image = np.zeros((rows * (side + gap + title) - gap, columns * (side + gap) - gap, 4), np.uint8)
+    for slot, places in zip(slots, points, strict=True):
+        row, column = divmod(slot, columns)
+        top, left = row * (side + gap + title) + title, column * (side + gap)
         image[top : top + side, left : left + side] = draw_panel(places, side=side, scheme=scheme)
     buffer = io.BytesIO()
     Image.fromarray(image, "RGBA").save(buffer, "PNG", compress_level=3)
@@ -29,9 +44,9 @@ def draw_panel(places: NDArray[np.float32], *, side: int, scheme: Scheme) -> NDA
     """
     pixel = np.clip((places * (side - 1)).round().astype(np.int64), 0, side - 1)
     index = (side - 1 - pixel[..., 1]) * side + pixel[..., 0]
-    counts = np.stack([np.bincount(index[:, role], minlength=side * side) for role in range(2)], axis=-1)
+    counts = np.stack([np.bincount(index[:, role], minlength=side * side) for role in range(places.shape[1])], axis=-1)
     total = counts.sum(axis=-1, keepdims=True)
-    colours = np.array([rgb(PALETTE[scheme]["query"]), rgb(PALETTE[scheme]["key"])], np.float64)
+    colours = np.array([rgb(PALETTE[scheme][role]) for role in ROLES[: places.shape[1]]], np.float64)
     mixed = counts / np.maximum(total, 1) @ colours
     opacity = np.where(total > 0, 255 * (1 - 0.45 ** np.sqrt(total)), 0)
     return np.concatenate([mixed, opacity], axis=-1).round().astype(np.uint8).reshape(side, side, 4)

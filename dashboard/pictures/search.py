@@ -79,8 +79,13 @@ def found(corpus: Corpus, q: str, within: Within) -> Tokens:
 
 def _by_piece(corpus: Corpus, sought: str, within: Within) -> Tokens:
     pieces = _folded_pieces(corpus)
-    same = (piece.startswith(sought) if within == "prefix" else piece == sought for piece in pieces)
+    same = (is_sought(piece, sought, within) for piece in pieces)
     return (np.fromiter(same, bool) & bool(sought))[corpus.tokens.token_id.values[corpus.rows]]
+
+
+def is_sought(piece: str, sought: str, within: Within) -> bool:
+    """Whether a wordpiece is one that is searched for; both in lower case."""
+    return piece.startswith(sought) if within == "prefix" else piece == sought
 
 
 @once

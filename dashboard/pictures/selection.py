@@ -14,7 +14,7 @@ from dashboard.pictures.search import WITHIN, Within, found
 from dashboard.pictures.texts import spaced
 from store import Corpus
 
-MAGIC = b"HSM1"
+MAGIC = b"HSM2"
 #: Characters of a search.
 MOST_SOUGHT = 200
 #: Fields of a link that say what is selected.
@@ -72,8 +72,8 @@ def mask(drawn: Drawn, selection: Selection) -> NDArray[np.bool_]:
 
 
 def encode(selected: NDArray[np.bool_]) -> bytes:
-    """`HSM1`, u32 panels, tokens, then a bit for each [panel, token, role], the first in the highest bit."""
-    return MAGIC + struct.pack("<2I", *selected.shape[:2]) + np.packbits(selected).tobytes()
+    """`HSM2`, u32 panels, tokens, roles, then a bit for each [panel, token, role], the first in the highest bit."""
+    return MAGIC + struct.pack("<3I", *selected.shape) + np.packbits(selected).tobytes()
 
 
 def _within(asked: str, notices: list[str]) -> Within:

@@ -41,9 +41,13 @@ def position_modulo_5(drawn: Drawn) -> Codes:
 
 def kind(drawn: Drawn) -> Codes:
     """Codes of `columns.KINDS`; what is both is the first of them."""
-    flags = drawn.of_tokens("token_flags")
+    return _codes(kinds_of(drawn.of_tokens("token_flags")))
+
+
+def kinds_of(flags: NDArray[np.integer]) -> Codes:
+    """Codes of `columns.KINDS` by flags of any shape."""
     bits = (CLS, SEP, PUNCTUATION, SYMBOL, CONTINUATION)
-    return _codes(np.select([flags & bit != 0 for bit in bits], range(len(bits)), len(bits)))
+    return np.select([flags & bit != 0 for bit in bits], range(len(bits)), len(bits)).astype(np.int64)
 
 
 def punctuation(drawn: Drawn) -> Codes:

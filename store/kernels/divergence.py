@@ -37,6 +37,21 @@ def divergence_sums(patterns: AnyArray, *, tile: int = TILE) -> AnyArray:
     return namespace(bits).clip(bits + bits.T, 0, None) * MOST
 
 
+def row_divergence(patterns: AnyArray, others: AnyArray) -> AnyArray:
+    """Jensen-Shannon divergence of every row from its counterpart, in nats: (..., query_token), 0 to ln 2.
+
+    Rows are smoothed as in `divergence_sums` (Clark et al. 2019, head_distances.py), so that the two agree.
+
+    Parameters
+    ----------
+    patterns, others
+        (..., query_token, key_token), rows that sum to 1, no padding.
+    """
+    own, other = smoothed(patterns), smoothed(others)
+    bits = (_row_negentropy(own) + _row_negentropy(other)) / 2 - _row_negentropy((own + other) / 2)
+    return namespace(bits).clip(bits, 0, None) * MOST
+
+
 def smoothed(patterns: AnyArray) -> AnyArray:
     """Rows (..., key_token) mixed with a thousandth of uniform attention."""
     return SMOOTHING / patterns.shape[-1] + (1 - SMOOTHING) * patterns
@@ -67,6 +82,11 @@ def _above_diagonal(weights: AnyArray) -> AnyArray:
         mixed = _negative_entropy(halves[head + 1 :] + halves[head])
         bits[head, head + 1 :] = (own[head + 1 :] + own[head]) / 2 - mixed
     return bits
+
+
+def _row_negentropy(weights: AnyArray) -> AnyArray:
+    """Sum over keys of w log2 w (..., query_token) over (..., query_token, key_token)."""
+    return (weights * namespace(weights).log2(weights)).sum(axis=-1)
 
 
 def _negative_entropy(weights: AnyArray) -> AnyArray:

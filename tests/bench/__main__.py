@@ -1,8 +1,9 @@
-"""`python -m tests.bench [ingest|memory|reading|kills|fidelity|projections|browser|peers|typing|statistics ...]`: measure, and print the tables."""
+"""`python -m tests.bench [ingest|memory|reading|kills|fidelity|projections|browser|peers|typing|statistics|features ...]`: measure, and print the tables."""
 
 import sys
 
 from tests.bench.browser import pages
+from tests.bench.features_page import features_page
 from tests.bench.fidelity import STORE, fidelity
 from tests.bench.ingest import memory_and_bytes, rate
 from tests.bench.kills import kills
@@ -31,6 +32,7 @@ BENCHMARKS = {
     "peers": compare,
     "typing": typing,
     "statistics": statistics,
+    "features": lambda: features_page(STORE),
 }
 
 

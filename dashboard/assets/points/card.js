@@ -30,15 +30,14 @@
 
   /** The DOM of a card. */
   function draw(card) {
-    const place = `${card.role}, position ${card.position} of ${card.wordpieces.length} in sentence ${card.sentence}${card.label ? `, ${card.label}` : ""}`;
+    const place = card.where || `${card.role}, position ${card.position} of ${card.wordpieces.length} in sentence ${card.sentence}${card.label ? `, ${card.label}` : ""}`;
     return element(
       "div",
       "",
       element("h2", card.role, card.wordpiece),
       element("p", "where", place),
       sentence(card),
-      element("p", "where", `attention received ${card.received.toFixed(2)} (uniform: 1), entropy given ${card.entropy.toFixed(2)} nats`),
-      ...partners(card),
+      ...(card.partners ? [element("p", "where", `attention received ${card.received.toFixed(2)} (uniform: 1), entropy given ${card.entropy.toFixed(2)} nats`), ...partners(card)] : []),
     );
   }
 

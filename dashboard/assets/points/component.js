@@ -2,7 +2,10 @@
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
   const KEYS = {
-    grid: "Arrow keys move between heads, Enter opens one. Plus and minus zoom, 0 shows all.",
+    grid: "Arrow keys move between panels, Enter opens one. Plus and minus zoom, 0 shows all.",
+    sequence:
+      "Arrow keys go to the point of the model before or after. P goes to the token nearest to the middle, then Shift with an arrow key to the nearest one " +
+      "that way; Enter chooses it, Escape leaves it. Plus and minus zoom, 0 resets, Backspace goes back to all points.",
     single:
       "Arrow keys go to the neighbouring heads. P goes to the point nearest to the middle, then Shift with an arrow key to the nearest point that way; " +
       "Enter chooses it, Escape leaves it. Plus and minus zoom, 0 resets, Backspace goes back to all heads.",
@@ -11,6 +14,8 @@
   function names(make, className, count, letter) {
     return make("div", { key: className, className, "aria-hidden": true }, Array.from({ length: count }, (_, i) => make("span", { key: i }, letter + i)));
   }
+
+  const titles = (make, panels) => make("div", { key: "panel-names", className: "panel-names", "aria-hidden": true }, panels.map(({ name }) => make("span", { key: name }, name)));
 
   function frame(make, picture) {
     const about = { role: "application", "aria-label": picture?.label || "", "aria-describedby": "points-keys" };
@@ -32,17 +37,20 @@
     }, []);
     root.React.useEffect(() => panels.current.update(picture || null, setProps));
     const single = picture?.panels.length === 1;
-    const [columns, rows] = picture && !single ? [picture.columns, Math.ceil(picture.panels.length / picture.columns)] : [0, 0];
-    return make("div", { id, ref: host, hidden: !picture, className: `points ${single ? "single" : "grid"}` }, [
+    const titled = Boolean(picture?.titled && !single);
+    const [columns, rows] = picture && !single && !titled ? [picture.columns, Math.ceil(picture.panels.length / picture.columns)] : [0, 0];
+    return make("div", { id, ref: host, hidden: !picture, className: `points ${single ? "single" : titled ? "grid titled" : "grid"}` }, [
       names(make, "column-names", columns, "H"),
       names(make, "row-names", rows, "L"),
+      titles(make, titled ? picture.panels : []),
+      make("div", { key: "player", className: "player", role: "group", "aria-label": "Points of the model in order" }),
       frame(make, picture),
       make("canvas", { key: "overlay", className: "overlay", "aria-hidden": true }),
       make("div", { key: "tools", className: "tools", role: "toolbar", "aria-label": "Picture", "aria-orientation": "vertical" }),
       make("p", { key: "note", className: "note", hidden: true }),
       make("p", { key: "problem", className: "problem", role: "alert" }),
       make("div", { key: "says", className: "says", "aria-live": "polite" }),
-      make("div", { key: "keys", className: "says", id: "points-keys" }, single ? KEYS.single : KEYS.grid),
+      make("div", { key: "keys", className: "says", id: "points-keys" }, single ? (picture?.sequence ? KEYS.sequence : KEYS.single) : KEYS.grid),
     ]);
   }
 

@@ -1,4 +1,4 @@
-// What the server sends, as typed arrays: points (HSP2), colours or sizes (HSC1), masks (HSM1). All little-endian.
+// What the server sends, as typed arrays: points (HSP3), colours or sizes (HSC2), masks (HSM2). All little-endian.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
   const RELOAD = "Reload the page.";
@@ -16,36 +16,36 @@
     if (buffer.byteLength !== start + bytes) throw new Error(`The ${what} were cut on their way. ${RELOAD}`);
   }
 
-  /** {panels, tokens, components, width, places, most}; point i of a panel is token i >> 1, a query if i is even, else a key. */
+  /** {panels, tokens, roles, components, width, places, most}; point i of a panel is token i / roles in its role i % roles. */
   function decode(buffer) {
-    const { numbers, start } = header(buffer, "HSP2", "points", 4);
-    const [panels, tokens, components, width] = numbers;
-    if (![2, 3].includes(components) || ![1, 2].includes(width)) throw new Error(`These points are of another version. ${RELOAD}`);
-    const count = panels * tokens * 2 * components;
+    const { numbers, start } = header(buffer, "HSP3", "points", 5);
+    const [panels, tokens, roles, components, width] = numbers;
+    if (![1, 2].includes(roles) || ![2, 3].includes(components) || ![1, 2].includes(width)) throw new Error(`These points are of another version. ${RELOAD}`);
+    const count = panels * tokens * roles * components;
     expectBytes(buffer, start, count * width, "points");
     const places = width === 1 ? new Uint8Array(buffer, start, count) : new Uint16Array(buffer, start, count);
-    return { panels, tokens, components, width, places, most: width === 1 ? 255 : 65535 };
+    return { panels, tokens, roles, components, width, places, most: width === 1 ? 255 : 65535 };
   }
 
-  /** {panels, tokens, values}: a code 0..254 per point, 255 where it is missing. */
+  /** {panels, tokens, roles, values}: a code 0..254 per point, 255 where it is missing. */
   function colours(buffer) {
-    const { numbers, start } = header(buffer, "HSC1", "colours", 2);
-    const [panels, tokens] = numbers;
-    expectBytes(buffer, start, panels * tokens * 2, "colours");
-    return { panels, tokens, values: new Uint8Array(buffer, start) };
+    const { numbers, start } = header(buffer, "HSC2", "colours", 3);
+    const [panels, tokens, roles] = numbers;
+    expectBytes(buffer, start, panels * tokens * roles, "colours");
+    return { panels, tokens, roles, values: new Uint8Array(buffer, start) };
   }
 
-  /** {panels, tokens, values, selected}: 1 per selected point, else 0, and how many are selected. */
+  /** {panels, tokens, roles, values, selected}: 1 per selected point, else 0, and how many are selected. */
   function mask(buffer) {
-    const { numbers, start } = header(buffer, "HSM1", "selected points", 2);
-    const [panels, tokens] = numbers;
-    const count = panels * tokens * 2;
+    const { numbers, start } = header(buffer, "HSM2", "selected points", 3);
+    const [panels, tokens, roles] = numbers;
+    const count = panels * tokens * roles;
     expectBytes(buffer, start, Math.ceil(count / 8), "selected points");
     const bits = new Uint8Array(buffer, start);
     const values = new Uint8Array(count);
     let selected = 0;
     for (let i = 0; i < count; i++) selected += values[i] = (bits[i >> 3] >> (7 - (i & 7))) & 1;
-    return { panels, tokens, values, selected };
+    return { panels, tokens, roles, values, selected };
   }
 
   /** One value per point of all panels: values that are the same in every panel are repeated. */

@@ -17,5 +17,5 @@
     panels.gliding = root.requestAnimationFrame(step);
   }
 
-  headscape.glide = { start };
+  headscape.glide = { start, ease };
 })(window);

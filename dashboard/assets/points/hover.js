@@ -6,7 +6,7 @@
 
   function create(panels) {
     const { ring, tip, says } = panels;
-    const state = { focus: 0, point: -1, kept: false, hide, showPanel, showPoint, nearest, towards, pixelOf, search };
+    const state = { focus: 0, point: -1, kept: false, hide, showPanel, showPoint, nearest, towards, pixelOf, search, around };
     let index = null;
     let pausing = 0;
     let abort = null;
@@ -51,10 +51,7 @@
 
     /** Pixel of a point of the single panel. */
     function pixelOf(point) {
-      const { points } = panels.data;
-      const { components, places, most } = points;
-      const place = Array.from({ length: components }, (_, i) => places[point * components + i] / most);
-      return headscape.layout.toPixel(panels.layout, panels.camera, 0, ...headscape.camera.square(panels.camera, place));
+      return headscape.layout.toPixel(panels.layout, panels.camera, 0, ...headscape.camera.square(panels.camera, panels.player.placeOf(point)));
     }
 
     // -- ring and card ----------------------------------------------------------------------------
@@ -78,15 +75,21 @@
       hide();
       state.point = point;
       if (point < 0 || !panels.picture.card) return;
-      const [px, py] = pixelOf(point);
-      moveRing(px - 8, py - 8, 16, 16);
-      pausing = root.setTimeout(() => fetchCard(point, px, py), PAUSE);
+      around(point, ...pixelOf(point), panels.picture.card);
     }
 
-    async function fetchCard(point, px, py) {
+    /** A ring round a point at a pixel, and its card, whose URL begins so. */
+    function around(point, px, py, card) {
+      state.point = point;
+      moveRing(px - 8, py - 8, 16, 16);
+      pausing = root.setTimeout(() => fetchCard(point, px, py, card), PAUSE);
+    }
+
+    async function fetchCard(point, px, py, url) {
       abort = new AbortController();
+      const { token, role } = panels.named(point);
       try {
-        const response = await fetch(`${panels.picture.card}${point & 1 ? "key" : "query"}/${point >> 1}.json`, { signal: abort.signal });
+        const response = await fetch(`${url}${role}/${token}.json`, { signal: abort.signal });
         if (!response.ok) throw new Error(await response.text());
         const card = await response.json();
         if (state.point !== point) return;
@@ -120,6 +123,7 @@
       state.point = -1;
       state.kept = false;
       ring.style.display = tip.style.display = "none";
+      panels.twins?.hide();
     }
 
     return state;

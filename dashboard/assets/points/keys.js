@@ -10,9 +10,11 @@
     /** Another head of the grid. */
     function moveFocus(rows, columns) {
       const { layout } = panels;
-      const row = Math.max(0, Math.min(layout.rows - 1, Math.floor(hover.focus / layout.columns) + rows));
-      const column = Math.max(0, Math.min(layout.columns - 1, (hover.focus % layout.columns) + columns));
-      const panel = Math.min(layout.count - 1, row * layout.columns + column);
+      const slot = headscape.layout.slotOf(layout, hover.focus);
+      const row = Math.max(0, Math.min(layout.rows - 1, Math.floor(slot / layout.columns) + rows));
+      const column = Math.max(0, Math.min(layout.columns - 1, (slot % layout.columns) + columns));
+      const found = headscape.layout.panelIn(layout, row * layout.columns + column);
+      const panel = found < 0 ? hover.focus : found;
       const [left, top, side] = headscape.layout.rectangle(layout, panels.camera, panel);
       reveal(left + side / 2, top + side / 2);
       hover.showPanel(panel);

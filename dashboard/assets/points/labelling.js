@@ -4,7 +4,6 @@
   const MOST = 300;
   const HEIGHT = 15;
   const FONTS = { plain: "11px system-ui, sans-serif", strong: "600 12px system-ui, sans-serif" };
-  const ROLES = ["query", "key"];
   const widths = new Map();
 
   function measure(context, kind, text) {
@@ -19,13 +18,14 @@
   /** Tokens and roles of the sentence: the chosen point, what its lines reach, then the rest. */
   function* ofSentence({ position, pieces, places, lines, near = [] }, role) {
     const label = (token, side) => ({ place: places[token][side], text: `${token}:${pieces[token]}`, role: side, kind: "strong" });
+    const roles = places.find(Boolean)?.length || 0;
     const own = role < 0 ? [] : lines.filter((edge) => edge[role] === position).sort((a, b) => b[2] - a[2]);
     const seen = new Set();
     const order = [[position, Math.max(0, role)], ...own.map((edge) => [edge[1 - role], 1 - role])];
-    places.forEach((_, token) => order.push([token, 0], [token, 1]));
+    places.forEach((_, token) => order.push(...Array.from({ length: roles }, (_, side) => [token, side])));
     for (const one of near) if (role >= 0) order.splice(1 + own.length, 0, one);
     for (const one of order) {
-      if (!Array.isArray(one)) yield { place: one.place, text: `${one.position}:${one.piece}`, role: 1 - role, kind: "strong" };
+      if (!Array.isArray(one)) yield { place: one.place, text: `${one.position}:${one.piece}`, role: roles - 1 - role, kind: "strong" };
       else if (places[one[0]] && !seen.has(2 * one[0] + one[1])) {
         seen.add(2 * one[0] + one[1]);
         yield label(...one);
@@ -35,13 +35,13 @@
 
   /** All points of the head with a label: what is selected first, then in the order of the corpus. */
   function* ofHead({ points, mask }, { pieces, ids }, quiet) {
-    const { components, places, most } = points;
-    const count = 2 * Math.min(points.tokens, ids.length);
+    const { components, places, most, roles } = points;
+    const count = roles * Math.min(points.tokens, ids.length);
     for (const wanted of mask ? [1, 0] : [1])
       for (let i = 0; i < count; i++) {
         if (mask && mask.values[i] !== wanted) continue;
         const place = Array.from({ length: components }, (_, c) => places[i * components + c] / most);
-        yield { place, text: pieces[ids[i >> 1]], role: i & 1, kind: "plain", faint: quiet || wanted === 0 };
+        yield { place, text: pieces[ids[Math.floor(i / roles)]], role: i % roles, kind: "plain", faint: quiet || wanted === 0 };
       }
   }
 
@@ -55,7 +55,7 @@
   /** Labels that fit, each with its way from its point. */
   function choose(panels, context, { focus, pieces, toPixel }) {
     const sheet = headscape.labels.sheet(panels.layout.width, panels.layout.height);
-    const role = ROLES.indexOf(panels.picture.chosen?.role);
+    const role = panels.roles.indexOf(panels.picture.chosen?.role);
     const { points } = panels.data;
     const sources = [];
     if (focus) sources.push(["strong", ofSentence(focus, role), 9]);
@@ -68,14 +68,14 @@
     return chosen.map((one) => ({ ...one, dx: one.left - one.px }));
   }
 
-  function draw(context, labels, palette, toPixel) {
+  function draw(context, labels, { palette, roles }, toPixel) {
     Object.assign(context, { textBaseline: "middle", lineJoin: "round", strokeStyle: palette.panel, lineWidth: 3 });
     for (const { place, text, role, kind, faint, dx } of labels) {
       const [px, py] = toPixel(place);
       context.font = FONTS[kind];
       context.globalAlpha = faint ? 0.35 : 1;
       context.strokeText(text, px + dx, py);
-      context.fillStyle = palette[ROLES[role]];
+      context.fillStyle = palette[roles[role]];
       context.fillText(text, px + dx, py);
     }
     context.globalAlpha = 1;

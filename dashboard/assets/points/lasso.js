@@ -40,34 +40,28 @@
 
   const box = ([ax, ay], [bx, by]) => [[ax, ay], [bx, ay], [bx, by], [ax, by]];
 
-  /** {view, layer, head} of a URL of points of one head; null of a grid's. */
-  function source(url) {
-    const found = /\/points\/([^/]+)\/(\d+)\/(\d+)\.bin/.exec(url || "");
-    return found && { view: decodeURIComponent(found[1]), layer: Number(found[2]), head: Number(found[3]) };
-  }
-
-  /** `view,layer,head,yaw,pitch,x1,y1,...`: degrees, and thousandths of the square. */
-  function format({ view, layer, head }, camera, outline) {
+  /** `where,yaw,pitch,x1,y1,...`: of which picture, degrees, and thousandths of the square. */
+  function format(where, camera, outline) {
     const places = simplify(outline).flat().map((value) => Math.round(1000 * value));
-    return [view, layer, head, Math.round(camera.yaw), Math.round(camera.pitch), ...places].join(",");
+    return [where, Math.round(camera.yaw), Math.round(camera.pitch), ...places].join(",");
   }
 
-  /** What `format` wrote; null where it is none. */
-  function parse(text) {
-    const [view, ...rest] = String(text || "").split(",");
-    const [layer, head, yaw, pitch, ...flat] = rest.map(Number);
-    if (!view || rest.some((part) => part === "") || rest.map(Number).some(Number.isNaN) || flat.length < 6 || flat.length % 2) return null;
+  /** What `format` wrote of this picture; null where it is none, or of another. */
+  function parse(text, where) {
+    if (!where || !String(text || "").startsWith(`${where},`)) return null;
+    const rest = text.slice(where.length + 1).split(",");
+    const [yaw, pitch, ...flat] = rest.map(Number);
+    if (rest.some((part) => part === "") || rest.map(Number).some(Number.isNaN) || flat.length < 6 || flat.length % 2) return null;
     const outline = Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] / 1000, flat[2 * i + 1] / 1000]);
-    return { view, layer, head, yaw, pitch, outline };
+    return { yaw, pitch, outline };
   }
 
   /** The outline of a link's region where it belongs to this picture as it is seen, else null. */
-  function outlineHere(text, url, camera) {
-    const [drawn, here] = [parse(text), source(url)];
-    const same = drawn && here && drawn.view === here.view && drawn.layer === here.layer && drawn.head === here.head;
-    return same && drawn.yaw === Math.round(camera.yaw) && drawn.pitch === Math.round(camera.pitch) ? drawn.outline : null;
+  function outlineHere(text, where, camera) {
+    const drawn = parse(text, where);
+    return drawn && drawn.yaw === Math.round(camera.yaw) && drawn.pitch === Math.round(camera.pitch) ? drawn.outline : null;
   }
 
-  headscape.lasso = { simplify, area, box, source, format, parse, outlineHere };
+  headscape.lasso = { simplify, area, box, format, parse, outlineHere };
   if (typeof module !== "undefined") module.exports = headscape.lasso;
 })(typeof window === "undefined" ? globalThis : window);

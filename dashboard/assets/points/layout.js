@@ -8,20 +8,34 @@
   /** A turned cube is wider than its side; at this size almost every point of one stays in its panel. */
   const CUBE = 0.8;
 
-  /** Panels as large as the room lets them be. */
-  function fit({ count, columns, dimensions, width, height }) {
-    const rows = Math.ceil(count / columns);
+  /** The line above a panel that says which it is, where panels are not named by their row and column. */
+  const TITLE = 17;
+
+  /** Panels as large as the room lets them be, but not lower than `least`. Where `slots` are given, some places of the grid stay empty. */
+  function fit({ count, columns, slots, titled, least, dimensions, width, height }) {
+    const rows = Math.ceil((slots ? Math.max(...slots) + 1 : count) / columns);
     const single = count === 1;
+    const title = titled && !single ? TITLE : 0;
     const across = (width + GAP) / columns - GAP;
-    const high = single ? Math.max(320, height) : Math.max(LEGIBLE, height / rows - GAP);
+    const high = single ? Math.max(320, height) : Math.max(least || LEGIBLE, height / rows - GAP - title);
     const side = Math.max(SMALLEST_PANEL, Math.floor(Math.min(across, high)));
-    const long = (many) => many * (side + GAP) - GAP;
-    return { columns, rows, count, single, side, gap: GAP, inset: single ? 4 : 1.5, width: long(columns), height: long(rows), part: dimensions === 3 ? CUBE : 1 };
+    const sizes = { width: columns * (side + GAP) - GAP, height: rows * (side + GAP + title) - GAP };
+    return { columns, rows, count, slots: single ? null : slots || null, single, side, title, gap: GAP, inset: single ? 4 : 1.5, ...sizes, part: dimensions === 3 ? CUBE : 1 };
   }
 
   const same = (one, other) => Boolean(one) && Object.keys(other).every((name) => one[name] === other[name]);
 
-  const corner = (layout, panel) => [(panel % layout.columns) * (layout.side + layout.gap), Math.floor(panel / layout.columns) * (layout.side + layout.gap)];
+  /** The place of the grid at which a panel stands, and the panel of a place, -1 where there is none. */
+  const slotOf = (layout, panel) => (layout.slots ? layout.slots[panel] : panel);
+  const panelIn = (layout, slot) => (layout.slots ? layout.slots.indexOf(slot) : slot < layout.count ? slot : -1);
+
+  const step = (layout) => [layout.side + layout.gap, layout.side + layout.gap + layout.title];
+
+  /** Upper left of a panel, below its title. */
+  function corner(layout, panel) {
+    const [slot, [across, down]] = [slotOf(layout, panel), step(layout)];
+    return [(slot % layout.columns) * across, Math.floor(slot / layout.columns) * down + layout.title];
+  }
 
   /** Pixel on screen of a pixel of the unmoved frame, and the way back. */
   function onScreen(layout, camera, px, py) {
@@ -53,9 +67,10 @@
 
   /** The panel under a pixel, -1 where there is none. */
   function panelAt(layout, camera, px, py) {
-    const [column, row] = inFrame(layout, camera, px, py).map((pixel) => Math.floor(pixel / (layout.side + layout.gap)));
-    const inside = column >= 0 && row >= 0 && column < layout.columns && row < layout.rows && row * layout.columns + column < layout.count;
-    return inside ? row * layout.columns + column : -1;
+    const steps = step(layout);
+    const [column, row] = inFrame(layout, camera, px, py).map((pixel, axis) => Math.floor(pixel / steps[axis]));
+    const inside = column >= 0 && row >= 0 && column < layout.columns && row < layout.rows;
+    return inside ? panelIn(layout, row * layout.columns + column) : -1;
   }
 
   /** Left, top and side of a panel on screen. */
@@ -71,6 +86,6 @@
     return { ...camera, x: left / layout.width, y: 1 - top / layout.height, zoom: filling(layout) };
   }
 
-  headscape.layout = { fit, same, toPixel, fromPixel, perPixel, panelAt, rectangle, filling, fill };
+  headscape.layout = { fit, same, slotOf, panelIn, toPixel, fromPixel, perPixel, panelAt, rectangle, filling, fill };
   if (typeof module !== "undefined") module.exports = headscape.layout;
 })(typeof window === "undefined" ? globalThis : window);

@@ -15,7 +15,7 @@
 
     function part(name, { url, read }) {
       const known = parts.get(name);
-      if (known?.url === url) return known.value;
+      if (known && known.url === url) return known.value;
       known?.abort.abort();
       parts.delete(name);
       if (!url) return null;
@@ -50,6 +50,6 @@
   const bytes = (read) => async (response) => read(await response.arrayBuffer());
   const json = (response) => response.json();
 
-  headscape.loading = { create, bytes, json };
+  headscape.loading = { create, get, bytes, json };
   if (typeof module !== "undefined") module.exports = headscape.loading;
 })(typeof window === "undefined" ? globalThis : window);

@@ -12,8 +12,20 @@
     });
   }
 
+  /** Where panels have a name each: at the left end of the line above it. */
+  function above(panels) {
+    const { layout, camera } = panels;
+    [...panels.host.querySelector(".panel-names").children].forEach((name, panel) => {
+      const [left, top, side] = headscape.layout.rectangle(layout, camera, panel);
+      name.style.transform = `translate(${left}px, ${top}px) translateY(-100%)`;
+      name.style.maxWidth = `${side}px`;
+      name.style.visibility = left < -1 || left + 20 > layout.width || top < layout.title - 1 || top > layout.height ? "hidden" : "visible";
+    });
+  }
+
   function place(panels) {
     if (panels.single) return;
+    if (panels.layout.title) return above(panels);
     const { columns, width, height } = panels.layout;
     along(panels, ".column-names", 0, (i) => i, width);
     along(panels, ".row-names", 1, (i) => i * columns, height);

@@ -7,12 +7,11 @@
     dark: { line: "#ffe066", near: "#69db7c", pair: "#f783ac", lasso: "#f1f3f5" },
   };
   const RING = { casing: "#1a1b1e", colour: "#ffc900" };
-  const ROLES = ["query", "key"];
 
   function create(panels) {
     const parts = headscape.loading.create();
     const context = panels.overlay.getContext("2d");
-    const state = { focused: false, load, draw, refresh, moved, renew, release };
+    const state = { focused: false, load, clear, draw, refresh, moved, renew, release };
     let focus = null;
     let pieces = null;
     let labels = [];
@@ -25,7 +24,8 @@
       try {
         const came = await parts.load({ focus: { url: picture.focus, read: json }, labels: { url: picture.labels, read: json } });
         if (!came || panels.picture !== picture) return;
-        [focus, pieces, state.focused] = [came.focus, came.labels, Boolean(came.focus)];
+        [focus, pieces] = [panels.player.isAway() ? null : came.focus, came.labels];
+        state.focused = Boolean(focus);
         panels.frame.dataset.overlay = picture.focus || "";
         renew();
         refresh();
@@ -49,7 +49,7 @@
     }
 
     function renew() {
-      if (!panels.picture || !panels.layout || !panels.single) labels = [];
+      if (!panels.picture || !panels.layout || !panels.single || panels.player.moving) labels = [];
       else labels = headscape.labelling.choose(panels, context, { focus, pieces, toPixel });
     }
 
@@ -72,12 +72,12 @@
       drawLasso(inks);
       if (focus) drawFocus(inks);
       drawRing();
-      headscape.labelling.draw(context, labels, panels.palette, toPixel);
+      headscape.labelling.draw(context, labels, panels, toPixel);
     }
 
     function drawLasso({ lasso }) {
       const { tool, picture, camera } = panels;
-      const outline = tool.drawing ? tool.outline : headscape.lasso.outlineHere(picture.lasso, picture.points, camera);
+      const outline = tool.drawing ? tool.outline : headscape.lasso.outlineHere(picture.lasso, picture.region, camera);
       if (!outline || outline.length < 2) return;
       context.beginPath();
       outline.forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](...headscape.layout.toPixel(panels.layout, camera, 0, x, y)));
@@ -102,7 +102,7 @@
 
     function drawFocus(inks) {
       const { places, lines } = focus;
-      const role = ROLES.indexOf(panels.picture.chosen?.role);
+      const role = panels.roles.indexOf(panels.picture.chosen?.role);
       const isOwn = (edge) => edge[role] === focus.position;
       const known = lines.filter(([query, key]) => places[query] && places[key]);
       for (const own of [false, true])
@@ -113,10 +113,10 @@
       for (const one of focus.near || []) if (places[focus.position] && role >= 0) line(places[focus.position][role], one.place, inks.near, 1.5, 0.8, [5, 4]);
       for (const [query, key] of panels.picture.marks || []) if (places[query] && places[key]) line(places[query][0], places[key][1], inks.pair, 3.5, 0.95);
       places.forEach((pair) => pair.forEach((place, role) => mark(place, role, 4.5)));
-      (focus.near || []).forEach((one) => mark(one.place, role === 1 ? 0 : 1, 4));
+      (focus.near || []).forEach((one) => mark(one.place, panels.roles.length - 1 - Math.max(0, role), 4));
     }
 
-    /** A point drawn larger: a disc for a query, a diamond for a key. */
+    /** A point drawn larger: a disc for the first role, a diamond for the second. */
     function mark(place, role, radius) {
       const [px, py] = toPixel(place);
       context.beginPath();
@@ -124,18 +124,18 @@
       else [[0, -1], [1, 0], [0, 1], [-1, 0]].forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](px + 1.25 * radius * x, py + 1.25 * radius * y));
       context.closePath();
       stroke(panels.palette.background, 2.5, 1);
-      context.fillStyle = panels.palette[ROLES[role]];
+      context.fillStyle = panels.palette[panels.roles[role]];
       context.fill();
     }
 
     /** Where the chosen point is: as the overlay says, else among the points that are drawn. */
     function chosenPixel() {
       const { chosen } = panels.picture;
-      const role = ROLES.indexOf(chosen?.role);
+      const role = panels.roles.indexOf(chosen?.role);
       if (!chosen || chosen.token < 0 || role < 0) return null;
       const place = focus?.places[focus.position]?.[role];
       if (place) return toPixel(place);
-      return chosen.token < panels.data.points.tokens ? panels.hover.pixelOf(2 * chosen.token + role) : null;
+      return chosen.token < panels.data.points.tokens ? panels.hover.pixelOf(panels.roles.length * chosen.token + role) : null;
     }
 
     function drawRing() {

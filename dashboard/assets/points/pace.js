@@ -23,9 +23,9 @@
 
     /** The most points of a panel to draw now; when it is all of many, how long that takes tells whether it is slow. */
     function most(points, single) {
-      const total = points ? points.tokens * 2 * (single ? 1 : points.panels) : 0;
+      const total = points ? points.tokens * points.roles * (single ? 1 : points.panels) : 0;
       measured = total > FEW && !(slow && moving) ? root.performance.now() : 0;
-      return total > FEW && slow && moving ? 2 * Math.ceil((FEW / total) * points.tokens) : Infinity;
+      return total > FEW && slow && moving ? points.roles * Math.ceil((FEW / total) * points.tokens) : Infinity;
     }
 
     /** To be called when it was drawn. */

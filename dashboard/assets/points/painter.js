@@ -3,6 +3,7 @@
   const headscape = (root.headscape = root.headscape || {});
   /** Attributes beside the place: each one byte per point, replaced without touching the places. */
   const BYTES = { colours: 1, sizes: 2 };
+  const ONWARD = 3;
   const MISSING = { light: "#868a91", dark: "#8b8f96" };
 
   const rgb = (hex) => [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16) / 255);
@@ -18,10 +19,10 @@
     return low;
   }
 
-  /** Texture of 256 colours for queries, below them those for keys. */
-  function texels({ query, key }) {
+  /** Texture of 256 colours for the first role, below them those for the second. */
+  function texels(ramp) {
     const values = new Uint8Array(2 * 256 * 4).fill(255);
-    [query, key].forEach((colours, row) => colours.slice(0, 256).forEach((hex, i) => values.set(rgb(hex).map((part) => Math.round(255 * part)), 4 * (256 * row + i))));
+    Object.values(ramp).slice(0, 2).forEach((colours, row) => colours.slice(0, 256).forEach((hex, i) => values.set(rgb(hex).map((part) => Math.round(255 * part)), 4 * (256 * row + i))));
     return values;
   }
 
@@ -36,7 +37,7 @@
 
     function prepare() {
       linked = headscape.shaders.link(gl);
-      buffers = Object.fromEntries(["points", "selected", ...Object.keys(BYTES)].map((name) => [name, gl.createBuffer()]));
+      buffers = Object.fromEntries(["points", "onward", "selected", ...Object.keys(BYTES)].map((name) => [name, gl.createBuffer()]));
       ramp = null;
       gl.useProgram(linked.program);
       gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
@@ -52,6 +53,14 @@
       gl.vertexAttribPointer(index, components, kind, normalized, 0, 0);
     }
 
+    const fillPlaces = (name, index, { places, components, width }) => fill(name, index, places, components, width === 1 ? gl.UNSIGNED_BYTE : gl.UNSIGNED_SHORT, true);
+
+    /** Where the same points are on their way to; null for nowhere. */
+    function takeOnward(points) {
+      if (points) fillPlaces("onward", ONWARD, points);
+      else gl.disableVertexAttribArray(ONWARD);
+    }
+
     function fillBytes(name, points, decoded) {
       checkTokens(name, points, decoded);
       if (decoded) fill(name, BYTES[name], headscape.decode.spread(decoded, points.panels), 1, gl.UNSIGNED_BYTE, false);
@@ -59,7 +68,7 @@
     }
 
     function checkTokens(name, points, decoded) {
-      if (decoded && decoded.tokens !== points.tokens) throw new Error(`The ${name} belong to other points. Reload the page.`);
+      if (decoded && (decoded.tokens !== points.tokens || decoded.roles !== points.roles)) throw new Error(`The ${name} belong to other points. Reload the page.`);
     }
 
     /** The selected points by their number, ascending: few are drawn twice, and the others need not know. */
@@ -74,7 +83,7 @@
     function take(next) {
       const { points } = next;
       const renewed = parts.points !== points;
-      if (renewed) fill("points", 0, points.places, points.components, points.width === 1 ? gl.UNSIGNED_BYTE : gl.UNSIGNED_SHORT, true);
+      if (renewed) fillPlaces("points", 0, points);
       for (const name of Object.keys(BYTES)) if (renewed || parts[name] !== next[name]) fillBytes(name, points, next[name]);
       if (renewed || parts.mask !== next.mask) fillSelected(points, next.mask);
       parts = next;
@@ -86,17 +95,17 @@
       gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 2, 0, gl.RGBA, gl.UNSIGNED_BYTE, texels(colours));
     }
 
-    function uniforms({ layout, camera, scale, size, alpha, dim, shift, palette, scheme }) {
+    function uniforms({ layout, camera, scale, size, alpha, dim, between, palette, scheme, roles }) {
       const { at } = linked;
       const [width, height] = [layout.width * scale, layout.height * scale];
-      const pixels = { side: layout.side * scale, gap: layout.gap * scale, inset: layout.inset * scale, size: size * scale };
-      const whole = { perPanel: parts.points.tokens * 2, columns: layout.columns, shift, coloured: parts.colours && ramp ? 1 : 0 };
+      const pixels = { side: layout.side * scale, gap: layout.gap * scale, title: layout.title * scale, inset: layout.inset * scale, size: size * scale };
+      const whole = { perPanel: perPanel(), roles: parts.points.roles, columns: layout.columns, coloured: parts.colours && ramp ? 1 : 0 };
       const flags = { masked: parts.mask ? 1 : 0, selected: 0, sized: parts.sizes ? 1 : 0, clipped: layout.single ? 0 : 1 };
       for (const [name, value] of Object.entries({ ...whole, ...flags })) gl.uniform1i(at[name], value);
-      for (const [name, value] of Object.entries({ ...pixels, part: layout.part, zoom: camera.zoom, alpha, dim })) gl.uniform1f(at[name], value);
+      for (const [name, value] of Object.entries({ ...pixels, part: layout.part, zoom: camera.zoom, alpha, dim, between })) gl.uniform1f(at[name], value);
       gl.uniform2f(at.canvas, width, height);
       gl.uniform2f(at.centre, camera.x * width, (1 - camera.y) * height);
-      const colours = { queryColour: palette.query, keyColour: palette.key, missingColour: MISSING[scheme] || MISSING.light };
+      const colours = { firstColour: palette[roles[0]], secondColour: palette[roles[1] || roles[0]], missingColour: MISSING[scheme] || MISSING.light };
       for (const [name, hex] of Object.entries(colours)) gl.uniform3f(at[name], ...rgb(hex));
       gl.uniformMatrix3fv(at.turn, true, parts.points.components === 3 ? headscape.camera.rotation(camera).flat() : [1, 0, 0, 0, 1, 0, 0, 0, 0]);
     }
@@ -116,13 +125,18 @@
       gl.disable(gl.SCISSOR_TEST);
     }
 
-    /** Ranges of points to draw: all in one, or of each panel its first `most`: any first part of a corpus is a fair sample. */
-    function ranges({ only, most }) {
-      const perPanel = parts.points.tokens * 2;
-      const count = Math.min(perPanel, most);
-      if (only !== undefined) return [[only * perPanel, count]];
-      if (count === perPanel) return [[0, parts.points.panels * perPanel]];
-      return Array.from({ length: parts.points.panels }, (_, panel) => [panel * perPanel, count]);
+    const perPanel = () => parts.points.tokens * parts.points.roles;
+
+    /**
+     * Ranges of points to draw, each with by how many places its panels are moved on: all in one, or panel by panel, of each
+     * its first `most`: any first part of a corpus is a fair sample.
+     */
+    function ranges({ only, most, shift, layout }) {
+      const each = perPanel();
+      const count = Math.min(each, most);
+      if (only !== undefined) return [[only * each, count, shift]];
+      if (count === each && !layout.slots) return [[0, parts.points.panels * each, shift]];
+      return Array.from({ length: parts.points.panels }, (_, panel) => [panel * each, count, shift + headscape.layout.slotOf(layout, panel) - panel]);
     }
 
     /** `only` draws one of the panels that were taken, `shift` moves panels on by so many places, `most` is the most points of each. */
@@ -133,13 +147,17 @@
       if (!parts.points) return;
       takeRamp(view.ramp);
       uniforms(view);
-      for (const [first, count] of ranges(view)) gl.drawArrays(gl.POINTS, first, count);
+      for (const [first, count, shift] of ranges(view)) {
+        gl.uniform1i(linked.at.shift, shift);
+        gl.drawArrays(gl.POINTS, first, count);
+      }
       if (parts.mask) paintSelected(view);
     }
 
     function paintSelected(view) {
       gl.uniform1i(linked.at.selected, 1);
-      for (const [first, count] of ranges(view)) {
+      for (const [first, count, shift] of ranges(view)) {
+        gl.uniform1i(linked.at.shift, shift);
         const [from, to] = [lowerBound(selected, first), lowerBound(selected, first + count)];
         gl.drawElements(gl.POINTS, to - from, gl.UNSIGNED_INT, 4 * from);
       }
@@ -168,7 +186,7 @@
     /** Give the context back: a browser keeps only sixteen. */
     const release = () => gl.getExtension("WEBGL_lose_context")?.loseContext();
 
-    return { take, paint, whenDone, restore, release };
+    return { take, takeOnward, paint, whenDone, restore, release };
   }
 
   headscape.painter = { create };

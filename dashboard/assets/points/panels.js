@@ -1,7 +1,7 @@
 // The state of the component: which picture, what of it has come, where the reader looks. Pointer, keys and toolbar call it.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
-  const BESIDE = { grid: 74, single: 42 };
+  const BESIDE = { grid: 74, titled: 44, single: 42 };
   const BELOW = 24;
   /** So much of the frame a panel fills when the wheel opens its head. */
   const OPENS_AT = 0.9;
@@ -28,6 +28,8 @@
       this.layer = headscape.overlay.create(this);
       this.address = headscape.cameraAddress.create(this);
       this.tool = headscape.toolbar.create(this);
+      this.player = headscape.player.create(this);
+      this.twins = headscape.twins.create(this);
       headscape.pointer.listen(this);
       headscape.keys.listen(this);
       this.watch();
@@ -43,6 +45,16 @@
 
     get palette() {
       return this.picture.palette[scheme()] || this.picture.palette.light;
+    }
+
+    /** What the points of a token are: its query and its key, or the token itself. */
+    get roles() {
+      return this.picture.roles;
+    }
+
+    /** The token of a point, and which role of it. */
+    named(point) {
+      return { token: Math.floor(point / this.roles.length), role: this.roles[point % this.roles.length] };
     }
 
     on(target, name, act, options) {
@@ -65,19 +77,21 @@
       const before = this.picture;
       this.picture = picture;
       if (!picture) return this.hide();
-      const isElsewhere = placeOf(before) !== placeOf(picture);
+      const isElsewhere = placeOf(before) !== placeOf(picture) && !headscape.player.isOfOneWay(before, picture);
       if (isElsewhere) this.arrive(before, picture);
+      this.player.renew(isElsewhere);
       this.resize();
       if (this.emerging && this.layout) this.camera = headscape.layout.fill(this.layout, this.camera, this.came);
       // Else what is shown stays right until its new parts have come: where a processor draws, a painting more is felt.
       if (isElsewhere) this.paint();
       this.tool.renew();
-      this.load();
+      this.loaded = this.load();
       this.layer.load();
     }
 
     hide() {
       this.still();
+      this.player.leave();
       this.hover.hide();
       this.address.forget();
     }
@@ -119,7 +133,10 @@
       }
     }
 
-    show(data) {
+    show(came) {
+      const { points } = this.data;
+      const stays = this.player.isAway() && points?.panels === 1 && points.tokens === came.points.tokens;
+      const data = stays ? { ...came, points } : came;
       const renewed = Object.keys(data).some((name) => data[name] !== this.data[name]);
       this.painter.take(data);
       this.data = data;
@@ -151,10 +168,10 @@
 
     paintNow() {
       const { layout, camera, scale, palette, scheme } = this;
-      const shown = { layout, camera, scale, palette, scheme, ramp: this.picture.ramp?.[scheme], ...this.section() };
+      const shown = { layout, camera, scale, palette, scheme, roles: this.roles, ramp: this.picture.ramp?.[scheme], ...this.section() };
       const most = this.pace.most(this.data.points, shown.only !== undefined);
-      const marks = headscape.marks(Math.min(most, (this.data.points?.tokens || 1) * 2), layout.side * camera.zoom);
-      this.painter.paint({ ...shown, ...marks, most, dim: this.layer.focused ? 0.45 : 1 });
+      const marks = headscape.marks(Math.min(most, (this.data.points?.tokens || 1) * this.roles.length), layout.side * camera.zoom);
+      this.painter.paint({ ...shown, ...marks, most, dim: this.layer.focused ? 0.45 : 1, between: this.player.between });
       this.pace.drawn();
       this.layer.draw();
       headscape.names.place(this);
@@ -164,7 +181,7 @@
     section() {
       const drawn = this.data.points?.panels;
       if (!drawn || drawn === this.picture.panels.length) return { shift: 0 };
-      return drawn === 1 ? { only: 0, shift: Math.max(0, this.came) } : { only: Math.max(0, this.came), shift: -Math.max(0, this.came) };
+      return drawn === 1 ? { only: 0, shift: headscape.layout.slotOf(this.layout, Math.max(0, this.came)) } : { only: Math.max(0, this.came), shift: -Math.max(0, this.came) };
     }
 
     schemeChanged() {
@@ -175,10 +192,10 @@
 
     resize() {
       if (!this.picture || !this.host.clientWidth) return;
-      const { panels, columns, dimensions } = this.picture;
-      const width = this.host.clientWidth - (this.single ? BESIDE.single : BESIDE.grid);
+      const { panels, columns, slots, titled, least, dimensions } = this.picture;
+      const width = this.host.clientWidth - (this.single ? BESIDE.single : titled ? BESIDE.titled : BESIDE.grid);
       const height = root.innerHeight - this.frame.getBoundingClientRect().top - root.scrollY - BELOW;
-      const layout = headscape.layout.fit({ count: panels.length, columns, dimensions, width, height });
+      const layout = headscape.layout.fit({ count: panels.length, columns, slots, titled, least, dimensions, width, height });
       const scale = root.devicePixelRatio || 1;
       if (this.scale === scale && headscape.layout.same(this.layout, layout)) return;
       [this.layout, this.scale] = [layout, scale];
@@ -259,18 +276,20 @@
 
     /** Out of a head, back to all of them. */
     leave() {
+      this.player.leave();
       this.address.forget();
       this.send({ left: { panel: this.came ?? -1 } });
     }
 
     step(rows, columns) {
+      if (this.picture.sequence) return this.player.step(rows + columns);
       this.address.forget();
       this.send({ stepped: { rows, columns } });
     }
 
     /** A point, or none: where none was chosen that is no news. */
     pick(point) {
-      if (point >= 0) this.send({ picked: { token: point >> 1, role: point & 1 ? "key" : "query" } });
+      if (point >= 0) this.send({ picked: { ...this.named(point) } });
       else if (this.picture.chosen) this.send({ picked: { token: -1, role: this.picture.chosen.role } });
     }
 
@@ -283,6 +302,7 @@
       this.hide();
       this.parts.cancel();
       this.layer.release();
+      this.player.leave();
       this.pace.release();
       this.listening.abort();
       this.watchers.forEach((watcher) => watcher.disconnect());

@@ -19,8 +19,17 @@
     context.fillStyle = palette.ink;
     context.font = `${13 * scale}px system-ui, sans-serif`;
     context.textBaseline = "middle";
+    if (layout.title) nameAll(context, panels, margin);
     context.fillText(panels.picture.label, margin, canvas.height + 1.5 * margin + (CAPTION * scale) / 2, layout.width * scale);
     return sheet;
+  }
+
+  /** The name above each panel. */
+  function nameAll(context, { picture, layout, camera, scale }, margin) {
+    picture.panels.forEach(({ name }, panel) => {
+      const [left, top, side] = headscape.layout.rectangle(layout, camera, panel);
+      context.fillText(name, margin + left * scale, margin + (top - layout.title / 2) * scale, side * scale);
+    });
   }
 
   const fileName = (label) => `${label.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "headscape"}.png`;

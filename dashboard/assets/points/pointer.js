@@ -21,8 +21,9 @@
       if (!panels.picture || !panels.layout) return;
       const [px, py] = pixel(event);
       if (dragged) return drag(event, px, py);
-      if (panels.gliding || panels.tool.drawing) return;
+      if (panels.gliding || panels.player.moving || panels.tool.drawing) return;
       if (panels.single) return panels.hover.kept || panels.keyboard ? undefined : panels.hover.showPoint(panels.hover.nearest(px, py));
+      if (panels.picture.cards) return panels.twins.show(px, py);
       const panel = headscape.layout.panelAt(panels.layout, panels.camera, px, py);
       return panel < 0 ? panels.hover.hide() : panels.hover.showPanel(panel);
     }
@@ -41,6 +42,7 @@
     function down(event) {
       if (!panels.picture || !panels.layout || event.button || event.target.closest(".tip") || panels.gliding) return;
       panels.keyboard = false;
+      panels.player.pause();
       pressed = pixel(event);
       if (!panels.painter) return;
       dragged = pressed;
@@ -61,7 +63,7 @@
 
     function click(px, py) {
       if (!panels.single) return panels.open(headscape.layout.panelAt(panels.layout, panels.camera, px, py));
-      if (!panels.painter) return;
+      if (!panels.painter || panels.player.moving) return;
       const point = panels.hover.nearest(px, py);
       panels.hover.kept = false;
       panels.hover.showPoint(point);

@@ -1,4 +1,4 @@
-// The two programs that draw a point: where it is and how large, then its shape. Queries are discs, keys are diamonds.
+// The two programs that draw a point: where it is and how large, then its shape. The first role is a disc, the second a diamond.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
 
@@ -6,31 +6,32 @@
     layout(location = 0) in vec3 place;
     layout(location = 1) in float code;      // 0..254, 255 is missing
     layout(location = 2) in float scaled;    // 0..254, 255 is missing
-    uniform int perPanel, columns, shift;
+    layout(location = 3) in vec3 onward;      // the next place, on the way to it
+    uniform int perPanel, roles, columns, shift;
     uniform bool coloured, masked, selected, sized, clipped;   // masked: dim; selected: stand out
     uniform vec2 canvas, centre;             // pixels
-    uniform float side, gap, inset, part, zoom, size, alpha, dim;
+    uniform float side, gap, title, inset, part, zoom, size, alpha, dim, between;
     uniform mat3 turn;
-    uniform vec3 queryColour, keyColour, missingColour;
+    uniform vec3 firstColour, secondColour, missingColour;
     uniform sampler2D ramp;
     out vec4 colour;
     out float pixels;
     flat out int role;
 
     vec3 colourOf(int role) {
-      if (!coloured) return role == 0 ? queryColour : keyColour;
+      if (!coloured) return role == 0 ? firstColour : secondColour;
       return code > 254.5 ? missingColour : texelFetch(ramp, ivec2(int(code), role), 0).rgb;
     }
 
     void main() {
-      role = gl_VertexID & 1;
+      role = gl_VertexID % roles;
       int panel = gl_VertexID / perPanel + shift;
-      vec3 seen = turn * (place - 0.5);
+      vec3 seen = turn * (mix(place, onward, between) - 0.5);
       if (clipped && any(greaterThan(abs(seen.xy) * part, vec2(0.5)))) {
         gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
         return;
       }
-      vec2 corner = vec2(panel % columns, panel / columns) * (side + gap);
+      vec2 corner = vec2(panel % columns, panel / columns) * (side + gap + vec2(0.0, title)) + vec2(0.0, title);
       vec2 inFrame = corner + 0.5 * side + vec2(seen.x, -seen.y) * part * (side - 2.0 * inset);
       vec2 pixel = (inFrame - centre) * zoom + 0.5 * canvas;
       gl_Position = vec4(pixel / canvas * vec2(2.0, -2.0) + vec2(-1.0, 1.0), 0.0, 1.0);

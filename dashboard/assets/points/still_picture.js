@@ -14,7 +14,7 @@
     image.onerror = () => panels.finish("The picture could not be loaded. Reload the page.");
     if (deep || !layout) return panels.finish("", true);
     const pixels = (length) => Math.round(length * scale);
-    image.src = `${picture.raster}&side=${pixels(layout.side)}&gap=${pixels(layout.gap)}&scheme=${scheme}`;
+    image.src = `${picture.raster}&side=${pixels(layout.side)}&gap=${pixels(layout.gap)}&title=${pixels(layout.title)}&scheme=${scheme}`;
   }
 
   headscape.stillPicture = { load };

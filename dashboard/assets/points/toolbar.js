@@ -85,10 +85,10 @@
     /** A finished region goes out; the picture comes back with it as its `lasso`. */
     function end() {
       const { outline } = state;
-      const from = headscape.lasso.source(panels.picture.points);
+      const { region } = panels.picture;
       cancel();
-      if (!from || outline.length < 3 || headscape.lasso.area(outline) < SMALLEST) return;
-      panels.send({ lassoed: { lasso: headscape.lasso.format(from, panels.camera, outline) } });
+      if (!region || outline.length < 3 || headscape.lasso.area(outline) < SMALLEST) return;
+      panels.send({ lassoed: { lasso: headscape.lasso.format(region, panels.camera, outline) } });
     }
 
     function cancel() {

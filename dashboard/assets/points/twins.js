@@ -1,0 +1,74 @@
+// Two panels with the same tokens: a point under the pointer has a ring, and so has the same token's point in the other panel.
+(function (root) {
+  const headscape = (root.headscape = root.headscape || {});
+  const RADIUS = 14;
+
+  /** The points of one panel. */
+  function part(points, panel) {
+    const length = points.places.length / points.panels;
+    return { ...points, panels: 1, places: points.places.subarray(panel * length, (panel + 1) * length) };
+  }
+
+  function create(panels) {
+    const ring = Object.assign(document.createElement("div"), { className: "ring twin" });
+    panels.frame.append(ring);
+    let known = {};
+    let shown = "";
+
+    /** Indices of the points of each panel as they are seen now. */
+    function indices() {
+      const { points } = panels.data;
+      const { yaw, pitch } = panels.camera;
+      if (known.points !== points || known.yaw !== yaw || known.pitch !== pitch) known = { points, yaw, pitch, built: [] };
+      return known;
+    }
+
+    function indexOf(panel) {
+      const { points, built } = indices();
+      const { gridIndex } = headscape;
+      const one = part(points, panel);
+      built[panel] ??= points.components === 3 ? gridIndex.build(gridIndex.flatten(one, panels.camera), 65535) : gridIndex.build(one.places, one.most);
+      return built[panel];
+    }
+
+    /** The point of a panel within reach of a pixel, or -1. */
+    function nearest(panel, px, py) {
+      const { gridIndex, layout } = headscape;
+      const place = layout.fromPixel(panels.layout, panels.camera, panel, px, py);
+      const reach = RADIUS * layout.perPixel(panels.layout, panels.camera);
+      if (panels.data.points.components === 2) return gridIndex.nearest(indexOf(panel), ...place, reach);
+      return gridIndex.nearest(indexOf(panel), ...place.map(gridIndex.shrink), reach / gridIndex.DIAGONAL);
+    }
+
+    function pixelOf(panel, point) {
+      const { components, places, most } = part(panels.data.points, panel);
+      const place = Array.from({ length: components }, (_, i) => places[point * components + i] / most);
+      return headscape.layout.toPixel(panels.layout, panels.camera, panel, ...headscape.camera.square(panels.camera, place));
+    }
+
+    /** What is under a pixel of the frame. */
+    function show(px, py) {
+      const { points } = panels.data;
+      if (points?.panels !== panels.picture.cards.length) return;
+      const panel = headscape.layout.panelAt(panels.layout, panels.camera, px, py);
+      const point = panel < 0 ? -1 : nearest(panel, px, py);
+      if (shown === `${panel} ${point}`) return;
+      panels.hover.hide();
+      if (point < 0) return;
+      shown = `${panel} ${point}`;
+      const [x, y] = pixelOf(1 - panel, point);
+      Object.assign(ring.style, { display: "block", left: `${x - 8}px`, top: `${y - 8}px`, width: "16px", height: "16px" });
+      panels.hover.around(point, ...pixelOf(panel, point), panels.picture.cards[panel]);
+    }
+
+    function hide() {
+      shown = "";
+      ring.style.display = "none";
+    }
+
+    return { show, hide };
+  }
+
+  headscape.twins = { create, part };
+  if (typeof module !== "undefined") module.exports = headscape.twins;
+})(typeof window === "undefined" ? globalThis : window);

@@ -1,0 +1,1 @@
+"""Two models of a store on one corpus, side by side."""

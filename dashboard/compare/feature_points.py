@@ -1,0 +1,99 @@
+"""The feature points that two models have in common, and how alike they are there on the same tokens."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.compare.kept import kept
+from dashboard.compare.places import BothPlaces, on_one_scale
+from dashboard.compare.two import Two
+from dashboard.pictures.exports import Table
+from store.feature_points import SAMPLE
+from store.features import Features
+from store.kernels.normalization import unit
+from store.kernels.similarity import linear_cka
+
+#: Tokens on which likeness is found, as many as the store's own CKA is found on at most.
+TOKENS = 5_000
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PointLikeness:
+    """Of every common point (point): linear CKA, and the mean cosine of a token's two vectors, None where sizes differ."""
+
+    points: tuple[str, ...]
+    cka: Floats
+    cosine: Floats | None
+    tokens: int
+
+
+@dataclass(frozen=True)
+class BothFeatures:
+    """The sample's tokens at every feature point of this model and of the other one."""
+
+    own: Features
+    other: Features
+
+    @property
+    def points(self) -> tuple[str, ...]:
+        """Points that both have, in the order of this model's."""
+        return tuple(point for point in self.own.points if point in self.other.points)
+
+    @property
+    def views(self) -> list[str]:
+        """Pictures that both have, in the order of this model's."""
+        return [view for view in self.own.views if view in self.other.views]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that both have: the first of the sample."""
+        return min(self.own.n_tokens, self.other.n_tokens)
+
+    def places(self, view: str, point: str) -> BothPlaces:
+        """The other model's places of a point laid onto this one's: (2, token, 1, component)."""
+        own, other = (one.places(view, self.tokens)[one.points.index(point)][:, None] for one in (self.own, self.other))
+        return on_one_scale(own, other)
+
+
+def both_features(two: Two) -> BothFeatures | None:
+    """None where one of them has no feature points of the sample."""
+    there = all(SAMPLE in one.materials for one in (two.own, two.other))
+    return BothFeatures(two.own.features(SAMPLE), two.other.features(SAMPLE)) if there else None
+
+
+def point_places(two: Two, features: BothFeatures, view: str, point: str) -> BothPlaces:
+    """As `BothFeatures.places`, found once."""
+    return kept(two, ("point places", view, point), lambda: features.places(view, point))
+
+
+def point_likeness(two: Two, features: BothFeatures) -> PointLikeness:
+    """Of every common point, found once."""
+    return kept(two, "likeness", lambda: _likeness(features))
+
+
+def likeness_table(found: PointLikeness) -> Table:
+    """A row for each point."""
+    cosine = {} if found.cosine is None else {"cosine": found.cosine.round(6)}
+    return {"point": np.array(found.points, object), "cka": found.cka.round(6), **cosine}
+
+
+def _likeness(features: BothFeatures) -> PointLikeness:
+    tokens = min(features.tokens, TOKENS)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        each = list(pool.map(lambda point: _at(features, point, tokens), features.points))
+    cka, cosine = np.array(each, np.float64).reshape(-1, 2).T
+    return PointLikeness(features.points, cka, None if np.isnan(cosine).all() else cosine, tokens)
+
+
+def _at(features: BothFeatures, point: str, tokens: int) -> tuple[float, float]:
+    """CKA and mean cosine at one point; NaN where there is no cosine."""
+    own, other = (
+        one.feature.variable[one.points.index(point), :tokens].values.astype(np.float32)
+        for one in (features.own, features.other)
+    )
+    cosine = (unit(own) * unit(other)).sum(axis=-1).mean() if own.shape == other.shape else np.nan
+    return float(linear_cka([own, other])[0, 1]), float(cosine)

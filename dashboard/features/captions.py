@@ -1,0 +1,59 @@
+"""What the pictures of feature points say of themselves: n of N, how they were made, how far they can be trusted."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from dash import html
+
+from dashboard.features.columns import NO_PREDICTION
+from dashboard.features.shown import ShownFeatures
+
+
+def captions(shown: ShownFeatures) -> list[html.P]:
+    """Which tokens, by which method, and how trustworthy every panel on screen is."""
+    said = [_tokens(shown), _method(shown), _trust(shown)]
+    classifies = shown.series.features.class_probability is not None
+    return [html.P(one, className="caption") for one in (said if classifies else [*said, NO_PREDICTION])]
+
+
+def _tokens(shown: ShownFeatures) -> str:
+    features = shown.series.features
+    some = f"the first {shown.tokens:,} of {features.n_tokens:,} are drawn here, all of them in a large panel"
+    drawn = "all of them are drawn" if shown.tokens == features.n_tokens else some
+    cut = " The model reads no more of it: the review was cut." if features.attributes.get("cut") else ""
+    return f"Tokens: {str(features.attributes['says']).rstrip('.')}; {drawn}.{cut}"
+
+
+def _method(shown: ShownFeatures) -> str:
+    attributes = _view(shown).attrs
+    parameters = "".join(
+        f", {name.replace('_', ' ')} {value}" for name, value in dict(attributes["parameters"]).items()
+    )
+    return (
+        f"{attributes['title']}{parameters}; fitted on {attributes['fitted_on']}; {_rest(attributes)}"
+        "x and y have one scale" + (", the same in every panel." if shown.series.layer is None else ".")
+    )
+
+
+def _rest(attributes: Mapping[str, object]) -> str:
+    return f"placed {attributes['placed']}; " if attributes.get("placed") else ""
+
+
+def _trust(shown: ShownFeatures) -> str:
+    trust = shown.series.trustworthiness(shown.view)
+    judged = f"on {_view(shown).attrs['judged_on']}"
+    what = "Trustworthiness (1: whoever are neighbours here are neighbours among the vectors)"
+    if shown.panel is not None:
+        return f"{what}: {trust[shown.series.index(shown.panel)]:.2f}, {judged}."
+    titles = shown.series.titles
+    low, high = int(np.nanargmin(trust)), int(np.nanargmax(trust))
+    return (
+        f"{what}: mean {np.nanmean(trust):.2f}, from {trust[low]:.2f} ({titles[low]}) to {trust[high]:.2f} ({titles[high]}), "
+        f"{judged}; that of each panel stands in its hover."
+    )
+
+
+def _view(shown: ShownFeatures) -> xr.Dataset:
+    features = shown.series.features
+    return features.view(shown.view) if shown.series.layer is None else features.value_view(shown.view)

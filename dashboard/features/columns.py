@@ -1,0 +1,135 @@
+"""What the tokens of a material can be coloured by: one value a token, the same in every panel."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.features.pieces import pieces_of
+from dashboard.pictures.columns import KINDS, Column, Values
+from dashboard.pictures.token_numbers import kinds_of
+from store.feature_points import SAMPLE
+from store.features import Features
+
+#: Colours for wordpieces: those of categories without the grey one, which the other wordpieces have.
+WORDPIECES = (0, 1, 2, 3, 4, 5, 7)
+NO_PREDICTION = (
+    "This model predicts no label, so tokens cannot be coloured by prediction: `make finetune` makes a classifier of it, "
+    "`make ingest MODEL=data/finetuned` takes that."
+)
+
+
+@dataclass(frozen=True)
+class TokenColumn:
+    """A column, its values (token,) as `Column` has them, and what is said of the tokens that have none."""
+
+    column: Column
+    values: Callable[[], Values]
+    rest: str = "tokens have none"
+
+
+def token_columns(features: Features, token: int | None) -> dict[str, TokenColumn]:
+    """Every column of a material by its name, in the order of a menu; `token` is the chosen one."""
+    every = [
+        _kind(features),
+        _wordpiece(features),
+        _position(features),
+        *([_label(features)] if features.label_names else []),
+        _sentence(features, token) if features.name == SAMPLE else _order(features),
+        *_predictions(features),
+    ]
+    return {one.column.name: one for one in every}
+
+
+def column_names(features: Features) -> tuple[str, ...]:
+    """Names of the columns, without reading what they need."""
+    label = ("label",) if features.label_names else ()
+    own = () if features.class_probability is None else ("prediction",)
+    return ("kind", "wordpiece", "position", *label, "sentence", *own, *(("correct",) if _is_judged(features) else ()))
+
+
+def _is_judged(features: Features) -> bool:
+    """Whether the model predicts what the reviews are labelled with."""
+    if features.class_probability is None or not features.label_names:
+        return False
+    return set(features.label_names) <= set(map(str, features.class_probability["class"].values))
+
+
+def _kind(features: Features) -> TokenColumn:
+    flags = features.tokens.token_flags.values
+    return TokenColumn(Column("kind", "kind of token", "category", names=KINDS), lambda: kinds_of(flags))
+
+
+def _position(features: Features) -> TokenColumn:
+    of = "sentence" if features.name == SAMPLE else "review"
+    positions = features.tokens.position.values
+    return TokenColumn(Column("position", f"position in the {of}", unit="tokens"), lambda: positions.astype(np.float64))
+
+
+def _label(features: Features) -> TokenColumn:
+    column = Column("label", "label of the review", "category", names=tuple(features.label_names))
+    return TokenColumn(column, lambda: features.label)
+
+
+def _wordpiece(features: Features) -> TokenColumn:
+    """The most frequent wordpieces."""
+    ids = features.tokens.token_id.values
+    different, first, counts = np.unique(ids, return_index=True, return_counts=True)
+    frequent = np.argsort(-counts, kind="stable")[: len(WORDPIECES)]
+    pieces = pieces_of(features)
+    names = [""] * (max(WORDPIECES) + 1)
+    for code, one in zip(WORDPIECES, frequent, strict=False):
+        names[code] = pieces[first[one]]
+
+    def values() -> NDArray[np.int64]:
+        codes = np.full(len(ids), -1, np.int64)
+        for code, one in zip(WORDPIECES, frequent, strict=False):
+            codes[ids == different[one]] = code
+        return codes
+
+    column = Column("wordpiece", "token, the most frequent ones", "category", names=tuple(names))
+    return TokenColumn(column, values, "tokens are other wordpieces")
+
+
+def _sentence(features: Features, token: int | None) -> TokenColumn:
+    """Of a sample there are far more sentences than colours: the chosen token's stands out."""
+    index = features.tokens.sentence_index.values
+    own = None if token is None else index[token]
+    column = Column("sentence", "sentence of the chosen token", "category", names=("this sentence",))
+    rest = "tokens are of others" if token is not None else "tokens: open a point and click a token there"
+    return TokenColumn(column, lambda: np.where(index == own, 0, -1).astype(np.int64), rest)
+
+
+def _order(features: Features) -> TokenColumn:
+    """Of a review, its sentences in order."""
+    index = features.tokens.sentence_index.values
+    return TokenColumn(Column("sentence", "sentence of the review, in order"), lambda: index.astype(np.float64))
+
+
+def _predictions(features: Features) -> list[TokenColumn]:
+    """What the model itself says of each token's sentence, where it is a classifier."""
+    probability = features.class_probability
+    if probability is None:
+        return []
+    names = tuple(map(str, probability["class"].values))
+    predicted = probability.values.argmax(axis=1)[sentence_order(features)]
+    column = Column("prediction", "label predicted of the sentence", "category", names=names)
+    judged = [_correct(features, predicted, names)] if _is_judged(features) else []
+    return [TokenColumn(column, lambda: predicted), *judged]
+
+
+def _correct(features: Features, predicted: NDArray[np.int64], names: tuple[str, ...]) -> TokenColumn:
+    wanted = np.array([*(names.index(name) for name in features.label_names), -1])[features.label]
+    codes = np.where(wanted < 0, -1, (predicted != wanted).astype(np.int64))
+    column = Column("correct", "whether the prediction is right", "category", names=("right", "wrong"))
+    return TokenColumn(column, lambda: codes)
+
+
+def sentence_order(features: Features) -> NDArray[np.int64]:
+    """Which of the material's sentences each token is of, in their order; a review is one text: (token,)."""
+    index = features.tokens.sentence_index.values
+    probability = features.class_probability
+    if probability is not None and len(probability) == 1:
+        return np.zeros(len(index), np.int64)
+    return np.unique(index, return_inverse=True)[1].astype(np.int64)

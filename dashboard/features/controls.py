@@ -1,0 +1,71 @@
+"""The controls above the feature points: which material, picture, vectors and colour, and what is searched for."""
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from dashboard.controls import SEARCHES, choice, search_box, switch
+from dashboard.features.selection import searches
+from dashboard.features.series import value_layers
+from dashboard.features.shown import ShownFeatures
+from dashboard.pictures.legends import legend
+from store.feature_points import SAMPLE
+
+
+def controls(shown: ShownFeatures) -> list[object]:
+    """Every control, what colours mean, and how many tokens are selected."""
+    return [
+        html.Div([_picture(shown), _search(shown)], className="control-rows"),
+        legend(shown.legend, roles=("token",), rest=shown.colour.rest),
+        _selected(shown),
+    ]
+
+
+def _picture(shown: ShownFeatures) -> html.Div:
+    address, series = shown.place.address, shown.series
+    materials = {name: material_title(name) for name in shown.place.corpus.materials}
+    colours = {name: one.column.title for name, one in shown.columns.items()}
+    labels = [switch("labels", "labels", bool(address.labels))] if shown.panel else []
+    return html.Div(
+        [
+            choice("material", "Tokens of", materials, series.features.name, 130),
+            choice("vectors", "Vectors", _vectors(shown), "" if series.layer is None else str(series.layer), 150),
+            choice("fview", "Picture", {name: view_title(shown, name) for name in series.views}, shown.view, 200),
+            choice("fcolour", "Colour", colours, shown.colour.column.name, 190),
+            *labels,
+        ],
+        className="controls",
+    )
+
+
+def material_title(material: str) -> str:
+    """For a person: `the sample`, `review 3`."""
+    return "the sample" if material == SAMPLE else material.replace("-", " ")
+
+
+def view_title(shown: ShownFeatures, view: str) -> str:
+    """For a person."""
+    features = shown.series.features
+    opened = features.view(view) if shown.series.layer is None else features.value_view(view)
+    return str(opened.attrs["title"])
+
+
+def _vectors(shown: ShownFeatures) -> dict[str, str]:
+    layers = {str(layer): f"values of layer {layer}" for layer in value_layers(shown.series.features)}
+    return {"": "feature points"} | layers
+
+
+def _search(shown: ShownFeatures) -> html.Div:
+    address = shown.place.address
+    ways: dict[str, str] = {name: SEARCHES[name] for name in searches(shown.series.features)}
+    return html.Div(
+        [search_box(address.q), choice("within", "as", ways, shown.selection.within, 108)], className="controls search"
+    )
+
+
+def _selected(shown: ShownFeatures) -> dmc.Text | html.P:
+    if not shown.selection:
+        return html.P(className="count")
+    count, drawn = int(shown.selected.sum()), shown.tokens
+    clear = dcc.Link("clear", href=shown.place.address.with_(q=None, within="token", flasso=None).href)
+    said = f"{count:,} of {drawn:,} drawn tokens are selected, the same in every panel: "
+    return html.P([said, clear], className="count", role="status")

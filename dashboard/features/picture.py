@@ -1,0 +1,81 @@
+"""What the canvas is asked to draw of the feature points: the URLs of its parts."""
+
+from typing import Any
+
+from dashboard.features.nearest import NEAR
+from dashboard.features.shown import ShownFeatures
+from dashboard.theme import PALETTE, ramp
+
+ROLES = ("token",)
+PAGE = "/features"
+
+
+def features_picture(shown: ShownFeatures) -> dict[str, Any]:
+    """All panels, or the large one with the way through all of them."""
+    kind = _grid(shown) if shown.panel is None else _large(shown, shown.panel)
+    return _parts(shown) | kind
+
+
+def _grid(shown: ShownFeatures) -> dict[str, Any]:
+    series = shown.series
+    columns, slots = series.grid
+    trust = series.trustworthiness(shown.view)
+    panels = [
+        {"name": title, "says": f"trustworthiness {value:.2f}", "fields": {"point": name}}
+        for name, title, value in zip(series.names, series.titles, trust.tolist(), strict=True)
+    ]
+    return {
+        "columns": columns,
+        "slots": list(slots),
+        "titled": True,
+        "panels": panels,
+        "label": f"{shown.tokens:,} tokens in {len(panels)} panels",
+    }
+
+
+def _large(shown: ShownFeatures, panel: str) -> dict[str, Any]:
+    series, address = shown.series, shown.place.address
+    title = series.titles[series.index(panel)]
+    where = f"{series}/{shown.view}/{panel}"
+    sequence = [
+        {"name": one, "points": _points(shown, name), "fields": {"point": name}}
+        for name, one in zip(series.names, series.titles, strict=True)
+    ]
+    return {
+        "columns": 1,
+        "panels": [{"name": title, "says": ""}],
+        "label": f"{shown.tokens:,} tokens at {title}",
+        "sequence": sequence,
+        "labels": f"{shown.base}/tokens.json" if address.labels else None,
+        "card": f"{shown.base}/card/",
+        "chosen": None if address.ftoken is None else {"token": address.ftoken, "role": ROLES[0]},
+        "focus": None if address.ftoken is None else f"{shown.base}/focus/{where}/{address.ftoken}.json?near={NEAR}",
+        "lasso": address.flasso,
+        "region": f"{series},{shown.view},{panel}",
+    }
+
+
+def _parts(shown: ShownFeatures) -> dict[str, Any]:
+    """What both kinds have in common."""
+    series, address, column = shown.series, shown.place.address, shown.colour.column
+    own = f"&token={address.ftoken}" if column.name == "sentence" and address.ftoken is not None else ""
+    where = shown.panel or "grid"
+    return {
+        "roles": list(ROLES),
+        "dimensions": 2,
+        "points": _points(shown, where),
+        "raster": f"{shown.base}/raster/{series}/{shown.view}/{where}.png?tokens={shown.tokens}",
+        "colours": f"{shown.base}/colours/{column.name}.bin?tokens={shown.tokens}{own}",
+        "ramp": ramp(column.kind, ROLES),
+        "mask": f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,
+        "sizes": None,
+        "at": address.at,
+        "palette": PALETTE,
+        "page": PAGE,
+        "leaves": ["point"],
+        "names": {"token": "ftoken", "lasso": "flasso"},
+    }
+
+
+def _points(shown: ShownFeatures, where: str) -> str:
+    return f"{shown.base}/points/{shown.series}/{shown.view}/{where}.bin?tokens={shown.tokens}"

@@ -1,0 +1,148 @@
+"""Page Compare: two models of the store on the same corpus, their heads, pictures and sentences side by side."""
+
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from dashboard.compare.feature_points import both_features
+from dashboard.compare.kept import is_kept
+from dashboard.compare.picture import both_picture, shown_view
+from dashboard.compare.point_picture import point_picture
+from dashboard.compare.two import Two, two_of
+from dashboard.controls import choice
+from dashboard.heads.definitions import ROWS, telling
+from dashboard.later import later
+from dashboard.page import Page
+from dashboard.panels.both_features import likeness
+from dashboard.panels.both_patterns import different_sentences, patterns
+from dashboard.panels.both_pictures import above_pictures, below_pictures
+from dashboard.panels.changes import changed_heads, is_counted
+from dashboard.panels.differences import differences, means_over_heads
+from dashboard.place import Place, on_same_corpus
+from store import STATISTICS
+
+TITLE = "Two models on one corpus"
+RANKED = {"divergence": "divergence of attention", "statistic": "difference of the statistic"}
+COUNTING = (
+    "Being counted: divergences from the stored queries and keys of both models, and their intervals. Some seconds."
+)
+
+COUNTING_POINTS = "Being counted: how alike the vectors of the same tokens are at every point. Some seconds."
+
+
+def picture(place: Place) -> dict[str, Any] | None:
+    """What the canvas shows."""
+    two = two_of(place)
+    if two is None:
+        return None
+    return point_picture(place, two) if place.address.pictures == "point" else both_picture(place, two)
+
+
+def layout(place: Place) -> Page:
+    """The page at a place."""
+    two = two_of(place)
+    return _without_other(place) if two is None else _of_two(place, two)
+
+
+def later_part(place: Place) -> list[object]:
+    """The heads that changed most, once they are counted."""
+    two = two_of(place)
+    return changed_heads(place, two) if two and two.same_heads else []
+
+
+def later_points(place: Place) -> list[object]:
+    """How alike feature points are."""
+    two = two_of(place)
+    return likeness(place, two) if two else []
+
+
+def later_sentences(place: Place) -> list[object]:
+    """The sentences in which the chosen head changed most."""
+    two = two_of(place)
+    return different_sentences(place, two) if two and two.same_heads else []
+
+
+def _without_other(place: Place) -> Page:
+    name = place.corpus.attributes["model_id"]
+    said = [
+        f"The store holds one model on this corpus, {name}. A second one can be compared with it: another checkpoint with the same "
+        "tokenizer, run on the same sentences, such as this model fine-tuned on the labels of the reviews. Run ",
+        html.Code("make finetune"),
+        ", then ",
+        html.Code("make ingest MODEL=data/finetuned"),
+        ".",
+    ]
+    return Page(above=[html.H1(TITLE), dmc.Alert(html.P(said), color="blue", variant="light", id="no-other")])
+
+
+def _of_two(place: Place, two: Two) -> Page:
+    unlike = [dmc.Alert(said, color="orange", variant="light", mb="sm") for said in two.differences()]
+    above = [html.H1(TITLE), _which(place, two), *unlike, *_heads(place, two), *above_pictures(place, two)]
+    notices = _notices(place, two)
+    below = [*below_pictures(place, two), *_sentences(place, two), *_points(place, two)]
+    return Page(above=above, below=below, notices=notices)
+
+
+def _notices(place: Place, two: Two) -> tuple[str, ...]:
+    """What of the link cannot be followed."""
+    view, shown = place.address.view, shown_view(place, two)
+    if view is None or view == shown:
+        return ()
+    return (f"{two.names[1]} has no view “{view}”; make it with `make projections`. Shown is another one.",)
+
+
+def _sentences(place: Place, two: Two) -> list[object]:
+    if not two.has(place.address.layer, place.address.head):
+        return []
+    listed = [later("sentences", COUNTING, is_kept(two, "divergence"), lambda: different_sentences(place, two))]
+    return [*patterns(place, two), *(listed if two.same_heads else [])]
+
+
+def _which(place: Place, two: Two) -> html.Div:
+    """Which two, and the same with their places changed."""
+    others = on_same_corpus(place.snapshot, place.corpus)
+    models = {name: str(place.snapshot.models[name]["model_id"]) for name in others}
+    repeated = {name: f"{title} ({name})" for name, title in models.items() if list(models.values()).count(title) > 1}
+    swapped = place.address.with_(model=two.other.name, other=two.own.name)
+    own, other = two.names
+    return html.Div(
+        [
+            choice("other", "Other model", models | repeated, two.other.name, 300),
+            html.P(["This: ", html.Strong(own), ", other: ", html.Strong(other), ". "]),
+            dcc.Link("Swap them", href=swapped.href),
+        ],
+        className="controls which",
+    )
+
+
+def _heads(place: Place, two: Two) -> list[object]:
+    if not two.same_heads:
+        return [_choices(place, ranked=False), means_over_heads(place, two)]
+    counted = later("changes", COUNTING, is_counted(place, two), lambda: changed_heads(place, two))
+    return [
+        html.H2("Heads that changed most"),
+        _choices(place, ranked=True),
+        counted,
+        html.H2("Differences of every head"),
+        *differences(place, two),
+        means_over_heads(place, two),
+    ]
+
+
+def _choices(place: Place, *, ranked: bool) -> html.Div:
+    address = place.address
+    statistics = {name: STATISTICS[name].title for name in telling(address.source)}
+    return html.Div(
+        [
+            *([choice("ranked", "Ranked by", RANKED, address.ranked, 210)] if ranked else []),
+            choice("statistic", "Statistic", statistics, address.statistic, 230),
+            choice("source", "Mean over the rows of", ROWS, address.source, 160),
+        ],
+        className="controls",
+    )
+
+
+def _points(place: Place, two: Two) -> list[object]:
+    ready = is_kept(two, "likeness") or both_features(two) is None
+    return [html.H2("Feature points in both"), later("points", COUNTING_POINTS, ready, lambda: likeness(place, two))]

@@ -1,0 +1,90 @@
+"""Page Features: the same tokens at every point of the model, in small panels or in a large one that moves through them."""
+
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from dashboard.features.captions import captions
+from dashboard.features.controls import controls, material_title
+from dashboard.features.picture import features_picture
+from dashboard.features.shown import ShownFeatures
+from dashboard.file_links import file_links
+from dashboard.page import Page
+from dashboard.panels.feature_charts import feature_charts
+from dashboard.panels.feature_token import feature_token
+from dashboard.place import Place
+from store.feature_points import POINT_KINDS, point_kind, point_title
+
+EMPTY = "This model has no feature points yet. Make them with `make ingest`."
+
+
+def picture(place: Place) -> dict[str, Any] | None:
+    """What the canvas shows; None where there are no feature points."""
+    return features_picture(ShownFeatures.of(place)) if _is_there(place) else None
+
+
+def layout(place: Place) -> Page:
+    """The page at a place; where there are no feature points, how to get them."""
+    if not _is_there(place):
+        return Page(above=[html.H1("Features"), dmc.Alert(EMPTY, color="orange")])
+    shown = ShownFeatures.of(place)
+    return Page(
+        above=[_title(shown), _how_to_read(shown), *controls(shown)],
+        beside=[] if shown.panel is None else feature_token(shown),
+        below=[*captions(shown), *_files(shown), *feature_charts(shown)],
+        notices=shown.notices,
+    )
+
+
+def _is_there(place: Place) -> bool:
+    corpus = place.corpus
+    return bool(corpus.materials) and bool(corpus.features(place.address.material or corpus.materials[0]).views)
+
+
+def _title(shown: ShownFeatures) -> html.Div:
+    series = shown.series
+    tokens = f"{series.features.n_tokens:,} tokens of {material_title(series.features.name)}"
+    if shown.panel is None:
+        values = f", values of {len(series.names)} heads in layer {series.layer}"
+        what = f" at {len(series.names)} feature points" if series.layer is None else values
+        return html.Div(html.H1(f"{tokens}{what}"), className="title-row")
+    back = dcc.Link("All panels", href=shown.place.address.with_(point=None, at=None).href)
+    return html.Div(
+        [html.H1(f"{tokens}, {'point by point' if series.layer is None else 'head by head'}"), back],
+        className="title-row",
+    )
+
+
+def _how_to_read(shown: ShownFeatures) -> html.P:
+    if shown.panel is None:
+        across = (
+            "layers across, what each of them computes downwards" if shown.series.layer is None else "one panel a head"
+        )
+        return html.P(
+            f"The same tokens in every panel: {across}. Hover says how far a panel can be trusted, a click or Enter opens it, the wheel zooms.",
+            className="how-to-read",
+        )
+    return html.P(
+        [
+            *_meaning(shown, shown.panel),
+            "Play, the slider or arrow keys move the tokens on; hover names one, a click keeps it; lasso and box select in every panel; zooming out or "
+            "Backspace goes back to all.",
+        ],
+        className="how-to-read",
+    )
+
+
+def _meaning(shown: ShownFeatures, panel: str) -> list[str]:
+    if shown.series.layer is not None:
+        return [f"Value vectors of head {panel} in layer {shown.series.layer}. "]
+    return [f"{point_title(panel)[0].upper()}{point_title(panel)[1:]}: {POINT_KINDS[point_kind(panel)].meaning}. "]
+
+
+def _files(shown: ShownFeatures) -> list[html.P]:
+    base = f"features/{shown.series.features.name}"
+    where = f"{shown.series}/{shown.view}/{shown.panel or 'grid'}"
+    every = file_links(shown.place, "All tokens", f"{base}/tokens/{where}")
+    if not shown.selection:
+        return [every]
+    return [every, file_links(shown.place, "The selected tokens", f"{base}/selection/{where}", shown.selection.fields)]

@@ -1,0 +1,98 @@
+"""Feature points in two models: how alike they are, point by point, and what stands round the pictures of one of them."""
+
+from typing import Any
+
+from dash import html
+
+from dashboard.charts import chart
+from dashboard.compare.feature_points import PointLikeness, both_features, point_likeness, point_places
+from dashboard.compare.point_picture import ShownPoint
+from dashboard.compare.two import Two
+from dashboard.controls import choice, search_controls
+from dashboard.figures.point_curves import point_curves
+from dashboard.file_links import file_href
+from dashboard.pictures.legends import legend
+from dashboard.place import Place
+from store.feature_points import point_title
+
+NOTHING = "Not both models have feature points of the sample. Make them with `make ingest`."
+NO_PICTURE = "The models have no picture of feature points in common. Make one for both with `make ingest`."
+
+
+def likeness(place: Place, two: Two) -> list[object]:
+    """CKA and cosine of the same points as a chart; found when first asked for."""
+    both = both_features(two)
+    if both is None:
+        return [html.P(NOTHING, role="status")]
+    found = point_likeness(two, both)
+    lines = {"CKA": found.cka} | ({} if found.cosine is None else {"cosine": found.cosine})
+    return chart(
+        point_curves(lines, found.points),
+        of="likeness",
+        says=_says(two, found, both.tokens),
+        label="CKA and cosine of every feature point between the models",
+        data=file_href(place, f"compare/{two.other.name}/features/likeness.csv"),
+        height=320,
+    )
+
+
+def _says(two: Two, found: PointLikeness, tokens: int) -> str:
+    cosine = (
+        "cosine: mean over tokens of that between a token's vector in one and in the other model. "
+        if found.cosine is not None
+        else f"{_sizes(two)}there is no cosine. "
+    )
+    left_out = len(two.own.features("sample").points) - len(found.points)
+    missing = f"{left_out} points of this model have no counterpart. " if left_out else ""
+    return (
+        f"The same {found.tokens:,} tokens of {tokens:,} at the same point of both models. Linear CKA (Kornblith et al. 2019): 1 where they are "
+        f"the same up to rotation and scale; {cosine}{missing}"
+    )
+
+
+def _sizes(two: Two) -> str:
+    return "" if two.same_size else "vectors of the two have unequal sizes, so "
+
+
+def point_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
+    """The controls of the pictures of a point, and below them what colours mean; why there are none, where there are none."""
+    found = ShownPoint.of(place, two)
+    if found is None:
+        return [], [html.P(NO_PICTURE if both_features(two) else NOTHING, role="status")]
+    shown = found.shown
+    points = {name: point_title(name) for name in found.both.points}
+    views = {name: str(found.both.own.view(name).attrs["title"]) for name in found.both.views}
+    colours = {name: one.column.title for name, one in shown.columns.items()}
+    controls = [
+        choice("point", "Point", points, found.point, 140),
+        choice("fview", "Picture", views, found.view, 200),
+        choice("fcolour", "Colour", colours, shown.colour.column.name, 170),
+        search_controls(place),
+    ]
+    return controls, [legend(shown.legend, roles=("token",), rest=shown.colour.rest), *_selected(found)]
+
+
+def _selected(found: ShownPoint) -> list[html.P]:
+    if not found.shown.selection:
+        return []
+    count, drawn = int(found.shown.selected[: found.both.tokens].sum()), found.both.tokens
+    return [
+        html.P(f"{count:,} of {drawn:,} drawn tokens are selected, the same in both.", className="count", role="status")
+    ]
+
+
+def below_point(place: Place, two: Two) -> list[object]:
+    """How to read the pictures, n of N, and how well they lie on each other."""
+    found = ShownPoint.of(place, two)
+    if found is None:
+        return []
+    apart = point_places(two, found.both, found.view, found.point).apart
+    return [
+        html.P(
+            f"Shown: {found.both.tokens:,} of {two.tokens:,} tokens, the same in both. The picture is made for each model; the other's places were "
+            "moved, turned or mirrored and scaled as a whole so that its tokens lie as near to this one's as they can (orthogonal Procrustes). A "
+            f"token's two places are then {100 * apart:.1f} % of the side apart on average. Point at a token for its card; its twin has a ring too. "
+            "A click opens the point in that model.",
+            className="caption",
+        )
+    ]

@@ -1,0 +1,66 @@
+"""What stands round the pictures of a head or a feature point in two models: which, how it is drawn, on which axes."""
+
+from typing import Any
+
+from dash import html
+
+from dashboard.compare.picture import chosen_of, shown_view
+from dashboard.compare.places import both_places, common_views
+from dashboard.compare.two import Two
+from dashboard.controls import choice, choices_of_views, colour_choice, head_choices, search_controls
+from dashboard.panels.both_features import below_point, point_controls
+from dashboard.pictures.filters import selection_count
+from dashboard.pictures.legends import legend, marks
+from dashboard.place import Place
+
+#: Of what there are pictures in both models.
+PICTURES = {"head": "a head", "point": "a feature point"}
+
+
+def above_pictures(place: Place, two: Two) -> list[object]:
+    """The title, the controls, and what colours mean; why there are no pictures, where there are none."""
+    of_point = place.address.pictures == "point"
+    controls, below = point_controls(place, two) if of_point else _head_controls(place, two)
+    of = choice("pictures", "Pictures of", PICTURES, place.address.pictures, 130)
+    title = html.H2("Pictures in both", id="pictures-of-both")
+    return [title, html.Div([of, *controls], className="controls"), *below]
+
+
+def below_pictures(place: Place, two: Two) -> list[object]:
+    """How to read them, n of N, and how well they lie on each other."""
+    return below_point(place, two) if place.address.pictures == "point" else _below_head(place, two)
+
+
+def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
+    """The controls, and what stands below them."""
+    view, heads = shown_view(place, two), head_choices(place)
+    if not two.has(place.address.layer, place.address.head):
+        missing = (
+            f"{two.names[1]} has layers 0 to {two.other.layers - 1} with heads 0 to {two.other.heads - 1}. Choose a head that both have, "
+            "for its pictures and its patterns."
+        )
+        return heads, [html.P(missing, role="status")]
+    if view is None:
+        missing = "The models have no picture of one kind. Make it for both with `make projections`."
+        return heads, [html.P(missing, role="status")]
+    chosen, views = chosen_of(place, two), choices_of_views(view, common_views(two))
+    colours = legend(chosen.legend) if chosen.coloured else marks()
+    return [*heads, *views, colour_choice(place), search_controls(place)], [colours, selection_count(chosen)]
+
+
+def _below_head(place: Place, two: Two) -> list[object]:
+    view, address = shown_view(place, two), place.address
+    if view is None or not two.has(address.layer, address.head):
+        return []
+    found = both_places(two, view, address.layer, address.head, address.tokens)
+    shown = found.places.shape[1]
+    title = two.own.view(view).attrs["title"]
+    return [
+        html.P(
+            f"Shown: the first {shown:,} of {two.tokens:,} tokens, the same in both. {title}, made for each model; the other's places were moved, "
+            "turned or mirrored and scaled as a whole so that its queries and keys lie as near to this one's as they can (orthogonal "
+            f"Procrustes). A token's two places are then {100 * found.apart:.1f} % of the side apart on average. Colours are on one scale. Point "
+            "at a token for its card; its twin has a ring too. A click opens the head in that model.",
+            className="caption",
+        )
+    ]

@@ -1,0 +1,153 @@
+"""Page Compare in a browser: the table, heat maps, pictures and patterns of two models."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from dashboard.compare.changes import changes, ranked_heads
+from dashboard.compare.pattern import most_different
+from dashboard.compare.two import Two
+from store.schema import head_name
+from tests.browser import Open, canvas_place, choose, drawn
+from tests.statistics_page import cells, click_cell
+
+#: Where in the window (0..1 of the canvas from its upper left) the first token's query stands in a panel of the two.
+POINT = """async (panel) => {
+  const source = document.querySelector(".frame").dataset.drawn;
+  const { places, most, panels } = window.headscape.decode(await (await fetch(source)).arrayBuffer());
+  const [x, y] = places.subarray(panel * places.length / panels);
+  const { width, height } = document.querySelector(".frame canvas").getBoundingClientRect();
+  const [gap, title, inset] = [4, 17, 1.5];
+  const side = (width - gap) / 2;
+  const inside = (share) => inset + share * (side - 2 * inset);
+  return [(panel * (side + gap) + inside(x / most)) / width, (title + side - inside(y / most)) / height];
+}"""
+
+
+def compare_page(open_page: Open, server: str, two: Two, asked: str = "") -> Page:
+    """The page of both models, once everything is counted."""
+    page = drawn(open_page(f"{server}/compare?model={two.own.name}&other={two.other.name}{asked}"))
+    expect(page.locator("#likeness")).to_be_visible()
+    expect(page.locator(".rows.changes")).to_be_visible()
+    return page
+
+
+@pytest.fixture(scope="module")
+def page(chromium: Browser, three_server: str, alike: Two) -> Iterator[Page]:
+    """One page for the tests that only read."""
+    context = chromium.new_context(viewport={"width": 1440, "height": 900})
+    errors: list[str] = []
+
+    def opened(url: str) -> Page:
+        page = context.new_page()
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(url)
+        return page
+
+    yield compare_page(opened, three_server, alike)
+    context.close()
+    assert errors == []
+
+
+def test_the_navigation_leads_here_with_the_same_head(open_page: Open, three_server: str, alike: Two) -> None:
+    page = open_page(f"{three_server}/map?model={alike.own.name}&layer=1")
+    page.get_by_role("link", name="Compare").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Two models on one corpus")
+    expect(page).to_have_url(re.compile("/compare.*layer=1"))
+
+
+def test_the_heads_that_changed_most_come_first(page: Page, alike: Two) -> None:
+    found = changes(alike, "to_sep", "all")
+    names = [head_name(*head) for head in ranked_heads(found, "divergence")]
+    expect(page.locator(".rows.changes tbody td:first-child")).to_have_text(names)
+    first = ranked_heads(found, "divergence")[0]
+    values = (found.divergence.mean[first], found.divergence.low[first], found.divergence.high[first])
+    expect(page.locator(".rows.changes tbody tr").first.locator("td").nth(1)).to_have_text(
+        "{:.4f}{:.4f} to {:.4f}".format(*values)
+    )
+
+
+def test_the_caption_says_over_what_numbers_are_means(page: Page, alike: Two) -> None:
+    said = page.locator(".rows.changes").locator("xpath=../following-sibling::p[1]")
+    expect(said).to_contain_text(f"all 40 of 40 sentences ({alike.tokens:,} of {alike.tokens:,} tokens) of both models")
+
+
+def test_heat_maps_show_divergences_and_differences(page: Page, alike: Two) -> None:
+    found = changes(alike, "to_sep", "all")
+    expect(cells(page, "#counterparts")).to_have_text([f"{one:.3f}" for one in found.divergence.mean.ravel()])
+    less = 100 * found.difference.less.mean.ravel()
+    expect(cells(page, "#differences")).to_have_text([f"{one:+.1f}" for one in less])
+
+
+def test_pointing_at_a_token_rings_its_twin(page: Page) -> None:
+    page.locator(".frame").scroll_into_view_if_needed()
+    page.mouse.move(*canvas_place(page, *page.evaluate(POINT, 0)))
+    expect(page.locator(".points .tip")).to_contain_text(re.compile(r"position \d+ of \d+ in sentence \d+"))
+    twin = page.locator(".points .ring.twin").bounding_box()
+    assert twin is not None
+    x, y = canvas_place(page, *page.evaluate(POINT, 1))
+    assert (twin["x"] + 8, twin["y"] + 8) == pytest.approx((x, y), abs=3)
+    page.mouse.move(0, 0)
+    expect(page.locator(".points .ring.twin")).to_be_hidden()
+
+
+def test_a_sentence_has_three_matrices(page: Page) -> None:
+    for which in ("this", "other", "difference"):
+        expect(page.locator(f"#pattern-{which} .heatmaplayer image")).to_be_attached()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(open_page: Open, three_server: str, alike: Two, scheme: str) -> None:
+    page = compare_page(lambda url: open_page(url, scheme=scheme), three_server, alike)
+    page.wait_for_timeout(400)
+    found = Axe().run(page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+
+
+def test_what_is_chosen_is_in_the_link(open_page: Open, three_server: str, alike: Two) -> None:
+    page = compare_page(open_page, three_server, alike)
+    choose(page, "Ranked by", "difference of the statistic")
+    expect(page).to_have_url(re.compile("ranked=statistic"))
+    choose(page, "Statistic", "entropy of the row")
+    names = [head_name(*head) for head in ranked_heads(changes(alike, "entropy", "all"), "statistic")]
+    expect(page.locator(".rows.changes tbody td:first-child")).to_have_text(names)
+    sentence, _ = most_different(alike, 0, 0, 1)[0]
+    page.get_by_role("link", name=f"{sentence}", exact=True).first.click()
+    expect(page.get_by_text(f"Sentence {sentence} of 40")).to_be_visible()
+
+
+def test_a_link_restores_the_pictures_of_a_point(open_page: Open, three_server: str, alike: Two) -> None:
+    page = compare_page(open_page, three_server, alike, "&pictures=point&point=L00.mixed&q=the")
+    expect(page.locator('.frame[data-drawn*="/features/points/"]')).to_be_visible()
+    assert "L00.mixed" in str(page.locator(".frame").get_attribute("data-drawn"))
+    expect(page.get_by_text("drawn tokens are selected, the same in both")).to_be_visible()
+
+
+def test_a_click_on_a_cell_opens_the_head(open_page: Open, three_server: str, alike: Two) -> None:
+    page = compare_page(open_page, three_server, alike)
+    click_cell(page, 1, 0, (2, 2), "#counterparts")
+    expect(page).to_have_url(re.compile(r"/head\?.*layer=1"))
+
+
+def test_models_of_other_shapes_say_what_cannot_be_compared(open_page: Open, three_server: str, unlike: Two) -> None:
+    page = open_page(f"{three_server}/compare?model={unlike.own.name}&other={unlike.other.name}")
+    expect(page.get_by_text("their heads have no counterparts")).to_be_visible()
+    expect(page.get_by_text("there is no cosine between them")).to_be_visible()
+    expect(page.locator("#means-over-heads tbody tr")).to_have_count(16)
+    expect(page.locator("#pattern-difference .heatmaplayer image")).to_be_attached()
+    expect(page.locator("#likeness .legendtext")).to_have_text(["CKA"])
+    drawn(page)
+
+
+def test_a_head_that_the_other_lacks_says_what_to_do(open_page: Open, three_server: str, unlike: Two) -> None:
+    page = open_page(f"{three_server}/compare?model={unlike.other.name}&other={unlike.own.name}&layer=2&head=3")
+    expect(page.get_by_text("Choose a head that both have")).to_be_visible()
+
+
+def test_a_store_with_one_model_says_how_to_get_another(open_page: Open, tiny_server: str) -> None:
+    page = open_page(f"{tiny_server}/compare")
+    expect(page.locator("#no-other")).to_contain_text("Run make finetune, then make ingest MODEL=data/finetuned.")

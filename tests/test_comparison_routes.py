@@ -1,0 +1,143 @@
+"""What the server answers of two models, and what a link that compares them means."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from flask.testing import FlaskClient
+
+from dashboard.compare.changes import changes
+from dashboard.compare.two import Two, two_of
+from dashboard.library import Library
+from dashboard.place import find
+from store import STATISTICS, Snapshot
+from tests.three_models import key_of
+
+
+def base_of(two: Two) -> str:
+    return f"/data/{two.own.snapshot}/{two.own.name}/compare/{two.other.name}"
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_the_table_is_a_file_with_every_head_and_its_intervals(three_client: FlaskClient, alike: Two) -> None:
+    rows = rows_of(three_client.get(f"{base_of(alike)}/changes.csv?statistic=entropy&source=cls").text)
+    found = changes(alike, "entropy", "cls")
+    assert [row["name"] for row in rows] == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
+    expected = {
+        "divergence_low": found.divergence.low,
+        "other": found.difference.other,
+        "difference_high": found.difference.less.high,
+    }
+    for column, values in expected.items():
+        np.testing.assert_allclose([float(row[column]) for row in rows], values.ravel(), rtol=1e-6)
+
+
+def test_differences_of_every_statistic_are_a_file(three_client: FlaskClient, alike: Two) -> None:
+    rows = rows_of(three_client.get(f"{base_of(alike)}/differences.csv?source=word").text)
+    other, own = (one.head_statistic.sel(source="word") for one in (alike.other, alike.own))
+    for name in STATISTICS:
+        less = (other - own).sel(statistic=name).values.ravel()
+        np.testing.assert_allclose([float(row[name]) for row in rows], less, rtol=1e-6)
+
+
+@pytest.mark.parametrize("path", ["points/pca-exact-2d", "colours/entropy", "colours/kind", "mask"])
+def test_a_picture_has_two_panels_of_the_same_tokens(three_client: FlaskClient, alike: Two, path: str) -> None:
+    answer = three_client.get(f"{base_of(alike)}/{path}/1/0.bin?tokens=30&q=the")
+    assert answer.status_code == 200
+    assert np.frombuffer(answer.data[4:12], "<u4").tolist() == [2, 30]
+
+
+def test_colours_of_both_are_on_this_models_scale(three_client: FlaskClient, alike: Two) -> None:
+    found = three_client.get(f"{base_of(alike)}/colours/entropy/1/0.bin?tokens=60").data[-240:]
+    own, other = np.frombuffer(found, np.uint8).reshape(2, 60, 2)[..., 0].astype(float)
+    entropy = [
+        one.token_statistic.sel(statistic="entropy").values[1, 0, one.rows[:60]].astype(float)
+        for one in (alike.own, alike.other)
+    ]
+    low, high = np.percentile(entropy[0], (2, 98))
+    for codes, values in zip((own, other), entropy, strict=True):
+        np.testing.assert_allclose(codes, 254 * np.clip((values - low) / (high - low), 0, 1), atol=0.51)
+
+
+def test_without_webgl2_there_is_a_raster_of_both(three_client: FlaskClient, alike: Two) -> None:
+    answer = three_client.get(f"{base_of(alike)}/raster/pca-exact-2d/0/0.png?side=100&gap=4")
+    assert answer.data[1:4] == b"PNG"
+    assert int.from_bytes(answer.data[16:20], "big") == 204
+
+
+BAD = {
+    "compare/gpt-2/changes.csv": "There is no other model “gpt-2” on the corpus",
+    "compare/{own}/changes.csv": "There is no other model",
+    "compare/{odd}/changes.csv": "their heads have no counterparts",
+    "compare/{odd}/differences.csv": "Choose a model of as many layers and heads.",
+    "compare/{other}/changes.csv?statistic=charm": "Heads do not differ in “charm”",
+    "compare/{other}/changes.csv?statistic=received": "Heads do not differ in “received”",
+    "compare/{other}/changes.csv?source=verbs": "There are no means over the rows of “verbs”",
+    "compare/{other}/pattern/4000/0/0.csv": "There is no sentence 4000 in both models. Choose 0 to 39.",
+    "compare/{odd}/pattern/35/0/0.csv": "Choose 0 to 29.",
+    "compare/{other}/pattern/0/7/0.csv": "There is no head L7 H0",
+    "compare/{other}/points/umap-raw-2d/0/0.bin": "There is no view 'umap-raw-2d'",
+    "compare/{other}/points/pca-raw-2d/0/0.bin": "There is no view 'pca-raw-2d'",
+    "compare/{other}/colours/charm/0/0.bin": "There is no column 'charm'",
+}
+
+
+@pytest.mark.parametrize(("path", "said"), BAD.items(), ids=BAD)
+def test_what_there_is_not_is_said_in_a_sentence(
+    three_client: FlaskClient, alike: Two, unlike: Two, path: str, said: str
+) -> None:
+    names = {"own": alike.own.name, "other": alike.other.name, "odd": unlike.other.name}
+    answer = three_client.get(f"/data/{alike.own.snapshot}/{alike.own.name}/{path.format(**names)}")
+    assert answer.status_code == 404
+    assert said in answer.text
+
+
+@pytest.fixture(scope="module")
+def library(three_models: str) -> Library:
+    return Library(three_models)
+
+
+def test_without_a_choice_the_model_before_is_the_other(library: Library, alike: Two) -> None:
+    place = find(library, "/compare", "")
+    assert two_of(place) == Two(place.corpus, place.snapshot.corpus(alike.other.name))
+    assert place.notices == ()
+
+
+@pytest.mark.parametrize("name", ["second", "odd"])
+def test_any_model_on_the_corpus_can_be_the_other(library: Library, models: Snapshot, name: str) -> None:
+    key = key_of(models, name)
+    place = find(library, "/compare", f"?other={key}")
+    assert (place.address.other, place.notices) == (key, ())
+
+
+def test_a_model_of_another_shape_is_none_to_subtract(library: Library, unlike: Two) -> None:
+    place = find(library, "/statistics", f"?other={unlike.other.name}")
+    assert place.address.other is None
+    assert "with as many layers and heads" in place.notices[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("other=gpt-2", "There is no other model “gpt-2” on the same corpus. It is left out."),
+        ("ranked=charm", "ranked=charm is not one of divergence, statistic."),
+        ("sentence=99999", "Shown is sentence 39."),
+        ("layer=-3", "Shown is layer 0."),
+    ],
+)
+def test_what_a_link_asks_for_in_vain_is_said(library: Library, asked: str, said: str) -> None:
+    place = find(library, "/compare", f"?{asked}")
+    assert len(place.notices) == 1
+    assert said in place.notices[0]
+
+
+def test_what_cannot_be_compared_is_said(unlike: Two, alike: Two) -> None:
+    heads, size = unlike.differences()
+    assert "2 layers of 2 heads" in heads
+    assert "3 layers of 4 heads" in heads
+    assert "16 and 20 features" in size
+    assert alike.differences() == []

@@ -1,0 +1,268 @@
+"""Page Features in a browser: small panels, the large one, and the way of the same tokens through all of them."""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+from flask.testing import FlaskClient
+from playwright.sync_api import Browser, Page, expect
+
+from dashboard.library import Library
+from dashboard.pages import PAGES, picture_of
+from dashboard.place import Place, find
+from store import Corpus
+from tests.browser import Open, blank, canvas_place, choose, drawn, inked, picture, until
+from tests.conftest import Ingest
+
+NAME = ".player output"
+
+
+def fields(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def in_link(page: Page, field: str, value: str | None) -> None:
+    """Wait until the link says so."""
+    for _ in range(100):
+        if fields(page).get(field) == value:
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"{page.url} does not come to say {field}={value}")
+
+
+def large(open_page: Open, server: str, point: str = "L00.mixed", **options: str) -> Page:
+    return drawn(open_page(f"{server}/features?point={point}", **options))
+
+
+@pytest.fixture(scope="module")
+def grid(chromium: Browser, tiny_server: str) -> Iterator[Page]:
+    """All points, for tests that only read."""
+    page = chromium.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(f"{tiny_server}/features")
+    yield drawn(page)
+    page.close()
+
+
+def panel_place(page: Page, name: str) -> tuple[float, float]:
+    """The middle of a panel in the window: right of its name's beginning and below it."""
+    box = page.locator(".panel-names span", has_text=re.compile(f"^{name}$")).bounding_box()
+    assert box is not None
+    return box["x"] + 40, box["y"] + 60
+
+
+def test_every_point_has_a_named_panel_in_layer_order(grid: Page) -> None:
+    named = grid.locator(".panel-names span")
+    kinds = ("mixed", "projected", "feedforward")
+    expect(named).to_have_text(["embedding", "position", *(f"L{layer} {kind}" for layer in range(2) for kind in kinds)])
+
+
+def test_every_panel_has_points_and_the_empty_place_none(grid: Page) -> None:
+    shown = picture(grid)
+    rows, columns = (size // 3 for size in shown.shape[:2])
+    inked_panels = [
+        np.ptp(
+            shown[row * rows + 30 : (row + 1) * rows - 8, column * columns + 8 : (column + 1) * columns - 8],
+            axis=(0, 1),
+        ).max()
+        > 50
+        for row in range(3)
+        for column in range(3)
+    ]
+    assert inked_panels == [True] * 6 + [False, True, True]
+
+
+def test_a_panel_says_how_far_it_can_be_trusted(grid: Page) -> None:
+    grid.mouse.move(*panel_place(grid, "L1 projected"))
+    expect(grid.locator(".points .tip")).to_contain_text(re.compile(r"L1 projected trustworthiness [01]\.\d\d"))
+
+
+def test_the_page_says_which_tokens_by_which_method_and_how_trustworthy(grid: Page, tiny_corpus: Corpus) -> None:
+    tokens = tiny_corpus.features("sample").n_tokens
+    expect(grid.get_by_role("heading", level=1)).to_have_text(f"{tokens:,} tokens of the sample at 8 feature points")
+    expect(grid.get_by_text("all of them are drawn")).to_be_visible()
+    expect(grid.get_by_text("fitted on")).to_be_visible()
+    expect(grid.get_by_text("Trustworthiness (1:")).to_contain_text("mean")
+
+
+def test_without_a_classifier_a_sentence_says_how_to_colour_by_prediction(grid: Page) -> None:
+    expect(grid.get_by_text("make finetune")).to_be_visible()
+
+
+def test_charts_say_what_they_are_measured_on(grid: Page, tiny_corpus: Corpus) -> None:
+    tokens = tiny_corpus.features("sample").n_tokens
+    expect(grid.get_by_text("epsilon squared")).to_contain_text(f"over {tokens:,} tokens")
+    expect(grid.get_by_role("img", name="CKA of every two feature points")).to_be_visible()
+
+
+def test_the_way_into_a_panel_and_back_keeps_what_is_selected(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/features?q=film"))
+    page.mouse.click(*panel_place(page, "L0 projected"))
+    in_link(page, "point", "L00.projected")
+    drawn(page).locator(".frame").focus()
+    page.keyboard.press("Backspace")
+    in_link(page, "point", None)
+    assert fields(page)["q"] == "film"
+    expect(page.get_by_text("drawn tokens are selected")).to_be_visible()
+
+
+def test_the_keyboard_opens_a_panel(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/features"))
+    page.locator(".frame").focus()
+    for key in ("ArrowRight", "ArrowDown", "ArrowLeft"):
+        page.keyboard.press(key)
+    expect(page.locator(".points .says[aria-live]")).to_contain_text("position")
+    page.keyboard.press("Enter")
+    in_link(page, "point", "position")
+
+
+def test_arrow_keys_step_from_point_to_point(open_page: Open, tiny_server: str) -> None:
+    page = large(open_page, tiny_server, "embedding")
+    page.locator(".frame").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(NAME)).to_have_text("position (2 of 8)")
+    in_link(page, "point", "position")
+    page.keyboard.press("ArrowLeft")
+    in_link(page, "point", "embedding")
+
+
+def test_the_slider_goes_to_any_point(open_page: Open, tiny_server: str) -> None:
+    page = large(open_page, tiny_server)
+    page.get_by_role("slider", name="Point of the model").focus()
+    page.keyboard.press("End")
+    expect(page.locator(NAME)).to_have_text("L1 feedforward (8 of 8)")
+    in_link(page, "point", "L01.feedforward")
+
+
+def test_playing_moves_the_tokens_and_where_it_stops_is_the_link(open_page: Open, tiny_server: str) -> None:
+    page = large(open_page, tiny_server, "L01.mixed")
+    before = picture(page)
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_timeout(400)
+    assert (before != picture(page)).any(axis=-1).mean() > 0.001
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    in_link(page, "point", "L01.feedforward")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_pausing_stays_at_the_point_it_was_on_its_way_to(open_page: Open, tiny_server: str) -> None:
+    page = large(open_page, tiny_server, "embedding")
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator(NAME)).to_have_text("position (2 of 8)")
+    page.get_by_role("button", name="Pause").click()
+    in_link(page, "point", "position")
+    page.wait_for_timeout(600)
+    expect(page.locator(NAME)).to_have_text("position (2 of 8)")
+
+
+def test_who_wants_no_motion_gets_steps(chromium: Browser, tiny_server: str) -> None:
+    context = chromium.new_context(reduced_motion="reduce")
+    page = context.new_page()
+    page.goto(f"{tiny_server}/features?point=embedding")
+    drawn(page).locator(".frame").focus()
+    stands = "document.querySelector('.frame').dataset.at?.includes('/position.bin')"
+    page.keyboard.press("ArrowRight")
+    until(page, stands)
+    context.close()
+
+
+def test_a_clicked_token_shows_its_sentence_and_its_nearest(open_page: Open, tiny_server: str) -> None:
+    page = large(open_page, tiny_server)
+    page.locator(".frame").focus()
+    page.keyboard.press("p")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Nearest at L0 mixed")).to_be_visible()
+    expect(page.locator(".beside .rows tbody tr")).to_have_count(10)
+    inked(page, least=50)
+    page.get_by_role("link", name="leave it").click()
+    in_link(page, "ftoken", None)
+    blank(page)
+
+
+def test_hover_names_a_token_in_its_sentence(open_page: Open, tiny_server: str) -> None:
+    page = large(open_page, tiny_server)
+    page.locator(".frame").focus()
+    page.keyboard.press("p")
+    expect(page.locator(".points .tip .where")).to_contain_text(re.compile(r"position \d+, sentence \d+"))
+
+
+def test_a_box_selects_the_same_tokens_in_every_panel(open_page: Open, tiny_server: str) -> None:
+    page = large(open_page, tiny_server)
+    page.get_by_role("button", name="Box").click()
+    page.mouse.move(*canvas_place(page, 0.2, 0.2))
+    page.mouse.down()
+    page.mouse.move(*canvas_place(page, 0.6, 0.8), steps=3)
+    page.mouse.up()
+    said = page.get_by_text("drawn tokens are selected")
+    expect(said).to_be_visible()
+    count = said.inner_text()
+    page.get_by_role("link", name="All panels").click()
+    in_link(page, "point", None)
+    expect(page.get_by_text("drawn tokens are selected")).to_have_text(count)
+    until(page, "Boolean(document.querySelector('.frame').dataset.masked)")
+
+
+def test_material_vectors_and_colour_are_chosen_and_in_the_link(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/features"))
+    choose(page, "Tokens of", "review 3")
+    in_link(page, "material", "review-3")
+    choose(page, "Colour", "sentence of the review, in order")
+    in_link(page, "fcolour", "sentence")
+    choose(page, "Vectors", "values of layer 1")
+    expect(page.locator(".panel-names span")).to_have_text(["L1 H0", "L1 H1"])
+    expect(page.get_by_role("heading", level=1)).to_contain_text("values of 2 heads in layer 1")
+
+
+def test_a_narrow_window_shows_every_panel(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/features", width=900))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 900
+
+
+# -- links, without a browser ---------------------------------------------------------------------------
+
+
+def place(store: str, search: str) -> Place:
+    return find(Library(store), "/features", search)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        "material=../../etc",
+        "vectors=99",
+        "fview=tsne-joint",
+        "point=L99.mixed",
+        "fcolour=<script>",
+        "ftoken=99999999",
+        "flasso=points,pca-joint,L00.mixed,0,0,1,1",
+        "flasso=L9,pca,H0,0,0,0,0,9,0,9,9",
+        "point=embedding&vectors=1",
+        "q=a&within=phrase&material=review-3",
+    ],
+)
+def test_what_a_link_cannot_have_is_left_out_and_said(tiny_store: str, search: str) -> None:
+    here = place(tiny_store, search)
+    page = PAGES["features"](here)
+    assert picture_of(here) is not None
+    assert len(here.notices) + len(page.notices) == 1
+
+
+def test_everything_on_screen_is_in_the_link(tiny_store: str) -> None:
+    search = "q=film&material=review-3&vectors=1&point=H1&fcolour=position&ftoken=5"
+    assert parse_qs(place(tiny_store, search).address.href.partition("?")[2]) == parse_qs(search)
+
+
+def test_a_store_without_feature_points_says_how_to_make_them(
+    ingest: Ingest, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    here = place(ingest(tmp_path_factory.mktemp("without") / "store", sentences=5, features="none"), "point=embedding")
+    assert picture_of(here) is None
+    assert "Make them with `make ingest`." in str(PAGES["features"](here).above)
+
+
+def test_the_pages_picture_can_be_had_part_by_part(client: FlaskClient, tiny_store: str) -> None:
+    shown = picture_of(place(tiny_store, "q=film&point=L00.mixed&ftoken=3&labels=1"))
+    assert shown is not None
+    parts = ("points", "raster", "colours", "mask", "labels", "focus")
+    assert {part: client.get(shown[part]).status_code for part in parts} == dict.fromkeys(parts, 200)

@@ -1,0 +1,79 @@
+"""Feature points in two models: how alike they are, against formulas written out."""
+
+import numpy as np
+import pytest
+from flask.testing import FlaskClient
+
+from dashboard.compare.feature_points import BothFeatures, both_features, point_likeness
+from dashboard.compare.two import Two
+from tests.test_comparison_routes import base_of, rows_of
+
+
+@pytest.fixture(scope="module")
+def both(alike: Two) -> BothFeatures:
+    found = both_features(alike)
+    assert found is not None
+    return found
+
+
+def vectors(both: BothFeatures, point: str) -> list[np.ndarray]:
+    """Of the tokens that both have (token, feature)."""
+    return [one.feature.sel(point=point).values[: both.tokens].astype(np.float64) for one in (both.own, both.other)]
+
+
+def gram_cka(own: np.ndarray, other: np.ndarray) -> float:
+    """By the Gram matrices of the tokens (Kornblith et al. 2019, equations 2 and 3)."""
+    centre = np.eye(len(own)) - 1 / len(own)
+    one, two = (centre @ vectors @ vectors.T @ centre for vectors in (own, other))
+    return float((one * two).sum() / np.sqrt((one * one).sum() * (two * two).sum()))
+
+
+def test_cka_and_cosine_of_every_point_are_those_of_the_formulas(alike: Two, both: BothFeatures) -> None:
+    found = point_likeness(alike, both)
+    assert found.points == both.own.points
+    assert found.cosine is not None
+    for point, cka, cosine in zip(found.points, found.cka, found.cosine, strict=True):
+        own, other = vectors(both, point)
+        lengths = np.linalg.norm(own, axis=1) * np.linalg.norm(other, axis=1)
+        np.testing.assert_allclose(cka, gram_cka(own, other), rtol=1e-4)
+        np.testing.assert_allclose(cosine, ((own * other).sum(axis=1) / lengths).mean(), atol=1e-5)
+
+
+def test_models_of_other_sizes_have_cka_alone(unlike: Two) -> None:
+    features = both_features(unlike)
+    assert features is not None
+    found = point_likeness(unlike, features)
+    assert found.cosine is None
+    assert np.isfinite(found.cka).all()
+    assert len(found.points) == len(features.own.points) == 8
+
+
+def test_the_tokens_are_the_same_in_both(both: BothFeatures) -> None:
+    own, other = (one.tokens.row.values[: both.tokens] for one in (both.own, both.other))
+    np.testing.assert_array_equal(own, other)
+
+
+def test_likeness_is_a_file(three_client: FlaskClient, alike: Two, both: BothFeatures) -> None:
+    rows = rows_of(three_client.get(f"{base_of(alike)}/features/likeness.csv").text)
+    found = point_likeness(alike, both)
+    assert [row["point"] for row in rows] == list(found.points)
+    np.testing.assert_allclose([float(row["cka"]) for row in rows], found.cka, atol=1e-6)
+
+
+def test_a_point_is_drawn_in_two_panels_of_one_role(three_client: FlaskClient, alike: Two, both: BothFeatures) -> None:
+    answer = three_client.get(f"{base_of(alike)}/features/points/{both.views[0]}/L00.mixed.bin")
+    assert np.frombuffer(answer.data[4:20], "<u4").tolist() == [2, both.tokens, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("points/pca-joint/L77.mixed.bin", "Not both models have the point 'L77.mixed'. Choose one of embedding,"),
+        ("points/pca-none/embedding.bin", "There is no view 'pca-none' of the feature points."),
+        ("raster/pca-none/embedding.png", "There is no view 'pca-none' of the feature points."),
+    ],
+)
+def test_what_there_is_not_is_said_in_a_sentence(three_client: FlaskClient, alike: Two, path: str, said: str) -> None:
+    answer = three_client.get(f"{base_of(alike)}/features/{path}")
+    assert answer.status_code == 404
+    assert said in answer.text

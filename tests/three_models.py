@@ -1,0 +1,61 @@
+"""Three tiny models on one corpus: two of one shape, and one of another. Fixtures for the tests of comparisons."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from dashboard.app import create_app
+from dashboard.compare.two import Two
+from dashboard.library import Library
+from store import Snapshot, open_snapshot
+from tests.browser import serving
+
+#: A picture of feature points that takes no time.
+FEATURES = "pca-each"
+
+
+@pytest.fixture(scope="session")
+def three_models(
+    ingest: Callable[..., str], second_model: Path, odd_model: Path, tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    """The odd one was run on fewer sentences and has another picture; the tiny one came last."""
+    place = tmp_path_factory.mktemp("three_models") / "store"
+    ingest(place, model=odd_model, sentences=30, views="pca-raw-2d", features=FEATURES, reviews="none")
+    ingest(place, model=second_model, views="pca-exact-2d,pca-exact-3d", features=FEATURES, reviews="none")
+    return ingest(place, views="pca-exact-2d,pca-raw-2d", features=FEATURES, reviews="none")
+
+
+@pytest.fixture(scope="session")
+def models(three_models: str) -> Snapshot:
+    return open_snapshot(three_models)
+
+
+def key_of(models: Snapshot, name: str) -> str:
+    """Key of the model whose folder is called so."""
+    return next(key for key in models.models if key.startswith(name))
+
+
+@pytest.fixture(scope="session")
+def alike(models: Snapshot) -> Two:
+    """The tiny model and the second one."""
+    return Two(models.corpus(key_of(models, "tiny")), models.corpus(key_of(models, "second")))
+
+
+@pytest.fixture(scope="session")
+def unlike(models: Snapshot) -> Two:
+    """The tiny model and the odd one."""
+    return Two(models.corpus(key_of(models, "tiny")), models.corpus(key_of(models, "odd")))
+
+
+@pytest.fixture(scope="session")
+def three_client(three_models: str) -> Iterator[FlaskClient]:
+    with create_app(Library(three_models)).server.test_client() as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def three_server(three_models: str) -> Iterator[str]:
+    with serving(three_models) as address:
+        yield address
