@@ -30,8 +30,8 @@ DEFAULT_VIEWS = (
     "tsne-raw-3d",
     "umap-raw-3d",
 )
-#: Pictures of the feature points.
-DEFAULT_FEATURES = ("pca-joint", "pca-each")
+#: Of the feature points: those that are there at once, the seed's, and the most faithful that two minutes allow.
+DEFAULT_FEATURES = ("pca-joint", "pca-each", "umap-joint", "tsne-each")
 DEFAULT_REVIEWS = "3"
 POINTS = ("standard", "fine")
 NONE = "none"

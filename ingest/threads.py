@@ -1,9 +1,16 @@
 """How the cores of a CPU are shared: many small steps share them badly within a step, and well side by side."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from os import cpu_count
+from typing import TypeVar
 
 import torch
+from threadpoolctl import threadpool_limits
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @contextmanager
@@ -15,3 +22,9 @@ def one_thread_each(workers: int | None) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """As `map`, several at once. Each on one core, where a product of matrices is the same bit for bit every time."""
+    with one_thread_each(None), threadpool_limits(1), ThreadPoolExecutor(cpu_count()) as pool:
+        return list(pool.map(function, items))

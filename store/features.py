@@ -46,7 +46,7 @@ class Features:
     @cached_property
     def tokens(self) -> xr.Dataset:
         """TOKEN_ARRAYS (token). In the sample `sentence_index` is the corpus'; in a review the sentence of the review."""
-        return self._group[list(TOKEN_ARRAYS)].drop_vars(["point", "layer", "head", "factor"], errors="ignore").load()
+        return self._group[list(TOKEN_ARRAYS)].load()
 
     def wordpieces(self) -> list[str]:
         """Wordpieces of the tokens."""

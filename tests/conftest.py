@@ -257,7 +257,7 @@ def read_arrays() -> Callable[[str], dict[str, np.ndarray]]:
         repository = icechunk.Repository.open(icechunk.local_filesystem_storage(url))
         root = zarr.open_group(repository.readonly_session("main").store, mode="r")
         members = root.members(max_depth=None)
-        return {path: np.asarray(array[:]) for path, array in members if isinstance(array, zarr.Array)}
+        return {path: np.asarray(array[...]) for path, array in members if isinstance(array, zarr.Array)}
 
     return read
 

@@ -41,6 +41,10 @@ class Picture(Protocol):
         """Title, what it is fitted and judged on, and the rule for other tokens."""
         ...
 
+    def begin(self) -> None:
+        """Start what `places` waits for."""
+        ...
+
     def places(self) -> Floats:
         """Of all tokens (..., token, component)."""
         ...

@@ -1,9 +1,9 @@
 """Pictures of a material's feature points: every token at every point, in one cube."""
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from os import cpu_count
+from functools import cached_property
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ingest.features.placing import Floats, Method
 from ingest.features.vectors import evenly
+from ingest.threads import side_by_side
 from store.feature_arrays import FEATURE_VIEW_ARRAYS
 from store.feature_views import EACH, JOINT, FeatureViewName
 from store.kernels.alignment import align
@@ -71,19 +72,23 @@ class FeaturePicture:
             most = POINT_VECTORS[self.method.kind]
         return min(self.tokens, max(most, FEW_TOKENS))
 
+    @cached_property
+    def _begun(self) -> Callable[[], list[Floats]]:
+        """The fits: one of all points or of the one that counts, or one of each."""
+        few = [self.read(point)[: self.fitted_tokens] for point in self._fitted_points()]
+        return self.method.begin([np.concatenate(few)] if self.name.fitted == JOINT else few)
+
+    def begin(self) -> None:
+        """Start the fits, so that other pictures need not wait for them."""
+        _ = self._begun
+
     def places(self) -> Floats:
         """Where all tokens are at all points: (point, token, component)."""
-        fits = self._fits()
-        found: list[Floats] = []
-        for point in range(len(self.points)):
-            own = self._place(point, fits)
-            found.append(align(own, found[-1]) if found and self.name.fitted == EACH else own)
+        fits = self._begun()
+        found = side_by_side(lambda point: self._place(point, fits), range(len(self.points)))
+        if self.name.fitted == EACH:
+            found = list(accumulate(found, lambda before, own: align(own, before)))
         return np.stack(found).astype(np.float32)
-
-    def _fits(self) -> list[Floats]:
-        """One of all points or of the one that counts, or one of each."""
-        few = [self.read(point)[: self.fitted_tokens] for point in self._fitted_points()]
-        return self.method.fit_all([np.concatenate(few)] if self.name.fitted == JOINT else few)
 
     def _fitted_points(self) -> list[int]:
         every = list(range(len(self.points)))
@@ -110,8 +115,7 @@ class FeaturePicture:
         def judge(point: int) -> float:
             return trustworthy(self.read(point)[chosen], places[point, chosen], metric=self.method.metric)
 
-        with ThreadPoolExecutor(cpu_count()) as pool:
-            return np.array(list(pool.map(judge, range(len(self.points)))))
+        return np.array(side_by_side(judge, range(len(self.points))))
 
 
 def judged_on(method: Method, tokens: int) -> str:

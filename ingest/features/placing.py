@@ -1,6 +1,6 @@
 """From vectors to places: fit a projection on some tokens, and place the others by a stated rule."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ingest.pictures.manifolds import fit_points
 from ingest.pictures.processes import processes
+from ingest.threads import side_by_side
 from store.kernels.normalization import unit
 from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours
 
@@ -51,9 +52,12 @@ class Method:
             return np.concatenate([mean[None], axes])
         return fit_points(vectors, self.kind, COMPONENTS, self.seed, self.settings)
 
-    def fit_all(self, sets: list[Floats]) -> list[Floats]:
-        """Several fits; those that use one core in processes."""
-        return [self.fit(one) for one in sets] if self.exact else list(processes().map(self.fit, sets))
+    def begin(self, sets: list[Floats]) -> Callable[[], list[Floats]]:
+        """Start several fits, those of the libraries in processes; what is returned waits for them."""
+        if self.exact:
+            return lambda: side_by_side(self.fit, sets)
+        futures = [processes().submit(self.fit, one) for one in sets]
+        return lambda: [future.result() for future in futures]
 
     def place(self, vectors: Floats, fit: Floats, fitted: Floats) -> Floats:
         """Places (token, component) of vectors (token, feature), by a fit on `fitted` (vector, feature)."""

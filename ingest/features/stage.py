@@ -79,15 +79,17 @@ class FeatureStage:
         """Every material with its pictures; yields whenever there is more to see."""
         if not self.settings.feature_names:
             return
-        for name in self._materials():
-            there = self._views_there(name)
+        there = {name: self._views_there(name) for name in self._materials()}
+        for name in there:
             if self._made_of(name) != self._group(name).attrs.get("features_hash"):
-                self._write(name)
-            for picture in self._pictures(name, there):
-                if not is_drawn(self._group(name), picture):
-                    draw(self._group(name), picture)
-                    self.writer.commit(f"{self.model.key}: {picture.key} of {name}")
-                    yield
+                self._write(name, there[name])
+        pending = [(name, one) for name, views in there.items() for one in self._pending(name, views)]
+        for _, picture in pending:
+            picture.begin()
+        for name, picture in pending:
+            draw(self._group(name), picture)
+            self.writer.commit(f"{self.model.key}: {picture.key} of {name}")
+            yield
 
     def _group(self, name: str) -> zarr.Group:
         return self.writer.group(f"{self.path}/{name}")
@@ -143,8 +145,8 @@ class FeatureStage:
 
         return PointModel(self.checkpoint, device=self.device, fine=self._fine)
 
-    def _write(self, name: str) -> None:
-        """A material anew, in one transaction."""
+    def _write(self, name: str, views: list[FeatureViewName]) -> None:
+        """A material anew, in one transaction; with it go its views, which have to be drawn again."""
         material, parent = self._material(name), self.writer.group(self.path)
         if name in parent:
             del parent[name]
@@ -164,6 +166,7 @@ class FeatureStage:
                 "clipped": clipped,
                 "views": [],
                 "value_views": [],
+                "views_before": list(map(str, views)),
                 "version": VERSION,
                 "features_hash": self._made_of(name),
             }
@@ -175,22 +178,26 @@ class FeatureStage:
     # -- pictures -----------------------------------------------------------------------------------
 
     def _views_there(self, name: str) -> list[FeatureViewName]:
-        views: Any = self._group(name).attrs.get("views", [])
+        """Also those that an interrupted ingest has not drawn again."""
+        attributes: Any = self._group(name).attrs
+        views = dict.fromkeys([*attributes.get("views", []), *attributes.get("views_before", [])])
         return [FeatureViewName.parse(view) for view in views]
 
-    def _pictures(self, name: str, there: list[FeatureViewName]) -> list[Picture]:
-        """Those asked for, and those that were there and went when the material was written anew."""
+    def _pending(self, name: str, there: list[FeatureViewName]) -> list[Picture]:
+        """Of those asked for, and those that were there and went when the material was written anew, what is not drawn."""
         group = self._group(name)
-        feature, held = array_of(group, "feature"), set(self._views_there(name))
+        held: Any = group.attrs["views"]
+        feature = array_of(group, "feature")
         points = [str(point) for point in np.asarray(array_of(group, "point")[:])]
         asked = self.settings.feature_names
-        names = dict.fromkeys([*asked, *(view for view in there if view not in held)])
+        names = dict.fromkeys([*asked, *(view for view in there if str(view) not in held)])
         pictures: list[Picture] = [
             FeaturePicture(view, self._method(view.projection), points, feature.shape[1], partial(read_point, feature))
             for view in names
         ]
         kinds = [kind for kind in FITTED_TOKENS if kind == "pca" or any(view.projection == kind for view in names)]
-        return pictures + [ValuePicture(self._method(kind), array_of(group, "value")) for kind in kinds]
+        pictures += [ValuePicture(self._method(kind), array_of(group, "value")) for kind in kinds]
+        return [picture for picture in pictures if not is_drawn(group, picture)]
 
     def _method(self, projection: str) -> Method:
         """PCA has neither settings nor a seed."""

@@ -1,10 +1,8 @@
 """Pictures of the values of every head: what a head hands on of each token, before it is weighted."""
 
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from os import cpu_count
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from ingest.features.pictures import FEW_TOKENS, judged_on
 from ingest.features.placing import COMPONENTS, Floats, Method
 from ingest.features.vectors import evenly
+from ingest.threads import side_by_side
 from store.feature_arrays import VALUE_VIEW_ARRAYS
 from store.feature_views import PROJECTIONS
 from store.kernels.fidelity import trustworthy
@@ -62,13 +61,20 @@ class ValuePicture:
             "judged_on": judged_on(self.method, min(self.value.shape[2], TRUSTED_TOKENS)),
         }
 
+    @cached_property
+    def _begun(self) -> list[Callable[[], list[Floats]]]:
+        """The fits of each layer's heads."""
+        return [self.method.begin([head[: self.fitted_tokens] for head in self._read(layer)]) for layer in self.layers]
+
+    def begin(self) -> None:
+        """Start the fits, so that other pictures need not wait for them."""
+        _ = self._begun
+
     def places(self) -> Floats:
         """(layer, head, token, component), 0 in layers that it has not."""
         found = np.zeros((*self.value.shape[:3], COMPONENTS), np.float32)
-        for layer in self.layers:
-            values = self._read(layer)
-            fits = self.method.fit_all([head[: self.fitted_tokens] for head in values])
-            for head, (vectors, fit) in enumerate(zip(values, fits, strict=True)):
+        for layer, fits in zip(self.layers, self._begun, strict=True):
+            for head, (vectors, fit) in enumerate(zip(self._read(layer), fits(), strict=True)):
                 found[layer, head] = self._place(vectors, fit)
         return found
 
@@ -86,8 +92,7 @@ class ValuePicture:
         """Of every head: (layer, head), NaN in layers that it has not."""
         found = np.full(self.value.shape[:2], np.nan)
         chosen = evenly(self.value.shape[2], TRUSTED_TOKENS)
-        judge = partial(trustworthy, metric=self.method.metric)
-        with ThreadPoolExecutor(cpu_count()) as pool:
-            for layer in self.layers:
-                found[layer] = list(pool.map(judge, self._read(layer)[:, chosen], places[layer][:, chosen]))
+        for layer in self.layers:
+            panels = list(zip(self._read(layer)[:, chosen], places[layer][:, chosen], strict=True))
+            found[layer] = side_by_side(lambda panel: trustworthy(*panel, metric=self.method.metric), panels)
         return found

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ingest.features.material import Material
 from ingest.features.model import PointModel, Vectors, parts
 from ingest.progress import bar
+from ingest.threads import side_by_side
 from store.feature_arrays import CLASS_PROBABILITY, FEATURE_ARRAYS
 from store.feature_points import FACTORS
 from store.groups import array_of, create_arrays
@@ -104,16 +105,19 @@ def write_measures(group: zarr.Group, material: Material) -> None:
     feature = array_of(group, "feature")
     array_of(group, "similarity")[:] = _similarity(feature)
     chosen = evenly(feature.shape[1], CKA_TOKENS)
-    array_of(group, "cka")[:] = linear_cka([read_point(feature, point)[chosen] for point in range(feature.shape[0])])
+    vectors = [read_point(feature, point)[chosen] for point in range(feature.shape[0])]
+    array_of(group, "cka")[:] = linear_cka(vectors, each=side_by_side)
     group.attrs["cka_tokens"] = len(chosen)
     array_of(group, "explained")[:] = _explained(feature, material)
 
 
 def _similarity(feature: zarr.Array[Any]) -> NDArray[np.float64]:
-    points, tokens = feature.shape[:2]
-    sums = np.zeros((points, points))
-    for start in range(0, tokens, COMPARED_TOKENS):
-        sums += summed_cosine(np.asarray(feature[:, start : start + COMPARED_TOKENS]).astype(np.float32))
+    tokens = feature.shape[1]
+
+    def summed(start: int) -> NDArray[np.float64]:
+        return summed_cosine(np.asarray(feature[:, start : start + COMPARED_TOKENS]).astype(np.float32))
+
+    sums: NDArray[np.float64] = np.sum(side_by_side(summed, range(0, tokens, COMPARED_TOKENS)), axis=0)
     return sums / tokens
 
 
@@ -125,11 +129,12 @@ def _explained(feature: zarr.Array[Any], material: Material) -> NDArray[np.float
         "sentence": material.columns["sentence_index"],
         "label": material.label,
     }
-    shares = np.zeros((len(FACTORS), feature.shape[0]))
-    for point in range(feature.shape[0]):
+
+    def shares(point: int) -> list[float]:
         vectors = read_point(feature, point)
-        shares[:, point] = [explained_share(vectors, groups[factor]) for factor in FACTORS]
-    return shares
+        return [explained_share(vectors, groups[factor]) for factor in FACTORS]
+
+    return np.transpose(side_by_side(shares, range(feature.shape[0])))
 
 
 def read_point(feature: zarr.Array[Any], point: int) -> NDArray[np.float32]:

@@ -1,6 +1,6 @@
 """How alike the vectors of the same tokens are at two feature points. numpy only."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ def summed_cosine(vectors: Floats) -> NDArray[np.float64]:
     return np.asarray(flat @ flat.T, np.float64)
 
 
-def linear_cka(vectors: Sequence[Floats]) -> NDArray[np.float64]:
+def linear_cka(vectors: Sequence[Floats], *, each: Callable[..., Iterable[float]] = map) -> NDArray[np.float64]:
     """Linear centred kernel alignment of the tokens' vectors at any two points: (point, other_point), 0 to 1.
 
     |Y'X|^2 / (|X'X| |Y'Y|) in Frobenius norms with every feature's mean taken away (Kornblith et al. 2019, section 3).
@@ -29,14 +29,19 @@ def linear_cka(vectors: Sequence[Floats]) -> NDArray[np.float64]:
     ----------
     vectors
         Of each point (token, feature).
+    each
+        How the pairs of points are worked through: `map`, or that of a pool.
     """
     points = len(vectors)
     centred = [one - one.mean(axis=0) for one in vectors]
+    pairs = np.tril_indices(points)
     squared = np.zeros((points, points))
-    for one in range(points):
-        for other in range(one + 1):
-            product = centred[one].T @ centred[other]
-            squared[one, other] = squared[other, one] = np.square(product, dtype=np.float64).sum()
+    squared[pairs] = list(each(lambda pair: _squared_product(centred[pair[0]], centred[pair[1]]), np.transpose(pairs)))
+    squared = np.maximum(squared, squared.T)
     lengths = np.sqrt(np.diagonal(squared))
     scale = lengths[:, None] * lengths
     return np.where(scale > 0, squared / np.where(scale > 0, scale, 1), np.nan)
+
+
+def _squared_product(one: Floats, other: Floats) -> float:
+    return float(np.square(one.T @ other, dtype=np.float64).sum())

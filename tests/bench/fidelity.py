@@ -21,7 +21,7 @@ SOLID = ["pca-exact-3d", "attention-raw-3d", "tsne-raw-3d", "umap-raw-3d", "atte
 def fidelity(store: str = STORE) -> None:
     """Make every picture, and print the tables."""
     Path(store).parent.mkdir(parents=True, exist_ok=True)
-    run(Settings(store=store, views=",".join([*NAMES, PRESET, *SOLID])))
+    run(Settings(store=store, views=",".join([*NAMES, PRESET, *SOLID]), features="none"))
     corpus = open_corpus(store)
     _normalizations(corpus)
     views = [PRESET, *NAMES, *SOLID]

@@ -123,6 +123,8 @@ def memory_and_bytes(counts: tuple[int, int]) -> None:
                 str(sentences),
                 "--views",
                 "pca-exact-2d,attention-raw-2d",
+                "--features",
+                "none",  # as much for every corpus
             ],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -54,7 +54,8 @@ def _kill_until_finished(place: str, chance: random.Random, most: int) -> list[s
 
 def _command(place: str, sentences: int) -> list[str]:
     views = "pca-exact-2d,pca-raw-3d"  # with all of them few kills would meet the stages before
-    return [sys.executable, "-m", "ingest", "--store", place, "--sentences", str(sentences), "--views", views]
+    options = {"store": place, "sentences": str(sentences), "views": views, "features": "pca-joint"}
+    return [sys.executable, "-m", "ingest", *(part for name, value in options.items() for part in (f"--{name}", value))]
 
 
 def _kill_after(seconds: float, place: str) -> tuple[bool, str]:

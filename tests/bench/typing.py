@@ -35,7 +35,7 @@ def typing() -> None:
     """Measure on a small store of the default model, and print the tables."""
     with tempfile.TemporaryDirectory() as folder:
         store = f"{folder}/store"
-        run(Settings(store=store, sentences=SENTENCES, views="pca-exact-2d"))
+        run(Settings(store=store, sentences=SENTENCES, views="pca-exact-2d", features="none"))
         corpus = open_corpus(store)
         with production_server(store) as address:
             report(address, f"{address}/data/{corpus.snapshot}/{corpus.name}", sentences_to_type(corpus))

@@ -1,0 +1,176 @@
+"""Pictures of feature points and of values: their places, against scikit-learn, and the rules for tokens no fit has seen."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.extra.numpy import arrays
+from scipy.spatial.distance import cdist
+from sklearn.decomposition import PCA
+from sklearn.manifold import trustworthiness
+
+import store
+from ingest.features import pictures, placing, value_pictures
+from ingest.features.cubes import in_cubes
+from ingest.features.placing import Method, near_fitted
+from store.features import Features
+from store.kernels.alignment import align
+from store.views import MOST
+
+Ingest = Callable[..., str]
+NAMES = "pca-joint,pca-each,pca-L00.mixed,umap-joint,umap-each,tsne-L01.mixed"
+
+
+@pytest.fixture(scope="module")
+def drawn(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Features]:
+    """Every kind of picture, of which those that look for neighbours are fitted on a part of the tokens."""
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as pool:
+        patch.setattr(placing, "processes", lambda: pool)  # processes take seconds to import what they fit with
+        for module in (pictures, value_pictures):
+            patch.setattr(module, "FEW_TOKENS", 40)
+        patch.setattr(pictures, "JOINT_VECTORS", {"pca": 40_000, "umap": 0, "tsne": 0})
+        patch.setattr(pictures, "POINT_VECTORS", {"pca": 20_000, "umap": 60, "tsne": 50})
+        patch.setattr(value_pictures, "FITTED_TOKENS", {"pca": 20_000, "umap": 60})
+        place = tmp_path_factory.mktemp("drawn") / "store"
+        yield store.open_corpus(ingest(place, sentences=15, features=NAMES, reviews="none")).features("sample")
+
+
+def places(features: Features, view: str) -> np.ndarray:
+    """In the units of the projection: (point, token, component)."""
+    opened = features.view(view)
+    return features.places(view, features.n_tokens) * float(opened.side) + opened.low.values
+
+
+def vectors(features: Features, point: str) -> np.ndarray:
+    return features.feature.sel(point=point).values.astype(np.float64)
+
+
+# -- places ---------------------------------------------------------------------------------------------
+
+
+def test_joint_components_are_those_of_scikit_learn_over_all_points(drawn: Features) -> None:
+    every = np.concatenate([vectors(drawn, point) for point in drawn.points])
+    expected = PCA(2, svd_solver="full").fit_transform(every).reshape(len(drawn.points), -1, 2)
+    step = float(drawn.view("pca-joint").side) / MOST
+    np.testing.assert_allclose(places(drawn, "pca-joint"), expected, atol=step + 1e-3)
+
+
+def test_components_of_one_point_place_the_others(drawn: Features) -> None:
+    fit = PCA(2, svd_solver="full").fit(vectors(drawn, "L00.mixed"))
+    expected = np.stack([fit.transform(vectors(drawn, point)) for point in drawn.points])
+    step = float(drawn.view("pca-L00.mixed").side) / MOST
+    np.testing.assert_allclose(places(drawn, "pca-L00.mixed"), expected, atol=step + 1e-3)
+
+
+def test_each_point_is_laid_onto_the_one_before(drawn: Features) -> None:
+    found = places(drawn, "pca-each")
+    for one, before in zip(found[1:], found, strict=False):
+        np.testing.assert_allclose(align(one, before), one, atol=0.01 * np.ptp(one))
+
+
+def test_each_point_has_its_own_components_up_to_a_turn_and_a_scale(drawn: Features) -> None:
+    found = places(drawn, "pca-each")
+    for point, one in zip(drawn.points, found, strict=True):
+        own = PCA(2, svd_solver="full").fit_transform(vectors(drawn, point))
+        np.testing.assert_allclose(align(own, one), one, atol=0.01 * np.ptp(one))
+
+
+@pytest.mark.parametrize("view", NAMES.split(","))
+def test_every_place_is_in_the_cube(view: str, drawn: Features) -> None:
+    found = drawn.places(view, drawn.n_tokens)
+    assert found.shape == (len(drawn.points), drawn.n_tokens, 2)
+    assert (found.min(), found.max()) == (0, 1)
+
+
+def test_the_first_tokens_have_the_first_places(drawn: Features) -> None:
+    np.testing.assert_array_equal(drawn.places("pca-each", 7), drawn.places("pca-each", 1_000)[:, :7])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_another_token_is_placed_among_its_nearest_by_the_metric(metric: str) -> None:
+    random = np.random.default_rng(0)
+    fitted, own, known = random.normal(size=(30, 4)), random.normal(size=(9, 4)), random.normal(size=(30, 2))
+    distance = cdist(own, fitted, metric)
+    square = 2 * distance if metric == "cosine" else distance**2
+    nearest = np.argsort(square, axis=1)[:, :5]
+    weight = 1 / (np.take_along_axis(square, nearest, axis=1) + 1e-6)
+    expected = (weight[..., None] * known[nearest]).sum(axis=1) / weight.sum(axis=1)[:, None]
+    np.testing.assert_allclose(near_fitted(own, fitted, known, metric=metric), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_a_view_says_what_it_is_fitted_on_and_how_others_are_placed(drawn: Features) -> None:
+    said = drawn.view("umap-each").attrs
+    assert said["fitted_on"] == "the first 60 tokens at each point for itself"
+    assert said["placed"].endswith("weighted by 1 / distance squared; then turned and scaled onto the point before")
+    assert said["parameters"] == {"metric": "euclidean", "min_dist": 0.1, "neighbors": 15, "seed": 0}
+    assert drawn.view("umap-joint").attrs["fitted_on"] == "the first 40 tokens at all points together"
+    assert drawn.view("tsne-L01.mixed").attrs["fitted_on"] == "the first 50 tokens at the point L01.mixed"
+    assert drawn.view("pca-joint").attrs["fitted_on"] == f"all {drawn.n_tokens} tokens at all points together"
+
+
+# -- how far they can be trusted ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", ["pca-each", "umap-joint"])
+def test_trustworthiness_is_that_of_scikit_learn(view: str, drawn: Features) -> None:
+    shown = drawn.places(view, drawn.n_tokens)
+    for number, point in enumerate(drawn.points):
+        expected = trustworthiness(vectors(drawn, point), shown[number], n_neighbors=10)
+        assert float(drawn.view(view).trustworthiness[number]) == pytest.approx(expected, abs=0.01)
+
+
+def test_the_most_faithful_view_comes_first(drawn: Features) -> None:
+    faithful = [float(drawn.view(view).trustworthiness.mean()) for view in drawn.views]
+    assert faithful == sorted(faithful, reverse=True)
+    assert set(drawn.views) == set(NAMES.split(","))
+
+
+# -- values ---------------------------------------------------------------------------------------------
+
+
+def test_values_have_components_in_all_layers_and_umap_in_the_last(drawn: Features) -> None:
+    assert {name: list(drawn.value_view(name).attrs["layers"]) for name in drawn.value_views} == {
+        "pca": [0, 1],
+        "umap": [1],
+    }
+
+
+def test_components_of_values_are_those_of_scikit_learn(drawn: Features) -> None:
+    view = drawn.value_view("pca")
+    for layer, head in np.ndindex(2, 2):
+        expected = PCA(2, svd_solver="full").fit_transform(drawn.value[layer, head].values.astype(np.float64))
+        side = float(view.side[layer, head])
+        found = drawn.value_places("pca", layer, drawn.n_tokens)[head] * side + view.low[layer, head].values
+        np.testing.assert_allclose(found, expected, atol=side / MOST + 1e-3)
+
+
+def test_the_picture_of_values_is_judged_where_it_is_drawn(drawn: Features) -> None:
+    judged = np.isfinite(drawn.value_view("umap").trustworthiness.values)
+    np.testing.assert_array_equal(judged, [[False, False], [True, True]])
+
+
+# -- cubes ----------------------------------------------------------------------------------------------
+
+PLACES = arrays(np.float64, (3, 5, 2), elements=st.floats(-100, 100, width=32))
+
+
+@given(PLACES, st.sampled_from([0, 1]))
+def test_places_come_back_from_their_cube(places: np.ndarray, panels: int) -> None:
+    coordinates, low, side = in_cubes(places, panels=panels)
+    back = coordinates / MOST * side[..., None, None] + low[..., None, :]
+    assert abs(back - places).max() <= side.max() / MOST + 1e-12
+
+
+def test_one_cube_holds_all_panels_in_the_middle() -> None:
+    _, low, side = in_cubes(np.array([[[0.0, 0]], [[4, 2]]]), panels=0)
+    assert (low.tolist(), side.tolist()) == ([0, -1], 4)
+
+
+@pytest.mark.parametrize("tokens", [3, 5])
+def test_a_handful_of_tokens_can_be_fitted(tokens: int) -> None:
+    points = np.eye(tokens, 7, dtype=np.float32)
+    for method in (Method("pca", 0, {}), Method("tsne", 0, {"perplexity": 30, "steps": 250})):
+        assert np.isfinite(method.place(points, method.fit(points), points)).all()

@@ -1,0 +1,203 @@
+"""Stage `features`: what is made when, and what readers see of it meanwhile."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import store
+from ingest.errors import IngestError
+from ingest.settings import DEFAULT_FEATURES, Settings
+from store.description import as_text, describe
+from store.feature_views import FeatureViewName
+from store.verification import verify
+from tests.conftest import FEATURES
+from tests.interruption import interrupted
+
+Ingest = Callable[..., str]
+Complaint = Callable[..., str]
+Commits = Callable[[str], list[str]]
+ReadArrays = Callable[[str], dict[str, np.ndarray]]
+JOINT = {"features": "pca-joint", "reviews": "none"}
+
+
+@pytest.fixture(scope="module")
+def small(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """5 sentences with the feature points of the sample."""
+    return ingest(tmp_path_factory.mktemp("small") / "store", sentences=5, **JOINT)
+
+
+@pytest.fixture
+def copy(small: str, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(small, tmp_path / "store"))
+
+
+# -- what is asked for ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("features", ["pca", "pca-joint,isomap-each", "umap-L0.mixed", "tsne-L00.thought"])
+def test_a_view_of_features_that_there_is_not_is_refused(features: str, complaint: Complaint, tmp_path: Path) -> None:
+    assert f"{features.rpartition(',')[2]!r} is no view of feature points" in complaint(features=features)
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_point_that_the_model_has_not_is_refused(complaint: Complaint) -> None:
+    assert "has no feature point L02.mixed" in complaint(features="pca-L02.mixed")
+    assert "has no feature point L00.attended" in complaint(features="pca-L00.attended")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("points", "many", "POINTS=many is not known"),
+        ("metric", "hamming", "METRIC=hamming is not known"),
+        ("neighbors", 1, "NEIGHBORS=1 is too few"),
+        ("min_dist", 1.5, "MIN_DIST=1.5 is not between 0 and 1"),
+        ("min_dist", "near", "MIN_DIST=near is not a number"),
+        ("min_dist", "nan", "MIN_DIST=nan is not between 0 and 1"),
+        ("features", ",", "FEATURES names no picture"),
+        ("reviews", ",", "REVIEWS names no review"),
+        ("reviews", "first", "REVIEWS=first is no list of indices"),
+        ("reviews", "-1", "REVIEWS=-1 is no list of indices"),
+        ("reviews", "5,99999", "There is no review 99999: the data has reviews 0 to 59"),
+        ("reviews", "0", "Review 0 is empty"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(name: str, value: object, said: str, complaint: Complaint) -> None:
+    assert said in complaint(**{name: value})
+
+
+def test_names_of_views_come_back_from_their_text() -> None:
+    for name in ("pca-joint", "umap-each", "tsne-L03.mixed", "pca-embedding"):
+        assert str(FeatureViewName.parse(name)) == name
+
+
+def test_a_person_reads_what_a_view_is_fitted_on() -> None:
+    titles = [FeatureViewName.parse(name).title for name in ("pca-joint", "umap-each", "tsne-L03.mixed")]
+    assert titles == ["PCA of all points together", "UMAP of each point, aligned", "t-SNE fitted on L3 mixed"]
+
+
+def test_the_default_views_are_views() -> None:
+    assert [str(name) for name in Settings().feature_names] == list(DEFAULT_FEATURES)
+
+
+def test_a_default_review_that_the_data_has_not_is_left_out(ingest: Ingest, tmp_path: Path) -> None:
+    data = tmp_path / "three.txt"
+    data.write_text("A good film. It was long.\nNever again! The plot was slow.\nWe loved it. Funny and sad.\n")
+    url = ingest(tmp_path / "store", data=data, sentences=6, features="pca-joint")
+    assert store.open_corpus(url).materials == ["sample"]
+
+
+# -- what is made ---------------------------------------------------------------------------------------
+
+
+def test_a_second_run_has_nothing_to_do(
+    copy: Path, ingest: Ingest, commits: Commits, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = commits(str(copy))
+    ingest(copy, sentences=5, **JOINT)
+    assert capsys.readouterr().out.startswith("Nothing to do: ")
+    assert commits(str(copy)) == before
+
+
+def test_projections_add_feature_points_to_a_store_that_has_none(ingest: Ingest, tmp_path: Path) -> None:
+    place = ingest(tmp_path / "store", sentences=5)
+    ingest(place, sentences=40, stage="projections", **FEATURES)
+    corpus = store.open_corpus(place)
+    assert (corpus.n_sentences, corpus.materials) == (5, ["sample", "review-3"])
+    assert list(verify(store.open_snapshot(place))) == []
+
+
+def test_another_view_leaves_the_rest_as_it_is(
+    copy: Path, ingest: Ingest, read_arrays: ReadArrays, commits: Commits
+) -> None:
+    before, count = read_arrays(str(copy)), len(commits(str(copy)))
+    after = read_arrays(ingest(copy, sentences=5, stage="projections", features="pca-each", reviews="none"))
+    for path, array in before.items():
+        np.testing.assert_array_equal(after[path], array, err_msg=path)
+    assert {path.split("/")[5] for path in after.keys() - before.keys()} == {"pca-each"}
+    assert set(store.open_corpus(str(copy)).features("sample").views) == {"pca-joint", "pca-each"}
+    assert commits(str(copy))[count].endswith(": pca-each of sample")
+
+
+@pytest.mark.parametrize("grown", [{"features": "pca-joint"}, {"features": "pca-each"}])
+def test_a_corpus_that_grows_takes_its_feature_points_along(
+    grown: dict[str, str], copy: Path, ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
+) -> None:
+    """Also the view that is not asked for again."""
+    found = read_arrays(ingest(copy, sentences=15, reviews="none", **grown))
+    features = ",".join(dict.fromkeys([grown["features"], "pca-joint"]))
+    expected = read_arrays(ingest(tmp_path / "once", sentences=15, features=features, reviews="none"))
+    assert found.keys() == expected.keys()
+    for path, array in expected.items():
+        np.testing.assert_array_equal(found[path], array, err_msg=path)
+
+
+def test_a_material_that_is_not_asked_for_again_stays(copy: Path, ingest: Ingest) -> None:
+    ingest(copy, sentences=5, features="pca-joint", reviews="5")
+    assert store.open_corpus(ingest(copy, sentences=6, **JOINT)).materials == ["sample", "review-5"]
+
+
+def test_the_finer_set_stays_when_it_is_not_asked_for_again(copy: Path, ingest: Ingest) -> None:
+    ingest(copy, sentences=5, points="fine", **JOINT)
+    assert len(store.open_corpus(ingest(copy, sentences=6, **JOINT)).features("sample").points) == 12
+
+
+def test_numbers_beyond_float16_are_spoken_of(
+    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("ingest.features.model.LARGEST", 1.0)
+    features = store.open_corpus(ingest(tmp_path / "store", sentences=5, **JOINT)).features("sample")
+    assert features.attributes["clipped"] > 0
+    assert f"{features.attributes['clipped']:,} numbers of the feature points are beyond" in capsys.readouterr().out
+    assert float(abs(features.feature).max()) == 1
+
+
+def test_the_description_names_the_materials(copy: Path) -> None:
+    told = as_text(describe(store.open_snapshot(str(copy))))
+    assert "    8 feature points of the first 5 sentences of the corpus, " in told
+
+
+# -- what readers see meanwhile -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["write_measures", "write_vectors", "draw"])
+def test_readers_of_an_interrupted_ingest_see_no_part_of_a_material(
+    target: str, copy: Path, ingest: Ingest, read_arrays: ReadArrays
+) -> None:
+    """Not even when another model is published afterwards."""
+    before = read_arrays(str(copy))
+    interrupted(ingest, copy, f"ingest.features.stage.{target}", after=0, sentences=5, features="pca-each", reviews="5")
+    ingest(copy, sentences=5, seed=1)
+    snapshot = store.open_snapshot(str(copy))
+    assert list(verify(snapshot)) == []
+    after = read_arrays(str(copy))
+    for path, array in before.items():
+        np.testing.assert_array_equal(after[path], array, err_msg=path)
+
+
+def test_the_next_run_finishes_what_an_interrupted_one_began(
+    ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
+) -> None:
+    place = tmp_path / "store"
+    interrupted(ingest, place, "ingest.features.stage.draw", after=2, sentences=5, **FEATURES)
+    found, expected = (read_arrays(ingest(one, sentences=5, **FEATURES)) for one in (place, tmp_path / "once"))
+    assert found.keys() == expected.keys()
+    for path, array in expected.items():
+        np.testing.assert_array_equal(found[path], array, err_msg=path)
+
+
+def test_a_view_that_went_with_its_material_comes_back_after_an_interruption(copy: Path, ingest: Ingest) -> None:
+    each = {"features": "pca-each", "reviews": "none"}
+    interrupted(ingest, copy, "ingest.features.stage.draw", after=0, sentences=15, **each)
+    features = store.open_corpus(ingest(copy, sentences=15, **each)).features("sample")
+    assert set(features.views) == {"pca-joint", "pca-each"}
+
+
+def test_feature_points_of_another_model_are_refused_where_it_is_not_held(
+    copy: Path, ingest: Ingest, odd_model: Path
+) -> None:
+    with pytest.raises(IngestError, match=r"holds nothing of odd-bert yet\. Run `make ingest` first\.$"):
+        ingest(copy, model=odd_model, stage="projections", **JOINT)

@@ -1,0 +1,196 @@
+"""What the store says of its feature points: tokens, measures, labels, classes, and what is not there."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from scipy.spatial.distance import cosine
+
+import store
+from ingest.checkpoint import find_checkpoint
+from ingest.features.material import review_material
+from ingest.reviews import find_data, read_reviews
+from ingest.sentences import split_review
+from store.errors import StoreError
+from store.feature_points import FACTORS
+from store.features import TOKEN_ARRAYS, Features
+from tests.conftest import FEATURES, FIT_TOKENS, save_model
+
+Ingest = Callable[..., str]
+
+
+@pytest.fixture
+def sample(tiny_corpus: store.Corpus) -> Features:
+    return tiny_corpus.features("sample")
+
+
+@pytest.fixture
+def review(tiny_corpus: store.Corpus) -> Features:
+    return tiny_corpus.features("review-3")
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("classifier") / "judge"
+    return save_model(place, architecture="BertForSequenceClassification", labels=("bad", "good", "neither"))
+
+
+@pytest.fixture(scope="module")
+def judged(classifier: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
+    place = tmp_path_factory.mktemp("judged")
+    return store.open_corpus(ingest(place / "store", model=classifier, sentences=15, **FEATURES))
+
+
+def test_the_sample_is_the_first_whole_sentences_of_the_corpus(sample: Features, tiny_corpus: store.Corpus) -> None:
+    stops = np.cumsum(tiny_corpus.sentences.row_size.values)
+    sentences = int((stops <= FIT_TOKENS).sum())
+    assert (sample.n_tokens, sample.attributes["sentences"]) == (stops[sentences - 1], sentences)
+    np.testing.assert_array_equal(sample.tokens.row, tiny_corpus.rows[: sample.n_tokens])
+
+
+@pytest.mark.parametrize("name", TOKEN_ARRAYS[1:])
+def test_tokens_of_the_sample_are_those_of_the_corpus(name: str, sample: Features, tiny_corpus: store.Corpus) -> None:
+    np.testing.assert_array_equal(sample.tokens[name], tiny_corpus.tokens[name][sample.tokens.row.values])
+
+
+def test_wordpieces_of_the_sample_are_those_of_the_corpus(sample: Features, tiny_corpus: store.Corpus) -> None:
+    assert sample.wordpieces() == tiny_corpus.wordpieces(sample.tokens.row.values)
+
+
+def test_the_labels_of_the_sample_are_those_of_its_sentences(sample: Features, tiny_corpus: store.Corpus) -> None:
+    named = [sample.label_names[label] for label in sample.label]
+    assert named == [tiny_corpus.label_name(int(sentence)) for sentence in sample.tokens.sentence_index.values]
+
+
+# -- a review -------------------------------------------------------------------------------------------
+
+
+def tokenized(folder: Path, text: str, longest: int) -> Any:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    return tokenizer(" ".join(split_review(text)), truncation=True, max_length=longest)
+
+
+def test_a_review_is_one_input_as_its_tokenizer_makes_it(review: Features, tiny_model: Path, tiny_data: Path) -> None:
+    text = read_reviews(find_data(str(tiny_data)), text="text", label="label")[3].text
+    expected = tokenized(tiny_model, text, 512)
+    assert review.tokens.token_id.values.tolist() == expected["input_ids"]
+    words = [-1 if word is None else word for word in expected.word_ids(0)]
+    assert review.tokens.word_index.values.tolist() == words
+    assert review.tokens.position.values.tolist() == list(range(review.n_tokens))
+    assert (review.tokens.row.values == -1).all()
+
+
+def test_a_token_of_a_review_knows_its_sentence(review: Features, tiny_model: Path, tiny_data: Path) -> None:
+    sentences = split_review(read_reviews(find_data(str(tiny_data)), text="text", label="label")[3].text)
+    sizes = [len(tokenized(tiny_model, sentence, 512)["input_ids"]) - 2 for sentence in sentences]
+    expected = [0, *np.repeat(np.arange(len(sentences)), sizes), len(sentences) - 1]
+    assert review.tokens.sentence_index.values.tolist() == expected
+    assert review.attributes["sentences"] == len(sentences)
+
+
+def test_a_review_says_which_it_is(review: Features, tiny_data: Path) -> None:
+    read = read_reviews(find_data(str(tiny_data)), text="text", label="label")[3]
+    facts = {name: review.attributes[name] for name in ("document", "label", "cut", "tokens")}
+    assert facts == {"document": 3, "label": read.label, "cut": False, "tokens": review.n_tokens}
+    assert set(review.label.tolist()) == {read.label}
+    assert review.attributes["says"] == f"review 3 of the data, all of its {review.n_tokens} tokens"
+
+
+def test_a_review_longer_than_the_model_reads_is_cut(tiny_model: Path, tmp_path: Path) -> None:
+    """The tiny model reads 128 wordpieces."""
+    text = "A good film. " * 50
+    (tmp_path / "long.txt").write_text(text)
+    reviews = read_reviews(find_data(str(tmp_path / "long.txt")), text="text", label="label")
+    material = review_material(find_checkpoint(str(tiny_model)), reviews, 0)
+    assert material.columns["token_id"].tolist() == tokenized(tiny_model, text, 128)["input_ids"]
+    assert (material.facts["cut"], material.block.tokens) == (True, 128)
+    assert material.facts["says"] == "review 0 of the data, its first 128 tokens"
+
+
+# -- measures -------------------------------------------------------------------------------------------
+
+
+def test_similarity_is_the_mean_cosine_of_scipy(sample: Features) -> None:
+    one, other = (sample.feature.sel(point=point).values.astype(float) for point in ("position", "L01.mixed"))
+    expected = np.mean([1 - cosine(a, b) for a, b in zip(one, other, strict=True)])
+    found = sample.similarity.sel(point="position", other_point="L01.mixed")
+    assert float(found) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_point_is_as_like_itself_as_can_be(sample: Features) -> None:
+    np.testing.assert_allclose(np.diagonal(sample.similarity), 1, atol=1e-5)
+    np.testing.assert_allclose(np.diagonal(sample.cka), 1, atol=1e-5)
+
+
+def test_cka_says_on_how_many_tokens(sample: Features) -> None:
+    assert sample.attributes["cka_tokens"] == sample.n_tokens
+
+
+def test_the_wordpiece_explains_all_of_its_embedding(sample: Features) -> None:
+    assert float(sample.explained.sel(factor="token", point="embedding")) == pytest.approx(1)
+
+
+def test_every_factor_explains_a_share_at_every_point(sample: Features) -> None:
+    assert list(sample.explained.factor.values) == list(FACTORS)
+    assert np.isfinite(sample.explained).all()
+    assert float(sample.explained.max()) <= 1 + 1e-9
+
+
+def test_in_one_input_neither_position_nor_label_explain_a_share(review: Features) -> None:
+    assert np.isnan(review.explained.sel(factor=["position", "label"])).all()
+    assert np.isfinite(review.explained.sel(factor="token")).all()
+
+
+# -- a classifier ---------------------------------------------------------------------------------------
+
+
+def test_probabilities_of_labels_are_those_of_transformers(judged: store.Corpus, classifier: Path) -> None:
+    features = judged.features("sample")
+    model = transformers.BertForSequenceClassification.from_pretrained(classifier).eval()
+    assert features.class_probability is not None
+    assert list(features.class_probability["class"].values) == ["bad", "good", "neither"]
+    for sentence in range(features.attributes["sentences"]):
+        ids = features.tokens.token_id.values[features.tokens.sentence_index.values == sentence]
+        with torch.inference_mode():
+            expected = torch.softmax(model(torch.from_numpy(ids.astype(np.int64))[None]).logits[0], dim=-1)
+        np.testing.assert_allclose(features.class_probability[sentence], expected, atol=1e-5)
+
+
+def test_a_review_has_one_row_of_probabilities(judged: store.Corpus) -> None:
+    found = judged.features("review-3").class_probability
+    assert found is not None
+    assert found.shape == (1, 3)
+    assert float(found.sum()) == pytest.approx(1)
+
+
+def test_a_model_that_is_no_classifier_has_no_probabilities(sample: Features) -> None:
+    assert sample.class_probability is None
+
+
+# -- what is not there ----------------------------------------------------------------------------------
+
+
+def test_a_store_without_feature_points_has_no_materials(ingest: Ingest, tmp_path: Path) -> None:
+    corpus = store.open_corpus(ingest(tmp_path / "store", sentences=5))
+    assert corpus.materials == []
+    with pytest.raises(StoreError, match=r"has no feature points of 'sample'\. Make them with `make ingest`\.$"):
+        corpus.features("sample")
+
+
+def test_a_material_that_there_is_not_is_refused(tiny_corpus: store.Corpus) -> None:
+    with pytest.raises(StoreError, match=r"has no feature points of 'review-9'\. There are: sample, review-3\.$"):
+        tiny_corpus.features("review-9")
+
+
+def test_a_view_that_there_is_not_is_refused(sample: Features) -> None:
+    with pytest.raises(StoreError, match=r"There is no view 'umap-joint' of the feature points\. There are: "):
+        sample.view("umap-joint")
+
+
+def test_a_layer_that_a_view_of_values_has_not_is_refused(sample: Features) -> None:
+    with pytest.raises(StoreError, match=r"no layer 7\. Choose one of: 0, 1\.$"):
+        sample.value_places("pca", 7, 10)
