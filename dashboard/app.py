@@ -7,7 +7,7 @@ from dash import ALL, Dash, Input, Output, State, html, no_update
 
 from dashboard import problems, routes, security, shell
 from dashboard.library import Library
-from dashboard.pages import PAGES, picture_of, sentence_of
+from dashboard.pages import PAGES, later_of, picture_of, sentence_of
 from dashboard.place import find
 from dashboard.problems import sentence_for
 
@@ -29,6 +29,7 @@ def create_app(library: Library) -> Dash:
     app.server.config["MAX_CONTENT_LENGTH"] = 1 << 20
     app.layout = shell.layout
     _follow_address(app, library)
+    _follow_painting(app, library)
     _follow_choices(app)
     _follow_canvas(app)
     _follow_charts(app)
@@ -84,6 +85,18 @@ def _follow_address(app: Dash, library: Library) -> None:
         except Exception as error:
             alert = dmc.Alert(sentence_for(error)[0], color="red", title="This cannot be shown")
             return [html.H1("Headscape"), alert], [], [], no_update, no_update, no_update
+
+
+def _follow_painting(app: Dash, library: Library) -> None:
+    @app.callback(
+        Output("later", "children"),
+        Input("points", "painted"),
+        State("location", "pathname"),
+        State("location", "search"),
+        prevent_initial_call=True,
+    )
+    def add(painted: dict[str, object] | None, pathname: str, search: str) -> list[object]:
+        return later_of(find(library, pathname, search)) if painted and painted["later"] else []
 
 
 def _follow_choices(app: Dash) -> None:

@@ -75,6 +75,7 @@
       if (picture === this.picture) return;
       const before = this.picture;
       this.picture = picture;
+      if (!picture?.later) this.callLater("");
       if (!picture) return this.hide();
       const isElsewhere = placeOf(before) !== placeOf(picture) && !headscape.player.isOfOneWay(before, picture);
       if (isElsewhere) this.arrive(before, picture);
@@ -152,7 +153,14 @@
       this.problem.textContent = problem;
       this.frame.removeAttribute("aria-busy");
       Object.assign(this.frame.dataset, { drawn: problem ? "" : points || "", coloured: (!problem && colours) || "", masked: (!problem && mask) || "" });
-      if (renewed) root.requestAnimationFrame(() => root.performance.mark("headscape-drawn"));
+      if (renewed) root.requestAnimationFrame(() => (root.performance.mark("headscape-drawn"), this.callLater(this.picture?.later || "")));
+    }
+
+    /** What a page has below its picture and takes long is asked for when the picture is painted, once for each `later`. */
+    callLater(later) {
+      if (later === (this.later || "")) return;
+      this.later = later;
+      this.send({ painted: { later } });
     }
 
     // -- painting ---------------------------------------------------------------------------------
