@@ -7,7 +7,7 @@ from dash import ALL, MATCH, Dash, Input, Output, State, html, no_update
 
 from dashboard import problems, routes, security, shell
 from dashboard.library import Library
-from dashboard.pages import LATER, PAGES, picture_of, sentence_of
+from dashboard.pages import LATER, PAGES, after_picture_of, picture_of, sentence_of
 from dashboard.place import find
 from dashboard.problems import sentence_for
 
@@ -30,6 +30,7 @@ def create_app(library: Library) -> Dash:
     app.layout = shell.layout
     _follow_address(app, library)
     _fill_later(app, library)
+    _follow_painting(app, library)
     _follow_choices(app)
     _follow_canvas(app)
     _follow_charts(app)
@@ -101,6 +102,18 @@ def _fill_later(app: Dash, library: Library) -> None:
             return LATER[asked["later"]](find(library, pathname, search))
         except Exception as error:
             return [dmc.Alert(sentence_for(error)[0], color="red", title="This cannot be shown")]
+
+
+def _follow_painting(app: Dash, library: Library) -> None:
+    @app.callback(
+        Output("after-picture", "children"),
+        Input("points", "painted"),
+        State("location", "pathname"),
+        State("location", "search"),
+        prevent_initial_call=True,
+    )
+    def add(painted: dict[str, object] | None, pathname: str, search: str) -> list[object]:
+        return after_picture_of(find(library, pathname, search)) if painted and painted["after"] else []
 
 
 def _follow_choices(app: Dash) -> None:

@@ -62,7 +62,13 @@ def _parts() -> list[object]:
         html.Div(
             [
                 html.Div(
-                    [PointPanels(id="points"), SentenceViews(id="sentence"), html.Div(id="below")], className="picture"
+                    [
+                        PointPanels(id="points"),
+                        SentenceViews(id="sentence"),
+                        html.Div(id="below"),
+                        html.Div(id="after-picture"),
+                    ],
+                    className="picture",
                 ),
                 html.Div(id="beside", className="beside"),
             ],

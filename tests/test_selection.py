@@ -129,9 +129,12 @@ lassos = st.builds(
     view=st.sampled_from(["pca-exact-2d", "pca-exact-3d"]),
     layer=st.integers(0, 1),
     head=st.integers(0, 1),
-    yaw=st.integers(0, 359),
-    pitch=st.integers(0, 359),
-    corners=st.lists(st.tuples(whole, whole), min_size=3, max_size=6).map(tuple),
+    outline=st.builds(
+        Outline,
+        yaw=st.integers(0, 359),
+        pitch=st.integers(0, 359),
+        corners=st.lists(st.tuples(whole, whole), min_size=3, max_size=6).map(tuple),
+    ),
 )
 ends = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 ranges = st.builds(Condition, st.sampled_from(["norm", "position", "given"]), st.just(()), ends, st.floats(-9, 9))

@@ -72,6 +72,7 @@ def _parts(shown: ShownFeatures) -> dict[str, Any]:
         "at": address.at,
         "palette": PALETTE,
         "page": PAGE,
+        "after": shown.base,
         "leaves": ["point"],
         "names": {"token": "ftoken", "lasso": "flasso"},
     }

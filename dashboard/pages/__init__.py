@@ -34,6 +34,11 @@ def picture_of(place: Place) -> dict[str, Any] | None:
     return drawn(place) if drawn and place.corpus.views else None
 
 
+def after_picture_of(place: Place) -> list[object]:
+    """What a page shows below its picture once that is painted."""
+    return features.after_picture(place) if place.address.page == "features" else []
+
+
 def sentence_of(place: Place) -> dict[str, Any] | None:
     """What the views of a sentence show; None on another page."""
     return sentence.picture(place) if place.address.page == "sentence" else None

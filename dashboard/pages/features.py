@@ -32,9 +32,14 @@ def layout(place: Place) -> Page:
     return Page(
         above=[_title(shown), _how_to_read(shown), *controls(shown)],
         beside=[] if shown.panel is None else feature_token(shown),
-        below=[*captions(shown), *_files(shown), *feature_charts(shown)],
+        below=[*captions(shown), *_files(shown)],
         notices=shown.notices,
     )
+
+
+def after_picture(place: Place) -> list[object]:
+    """What comes below when the picture is painted: drawing charts would keep it waiting."""
+    return feature_charts(ShownFeatures.of(place)) if _is_there(place) else []
 
 
 def _is_there(place: Place) -> bool:

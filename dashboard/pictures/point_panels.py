@@ -33,6 +33,7 @@ class PointPanels(Component):
           single panel, through which a reader moves
         - `page`: where links of this picture go, if not to a head; a panel's `fields` are those that open it, `leaves` those that
           all panels do without; `names`: what the fields of a chosen token and of a region are called
+        - `after`: names what a page shows below its picture once that is painted
         - `palette`: colours by scheme, `dashboard.theme.PALETTE`
     opened
         Out: index of the panel a reader opened, with a counter: `{"panel": 43, "count": 1}`.
@@ -42,6 +43,8 @@ class PointPanels(Component):
         Out: a reader went out of a head, back to all of them: `{"panel": 43, "count": 1}`, -1 where it is not known.
     picked
         Out: a point was chosen, token -1 for none: `{"token": 5, "role": "key", "count": 1}`.
+    painted
+        Out: the picture is painted, now what is below it may come: `{"after": "...", "count": 1}`, "" where nothing is.
     arrived
         Out: where in the sequence a reader stopped: `{"panel": 7, "count": 1}`.
     lassoed
@@ -52,7 +55,7 @@ class PointPanels(Component):
     _base_nodes = ["children"]  # noqa: RUF012
     _namespace = "headscape"
     _type = "PointPanels"
-    _prop_names = ["id", "picture", "opened", "stepped", "left", "picked", "lassoed", "arrived"]  # noqa: RUF012
+    _prop_names = ["id", "picture", "opened", "stepped", "left", "picked", "lassoed", "arrived", "painted"]  # noqa: RUF012
     _valid_wildcard_attributes: list[str] = []  # noqa: RUF012
     available_properties = _prop_names
     available_wildcard_properties: list[str] = []  # noqa: RUF012

@@ -76,6 +76,7 @@
       if (picture === this.picture) return;
       const before = this.picture;
       this.picture = picture;
+      if (!picture?.after) this.askAfter("");
       if (!picture) return this.hide();
       const isElsewhere = placeOf(before) !== placeOf(picture) && !headscape.player.isOfOneWay(before, picture);
       if (isElsewhere) this.arrive(before, picture);
@@ -153,7 +154,14 @@
       this.problem.textContent = problem;
       this.frame.removeAttribute("aria-busy");
       Object.assign(this.frame.dataset, { drawn: problem ? "" : points || "", coloured: (!problem && colours) || "", masked: (!problem && mask) || "" });
-      if (renewed) root.requestAnimationFrame(() => root.performance.mark("headscape-drawn"));
+      if (renewed) root.requestAnimationFrame(() => (root.performance.mark("headscape-drawn"), this.askAfter(this.picture?.after || "")));
+    }
+
+    /** What a page has below its picture and takes long is asked for when the picture is painted, once for each `after`. */
+    askAfter(after) {
+      if (after === (this.after || "")) return;
+      this.after = after;
+      this.send({ painted: { after } });
     }
 
     // -- painting ---------------------------------------------------------------------------------
