@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from dashboard.compare.two import Two
 from dashboard.once import once
@@ -12,6 +13,7 @@ from store import Corpus
 #: Results kept of a corpus.
 KEPT = 24
 T = TypeVar("T")
+_at_the_locks = Lock()
 
 
 def kept(two: Two, what: Hashable, count: Callable[[], T]) -> T:
@@ -33,9 +35,11 @@ def _recent(_: Corpus) -> Recent[Any]:
 
 
 @once
-def _locks(_: Corpus) -> dict[Hashable, Lock]:
-    return {}
+def _locks(_: Corpus) -> WeakValueDictionary[Hashable, Lock]:
+    return WeakValueDictionary()
 
 
 def _lock(corpus: Corpus, key: Hashable) -> Lock:
-    return _locks(corpus).setdefault(key, Lock())
+    """The same for all who ask for the key at once; it is forgotten when the last of them has its answer."""
+    with _at_the_locks:
+        return _locks(corpus).setdefault(key, Lock())

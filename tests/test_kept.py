@@ -1,0 +1,36 @@
+"""What is counted of two models once, by many who ask at the same time."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier
+
+from dashboard.compare.kept import _locks, kept
+from dashboard.compare.places import both_places
+from dashboard.compare.two import Two
+from store import StoreError
+
+
+def test_what_many_ask_for_at_once_is_counted_once(alike: Two) -> None:
+    counted: list[int] = []
+    start = Barrier(4)
+
+    def count() -> int:
+        counted.append(1)
+        time.sleep(0.05)
+        return 7
+
+    def ask(_: int) -> int:
+        start.wait()
+        return kept(alike, "asked for at once", count)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(ask, range(4))) == [7] * 4
+    assert len(counted) == 1
+
+
+def test_views_that_there_are_not_leave_nothing_behind(alike: Two) -> None:
+    for number in range(30):
+        with suppress(StoreError):
+            both_places(alike, f"no-view-{number}", 0, 0, 10)
+    assert len(_locks(alike.own)) == 0
