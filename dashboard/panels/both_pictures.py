@@ -5,11 +5,13 @@ from typing import Any
 from dash import html
 
 from dashboard.compare.picture import chosen_of, shown_view
-from dashboard.compare.places import both_places, common_views
+from dashboard.compare.places import both_places, common_views, drawn_of_both
+from dashboard.compare.selected import selected_in_both
 from dashboard.compare.two import Two
 from dashboard.controls import choice, choices_of_views, colour_choice, head_choices, search_controls
 from dashboard.panels.both_features import below_point, point_controls
-from dashboard.pictures.filters import selection_count
+from dashboard.pictures.chosen import Chosen
+from dashboard.pictures.filters import count_line, selection_count
 from dashboard.pictures.legends import legend, marks
 from dashboard.place import Place
 
@@ -45,7 +47,18 @@ def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
         return heads, [html.P(missing, role="status")]
     chosen, views = chosen_of(place, two), choices_of_views(view, common_views(two))
     colours = legend(chosen.legend) if chosen.coloured else marks()
-    return [*heads, *views, colour_choice(place), search_controls(place)], [colours, selection_count(chosen)]
+    return [*heads, *views, colour_choice(place), search_controls(place)], [colours, _selected(place, two, chosen)]
+
+
+def _selected(place: Place, two: Two, chosen: Chosen) -> html.P:
+    """How many points of each panel; a condition on what a head does is met by others in each model."""
+    if not chosen.selection:
+        return selection_count(chosen)
+    own, other = drawn_of_both(two, place.address.layer, place.address.head, place.address.tokens)
+    counts = selected_in_both(own, other, chosen.selection).sum(axis=(1, 2))
+    drawn = 2 * len(own.rows)
+    each = [f"{count:,} of {drawn:,} in {name}" for count, name in zip(counts, two.names, strict=True)]
+    return count_line(chosen, f"Drawn queries and keys that are selected: {' and '.join(each)}.")
 
 
 def _below_head(place: Place, two: Two) -> list[object]:

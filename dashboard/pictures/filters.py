@@ -40,7 +40,12 @@ def selection_count(chosen: Chosen) -> html.P:
         return html.P(className="count", role="status")
     selected, drawn = chosen.count
     average = ", mean over heads" if chosen.drawn.head is None and any(_per_head(chosen)) else ""
-    said = f"{selected:,} of {drawn:,} drawn queries and keys are selected ({100 * selected / drawn:.1f} %{average})."
+    share = f"{100 * selected / drawn:.1f} %{average}"
+    return count_line(chosen, f"{selected:,} of {drawn:,} drawn queries and keys are selected ({share}).")
+
+
+def count_line(chosen: Chosen, said: str) -> html.P:
+    """What is said of the selected points, what a search finds in the whole corpus, and how to clear the conditions."""
     if chosen.selection.q:
         found = chosen.hits
         said += f" The search finds {found.tokens:,} tokens in {found.sentences:,} sentences of the whole corpus."
