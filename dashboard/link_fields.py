@@ -110,10 +110,11 @@ def of_comparison(read: LinkReader) -> dict[str, Any]:
     }
 
 
-def of_features(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
-    """The fields of the page of feature points; none where the store has none."""
+def of_features(read: LinkReader, corpus: Corpus, page: str) -> dict[str, Any]:
+    """The fields of the page of feature points; none where the store has none. Page Compare has the sample's points alone."""
     if not corpus.materials:
         return {}
+    read = _of_sample(read, corpus.materials[0]) if page == "compare" else read
     material = read.choice("material", tuple(corpus.materials), corpus.materials[0])
     features = corpus.features(material)
     layers = value_layers(features)
@@ -128,6 +129,14 @@ def of_features(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
         "ftoken": read.number("ftoken", range(features.n_tokens), None),
         "flasso": read.text("flasso", 1_500),
     }
+
+
+def _of_sample(read: LinkReader, sample: str) -> LinkReader:
+    """Without what was chosen among the tokens of a review or in pictures of values, and without these."""
+    of_review = ("ftoken", "flasso") if read.given.get("material", sample) != sample else ()
+    of_values = ("fview", "point") if "vectors" in read.given else ()
+    left = {"material", "vectors", *of_review, *of_values}
+    return LinkReader({name: text for name, text in read.given.items() if name not in left}, read.notices)
 
 
 def _statistic(read: LinkReader, source: str) -> str:

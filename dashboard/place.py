@@ -55,7 +55,7 @@ def find(library: Library, pathname: str | None, search: str | None) -> Place:
         **of_picture(read, corpus),
         **of_sentence(read, corpus),
         **of_statistics(read),
-        **of_features(read, corpus),
+        **of_features(read, corpus, page),
         **of_comparison(read),
         other=_other(page, snapshot, corpus, given.get("other"), notices),
     )

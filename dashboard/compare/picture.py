@@ -27,6 +27,18 @@ def chosen_of(place: Place, two: Two) -> Chosen:
     return Chosen.of(place, own.tokens, layer=address.layer, head=address.head)
 
 
+def picture_notices(place: Place, two: Two) -> tuple[str, ...]:
+    """What of the link cannot be followed in the pictures of a head."""
+    asked, shown = place.address.view, shown_view(place, two)
+    if not two.has(place.address.layer, place.address.head):
+        return ()
+    said = () if shown is None else chosen_of(place, two).notices
+    if asked in (None, shown):
+        return said
+    instead = "None is shown" if shown is None else f"Shown is “{shown}”"
+    return (*said, f"{two.names[1]} has no view “{asked}”. {instead}; make the other with `make projections`.")
+
+
 def both_picture(place: Place, two: Two) -> dict[str, Any] | None:
     """None where the models do not both have it."""
     view = shown_view(place, two)

@@ -1,18 +1,21 @@
 """What the canvas is asked to draw of one feature point in two models: two panels with the same tokens."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
 from dashboard.compare.feature_points import BothFeatures, both_features
 from dashboard.compare.picture import SIDE
 from dashboard.compare.two import Two
+from dashboard.features.columns import PREDICTED, TokenColumn
 from dashboard.features.shown import ShownFeatures
 from dashboard.place import Place
 from dashboard.theme import PALETTE, ramp
 from store.feature_points import SAMPLE, point_title
 
 ROLES = ("token",)
+#: Fields that are left where the link of a panel goes, unless they are of what is drawn here.
+OF_FEATURES = ("material", "vectors", "fview", "ftoken", "flasso")
 
 
 @dataclass(frozen=True)
@@ -30,11 +33,43 @@ class ShownPoint:
         both, address = both_features(two), place.address
         if both is None or not both.points or not both.views:
             return None
-        sample = address.with_(material=None, vectors=None)
-        shown = ShownFeatures.of(Place(sample, place.snapshot, place.corpus, place.notices, place.typed))
+        shown = ShownFeatures.of(_in_colours_of_both(place), both.tokens)
         point = address.point if address.point in both.points else both.points[-1]
         view = shown.view if shown.view in both.views else both.views[0]
         return cls(both, shown, point, view)
+
+    @property
+    def columns(self) -> dict[str, TokenColumn]:
+        """Everything to colour by that is the same in both."""
+        return {name: one for name, one in self.shown.columns.items() if name not in PREDICTED}
+
+    def missing(self, place: Place, two: Two) -> list[str]:
+        """A sentence on everything that the link asks for and not both models have."""
+        address, other = place.address, two.names[1]
+        said = []
+        if address.point not in (None, self.point):
+            said.append(
+                f"{other} has no feature point {point_title(address.point)}. Shown is {point_title(self.point)}; choose another one."
+            )
+        if address.fview not in (None, self.view):
+            said.append(
+                f"{other} has no picture “{address.fview}” of feature points. Shown is “{self.view}”; make the other with `make projections`."
+            )
+        if address.fcolour in PREDICTED:
+            said.append(
+                "Each model predicts its own labels. Coloured is by kind of token; see predictions on page Features."
+            )
+        return said
+
+
+def _in_colours_of_both(place: Place) -> Place:
+    return replace(place, address=place.address.with_(fcolour="kind")) if place.address.fcolour in PREDICTED else place
+
+
+def point_notices(place: Place, two: Two) -> tuple[str, ...]:
+    """What of the link cannot be followed in the pictures of a point."""
+    found = ShownPoint.of(place, two)
+    return () if found is None else (*found.shown.notices, *found.missing(place, two))
 
 
 def point_picture(place: Place, two: Two) -> dict[str, Any] | None:
@@ -47,7 +82,6 @@ def _picture(place: Place, two: Two, found: ShownPoint) -> dict[str, Any]:
     shown, tokens = found.shown, found.both.tokens
     base = f"/data/{place.snapshot.id}/{two.own.name}/compare/{two.other.name}/features"
     where = f"{found.view}/{quote(found.point)}"
-    column = shown.colour.column
     panels = [
         {
             "name": f"{which}: {name}",
@@ -64,14 +98,14 @@ def _picture(place: Place, two: Two, found: ShownPoint) -> dict[str, Any]:
         "least": SIDE,
         "panels": panels,
         "page": "/features",
-        "leaves": ["other"],
+        "leaves": ["other", *(name for name in OF_FEATURES if place.address.fields[name] is None)],
         "label": f"{tokens:,} tokens at {point_title(found.point)} in {two.names[0]} and in {two.names[1]}",
         "points": f"{base}/points/{where}.bin",
         "raster": f"{base}/raster/{where}.png?",
         "cards": [f"/data/{place.snapshot.id}/{one.name}/features/{SAMPLE}/card/" for one in (two.own, two.other)],
-        "colours": f"{shown.base}/colours/{column.name}.bin?tokens={tokens}",
-        "ramp": ramp(column.kind, ROLES),
-        "mask": f"{shown.base}/mask.bin?tokens={tokens}{shown.query}" if shown.selection else None,
+        "colours": shown.colours,
+        "ramp": ramp(shown.colour.column.kind, ROLES),
+        "mask": f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,
         "sizes": None,
         "at": place.address.at,
         "palette": PALETTE,

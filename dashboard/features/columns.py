@@ -14,6 +14,8 @@ from store.features import Features
 
 #: Colours for wordpieces: those of categories without the grey one, which the other wordpieces have.
 WORDPIECES = (0, 1, 2, 3, 4, 5, 7)
+#: Columns of what a model says; the others are of the tokens, the same for every model.
+PREDICTED = ("prediction", "correct")
 NO_PREDICTION = (
     "This model predicts no label, so tokens cannot be coloured by prediction: `make finetune` makes a classifier of it, "
     "`make ingest MODEL=data/finetuned` takes that."

@@ -58,14 +58,13 @@ def _large(shown: ShownFeatures, panel: str) -> dict[str, Any]:
 def _parts(shown: ShownFeatures) -> dict[str, Any]:
     """What both kinds have in common."""
     series, address, column = shown.series, shown.place.address, shown.colour.column
-    own = f"&token={address.ftoken}" if column.name == "sentence" and address.ftoken is not None else ""
     where = shown.panel or "grid"
     return {
         "roles": list(ROLES),
         "dimensions": 2,
         "points": _points(shown, where),
         "raster": f"{shown.base}/raster/{series}/{shown.view}/{where}.png?tokens={shown.tokens}",
-        "colours": f"{shown.base}/colours/{column.name}.bin?tokens={shown.tokens}{own}",
+        "colours": shown.colours,
         "ramp": ramp(column.kind, ROLES),
         "mask": f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,
         "sizes": None,

@@ -23,17 +23,18 @@ class ShownFeatures:
     view: str
     selection: TokenSelection
     notices: tuple[str, ...]
+    drawn: int | None = None
 
     @classmethod
-    def of(cls, place: Place) -> "ShownFeatures":
-        """What the address says. Only where the store has a material with a picture."""
+    def of(cls, place: Place, drawn: int | None = None) -> "ShownFeatures":
+        """What the address says; of the first `drawn` tokens where that is given. Only where the store has a material with a picture."""
         address, corpus = place.address, place.corpus
         features = corpus.features(address.material or corpus.materials[0])
         series = Series(corpus, features, address.vectors)
         given = {name: address.fields[name] or "" for name in FIELDS}
         selection, notices = parse_token_selection(given, corpus, features)
         view = address.fview if address.fview in series.views else series.views[0]
-        return cls(place, series, view, selection, notices)
+        return cls(place, series, view, selection, notices, drawn)
 
     @property
     def panel(self) -> str | None:
@@ -43,6 +44,8 @@ class ShownFeatures:
     @property
     def tokens(self) -> int:
         """Tokens drawn in every panel that is shown."""
+        if self.drawn is not None:
+            return self.drawn
         return self.series.grid_tokens if self.panel is None else self.series.features.n_tokens
 
     @property
@@ -64,6 +67,13 @@ class ShownFeatures:
     def colour(self) -> TokenColumn:
         """What the tokens are coloured by."""
         return self.columns.get(self.place.address.fcolour) or next(iter(self.columns.values()))
+
+    @property
+    def colours(self) -> str:
+        """URL of the colour codes."""
+        name, token = self.colour.column.name, self.place.address.ftoken
+        chosen = f"&token={token}" if name == "sentence" and token is not None else ""
+        return f"{self.base}/colours/{name}.bin?tokens={self.tokens}{chosen}"
 
     @cached_property
     def legend(self) -> Legend:

@@ -7,8 +7,8 @@ from dash import dcc, html
 
 from dashboard.compare.feature_points import both_features
 from dashboard.compare.kept import is_kept
-from dashboard.compare.picture import both_picture, shown_view
-from dashboard.compare.point_picture import point_picture
+from dashboard.compare.picture import both_picture, picture_notices
+from dashboard.compare.point_picture import point_notices, point_picture
 from dashboard.compare.two import Two, two_of
 from dashboard.controls import choice
 from dashboard.heads.definitions import ROWS, telling
@@ -86,10 +86,7 @@ def _of_two(place: Place, two: Two) -> Page:
 
 def _notices(place: Place, two: Two) -> tuple[str, ...]:
     """What of the link cannot be followed."""
-    view, shown = place.address.view, shown_view(place, two)
-    if view is None or view == shown:
-        return ()
-    return (f"{two.names[1]} has no view “{view}”; make it with `make projections`. Shown is another one.",)
+    return point_notices(place, two) if place.address.pictures == "point" else picture_notices(place, two)
 
 
 def _sentences(place: Place, two: Two) -> list[object]:

@@ -16,6 +16,7 @@ from dashboard.place import Place
 from store.feature_points import point_title
 
 NOTHING = "Not both models have feature points of the sample. Make them with `make ingest`."
+NO_PREDICTIONS = "Each model predicts its own labels: colour by prediction on page Features, a model at a time."
 NO_PICTURE = "The models have no picture of feature points in common. Make one for both with `make ingest`."
 
 
@@ -62,20 +63,27 @@ def point_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
     shown = found.shown
     points = {name: point_title(name) for name in found.both.points}
     views = {name: str(found.both.own.view(name).attrs["title"]) for name in found.both.views}
-    colours = {name: one.column.title for name, one in shown.columns.items()}
+    colours = {name: one.column.title for name, one in found.columns.items()}
     controls = [
         choice("point", "Point", points, found.point, 140),
         choice("fview", "Picture", views, found.view, 200),
         choice("fcolour", "Colour", colours, shown.colour.column.name, 170),
         search_controls(place),
     ]
-    return controls, [legend(shown.legend, roles=("token",), rest=shown.colour.rest), *_selected(found)]
+    meaning = legend(shown.legend, roles=("token",), rest=shown.colour.rest)
+    return controls, [meaning, *_no_predictions(found), *_selected(found)]
+
+
+def _no_predictions(found: ShownPoint) -> list[html.P]:
+    if found.columns.keys() == found.shown.columns.keys():
+        return []
+    return [html.P(NO_PREDICTIONS, className="caption")]
 
 
 def _selected(found: ShownPoint) -> list[html.P]:
     if not found.shown.selection:
         return []
-    count, drawn = int(found.shown.selected[: found.both.tokens].sum()), found.both.tokens
+    count, drawn = int(found.shown.selected.sum()), found.shown.tokens
     return [
         html.P(f"{count:,} of {drawn:,} drawn tokens are selected, the same in both.", className="count", role="status")
     ]

@@ -1,0 +1,183 @@
+"""What a link draws and says on page Compare of a head or a feature point in two models."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from dashboard.compare.point_picture import ShownPoint, point_notices, point_picture
+from dashboard.compare.two import Two, two_of
+from dashboard.features import series
+from dashboard.library import Library
+from dashboard.pages.compare import layout
+from dashboard.panels.both_features import point_controls
+from dashboard.panels.both_pictures import above_pictures
+from dashboard.place import Place, find
+from store import Snapshot
+from store.features import Features
+from tests.three_models import key_of
+
+Link = Callable[..., Place]
+
+
+@pytest.fixture(scope="module")
+def library(three_models: str) -> Library:
+    return Library(three_models)
+
+
+@pytest.fixture(scope="module")
+def link(library: Library, models: Snapshot) -> Link:
+    def link(own: str, other: str, asked: str = "") -> Place:
+        return find(library, "/compare", f"?model={key_of(models, own)}&other={key_of(models, other)}&{asked}")
+
+    return link
+
+
+def both(place: Place) -> Two:
+    two = two_of(place)
+    assert two is not None
+    return two
+
+
+def shown_point(place: Place) -> ShownPoint:
+    found = ShownPoint.of(place, both(place))
+    assert found is not None
+    return found
+
+
+def picture_of(place: Place) -> dict[str, Any]:
+    return point_picture(place, both(place)) or {}
+
+
+def controls_of(place: Place) -> str:
+    return str(point_controls(place, both(place)))
+
+
+# -- a feature point ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_grids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A grid of all points has fewer tokens than one point."""
+    monkeypatch.setattr(series, "GRID_POINTS", 80)
+
+
+@pytest.mark.usefixtures("small_grids")
+def test_the_legend_counts_the_tokens_that_are_drawn(link: Link) -> None:
+    found = shown_point(link("tiny", "second", "pictures=point"))
+    assert sum(one.count for one in found.shown.legend.categories) == found.both.tokens
+
+
+@pytest.mark.usefixtures("small_grids")
+def test_the_selection_is_counted_among_the_tokens_that_are_drawn(link: Link) -> None:
+    place = link("tiny", "second", "pictures=point&q=the")
+    tokens = shown_point(place).both.tokens
+    count = shown_point(place).both.own.wordpieces()[:tokens].count("the")
+    assert f"{count:,} of {tokens:,} drawn tokens are selected" in controls_of(place)
+
+
+def test_the_colours_know_the_chosen_token(link: Link) -> None:
+    colours = picture_of(link("tiny", "second", "pictures=point&fcolour=sentence&ftoken=5"))["colours"]
+    assert colours.endswith("&token=5")
+
+
+@pytest.fixture
+def classifiers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every model is a classifier that is sure of the first label."""
+
+    def probability(features: Features) -> xr.DataArray:
+        sentences = len(np.unique(features.tokens.sentence_index.values))
+        sure = np.tile([1.0, 0.0], (sentences, 1))
+        return xr.DataArray(sure, dims=("sentence", "class"), coords={"class": features.label_names})
+
+    monkeypatch.setattr(Features, "class_probability", property(probability))
+
+
+@pytest.mark.usefixtures("classifiers")
+@pytest.mark.parametrize("column", ["prediction", "correct"])
+def test_what_one_model_predicts_does_not_colour_the_other(link: Link, column: str) -> None:
+    place = link("tiny", "second", f"pictures=point&fcolour={column}")
+    assert column not in shown_point(place).columns
+    assert "/colours/kind.bin" in picture_of(place)["colours"]
+    assert layout(place).notices == (
+        "Each model predicts its own labels. Coloured is by kind of token; see predictions on page Features.",
+    )
+
+
+@pytest.mark.usefixtures("classifiers")
+def test_the_page_says_where_predictions_are(link: Link) -> None:
+    assert "colour by prediction on page Features" in controls_of(link("tiny", "second", "pictures=point"))
+
+
+def test_a_point_that_only_this_model_has_is_said(link: Link) -> None:
+    (said,) = layout(link("odd", "tiny", "pictures=point&point=L02.mixed")).notices
+    assert said.startswith("tiny-bert has no feature point L2 mixed. Shown is ")
+
+
+def test_a_picture_that_the_models_do_not_share_is_said(link: Link) -> None:
+    place = link("tiny", "second", "pictures=point")
+    asked = replace(place, address=place.address.with_(fview="pca-joint"))
+    (said,) = point_notices(asked, both(asked))
+    assert said.startswith("second-bert has no picture “pca-joint” of feature points. Shown is “pca-each”;")
+
+
+def test_a_region_that_is_none_is_said_on_compare_too(link: Link) -> None:
+    (said,) = layout(link("tiny", "second", "pictures=point&flasso=0,0,1")).notices
+    assert said.startswith("The region is not one of a picture of these tokens.")
+
+
+# -- what was chosen on page Features -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "asked", ["material=review-3&ftoken=2", "vectors=1&point=H0&fview=pca", "material=no&flasso=1"]
+)
+def test_a_review_and_values_are_left_on_page_features(link: Link, asked: str) -> None:
+    place = link("tiny", "second", f"pictures=point&{asked}")
+    assert place.notices == ()
+    fields = place.address.fields
+    assert {fields[name] for name in ("material", "vectors", "point", "fview", "ftoken", "flasso")} == {None}
+
+
+def test_a_point_of_a_review_is_that_of_the_sample(link: Link) -> None:
+    place = link("tiny", "second", "pictures=point&material=review-3&point=L01.mixed")
+    assert (place.address.point, place.notices) == ("L01.mixed", ())
+
+
+def test_a_panel_opens_the_sample_with_the_chosen_token(link: Link) -> None:
+    leaves = picture_of(link("tiny", "second", "pictures=point&ftoken=5"))["leaves"]
+    assert {"material", "vectors", "other"} <= set(leaves)
+    assert "ftoken" not in leaves
+
+
+# -- a head ---------------------------------------------------------------------------------------------
+
+
+def test_the_selected_points_of_each_model_are_counted(link: Link) -> None:
+    place = link("tiny", "second", "layer=1&head=1&tokens=100&where=entropy:0..1.2")
+    two = both(place)
+    statistics = (one.token_statistic.sel(statistic="entropy").values[1, 1] for one in (two.own, two.other))
+    own, other = (2 * int((one[two.own.rows[:100]] <= 1.2).sum()) for one in statistics)
+    assert own != other
+    said = f"are selected: {own} of 200 in {two.names[0]} and {other} of 200 in {two.names[1]}."
+    assert said in str(above_pictures(place, two))
+
+
+def test_a_column_that_there_is_not_is_said(link: Link) -> None:
+    (said,) = layout(link("tiny", "second", "colour=charm")).notices
+    assert said.startswith("There is no column “charm” to colour by.")
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "view", "said"),
+    [
+        ("tiny", "second", "pca-raw-2d", "second-bert has no view “pca-raw-2d”. Shown is “pca-exact-2d”;"),
+        ("second", "odd", "pca-exact-3d", "odd-bert has no view “pca-exact-3d”. None is shown;"),
+    ],
+)
+def test_a_view_that_only_this_model_has_is_said(link: Link, own: str, other: str, view: str, said: str) -> None:
+    (notice,) = layout(link(own, other, f"view={view}")).notices
+    assert notice.startswith(said)
