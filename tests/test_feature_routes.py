@@ -148,3 +148,9 @@ def test_without_webgl_the_server_draws_the_grid(client: FlaskClient, sample: st
     answer = client.get(f"{sample}/raster/points/{VIEW}/grid.png?side=40&gap=2&title=5")
     width, height = struct.unpack(">2I", answer.data[16:24])
     assert (width, height) == (3 * 42 - 2, 3 * 47 - 2)
+
+
+@pytest.mark.parametrize(("panel", "most"), [("grid", 3 * 401 - 1), ("embedding", 1_200)])
+def test_a_drawn_picture_has_a_largest_size(client: FlaskClient, sample: str, panel: str, most: int) -> None:
+    answer = client.get(f"{sample}/raster/points/{VIEW}/{panel}.png?side=99999&gap=1")
+    assert struct.unpack(">2I", answer.data[16:24]) == (most, most)

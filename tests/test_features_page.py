@@ -96,6 +96,16 @@ def test_charts_say_what_they_are_measured_on(grid: Page, tiny_corpus: Corpus) -
     expect(grid.get_by_role("img", name="CKA of every two feature points")).to_be_visible()
 
 
+def test_charts_are_there_again_on_the_way_back(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/features"))
+    chart = page.get_by_role("img", name="CKA of every two feature points")
+    expect(chart).to_be_visible()
+    page.get_by_role("link", name="About this store").click()
+    expect(chart).to_have_count(0)
+    page.get_by_role("link", name="Features", exact=True).click()
+    expect(chart).to_be_visible()
+
+
 def test_the_way_into_a_panel_and_back_keeps_what_is_selected(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/features?q=film"))
     page.mouse.click(*panel_place(page, "L0 projected"))
@@ -154,17 +164,6 @@ def test_pausing_stays_at_the_point_it_was_on_its_way_to(open_page: Open, tiny_s
     in_link(page, "point", "position")
     page.wait_for_timeout(600)
     expect(page.locator(NAME)).to_have_text("position (2 of 8)")
-
-
-def test_who_wants_no_motion_gets_steps(chromium: Browser, tiny_server: str) -> None:
-    context = chromium.new_context(reduced_motion="reduce")
-    page = context.new_page()
-    page.goto(f"{tiny_server}/features?point=embedding")
-    drawn(page).locator(".frame").focus()
-    stands = "document.querySelector('.frame').dataset.at?.includes('/position.bin')"
-    page.keyboard.press("ArrowRight")
-    until(page, stands)
-    context.close()
 
 
 def test_a_clicked_token_shows_its_sentence_and_its_nearest(open_page: Open, tiny_server: str) -> None:

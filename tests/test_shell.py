@@ -161,6 +161,17 @@ def test_without_webgl2_a_head_says_what_is_missing(
     page.close()
 
 
+def test_without_webgl2_the_slider_goes_through_the_points_and_nothing_plays(
+    tiny_server: str, without_webgl: Browser
+) -> None:
+    page = without_webgl.new_page()
+    page.goto(f"{tiny_server}/features?point=embedding")
+    page.get_by_role("slider", name="Point of the model").press("ArrowRight")
+    expect(page).to_have_url(re.compile("point=position"))
+    expect(page.locator(".player button")).to_be_hidden()
+    page.close()
+
+
 def test_a_corrupt_chunk_is_said_in_one_sentence(tmp_path: Path, chromium: Browser, ingest: Callable[..., str]) -> None:
     url = ingest(tmp_path / "store", sentences=10)
     with serving(url) as address:

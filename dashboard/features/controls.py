@@ -4,11 +4,11 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.controls import SEARCHES, choice, search_box, switch
+from dashboard.features.materials import drawn_materials, material_title
 from dashboard.features.selection import searches
 from dashboard.features.series import value_layers
 from dashboard.features.shown import ShownFeatures
 from dashboard.pictures.legends import legend
-from store.feature_points import SAMPLE
 
 
 def controls(shown: ShownFeatures) -> list[object]:
@@ -22,7 +22,7 @@ def controls(shown: ShownFeatures) -> list[object]:
 
 def _picture(shown: ShownFeatures) -> html.Div:
     address, series = shown.place.address, shown.series
-    materials = {name: material_title(name) for name in shown.place.corpus.materials}
+    materials = {name: material_title(name) for name in drawn_materials(shown.place.corpus)}
     colours = {name: one.column.title for name, one in shown.columns.items()}
     labels = [switch("labels", "labels", bool(address.labels))] if shown.panel else []
     return html.Div(
@@ -35,11 +35,6 @@ def _picture(shown: ShownFeatures) -> html.Div:
         ],
         className="controls",
     )
-
-
-def material_title(material: str) -> str:
-    """For a person: `the sample`, `review 3`."""
-    return "the sample" if material == SAMPLE else material.replace("-", " ")
 
 
 def view_title(shown: ShownFeatures, view: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.features.columns import TokenColumn, token_columns
+from dashboard.features.materials import is_drawn
 from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
 from dashboard.features.series import Series
 from dashboard.pictures.colours import Legend, legend_of
@@ -27,7 +28,7 @@ class ShownFeatures:
 
     @classmethod
     def of(cls, place: Place, drawn: int | None = None) -> "ShownFeatures":
-        """What the address says; of the first `drawn` tokens where that is given. Only where the store has a material with a picture."""
+        """What the address says; of the first `drawn` tokens where that is given. Only where its material `is_drawn`."""
         address, corpus = place.address, place.corpus
         features = corpus.features(address.material or corpus.materials[0])
         series = Series(corpus, features, address.vectors)
@@ -87,8 +88,8 @@ class ShownFeatures:
 
 
 def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:
-    """What the controls stand at, and where they stand by default; nothing where there are no feature points."""
-    if not place.corpus.materials:
+    """What the controls stand at, and where they stand by default; nothing where there is no picture."""
+    if not is_drawn(place):
         return {}, {}
     shown = ShownFeatures.of(place)
     features = shown.series.features

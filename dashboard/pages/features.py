@@ -6,7 +6,8 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.features.captions import captions
-from dashboard.features.controls import controls, material_title
+from dashboard.features.controls import controls
+from dashboard.features.materials import drawn_materials, is_drawn, material_title
 from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
 from dashboard.file_links import file_links
@@ -17,17 +18,20 @@ from dashboard.place import Place
 from store.feature_points import POINT_KINDS, point_kind, point_title
 
 EMPTY = "This model has no feature points yet. Make them with `make ingest`."
+UNDRAWN = "There is no picture of the tokens of {} yet. Run `make ingest` to its end."
+#: What of a link says something of one material alone.
+OF_MATERIAL = ("vectors", "point", "fview", "ftoken", "flasso", "at")
 
 
 def picture(place: Place) -> dict[str, Any] | None:
-    """What the canvas shows; None where there are no feature points."""
-    return features_picture(ShownFeatures.of(place)) if _is_there(place) else None
+    """What the canvas shows; None where there is none."""
+    return features_picture(ShownFeatures.of(place)) if is_drawn(place) else None
 
 
 def layout(place: Place) -> Page:
-    """The page at a place; where there are no feature points, how to get them."""
-    if not _is_there(place):
-        return Page(above=[html.H1("Features"), dmc.Alert(EMPTY, color="orange")])
+    """The page at a place; where there is no picture, how to get one."""
+    if not is_drawn(place):
+        return Page(above=[html.H1("Features"), dmc.Alert(_what_to_do(place), color="orange")])
     shown = ShownFeatures.of(place)
     return Page(
         above=[_title(shown), _how_to_read(shown), *controls(shown)],
@@ -39,12 +43,22 @@ def layout(place: Place) -> Page:
 
 def after_picture(place: Place) -> list[object]:
     """What comes below when the picture is painted: drawing charts would keep it waiting."""
-    return feature_charts(ShownFeatures.of(place)) if _is_there(place) else []
+    return feature_charts(ShownFeatures.of(place)) if is_drawn(place) else []
 
 
-def _is_there(place: Place) -> bool:
-    corpus = place.corpus
-    return bool(corpus.materials) and bool(corpus.features(place.address.material or corpus.materials[0]).views)
+def _what_to_do(place: Place) -> list[object]:
+    """There are no feature points, or none of the link's material are drawn: then those that are can be chosen."""
+    materials = place.corpus.materials
+    if not materials:
+        return [EMPTY]
+    there = [part for name in drawn_materials(place.corpus) for part in (" ", _link_to(place, name))]
+    return [UNDRAWN.format(material_title(place.address.material or materials[0])), *there]
+
+
+def _link_to(place: Place, material: str) -> dcc.Link:
+    named = None if material == place.corpus.materials[0] else material
+    href = place.address.with_(material=named, **dict.fromkeys(OF_MATERIAL)).href
+    return dcc.Link(f"Show {material_title(material)}.", href=href)
 
 
 def _title(shown: ShownFeatures) -> html.Div:

@@ -16,13 +16,14 @@ from dashboard.pictures import points, selection
 from dashboard.pictures.colours import codes_of, encode
 from dashboard.pictures.raster import draw_panels
 from dashboard.routes.files import FORM, file
+from dashboard.routes.pictures import MOST_GRID_SIDE, MOST_RASTER_SIDE
 from dashboard.routes.request import BASE, bounded, corpus_of, scheme
 from dashboard.routes.response import binary, codes, lasting, png
 from store import Corpus
 from store.features import Features
 
 _MATERIAL = f"{BASE}/features/<material>"
-MOST_SIDE, MOST_NEAR = 1_200, 50
+MOST_NEAR = 50
 
 
 def register(server: Flask, library: Library) -> None:
@@ -50,7 +51,8 @@ def _pictures(server: Flask, library: Library) -> None:
         one = panel != "grid"
         places = shown.places(view, _count(features), panel if one else None)
         columns, slots = (1, (0,)) if one else shown.grid
-        side, gap, title = bounded("side", 120, MOST_SIDE), bounded("gap", 4, 20), bounded("title", 0, 80, fewest=0)
+        side = bounded("side", 120, MOST_RASTER_SIDE if one else MOST_GRID_SIDE)
+        gap, title = bounded("gap", 4, 20), bounded("title", 0, 80, fewest=0)
         return png(draw_panels(places, columns=columns, side=side, gap=gap, scheme=scheme(), slots=slots, title=title))
 
     @server.get(f"{_MATERIAL}/colours/<column>.bin")

@@ -14,7 +14,8 @@ from dashboard.pictures.raster import draw_panels
 from dashboard.routes.request import BASE, ONE_HEAD, bounded, grid_of, head_of, scheme, selection_of
 from dashboard.routes.response import binary, codes, png
 
-MOST_RASTER_SIDE = 1_200
+#: Pixels of a panel's side: of a large one, and of one of a grid.
+MOST_RASTER_SIDE, MOST_GRID_SIDE = 1_200, 400
 
 
 def register(server: Flask, library: Library) -> None:
@@ -42,7 +43,7 @@ def _rasters(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/raster/<view>/grid.png")
     def grid_raster(snapshot: str, model: str, view: str) -> Response:
         drawn = grid_of(library, snapshot, model)
-        side, gap = bounded("side", 96, 400), bounded("gap", 4, 20)
+        side, gap = bounded("side", 96, MOST_GRID_SIDE), bounded("gap", 4, 20)
         return png(_raster(drawn.places(view), drawn.corpus.heads, side, gap))
 
     @server.get(f"{BASE}/raster/<view>/{ONE_HEAD}.png")

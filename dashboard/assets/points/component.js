@@ -3,6 +3,9 @@
   const headscape = (root.headscape = root.headscape || {});
   const KEYS = {
     grid: "Arrow keys move between panels, Enter opens one. Plus and minus zoom, 0 shows all.",
+    twins:
+      "Arrow keys move between the two models, Enter opens one. P goes to the token nearest to the middle of a panel, then Shift with an arrow key to the nearest " +
+      "one that way; the other model's has a ring too. Escape leaves it. Plus and minus zoom, 0 shows both.",
     sequence:
       "Arrow keys go to the point of the model before or after. P goes to the token nearest to the middle, then Shift with an arrow key to the nearest one " +
       "that way; Enter chooses it, Escape leaves it. Plus and minus zoom, 0 resets, Backspace goes back to all points.",
@@ -25,6 +28,12 @@
       make("div", { key: "ring", className: "ring" }),
       make("div", { key: "tip", className: "tip" }),
     ]);
+  }
+
+  /** What the keys do in a picture. */
+  function keysOf(picture) {
+    if (picture?.panels.length === 1) return picture.sequence ? "sequence" : "single";
+    return picture?.cards ? "twins" : "grid";
   }
 
   function PointPanels({ id, picture, setProps }) {
@@ -50,7 +59,7 @@
       make("p", { key: "note", className: "note", hidden: true }),
       make("p", { key: "problem", className: "problem", role: "alert" }),
       make("div", { key: "says", className: "says", "aria-live": "polite" }),
-      make("div", { key: "keys", className: "says", id: "points-keys" }, single ? (picture?.sequence ? KEYS.sequence : KEYS.single) : KEYS.grid),
+      make("div", { key: "keys", className: "says", id: "points-keys" }, KEYS[keysOf(picture)]),
     ]);
   }
 

@@ -15,6 +15,7 @@
       const column = Math.max(0, Math.min(layout.columns - 1, (slot % layout.columns) + columns));
       const found = headscape.layout.panelIn(layout, row * layout.columns + column);
       const panel = found < 0 ? hover.focus : found;
+      hover.hide();
       const [left, top, side] = headscape.layout.rectangle(layout, panels.camera, panel);
       reveal(left + side / 2, top + side / 2);
       hover.showPanel(panel);
@@ -34,8 +35,17 @@
       if (px < 0 || py < 0 || px > width || py > height) panels.pan(width / 2 - px, height / 2 - py);
     }
 
+    /** As in one panel; the same token in the other one has a ring too. */
+    function standInBoth(point) {
+      if (point < 0) return;
+      reveal(...panels.twins.pixelOf(hover.focus, point));
+      panels.twins.showPoint(hover.focus, point);
+      panels.keyboard = hover.kept = true;
+    }
+
     function movePoint(rows, columns) {
       const from = hover.point;
+      if (!panels.single) return standInBoth(panels.keyboard && from >= 0 ? panels.twins.towards(hover.focus, from, columns, -rows) : panels.twins.search(hover.focus));
       stand(panels.keyboard && from >= 0 ? hover.towards(from, columns, -rows) : hover.search(panels.layout.width / 2, panels.layout.height / 2));
     }
 
@@ -55,13 +65,14 @@
 
     function act(key, shift) {
       const step = STEPS[key];
-      if (step && !panels.single) return () => moveFocus(...step);
+      if (step && !panels.single) return () => (shift && panels.twins.areThere() ? movePoint(...step) : moveFocus(...step));
       if (step) return () => (shift ? panels.painter && movePoint(...step) : panels.step(...step));
       if (key === "Enter") return panels.single ? () => hover.point >= 0 && panels.pick(hover.point) : () => panels.open(hover.focus);
       if (key === "Escape") return escape;
       if (key === "Backspace" && panels.single) return () => panels.leave();
       if (!panels.painter) return key === "-" && panels.single ? () => panels.leave() : null;
       if (key === "p" && panels.single) return () => stand(hover.search(panels.layout.width / 2, panels.layout.height / 2));
+      if (key === "p" && panels.twins.areThere()) return () => standInBoth(panels.twins.search(hover.focus));
       return { "+": zoomIn, "=": zoomIn, "-": zoomOut, 0: () => panels.reset() }[key];
     }
 

@@ -154,7 +154,7 @@
       this.problem.textContent = problem;
       this.frame.removeAttribute("aria-busy");
       Object.assign(this.frame.dataset, { drawn: problem ? "" : points || "", coloured: (!problem && colours) || "", masked: (!problem && mask) || "" });
-      if (renewed) root.requestAnimationFrame(() => (root.performance.mark("headscape-drawn"), this.askAfter(this.picture?.after || "")));
+      root.requestAnimationFrame(() => (renewed && root.performance.mark("headscape-drawn"), this.askAfter(this.picture?.after || "")));
     }
 
     /** What a page has below its picture and takes long is asked for when the picture is painted, once for each `after`. */

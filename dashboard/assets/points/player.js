@@ -19,13 +19,15 @@
     const frame = panels.host.querySelector(".player");
     const [button, name] = ["button", "output"].map((tag) => document.createElement(tag));
     const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, step: 1 });
-    let [at, sent, turn, playing, waiting, drawing] = [0, -1, 0, false, 0, 0];
+    let [at, sent, turn, round, playing, waiting, drawing] = [0, -1, 0, 0, false, 0, 0];
     let fetched = new Map();
     let onward = null;
     build();
 
     function build() {
       button.type = "button";
+      // What cannot be seen moving is not played: a still picture is another one at every step.
+      button.hidden = !panels.painter;
       slider.setAttribute("aria-label", "Point of the model");
       frame.replaceChildren(button, slider, name);
       panels.on(button, "click", () => (playing ? pause() : play()));
@@ -87,7 +89,7 @@
         if (mine === turn) await walk(points, mine, isStill() ? 0 : milliseconds);
       } catch (error) {
         panels.problem.textContent = error.message;
-        playing = false;
+        pause();
       }
       if (mine !== turn) return false;
       state.moving = false;
@@ -152,15 +154,18 @@
     }
 
     async function play() {
+      const mine = ++round;
+      // Who pauses and plays on within a rest has begun another round: this one ends.
+      const goesOn = () => playing && mine === round;
       playing = true;
       panels.tool.cancel();
       say();
       if (at === last()) await go(0, STEPPED);
-      while (playing && at < last()) {
+      while (goesOn() && at < last()) {
         if (!(await go(at + 1, PLAYED))) return;
         await new Promise((resolve) => root.setTimeout(resolve, REST));
       }
-      if (playing) pause();
+      if (goesOn()) pause();
     }
 
     function pause() {

@@ -31,14 +31,26 @@
       return built[panel];
     }
 
-    /** The point of a panel within reach of a pixel, or -1. */
-    function nearest(panel, px, py) {
+    /** The point of a panel within so many pixels of a pixel, or -1. */
+    function nearest(panel, px, py, radius = RADIUS) {
       const { gridIndex, layout } = headscape;
       const place = layout.fromPixel(panels.layout, panels.camera, panel, px, py);
-      const reach = RADIUS * layout.perPixel(panels.layout, panels.camera);
+      const reach = radius * layout.perPixel(panels.layout, panels.camera);
       if (panels.data.points.components === 2) return gridIndex.nearest(indexOf(panel), ...place, reach);
       return gridIndex.nearest(indexOf(panel), ...place.map(gridIndex.shrink), reach / gridIndex.DIAGONAL);
     }
+
+    /** The point nearest to the middle of a panel, however far it is. */
+    function search(panel) {
+      const [left, top, side] = headscape.layout.rectangle(panels.layout, panels.camera, panel);
+      for (let radius = RADIUS; radius < 4 * side; radius *= 2) {
+        const found = nearest(panel, left + side / 2, top + side / 2, radius);
+        if (found >= 0) return found;
+      }
+      return -1;
+    }
+
+    const towards = (panel, point, dx, dy) => headscape.gridIndex.towards(indexOf(panel), point, dx, dy);
 
     function pixelOf(panel, point) {
       const { components, places, most } = part(panels.data.points, panel);
@@ -46,13 +58,19 @@
       return headscape.layout.toPixel(panels.layout, panels.camera, panel, ...headscape.camera.square(panels.camera, place));
     }
 
+    /** Whether both panels can be looked at point by point: the picture has two, and both have come. */
+    const areThere = () => Boolean(panels.picture.cards) && panels.data.points?.panels === panels.picture.cards.length;
+
     /** What is under a pixel of the frame. */
     function show(px, py) {
-      const { points } = panels.data;
-      if (points?.panels !== panels.picture.cards.length) return;
+      if (!areThere()) return;
       const panel = headscape.layout.panelAt(panels.layout, panels.camera, px, py);
       const point = panel < 0 ? -1 : nearest(panel, px, py);
-      if (shown === `${panel} ${point}`) return;
+      if (shown !== `${panel} ${point}`) showPoint(panel, point);
+    }
+
+    /** A point and its card, and the same token's point in the other panel. */
+    function showPoint(panel, point) {
       panels.hover.hide();
       if (point < 0) return;
       shown = `${panel} ${point}`;
@@ -66,7 +84,7 @@
       ring.style.display = "none";
     }
 
-    return { show, hide };
+    return { areThere, show, showPoint, search, towards, pixelOf, hide };
   }
 
   headscape.twins = { create, part };

@@ -1,0 +1,58 @@
+"""The keyboard goes from point to point of two models as the pointer does, in a browser."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from dashboard.compare.two import Two
+from tests.browser import Open, drawn
+
+
+@pytest.fixture
+def frame(open_page: Open, three_server: str, alike: Two) -> Locator:
+    page = drawn(open_page(f"{three_server}/compare?model={alike.own.name}&other={alike.other.name}"))
+    shown = page.locator(".frame")
+    shown.focus()
+    return shown
+
+
+def left_of(page: Page, ring: str) -> float:
+    """How far right a ring stands, from 0 to 1 of the picture."""
+    box, canvas = (page.locator(one).bounding_box() for one in (ring, ".frame canvas"))
+    assert box is not None
+    assert canvas is not None
+    return (box["x"] - canvas["x"]) / canvas["width"]
+
+
+def rings(frame: Locator) -> list[float]:
+    """Of the token that the keyboard stands on, and of the same token in the other model."""
+    expect(frame.locator(".ring.twin")).to_be_visible()
+    return [left_of(frame.page, ring) for ring in (".frame .ring:not(.twin)", ".frame .ring.twin")]
+
+
+def test_p_stands_on_a_token_of_the_panel_and_rings_its_twin(frame: Locator) -> None:
+    frame.press("p")
+    own, twin = rings(frame)
+    assert own < 0.5 < twin
+    frame.press("ArrowRight")
+    expect(frame.locator(".ring.twin")).to_be_hidden()
+    frame.press("p")
+    own, twin = rings(frame)
+    assert twin < 0.5 < own
+
+
+def test_shift_and_an_arrow_go_to_the_next_token(frame: Locator) -> None:
+    frame.press("p")
+    says = frame.page.locator(".points .says[aria-live]")
+    expect(says).to_contain_text("in sentence")
+    before = left_of(frame.page, ".frame .ring:not(.twin)")
+    first = says.inner_text()
+    frame.press("Shift+ArrowRight")
+    expect(says).not_to_have_text(first)
+    assert before < left_of(frame.page, ".frame .ring:not(.twin)") < 0.5
+
+
+def test_escape_leaves_both(frame: Locator) -> None:
+    frame.press("p")
+    rings(frame)
+    frame.press("Escape")
+    expect(frame.locator(".ring.twin")).to_be_hidden()

@@ -1,0 +1,63 @@
+"""A material without a picture, as readers find it while an ingest draws and after one that was stopped."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dashboard import shell
+from dashboard.library import Library
+from dashboard.pages import PAGES, after_picture_of, picture_of
+from dashboard.place import Place, find
+from store import open_corpus
+from store.writer import open_writer
+
+Asked = Callable[..., Place]
+
+
+@pytest.fixture
+def asked(tiny_store: str, tmp_path: Path) -> Asked:
+    """A link to the page Features of a store in which some materials are not drawn yet."""
+
+    def asked(search: str, *, undrawn: tuple[str, ...]) -> Place:
+        place = str(shutil.copytree(tiny_store, tmp_path / "store"))
+        path = f"models/{open_corpus(place).name}/features"
+        with open_writer(place) as writer:
+            for name in undrawn:
+                writer.group(f"{path}/{name}").attrs.update({"views": [], "value_views": []})
+            writer.publish("before it is drawn")
+        return find(Library(place), "/features", search)
+
+    return asked
+
+
+def written(place: Place) -> str:
+    return str(PAGES["features"](place).above)
+
+
+def test_a_link_to_it_says_what_to_do(asked: Asked) -> None:
+    place = asked("material=review-3", undrawn=("review-3",))
+    assert "no picture of the tokens of review 3 yet. Run `make ingest` to its end." in written(place)
+    assert "children='Show the sample.', href='/features'" in written(place)
+
+
+def test_what_surrounds_the_page_is_there(asked: Asked) -> None:
+    place = asked("material=review-3", undrawn=("review-3",))
+    assert shell.shown(place)["material"] == "review-3"
+    assert (picture_of(place), after_picture_of(place)) == (None, [])
+
+
+def test_it_is_not_offered(asked: Asked) -> None:
+    assert "review-3" not in written(asked("", undrawn=("review-3",)))
+
+
+def test_where_the_sample_is_not_drawn_a_review_can_be_chosen(asked: Asked) -> None:
+    place = asked("q=film", undrawn=("sample",))
+    assert "children='Show review 3.', href='/features?q=film&material=review-3'" in written(place)
+
+
+def test_where_nothing_is_drawn_nothing_is_offered(asked: Asked) -> None:
+    page = written(asked("", undrawn=("sample", "review-3")))
+    assert "no picture of the tokens of the sample yet" in page
+    assert "Show" not in page
