@@ -31,9 +31,12 @@ DEFAULT_VIEWS = (
 )
 #: Of the feature points: those that are there at once, the seed's, and the most faithful that two minutes allow.
 DEFAULT_FEATURES = ("pca-joint", "pca-each", "umap-joint", "tsne-each")
-DEFAULT_REVIEWS = "3"
+#: Where the data has it.
+DEFAULT_REVIEW = 3
 POINTS = ("standard", "fine")
 NONE = "none"
+#: Of UMAP, whose time and memory grow with them.
+MOST_NEIGHBORS = 200
 
 
 @dataclass(frozen=True)
@@ -78,13 +81,20 @@ class Settings:
         "pictures of the feature points to make, <pca, umap or tsne>-<joint, each or a point such as L00.mixed>, with commas "
         "between; none is neither pictures nor feature points",
     )
-    reviews: str = setting(
-        DEFAULT_REVIEWS,
-        "reviews that are read whole at every feature point, by index in the data, with commas between, or none",
+    reviews: str | None = setting(
+        None,
+        "reviews that are read whole at every feature point, by index in the data, with commas between, or none "
+        f"(default {DEFAULT_REVIEW} where the data has it)",
     )
-    metric: str = setting("euclidean", "distance whose neighbours UMAP and t-SNE of feature points keep, or cosine")
-    neighbors: int = setting(15, "neighbours that UMAP of feature points looks at", int)
-    min_dist: float = setting(0.1, "how near UMAP of feature points puts like tokens, 0 to 1", float)
+    metric: str = setting(
+        "euclidean",
+        "distance whose neighbours UMAP and t-SNE of feature points keep, or cosine; where a larger corpus or POINTS=fine "
+        "has all pictures made again, they take what METRIC, NEIGHBORS, MIN_DIST and SEED are then",
+    )
+    neighbors: int = setting(
+        15, f"neighbours that UMAP of feature points looks at, 2 to {MOST_NEIGHBORS}; see METRIC", int
+    )
+    min_dist: float = setting(0.1, "how near UMAP of feature points puts like tokens, 0 to 1; see METRIC", float)
 
     def __post_init__(self) -> None:
         for name in ("sentences", "tokens", "batch"):
@@ -112,6 +122,8 @@ class Settings:
             raise IngestError(f"METRIC={self.metric} is not known. Give {' or '.join(METRICS)}.")
         if self.neighbors < 2:
             raise IngestError(f"NEIGHBORS={self.neighbors} is too few. Give at least 2.")
+        if self.neighbors > MOST_NEIGHBORS:
+            raise IngestError(f"NEIGHBORS={self.neighbors} is too many. Give at most {MOST_NEIGHBORS}.")
         if not 0 <= self.min_dist <= 1:
             raise IngestError(f"MIN_DIST={self.min_dist:g} is not between 0 and 1. Give one such as 0.1.")
         if not self.feature_names and self.features != NONE:
@@ -130,7 +142,9 @@ class Settings:
 
     @property
     def review_numbers(self) -> list[int]:
-        """The whole reviews asked for."""
+        """The whole reviews asked for, or the default."""
+        if self.reviews is None:
+            return [DEFAULT_REVIEW]
         asked = [] if self.reviews == NONE else [number.strip() for number in self.reviews.split(",") if number.strip()]
         if not all(number.isascii() and number.isdigit() for number in asked):
             raise IngestError(f"REVIEWS={self.reviews} is no list of indices. Give some such as REVIEWS=3,17, or none.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import hypothesis.strategies as st
 import numpy as np
@@ -11,11 +12,15 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
+from zarr import create_array
 
 import store
 from ingest.features import pictures, placing, value_pictures
 from ingest.features.cubes import in_cubes
+from ingest.features.pictures import FeaturePicture
 from ingest.features.placing import Method, near_fitted
+from ingest.features.vectors import read_point
+from store.feature_views import FeatureViewName
 from store.features import Features
 from store.kernels.alignment import align
 from store.views import MOST
@@ -111,6 +116,38 @@ def test_a_view_says_what_it_is_fitted_on_and_how_others_are_placed(drawn: Featu
     assert drawn.view("pca-joint").attrs["fitted_on"] == f"all {drawn.n_tokens} tokens at all points together"
 
 
+def test_a_jointly_fitted_view_says_that_others_are_placed_at_their_own_point(drawn: Features) -> None:
+    assert "nearest fitted vectors of the same point, weighted" in drawn.view("umap-joint").attrs["placed"]
+    assert "nearest fitted vectors, weighted" in drawn.view("umap-each").attrs["placed"]
+
+
+def test_a_view_names_the_perplexity_that_so_few_points_allow(drawn: Features) -> None:
+    assert drawn.view("tsne-L01.mixed").attrs["parameters"]["perplexity"] == pytest.approx(49 / 3)
+
+
+def test_more_neighbours_than_points_are_not_named() -> None:
+    method = Method("umap", 4, {"neighbors": 100, "min_dist": 0.1})
+    assert method.parameters(41) == {"neighbors": 40, "min_dist": 0.1, "seed": 4}
+
+
+def test_a_fit_that_waits_holds_no_other_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting: list[np.ndarray] = []
+
+    class Pool:
+        def submit(self, _: object, vectors: np.ndarray) -> None:
+            waiting.append(vectors)
+
+    monkeypatch.setattr(placing, "processes", Pool)
+    monkeypatch.setattr(FeaturePicture, "fitted_tokens", 7)
+    feature = create_array({}, data=np.ones((3, 90, 4), np.float16))
+    method = Method("umap", 0, {"metric": "euclidean"})
+    FeaturePicture(
+        FeatureViewName.parse("umap-each"), method, ["a", "b", "c"], 90, partial(read_point, feature)
+    ).begin()
+    held = [vectors if vectors.base is None else vectors.base for vectors in waiting]
+    assert [len(vectors) for vectors in held] == [7, 7, 7]
+
+
 # -- how far they can be trusted ------------------------------------------------------------------------
 
 
@@ -169,8 +206,17 @@ def test_one_cube_holds_all_panels_in_the_middle() -> None:
     assert (low.tolist(), side.tolist()) == ([0, -1], 4)
 
 
-@pytest.mark.parametrize("tokens", [3, 5])
-def test_a_handful_of_tokens_can_be_fitted(tokens: int) -> None:
-    points = np.eye(tokens, 7, dtype=np.float32)
-    for method in (Method("pca", 0, {}), Method("tsne", 0, {"perplexity": 30, "steps": 250})):
-        assert np.isfinite(method.place(points, method.fit(points), points)).all()
+FEW: dict[str, dict[str, float]] = {
+    "pca": {},
+    "tsne": {"perplexity": 30, "steps": 250},
+    "umap": {"neighbors": 15, "min_dist": 0.1},
+}
+
+
+@pytest.mark.parametrize("kind", FEW)
+@pytest.mark.parametrize("tokens", [2, 3, 5])
+def test_a_handful_of_tokens_can_be_fitted(tokens: int, kind: str) -> None:
+    points, method = np.eye(tokens, 7, dtype=np.float32), Method(kind, 0, FEW[kind])
+    places = method.place(points, method.fit(points), points)
+    assert places.shape == (tokens, 2)
+    assert np.isfinite(places).all()

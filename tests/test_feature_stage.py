@@ -1,7 +1,8 @@
 """Stage `features`: what is made when, and what readers see of it meanwhile."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import store
 from ingest.errors import IngestError
+from ingest.pictures.processes import processes
 from ingest.settings import DEFAULT_FEATURES, Settings
 from store.description import as_text, describe
 from store.feature_views import FeatureViewName
@@ -54,6 +56,7 @@ def test_a_point_that_the_model_has_not_is_refused(complaint: Complaint) -> None
         ("points", "many", "POINTS=many is not known"),
         ("metric", "hamming", "METRIC=hamming is not known"),
         ("neighbors", 1, "NEIGHBORS=1 is too few"),
+        ("neighbors", 201, "NEIGHBORS=201 is too many"),
         ("min_dist", 1.5, "MIN_DIST=1.5 is not between 0 and 1"),
         ("min_dist", "near", "MIN_DIST=near is not a number"),
         ("min_dist", "nan", "MIN_DIST=nan is not between 0 and 1"),
@@ -83,11 +86,39 @@ def test_the_default_views_are_views() -> None:
     assert [str(name) for name in Settings().feature_names] == list(DEFAULT_FEATURES)
 
 
-def test_a_default_review_that_the_data_has_not_is_left_out(ingest: Ingest, tmp_path: Path) -> None:
+@pytest.fixture
+def three_reviews(tmp_path: Path) -> Path:
     data = tmp_path / "three.txt"
     data.write_text("A good film. It was long.\nNever again! The plot was slow.\nWe loved it. Funny and sad.\n")
-    url = ingest(tmp_path / "store", data=data, sentences=6, features="pca-joint")
+    return data
+
+
+def test_a_default_review_that_the_data_has_not_is_left_out(
+    ingest: Ingest, tmp_path: Path, three_reviews: Path
+) -> None:
+    url = ingest(tmp_path / "store", data=three_reviews, sentences=6, features="pca-joint")
     assert store.open_corpus(url).materials == ["sample"]
+
+
+def test_the_default_review_is_refused_where_it_is_asked_for(complaint: Complaint, three_reviews: Path) -> None:
+    assert "There is no review 3: the data has reviews 0 to 2" in complaint(data=three_reviews, reviews="3")
+
+
+def test_a_review_without_wordpieces_is_refused(complaint: Complaint, tmp_path: Path) -> None:
+    data = tmp_path / "blank.jsonl"
+    data.write_text('{"text": "\\u200b"}\n{"text": "A good film."}\n')
+    assert "Review 0 is empty" in complaint(data=data, reviews="0")
+
+
+def test_data_that_cannot_be_had_is_not_taken_for_a_review_that_it_has_not(
+    copy: Path, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(*_: object, **__: object) -> None:
+        raise IngestError("The data cannot be loaded from the hub. Try again.")
+
+    monkeypatch.setattr("ingest.features.stage.read_reviews", unreachable)
+    with pytest.raises(IngestError, match="cannot be loaded from the hub"):
+        ingest(copy, sentences=5, features="pca-joint")
 
 
 # -- what is made ---------------------------------------------------------------------------------------
@@ -194,6 +225,43 @@ def test_a_view_that_went_with_its_material_comes_back_after_an_interruption(cop
     interrupted(ingest, copy, "ingest.features.stage.draw", after=0, sentences=15, **each)
     features = store.open_corpus(ingest(copy, sentences=15, **each)).features("sample")
     assert set(features.views) == {"pca-joint", "pca-each"}
+
+
+@pytest.fixture
+def pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ThreadPoolExecutor]]:
+    """Those an ingest makes, of one thread each: processes take seconds to import what they fit with."""
+    made: list[ThreadPoolExecutor] = []
+
+    def make(*_: object, **__: object) -> ThreadPoolExecutor:
+        made.append(ThreadPoolExecutor(1))
+        return made[-1]
+
+    monkeypatch.setattr("ingest.pictures.processes.ProcessPoolExecutor", make)
+    processes.cache_clear()
+    yield made
+    processes.cache_clear()
+    for pool in made:
+        pool.shutdown()
+
+
+@pytest.mark.usefixtures("pools")
+def test_the_picture_of_values_comes_back_where_its_view_is_not_asked_for_again(
+    copy: Path, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.features.placing.fit_points", lambda points, *_: points[:, :2])
+    umap = {"features": "umap-joint", "reviews": "none"}
+    ingest(copy, sentences=5, **umap)
+    interrupted(ingest, copy, "ingest.features.stage.draw", after=2, sentences=15, **umap)
+    features = store.open_corpus(ingest(copy, sentences=15, **JOINT)).features("sample")
+    assert set(features.views) == {"pca-joint", "umap-joint"}
+    assert set(features.value_views) == {"pca", "umap"}
+
+
+def test_an_interrupted_ingest_begins_no_more_fits(copy: Path, ingest: Ingest, pools: list[ThreadPoolExecutor]) -> None:
+    each = {"features": "tsne-each", "reviews": "none"}
+    interrupted(ingest, copy, "ingest.features.stage.draw", after=0, sentences=5, **each)
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        pools[0].submit(int)
 
 
 def test_feature_points_of_another_model_are_refused_where_it_is_not_held(

@@ -28,7 +28,8 @@ def _tokens(shown: ShownFeatures) -> str:
 def _method(shown: ShownFeatures) -> str:
     attributes = _view(shown).attrs
     parameters = "".join(
-        f", {name.replace('_', ' ')} {value}" for name, value in dict(attributes["parameters"]).items()
+        f", {name.replace('_', ' ')} {f'{value:g}' if isinstance(value, float) else value}"
+        for name, value in dict(attributes["parameters"]).items()
     )
     return (
         f"{attributes['title']}{parameters}; fitted on {attributes['fitted_on']}; {_rest(attributes)}"

@@ -37,6 +37,11 @@ class Picture(Protocol):
         ...
 
     @property
+    def fitted_vectors(self) -> int:
+        """How many of them one fit takes."""
+        ...
+
+    @property
     def facts(self) -> dict[str, Any]:
         """Title, what it is fitted and judged on, and the rule for other tokens."""
         ...
@@ -70,7 +75,7 @@ def draw(material: zarr.Group, picture: Picture) -> None:
         del views[picture.key]
     view = views.require_group(picture.key)
     _write(view, picture, places, trust)
-    parameters = dict(picture.method.settings) | {"seed": picture.method.seed}
+    parameters = picture.method.parameters(picture.fitted_vectors)
     seconds = round(time.monotonic() - began, 1)
     made = {"parameters": parameters, "seconds": seconds, "view_hash": _made_of(material, picture)}
     view.attrs.update(picture.facts | made | {"mean_trustworthiness": _mean(trust)})

@@ -64,7 +64,7 @@ def sample_material(writer: Writer, corpus: PlannedCorpus, sample: Sample) -> Ma
 
 def review_material(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Material:
     """A whole review between [CLS] and [SEP], cut where the model reads no further."""
-    review = find_review(reviews, number)
+    review = find_review(checkpoint, reviews, number)
     longest = int(checkpoint.config.get("max_position_embeddings", REVIEW_TOKENS))
     columns, cut = _as_one_input(checkpoint, split_review(review.text), min(REVIEW_TOKENS, longest))
     tokens, sentences = len(columns["token_id"]), int(columns["sentence_index"][-1]) + 1
@@ -74,7 +74,7 @@ def review_material(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Ma
     return Material(f"review-{number}", block, columns, np.full(tokens, review.label), facts)
 
 
-def find_review(reviews: Reviews, number: int) -> Review:
+def find_review(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Review:
     """The review by its index in the data.
 
     Raises
@@ -86,16 +86,25 @@ def find_review(reviews: Reviews, number: int) -> Review:
         raise IngestError(
             f"There is no review {number}: the data has reviews 0 to {len(reviews) - 1}. Give REVIEWS=0, or others of these."
         )
-    review = reviews[number]
-    if not split_review(review.text):
-        raise IngestError(f"Review {number} is empty. Give another in REVIEWS=...")
-    return review
+    if not has_review(checkpoint, reviews, number):
+        raise IngestError(f"Review {number} is empty: it has no wordpieces. Give another in REVIEWS=...")
+    return reviews[number]
+
+
+def has_review(checkpoint: Checkpoint, reviews: Reviews, number: int) -> bool:
+    """Whether there is such a review, and anything in it that the model reads."""
+    sentences = split_review(reviews[number].text) if number < len(reviews) else []
+    return bool(sentences) and bool((_tokenizer(checkpoint).tokenize(sentences).lengths > 2).any())
+
+
+def _tokenizer(checkpoint: Checkpoint) -> Tokenizer:
+    """That cuts nothing."""
+    return Tokenizer(checkpoint.folder, max_length=1 << 30)
 
 
 def _as_one_input(checkpoint: Checkpoint, sentences: list[str], longest: int) -> tuple[dict[str, NDArray[Any]], bool]:
     """Columns of the sentences between one [CLS] and one [SEP], and whether something was cut."""
-    tokenizer = Tokenizer(checkpoint.folder, max_length=1 << 30)
-    each = tokenizer.tokenize(sentences)
+    each = _tokenizer(checkpoint).tokenize(sentences)
     stops = np.cumsum(each.lengths)
     inner = np.ones(len(each.token_id), bool)
     inner[stops - 1] = inner[stops - each.lengths] = False

@@ -26,8 +26,8 @@ FEW_TOKENS = 512
 #: Tokens on which trustworthiness is found: it takes the square of their number.
 TRUSTED_TOKENS = 1_000
 
-#: Vectors (token, feature) of a point, by its number.
-Read = Callable[[int], NDArray[np.float32]]
+#: Vectors (token, feature) of a point, by its number, of the first so many tokens.
+Read = Callable[[int, int], NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class FeaturePicture:
         return {
             "title": self.name.title,
             "fitted_on": f"{tokens} {where.get(self.name.fitted) or f'at the point {self.name.fitted}'}",
-            "placed": self.method.placed + aligned,
+            "placed": self.method.placed(of=" of the same point" if self.name.fitted == JOINT else "") + aligned,
             "judged_on": judged_on(self.method, self.tokens),
         }
 
@@ -72,6 +72,11 @@ class FeaturePicture:
             most = POINT_VECTORS[self.method.kind]
         return min(self.tokens, max(most, FEW_TOKENS))
 
+    @property
+    def fitted_vectors(self) -> int:
+        """What one fit takes: the tokens at one point, or at all."""
+        return self.fitted_tokens * (len(self.points) if self.name.fitted == JOINT else 1)
+
     @cached_property
     def _begun(self) -> Callable[[], list[Floats]]:
         """The fits: one of all points or of the one that counts, or one of each."""
@@ -81,7 +86,7 @@ class FeaturePicture:
         )
 
     def _fitted(self, point: int) -> Floats:
-        return self.read(point)[: self.fitted_tokens]
+        return self.read(point, self.fitted_tokens)
 
     def begin(self) -> None:
         """Start the fits, so that other pictures need not wait for them."""
@@ -101,7 +106,7 @@ class FeaturePicture:
 
     def _place(self, point: int, fits: list[Floats]) -> Floats:
         """Places (token, component) at a point; a fitted token keeps its own."""
-        vectors, fit = self.read(point), fits[point if self.name.fitted == EACH else 0]
+        vectors, fit = self.read(point, self.tokens), fits[point if self.name.fitted == EACH else 0]
         if self.method.exact:
             return self.method.place(vectors, fit, vectors)
         source = self._fitted_points()[0] if self.name.point else point
@@ -118,7 +123,8 @@ class FeaturePicture:
         chosen = evenly(self.tokens, TRUSTED_TOKENS)
 
         def judge(point: int) -> float:
-            return trustworthy(self.read(point)[chosen], places[point, chosen], metric=self.method.metric)
+            vectors = self.read(point, self.tokens)[chosen]
+            return trustworthy(vectors, places[point, chosen], metric=self.method.metric)
 
         return np.array(side_by_side(judge, range(len(self.points))))
 

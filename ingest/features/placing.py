@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ingest.pictures.manifolds import fit_points
+from ingest.pictures.manifolds import fit_points, used_settings
 from ingest.pictures.processes import processes
 from ingest.threads import side_by_side
 from store.kernels.normalization import unit
@@ -38,12 +38,15 @@ class Method:
         """Whether there is a formula that places every token."""
         return self.kind == "pca"
 
-    @property
-    def placed(self) -> str:
-        """How a token that was not fitted gets its place, for a person."""
+    def parameters(self, vectors: int) -> dict[str, Any]:
+        """With what so many vectors are fitted, for a person."""
+        return used_settings(self.settings, vectors) | {"seed": self.seed}
+
+    def placed(self, *, of: str = "") -> str:
+        """How a token that was not fitted gets its place, and among which fitted vectors, for a person."""
         if self.exact:
             return "by the same formula: (vector - mean) . components"
-        return f"at the mean of its {NEIGHBOURS} nearest fitted vectors, weighted by 1 / distance squared"
+        return f"at the mean of its {NEIGHBOURS} nearest fitted vectors{of}, weighted by 1 / distance squared"
 
     def fit(self, vectors: Floats) -> Floats:
         """What places others: axes (row, feature) of which the first is the mean; or the places (vector, component)."""
@@ -55,7 +58,7 @@ class Method:
     def begin(self, sets: Sequence[Callable[[], Floats]]) -> Callable[[], list[Floats]]:
         """Start a fit of each set, those of the libraries in processes; what is returned waits for them.
 
-        The vectors are read only when they are fitted: those of all points at once are too many.
+        For a process they are read at once, and are held until it is free: a set is no more than what is fitted.
         """
         if self.exact:
             return lambda: side_by_side(lambda read: self.fit(read()), sets)

@@ -18,14 +18,14 @@ from ingest.checkpoint import Checkpoint
 from ingest.corpus import PlannedCorpus
 from ingest.errors import IngestError
 from ingest.features.drawing import Picture, draw, is_drawn
-from ingest.features.material import Material, find_review, review_material, sample_material
+from ingest.features.material import Material, find_review, has_review, review_material, sample_material
 from ingest.features.pictures import FeaturePicture
 from ingest.features.placing import Method
 from ingest.features.value_pictures import FITTED_TOKENS, ValuePicture
 from ingest.features.vectors import read_point, write_measures, write_vectors
 from ingest.reviews import Data, Reviews, read_reviews
 from ingest.sample import Sample, take_sentences
-from ingest.settings import DEFAULT_REVIEWS, Settings
+from ingest.settings import Settings
 from ingest.tensors import ModelGroup
 from store.feature_points import SAMPLE, point_names
 from store.feature_views import FeatureViewName
@@ -51,10 +51,10 @@ def check_features(settings: Settings, checkpoint: Checkpoint, data: Data) -> No
                 f"{checkpoint.name} has no feature point {name.point}. Give one of {', '.join(points[:5])} to {points[-1]}, "
                 "or POINTS=fine for more."
             )
-    if settings.feature_names and settings.reviews != DEFAULT_REVIEWS and settings.review_numbers:
+    if settings.feature_names and settings.reviews is not None and settings.review_numbers:
         reviews = read_reviews(data, text=settings.text, label=settings.label)
         for number in settings.review_numbers:
-            find_review(reviews, number)
+            find_review(checkpoint, reviews, number)
 
 
 @dataclass(frozen=True)
@@ -103,15 +103,11 @@ class FeatureStage:
         return list(dict.fromkeys([SAMPLE, *asked, *held]))
 
     def _reviews_asked(self) -> list[int]:
-        """The default is left out where the data has no such review."""
+        """The default is left out where the data has no such review, or nothing in it."""
         numbers = self.settings.review_numbers
-        if self.settings.reviews != DEFAULT_REVIEWS or f"review-{numbers[0]}" in self.writer.group(self.path):
+        if self.settings.reviews is not None or f"review-{numbers[0]}" in self.writer.group(self.path):
             return numbers
-        try:
-            find_review(self._reviews, numbers[0])
-        except IngestError:
-            return []
-        return numbers
+        return [number for number in numbers if has_review(self.checkpoint, self._reviews, number)]
 
     @cached_property
     def _reviews(self) -> Reviews:
@@ -195,8 +191,12 @@ class FeatureStage:
             FeaturePicture(view, self._method(view.projection), points, feature.shape[1], partial(read_point, feature))
             for view in names
         ]
-        kinds = [kind for kind in FITTED_TOKENS if kind == "pca" or any(view.projection == kind for view in names)]
-        pictures += [ValuePicture(self._method(kind), array_of(group, "value")) for kind in kinds]
+        values: Any = group.attrs["value_views"]
+        lost = {view.projection for view in there} - set(values)
+        kinds = {"pca", *lost, *(view.projection for view in names)}
+        pictures += [
+            ValuePicture(self._method(kind), array_of(group, "value")) for kind in FITTED_TOKENS if kind in kinds
+        ]
         return [picture for picture in pictures if not is_drawn(group, picture)]
 
     def _method(self, projection: str) -> Method:

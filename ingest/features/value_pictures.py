@@ -51,13 +51,18 @@ class ValuePicture:
         return min(self.value.shape[2], max(FITTED_TOKENS[self.method.kind], FEW_TOKENS))
 
     @property
+    def fitted_vectors(self) -> int:
+        """What one fit takes: the tokens of one head."""
+        return self.fitted_tokens
+
+    @property
     def facts(self) -> dict[str, Any]:
         """Title, layers, what it is fitted and judged on, and the rule for other tokens."""
         return {
             "title": f"{PROJECTIONS[self.method.kind]} of the values of each head",
             "layers": self.layers,
             "fitted_on": f"the values of the first {self.fitted_tokens:,} tokens, each head for itself",
-            "placed": self.method.placed,
+            "placed": self.method.placed(),
             "judged_on": judged_on(self.method, min(self.value.shape[2], TRUSTED_TOKENS)),
         }
 

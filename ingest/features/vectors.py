@@ -137,9 +137,9 @@ def _explained(feature: zarr.Array[Any], material: Material) -> NDArray[np.float
     return np.transpose(side_by_side(shares, range(feature.shape[0])))
 
 
-def read_point(feature: zarr.Array[Any], point: int) -> NDArray[np.float32]:
-    """Vectors (token, feature) of a point."""
-    return np.asarray(feature[point]).astype(np.float32)
+def read_point(feature: zarr.Array[Any], point: int, tokens: int | None = None) -> NDArray[np.float32]:
+    """Vectors (token, feature) of a point, of all tokens or of the first so many."""
+    return np.asarray(feature[point, :tokens]).astype(np.float32)
 
 
 def evenly(count: int, most: int) -> NDArray[np.int64]:

@@ -15,8 +15,10 @@ Floats = NDArray[np.floating]
 HEAD_FITS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "tsne": ("tsne", {"perplexity": 30, "steps": 500}),
     "attentionviz": ("tsne", {"perplexity": 50, "steps": 300, "metric": "cosine"}),
-    "umap": ("umap", {}),
+    "umap": ("umap", {"neighbors": 15, "min_dist": 0.1}),
 }
+#: Fewer points have no neighbours to keep: there is no fit of them.
+FEWEST_POINTS = 3
 
 
 def fit_head(points: Floats, *, projection: str, components: int, seed: int) -> Floats:
@@ -29,20 +31,27 @@ def fit_points(points: Floats, kind: str, components: int, seed: int, settings: 
     """Places (point, component) of points (point, feature) by `tsne` or `umap`, on one core."""
     from threadpoolctl import threadpool_limits
 
+    if len(points) < FEWEST_POINTS:
+        return np.eye(len(points), components, dtype=np.float32)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the libraries remark on settings that are meant
-        fit = FITS[kind]
-        return np.asarray(fit(points, components, seed=seed, **settings), np.float32)
+        used = used_settings(settings, len(points))
+        return np.asarray(FITS[kind](points, components, seed=seed, **used), np.float32)
+
+
+def used_settings(settings: Mapping[str, Any], points: int) -> dict[str, Any]:
+    """Settings with no more neighbours and no higher perplexity than so many points allow."""
+    most = {"neighbors": points - 1, "perplexity": (points - 1) / 3}
+    return {name: min(value, most.get(name, value)) for name, value in settings.items()}
 
 
 def tsne(
     points: Floats, components: int, *, seed: int, perplexity: float, steps: int, metric: str = "euclidean"
 ) -> Floats:
-    """scikit-learn's t-SNE; the perplexity is at most what so few points allow."""
+    """scikit-learn's t-SNE."""
     from sklearn.manifold import TSNE
 
-    allowed = min(perplexity, (len(points) - 1) / 3)
-    fit = TSNE(components, perplexity=allowed, max_iter=steps, metric=metric, random_state=seed, n_jobs=1)
+    fit = TSNE(components, perplexity=perplexity, max_iter=steps, metric=metric, random_state=seed, n_jobs=1)
     places: Floats = fit.fit_transform(points)
     return places
 
@@ -52,18 +61,17 @@ def umap(
     components: int,
     *,
     seed: int,
+    neighbors: int,
+    min_dist: float,
     metric: str = "euclidean",
-    neighbors: int = 15,
-    min_dist: float = 0.1,
 ) -> Floats:
-    """umap-learn's UMAP, with its own settings but the seed, where none is given."""
+    """umap-learn's UMAP; a few points start anywhere."""
     from umap import UMAP
 
-    near = min(neighbors, len(points) - 1)
     start = "spectral" if len(points) > 50 else "random"
     fit = UMAP(
         n_components=components,
-        n_neighbors=near,
+        n_neighbors=neighbors,
         min_dist=min_dist,
         metric=metric,
         n_epochs=200,
