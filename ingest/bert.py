@@ -196,9 +196,10 @@ def load_model(checkpoint: Checkpoint, architecture: str, *, fresh: tuple[str, .
             f"{checkpoint.name} cannot be loaded as a BERT ({type(error).__name__}). Save the model again with save_pretrained."
         ) from error
     model, said = loaded
-    missing = {name for name in said["missing_keys"] if not name.startswith(fresh)}
+    absent = said["missing_keys"] | {name for name, *_shapes in said["mismatched_keys"]}
+    missing = {name for name in absent if not name.startswith(fresh)}
     if missing:
         raise IngestError(
-            f"{checkpoint.name} cannot be loaded as a BERT (no weights for {min(missing)}). Save the model again with save_pretrained."
+            f"{checkpoint.name} cannot be loaded as a BERT (no weights that fit {min(missing)}). Save the model again with save_pretrained."
         )
     return model

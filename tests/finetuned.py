@@ -1,12 +1,16 @@
 """Fine-tunings of a tiny BERT on few reviews."""
 
 import csv
+import json
 import random
 from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
+from safetensors.torch import load_file
 
+from ingest.finetuning.examples import Labelled
 from ingest.finetuning.run import run
 from ingest.finetuning.settings import FinetuningSettings
 
@@ -35,3 +39,22 @@ def finetune(model: Path, data: Path, out: Path, **settings: Any) -> Path:
     chosen: dict[str, Any] = {"max_length": 32, "batch": 8, "learning_rate": 3e-3, "epochs": 4, "device": "cpu"}
     run(FinetuningSettings(model=str(model), data=str(data), out=str(out), **(chosen | settings)))
     return out
+
+
+def metrics_of(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / "metrics.json").read_text()))
+
+
+def weights_of(folder: Path) -> dict[str, torch.Tensor]:
+    """By their names in BERT itself."""
+    return {name.removeprefix("bert."): one for name, one in load_file(folder / "model.safetensors").items()}
+
+
+def accuracy_of(folder: Path, labelled: Labelled) -> float:
+    """Of the saved model, review by review, in float32; all of them are shorter than it reads."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.BertForSequenceClassification.from_pretrained(folder).eval()
+    with torch.no_grad():
+        logits = [model(**tokenizer(text, return_tensors="pt")).logits for text in labelled.texts]
+    right = [one.argmax().item() == label for one, label in zip(logits, labelled.labels, strict=True)]
+    return sum(right) / len(right)

@@ -1,30 +1,27 @@
 """`ingest.finetuning`: what is trained, what is kept, and that a killed run ends as if it had not been."""
 
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-import transformers
-from safetensors.torch import load_file
+from transformers import EvalPrediction
 
 import store
 from ingest.checkpoint import find_checkpoint
 from ingest.finetuning import schedule
-from ingest.finetuning.examples import Labelled, read_labelled
+from ingest.finetuning.examples import read_labelled
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
 from ingest.finetuning.split import hold_out
 from ingest.judged_model import find_kind
 from ingest.reviews import find_data, read_reviews
 from ingest.trial import label_outputs
 from tests.conftest import Ingest, save_model
-from tests.finetuned import finetune, write_opinions
+from tests.finetuned import accuracy_of, finetune, metrics_of, weights_of, write_opinions
 from tests.interruption import stopped
 
 
@@ -38,15 +35,6 @@ def result(tiny_model: Path, opinions: Path, tmp_path_factory: pytest.TempPathFa
     return finetune(tiny_model, opinions, tmp_path_factory.mktemp("result") / "opinionated")
 
 
-def metrics_of(folder: Path) -> dict[str, Any]:
-    return dict(json.loads((folder / "metrics.json").read_text()))
-
-
-def weights_of(folder: Path) -> dict[str, torch.Tensor]:
-    """By their names in BERT itself."""
-    return {name.removeprefix("bert."): one for name, one in load_file(folder / "model.safetensors").items()}
-
-
 def test_the_result_tells_the_labels_apart(result: Path) -> None:
     """Half of them would be chance."""
     assert metrics_of(result)["accuracy"] == 1.0
@@ -57,16 +45,6 @@ def test_the_accuracy_is_that_of_the_saved_model_on_what_was_held_out(result: Pa
     held = labelled.select(hold_out(labelled.labels, seed=0)[1])
     measured = metrics_of(result)
     assert (measured["accuracy"], measured["held_reviews"]) == (accuracy_of(result, held), len(held.texts))
-
-
-def accuracy_of(folder: Path, labelled: Labelled) -> float:
-    """Of the saved model, review by review, in float32; all of them are shorter than it reads."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.BertForSequenceClassification.from_pretrained(folder).eval()
-    with torch.no_grad():
-        logits = [model(**tokenizer(text, return_tensors="pt")).logits for text in labelled.texts]
-    right = [one.argmax().item() == label for one, label in zip(logits, labelled.labels, strict=True)]
-    return sum(right) / len(right)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +92,7 @@ def test_the_card_says_what_was_measured(result: Path) -> None:
     assert [one for one in said if one not in card] == []
 
 
-def metrics_data(metrics: dict[str, Any]) -> str:
+def metrics_data(metrics: dict[str, object]) -> str:
     return str(metrics["asked"]["data"])
 
 
@@ -198,29 +176,46 @@ def test_a_run_that_was_stopped_after_training_saves_what_it_had(
     assert_same(finetune(tiny_model, opinions, tmp_path / "killed"), result)
 
 
-def test_the_test_split_of_a_hub_data_set_is_judged_once_at_the_end(
-    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import datasets
+def half(_: EvalPrediction) -> dict[str, float]:
+    """An accuracy that is best at the first evaluation."""
+    return {"accuracy": 0.5}
 
-    paths = {"train": write_opinions(tmp_path / "train.csv"), "test": write_opinions(tmp_path / "test.csv", reviews=30)}
-    loaded = datasets.load_dataset("csv", data_files={name: str(path) for name, path in paths.items()})
-    asked: list[str] = []
 
-    def load(place: str, *, split: str, revision: str) -> Any:  # noqa: ARG001
-        asked.append(split)
-        return loaded[split]
-
+@pytest.fixture
+def trained(tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What a run leaves that was killed after training, and was best long before its last step."""
+    monkeypatch.setattr("ingest.finetuning.training.accuracy", half)
     with monkeypatch.context() as patch:
-        patch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: type("Info", (), {"sha": "abc"}))
-        patch.setattr("datasets.load_dataset", load)
-        patch.setattr("datasets.get_dataset_split_names", lambda *_, **__: ["train", "test"])
-        out = finetune(tiny_model, Path("somebody/opinions"), tmp_path / "out")
-    test = read_labelled(find_data(str(paths["test"])), text="text", label="label")
-    measured = metrics_of(out)["test"]
-    assert (measured["accuracy"], measured["reviews"]) == (accuracy_of(out, test), len(test.texts))
-    assert f"| test split | {len(test.texts)} | {measured['accuracy']:.4f} |" in (out / "README.md").read_text()
-    assert asked == ["train", "test"]
+        patch.setattr("ingest.finetuning.folder.Folder.finish", stopped(lambda *_: None, 0))
+        with pytest.raises(KeyboardInterrupt):
+            finetune(tiny_model, opinions, tmp_path / "killed", epochs=1)
+    return tmp_path / "killed"
+
+
+def test_a_run_that_was_stopped_after_training_does_not_train_again(
+    trained: Path, tiny_model: Path, opinions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("transformers.Trainer.training_step")
+    measured = metrics_of(finetune(tiny_model, opinions, trained, epochs=1))
+    assert measured["step"] < measured["steps"] == measured["planned_steps"]
+
+
+def test_a_folder_that_was_moved_after_training_has_the_same_best_weights(
+    trained: Path, tiny_model: Path, opinions: Path, tmp_path: Path
+) -> None:
+    best = weights_of(trained)
+    moved = weights_of(finetune(tiny_model, opinions, trained.rename(tmp_path / "moved"), epochs=1))
+    assert {name for name, weight in best.items() if not torch.equal(weight, moved[name])} == set()
+
+
+def test_training_stops_early_where_it_gets_no_better(
+    tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.finetuning.training.accuracy", half)
+    monkeypatch.setattr(schedule, "PATIENCE", 1)
+    measured = metrics_of(finetune(tiny_model, opinions, tmp_path / "out", epochs=1))
+    assert len(measured["curve"]) == 2
+    assert measured["steps"] < measured["planned_steps"]
 
 
 def test_a_model_of_another_classifier_gets_a_new_one(opinions: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Whatever is wrong with the settings and the data of a fine-tuning, a person gets one sentence that says what to do."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from tests.conftest import complaint_of
 from tests.finetuned import write_opinions
 
 Complaint = Callable[..., str]
+#: Files without which Trainer does not go on, or goes on to other weights.
+KEPT = ("model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth")
 
 
 @pytest.fixture
@@ -71,6 +74,16 @@ def test_data_that_teaches_nothing_is_refused(content: str, part: str, refused: 
     assert part in refused(data=tmp_path / "odd.csv")
 
 
+def test_a_model_whose_layers_are_of_another_shape_is_refused(
+    refused: Complaint, tiny_model: Path, tmp_path: Path
+) -> None:
+    """transformers would fill them with random numbers, as it may for the classifier."""
+    broken = Path(shutil.copytree(tiny_model, tmp_path / "broken"))
+    config = json.loads((broken / "config.json").read_text())
+    (broken / "config.json").write_text(json.dumps(config | {"intermediate_size": 48}))
+    assert "no weights that fit bert.encoder.layer.0." in refused(model=broken)
+
+
 def test_what_is_refused_leaves_nothing_behind(refused: Complaint, tmp_path: Path) -> None:
     refused(label="stars")
     assert not (tmp_path / "out").exists()
@@ -89,14 +102,38 @@ def test_a_folder_with_something_else_is_left_as_it_is(refused: Complaint, tmp_p
     assert [one.name for one in (tmp_path / "out").rglob("*")] == ["notes", "mine.txt"]
 
 
+def test_a_folder_with_the_checkpoints_of_something_else_is_left_as_it_is(refused: Complaint, tmp_path: Path) -> None:
+    for name in ("checkpoint-7", "checkpoint-best"):
+        (tmp_path / "out" / "checkpoints" / name).mkdir(parents=True)
+        (tmp_path / "out" / "checkpoints" / name / "model.pt").write_text("mine")
+    assert "is not empty, and holds no fine-tuned model" in refused()
+    assert len(list((tmp_path / "out").rglob("model.pt"))) == 2
+
+
+@pytest.mark.parametrize("content", ['{"f1": 0.9}', "[1]", '[["asked", 1]]', '{"asked": 3}'])
+def test_a_folder_with_the_metrics_of_something_else_is_refused(
+    content: str, refused: Complaint, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "metrics.json").write_text(content)
+    assert "is not empty, and holds no fine-tuned model" in refused()
+
+
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
     """What a run that was killed leaves."""
     Folder(tmp_path / "out", {"epochs": 3}).begin()
-    checkpoint = tmp_path / "out" / "checkpoints" / "checkpoint-5"
-    checkpoint.mkdir()
-    (checkpoint / "trainer_state.json").write_text(json.dumps({"global_step": 5}))
+    write_checkpoint(tmp_path / "out" / "checkpoints" / "checkpoint-5")
     return tmp_path / "out"
+
+
+def write_checkpoint(folder: Path) -> Path:
+    """As Trainer would, with nothing in it."""
+    folder.mkdir()
+    for name in KEPT:
+        (folder / name).write_text("")
+    (folder / "trainer_state.json").write_text(json.dumps({"global_step": 5}))
+    return folder
 
 
 def test_a_folder_of_other_settings_is_refused(kept: Path) -> None:
@@ -120,11 +157,21 @@ def test_other_settings_may_take_over_where_nothing_was_kept_yet(tmp_path: Path)
 
 
 def test_a_checkpoint_that_is_not_whole_is_none(kept: Path) -> None:
-    broken = kept / "checkpoints" / "checkpoint-10"
-    broken.mkdir()
+    broken = write_checkpoint(kept / "checkpoints" / "checkpoint-10")
     (broken / "trainer_state.json").write_text('{"global_st')
     assert Folder(kept, {"epochs": 3}).last_checkpoint() == kept / "checkpoints" / "checkpoint-5"
     assert not broken.exists()
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_checkpoint_that_was_being_removed_is_none(name: str, kept: Path) -> None:
+    (write_checkpoint(kept / "checkpoints" / "checkpoint-10") / name).unlink()
+    assert Folder(kept, {"epochs": 3}).last_checkpoint() == kept / "checkpoints" / "checkpoint-5"
+
+
+def test_what_is_no_checkpoint_of_a_step_is_left_alone(kept: Path) -> None:
+    (kept / "checkpoints" / "checkpoint-best").mkdir()
+    assert Folder(kept, {"epochs": 3}).last_checkpoint() == kept / "checkpoints" / "checkpoint-5"
 
 
 def test_every_setting_has_a_flag(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import IngestError
-from ingest.finetuning.examples import encode, read_labelled, read_test
+from ingest.finetuning.examples import Labelled, encode, read_labelled, read_test
 from ingest.finetuning.order import training_order
 from ingest.finetuning.split import MOST, SHARE, hold_out
 from ingest.finetuning.training import Padding, accuracy
@@ -140,6 +140,10 @@ def test_a_cpu_is_given_sixteen_bits_only_if_it_multiplies_in_them(
 HUB = Data("somebody/opinions", "somebody/opinions", "hub:somebody/opinions@abc")
 
 
+def trained_on(*texts: str, names: tuple[str, ...] = ("bad", "good")) -> Labelled:
+    return Labelled(list(texts), np.zeros(len(texts), np.int64), list(names))
+
+
 def on_the_hub(monkeypatch: pytest.MonkeyPatch, test: datasets.Dataset) -> None:
     """A data set with such a test split."""
     monkeypatch.setattr("datasets.load_dataset", lambda *_, **__: test)
@@ -149,17 +153,24 @@ def on_the_hub(monkeypatch: pytest.MonkeyPatch, test: datasets.Dataset) -> None:
 def test_labels_of_the_test_split_are_numbered_as_those_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {"text": ["x", "y", "z"], "label": ["good", "awful", "bad"]}
     on_the_hub(monkeypatch, datasets.Dataset.from_dict(rows))
-    test = read_test(HUB, ["bad", "fair", "good"], text="text", label="label")
-    assert test is not None
+    test, _ = read_test(HUB, trained_on(names=("bad", "fair", "good")), text="text", label="label")
     assert (test.texts, test.labels.tolist()) == (["x", "z"], [2, 0])
 
 
-def test_a_test_split_whose_labels_are_kept_secret_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_that_were_trained_on_are_left_out_of_the_test_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {"text": ["x", "y", "z", "y"], "label": ["good", "bad", "bad", "bad"]}
+    on_the_hub(monkeypatch, datasets.Dataset.from_dict(rows))
+    test, left_out = read_test(HUB, trained_on("y", "w"), text="text", label="label")
+    assert (test.texts, test.labels.tolist(), left_out) == (["x", "z"], [1, 0], 1)
+
+
+def test_a_test_split_whose_labels_are_kept_secret_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     features = datasets.Features(
         {"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["bad", "good"])}
     )
     on_the_hub(monkeypatch, datasets.Dataset.from_dict({"text": ["x", "y"], "label": [-1, -1]}, features))
-    assert read_test(HUB, ["bad", "good"], text="text", label="label") is None
+    test, left_out = read_test(HUB, trained_on("y"), text="text", label="label")
+    assert (test.texts, left_out) == ([], 0)
 
 
 def test_a_hub_that_cannot_be_reached_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,4 +179,4 @@ def test_a_hub_that_cannot_be_reached_is_said(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("datasets.get_dataset_split_names", refuse)
     with pytest.raises(IngestError, match=r"cannot be loaded from the hub \(ConnectionResetError\)\. Try again"):
-        read_test(HUB, ["bad", "good"], text="text", label="label")
+        read_test(HUB, trained_on(), text="text", label="label")

@@ -42,7 +42,7 @@ def _measured(metrics: Mapping[str, Any]) -> str:
         "The held-out reviews were never trained on, but say which of the evaluations is the best, "
         "so their accuracy is a little too high."
     )
-    said += "" if test else " The data has no test split."
+    said += _said_of_test(metrics)
     curve = "".join(f"| {one['step']:,} | {one['accuracy']:.4f} | {one['loss']:.4f} |\n" for one in metrics["curve"])
     return (
         "| reviews | count | accuracy | loss |\n| --- | --- | --- | --- |\n" + "\n".join(lines) + f"\n\n{said}\n\n"
@@ -51,6 +51,12 @@ def _measured(metrics: Mapping[str, Any]) -> str:
         f"after {metrics['seconds'] / 60:.1f} minutes of training and evaluation "
         f"({metrics['epochs'] * metrics['train_wordpieces'] / metrics['seconds']:,.0f} wordpieces a second)."
     )
+
+
+def _said_of_test(metrics: Mapping[str, Any]) -> str:
+    if metrics["test_left_out"]:
+        return f" Left out of the test split: {metrics['test_left_out']:,} reviews that are in the training data too."
+    return "" if metrics["test"] else " The data has no test split."
 
 
 def _trained(checkpoint: Checkpoint, data: Data, asked: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:

@@ -46,12 +46,17 @@ def read_labelled(data: Data, *, text: str, label: str) -> Labelled:
     return labelled
 
 
-def read_test(data: Data, names: list[str], *, text: str, label: str) -> Labelled | None:
-    """The test split of a data set on the hub, its labels numbered as in `names`; None where it has none with labels."""
+def read_test(data: Data, known: Labelled, *, text: str, label: str) -> tuple[Labelled, int]:
+    """The test split of a data set on the hub without the texts of `known`, and how many of its texts these are.
+
+    Labels are numbered as those of `known`. It is empty where the data has no test split, or none with labels.
+    """
     if not has_split(data, "test"):
-        return None
-    labelled = _labelled(read_reviews(data, text=text, label=label, split="test"), names)
-    return labelled if labelled.texts else None
+        return known.select(np.array([], np.intp)), 0
+    test = _labelled(read_reviews(data, text=text, label=label, split="test"), known.names)
+    texts = set(known.texts)
+    new = [row for row, one in enumerate(test.texts) if one not in texts]
+    return test.select(np.array(new, np.intp)), len(test.texts) - len(new)
 
 
 def encode(labelled: Labelled, tokenizer: Any, *, max_length: int) -> list[Example]:

@@ -1,6 +1,7 @@
 """The folder of a fine-tuning: what was asked of it, how far it is, and its result."""
 
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,10 @@ TOKENIZER_FILES = (
     "special_tokens_map.json",
     "added_tokens.json",
 )
+#: Of a checkpoint that is kept while training goes on, what it takes to go on to the same weights. The last is written last,
+#: but a run that is killed while it removes a checkpoint may leave any of them.
+KEPT_FILES = ("model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json")
+KEPT_NAME = re.compile(r"checkpoint-[0-9]+")
 
 
 class Folder:
@@ -55,9 +60,10 @@ class Folder:
         return _read(self._finished) or {}
 
     def last_checkpoint(self) -> Path | None:
-        """The newest that is whole; one that was being written when the run was killed is removed."""
-        for folder in sorted(self.checkpoints.glob("checkpoint-*"), key=_step, reverse=True):
-            if _read(folder / "trainer_state.json"):  # the last file of a checkpoint
+        """The newest that is whole; one that was being written or removed when the run was killed is removed."""
+        kept = [one for one in self.checkpoints.glob("checkpoint-*") if KEPT_NAME.fullmatch(one.name)]
+        for folder in sorted(kept, key=_step, reverse=True):
+            if _whole(folder):
                 return folder
             shutil.rmtree(folder)
         return None
@@ -80,11 +86,18 @@ class Folder:
         shutil.rmtree(self.checkpoints, ignore_errors=True)
 
     def _check(self) -> None:
-        known = _read(self._finished) or (_read(self._begun) if self.last_checkpoint() else None)
-        if known:
-            self._compare(known["asked"])
+        known = self._known()
+        if known is not None:
+            self._compare(known)
         elif self._foreign():
             raise IngestError(f"{self.path} is not empty, and holds no fine-tuned model. Give OUT=<a new folder>.")
+
+    def _known(self) -> dict[str, Any] | None:
+        """The settings of what is there already; None where there is nothing of ours to go on with."""
+        finished, begun = _asked(self._finished), _asked(self._begun)
+        if finished is not None or begun is None:
+            return finished
+        return begun if self.last_checkpoint() else None
 
     def _compare(self, known: Mapping[str, Any]) -> None:
         names = sorted(name for name in self.asked.keys() | known.keys() if self.asked.get(name) != known.get(name))
@@ -105,12 +118,23 @@ def _step(folder: Path) -> int:
     return int(folder.name.rpartition("-")[2])
 
 
+def _whole(folder: Path) -> bool:
+    return all((folder / name).is_file() for name in KEPT_FILES) and bool(_read(folder / KEPT_FILES[-1]))
+
+
+def _asked(path: Path) -> dict[str, Any] | None:
+    """The settings in a file of ours; None where it is not there or somebody else's."""
+    asked = (_read(path) or {}).get("asked")
+    return asked if isinstance(asked, dict) else None
+
+
 def _read(path: Path) -> dict[str, Any] | None:
-    """What is in a file of JSON; None where it is not there or not whole."""
+    """The object in a file of JSON; None where it is not there, not whole, or something else."""
     try:
-        return dict(json.loads(path.read_text("utf-8")))
+        content = json.loads(path.read_text("utf-8"))
     except (FileNotFoundError, ValueError):
         return None
+    return content if isinstance(content, dict) else None
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:

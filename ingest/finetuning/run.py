@@ -60,14 +60,21 @@ class Finetuning:
         """Train, test and save; returns what was measured."""
         from ingest.finetuning.training import train
 
+        test, left_out = self._read_test()
         trainer, plan, sizes = self._prepare()
         trained = train(trainer, last=self.folder.last_checkpoint())
         metrics = {**trained, **sizes, "precision": plan.precision, "learning_rate": plan.learning_rate}
-        metrics |= {"test": self._test(trainer), "labels": self.labelled.names, "versions": _versions()}
+        metrics |= {"test": self._test(trainer, test), "test_left_out": left_out}
+        metrics |= {"labels": self.labelled.names, "versions": _versions()}
         card = make_card(self.folder.path.resolve().name, self.checkpoint, self.data, self.folder.asked, metrics)
         self.folder.save(trainer.accelerator.unwrap_model(trainer.model), self.checkpoint.folder, card)
         self.folder.finish(metrics)
         return metrics
+
+    def _read_test(self) -> tuple[Labelled, int]:
+        """Before the training: if it cannot be had, no hour is lost."""
+        settings = self.settings
+        return read_test(self.data, self.labelled, text=settings.text, label=settings.label)
 
     def _prepare(self) -> tuple["ClassifierTrainer", "Plan", dict[str, Any]]:
         from ingest.finetuning.classifier import load_classifier
@@ -100,11 +107,9 @@ class Finetuning:
         tokenizer = load_tokenizer(self.checkpoint.folder)
         return encode(labelled, tokenizer, max_length=self.settings.max_length)
 
-    def _test(self, trainer: "ClassifierTrainer") -> dict[str, Any] | None:
-        """Once, after everything else is settled; None where the data has no test split."""
-        settings = self.settings
-        test = read_test(self.data, self.labelled.names, text=settings.text, label=settings.label)
-        if test is None:
+    def _test(self, trainer: "ClassifierTrainer", test: Labelled) -> dict[str, Any] | None:
+        """Once, after everything else is settled; None where there is nothing to test on."""
+        if not test.texts:
             return None
         found = trainer.evaluate(self._encode(test), metric_key_prefix="test")  # type: ignore[arg-type]  # a list serves
         return {"accuracy": found["test_accuracy"], "loss": found["test_loss"], "reviews": len(test.texts)}

@@ -1,6 +1,7 @@
 """When a training is judged, kept and stopped."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,14 @@ PATIENCE = 4
 class Schedule(TrainerCallback):
     """Keeps more often than it judges, judges the last step, and stops early.
 
-    Everything it needs to know is in the state, so that a run that was killed stops where it would have stopped.
+    Everything it needs to know is in the state, so that a run that was killed stops where it would have stopped; one that
+    was killed after it was stopped trains one step more.
     """
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """A run may have been killed after it was stopped."""
+        """A run may have been killed after it was stopped, and its folder moved."""
+        best = Path(str(args.output_dir), f"checkpoint-{state.best_global_step}")
+        state.best_model_checkpoint = str(best) if best.is_dir() else None
         self.on_evaluate(args, state, control)
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:

@@ -114,7 +114,7 @@ def arguments(plan: Plan, *, reviews: int) -> TrainingArguments:
         eval_steps=judged_every,
         save_strategy="steps",
         save_steps=judged_every,
-        save_total_limit=1,
+        save_total_limit=2,  # the best and the last; with 1, Trainer removes the last before the result is saved
         load_best_model_at_end=True,
         metric_for_best_model="accuracy",
         greater_is_better=True,

@@ -1,0 +1,62 @@
+"""The test split of a data set on the hub: had before the training, judged once after it."""
+
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pytest
+
+from ingest.errors import IngestError
+from ingest.finetuning.examples import Labelled
+from tests.finetuned import accuracy_of, finetune, metrics_of, write_opinions
+
+#: Rows of all reviews; the test split begins with some that are trained on or held out.
+TRAIN, TEST = range(160), range(150, 190)
+
+
+@pytest.fixture
+def opinions(tmp_path: Path) -> datasets.Dataset:
+    path = write_opinions(tmp_path / "opinions.csv", reviews=190)
+    return datasets.load_dataset("csv", data_files=str(path), split="train")
+
+
+@pytest.fixture
+def asked(opinions: datasets.Dataset, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Splits that a hub with these reviews was asked for."""
+    asked: list[str] = []
+
+    def load(place: str, *, split: str, **options: Any) -> Any:  # noqa: ARG001
+        asked.append(split)
+        return opinions.select({"train": TRAIN, "test": TEST}[split])
+
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: type("Info", (), {"sha": "abc"}))
+    monkeypatch.setattr("datasets.load_dataset", load)
+    monkeypatch.setattr("datasets.get_dataset_split_names", lambda *_, **__: ["train", "test"])
+    return asked
+
+
+def test_it_is_judged_once_without_reviews_of_the_training_data(
+    opinions: datasets.Dataset, asked: list[str], tiny_model: Path, tmp_path: Path
+) -> None:
+    out = finetune(tiny_model, Path("somebody/opinions"), tmp_path / "out")
+    rows = [row for row in TEST if row not in TRAIN]
+    new = Labelled(opinions[rows]["text"], np.array(rows) % 2, ["negative", "positive"])
+    measured, card = metrics_of(out), (out / "README.md").read_text()
+    assert (measured["test"]["accuracy"], measured["test"]["reviews"]) == (accuracy_of(out, new), 30)
+    assert f"| test split | 30 | {measured['test']['accuracy']:.4f} |" in card
+    assert "Left out of the test split: 10 reviews that are in the training data too." in card
+    assert asked == ["train", "test"]
+
+
+def test_one_that_cannot_be_had_is_said_before_the_training(
+    asked: list[str], tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ConnectionResetError("no route")
+
+    monkeypatch.setattr("datasets.get_dataset_split_names", refuse)
+    with pytest.raises(IngestError, match="cannot be loaded from the hub"):
+        finetune(tiny_model, Path("somebody/opinions"), tmp_path / "out", epochs=1)
+    assert asked == ["train"]
+    assert list((tmp_path / "out" / "checkpoints").glob("checkpoint-*")) == []
