@@ -9,6 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from playwright.sync_api import Browser, Page, expect
 
+from dashboard.features.series import Series
 from dashboard.library import Library
 from dashboard.pages import PAGES, picture_of
 from dashboard.place import Place, find
@@ -206,8 +207,10 @@ def test_material_vectors_and_colour_are_chosen_and_in_the_link(open_page: Open,
     page = drawn(open_page(f"{tiny_server}/features"))
     choose(page, "Tokens of", "review 3")
     in_link(page, "material", "review-3")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("of review 3")
     choose(page, "Colour", "sentence of the review, in order")
     in_link(page, "fcolour", "sentence")
+    expect(page.locator(".legend")).to_contain_text("sentence of the review")
     choose(page, "Vectors", "values of layer 1")
     expect(page.locator(".panel-names span")).to_have_text(["L1 H0", "L1 H1"])
     expect(page.get_by_role("heading", level=1)).to_contain_text("values of 2 heads in layer 1")
@@ -258,6 +261,11 @@ def test_a_store_without_feature_points_says_how_to_make_them(
     here = place(ingest(tmp_path_factory.mktemp("without") / "store", sentences=5, features="none"), "point=embedding")
     assert picture_of(here) is None
     assert "Make them with `make ingest`." in str(PAGES["features"](here).above)
+
+
+def test_too_few_tokens_for_a_measure_are_said(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Series, "trustworthiness", lambda series, _view: np.full(len(series.names), np.nan))
+    assert "too few tokens to tell" in str(PAGES["features"](place(tiny_store, "")).below)
 
 
 def test_the_pages_picture_can_be_had_part_by_part(client: FlaskClient, tiny_store: str) -> None:

@@ -45,6 +45,8 @@ def _trust(shown: ShownFeatures) -> str:
     trust = shown.series.trustworthiness(shown.view)
     judged = f"on {_view(shown).attrs['judged_on']}"
     what = "Trustworthiness (1: whoever are neighbours here are neighbours among the vectors)"
+    if np.isnan(trust).all():
+        return "Trustworthiness: these are too few tokens to tell. Ingest more sentences."
     if shown.panel is not None:
         return f"{what}: {trust[shown.series.index(shown.panel)]:.2f}, {judged}."
     titles = shown.series.titles

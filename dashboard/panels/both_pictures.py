@@ -73,7 +73,7 @@ def _below_head(place: Place, two: Two) -> list[object]:
             f"Shown: the first {shown:,} of {two.tokens:,} tokens, the same in both. {title}, made for each model; the other's places were moved, "
             "turned or mirrored and scaled as a whole so that its queries and keys lie as near to this one's as they can (orthogonal "
             f"Procrustes). A token's two places are then {100 * found.apart:.1f} % of the side apart on average. Colours are on one scale. Point "
-            "at a token for its card; its twin has a ring too. A click opens the head in that model.",
+            "at a token for its card, or press P and then Shift with the arrow keys; its twin has a ring too. A click opens the head in that model.",
             className="caption",
         )
     ]
