@@ -12,6 +12,7 @@ import store
 from ingest.blocks import Block
 from ingest.pictures.picture import Picture
 from store.verification import verify
+from tests.conftest import FEATURES
 
 Ingest = Callable[..., str]
 ReadArrays = Callable[[str], dict[str, np.ndarray]]
@@ -34,7 +35,7 @@ def copy(small: str, tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def grown(small: str, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
     place = tmp_path_factory.mktemp("grown") / "store"
-    return ingest(shutil.copytree(small, place))
+    return ingest(shutil.copytree(small, place), **FEATURES)
 
 
 @pytest.fixture(scope="module")
