@@ -210,7 +210,7 @@ def test_material_vectors_and_colour_are_chosen_and_in_the_link(open_page: Open,
     expect(page.get_by_role("heading", level=1)).to_contain_text("of review 3")
     choose(page, "Colour", "sentence of the review, in order")
     in_link(page, "fcolour", "sentence")
-    expect(page.locator(".legend")).to_contain_text("sentence of the review")
+    expect(page.locator("div.legend").first).to_contain_text("sentence of the review")
     choose(page, "Vectors", "values of layer 1")
     expect(page.locator(".panel-names span")).to_have_text(["L1 H0", "L1 H1"])
     expect(page.get_by_role("heading", level=1)).to_contain_text("values of 2 heads in layer 1")
