@@ -62,7 +62,7 @@ class Features:
     @property
     def label_names(self) -> list[str]:
         """Names of the labels."""
-        return list(self._corpus.corpus_attributes.get("label_names", ()))
+        return list(self._corpus.label_names)
 
     # -- vectors and measures -----------------------------------------------------------------------
 
@@ -113,9 +113,12 @@ class Features:
         """A view: coordinates (point, token, component), cube, trustworthiness (point); how it was made as attrs. Lazy."""
         return self._view("views", name, self.views).assign_coords(point=("point", list(self.points)))
 
-    def places(self, view: str, tokens: int) -> NDArray[np.float32]:
-        """Where the first so many tokens are drawn, 0 to 1 on every axis of the view's cube: (point, token, component)."""
-        stored = self.view(view).coordinates.variable[:, :tokens].values
+    def places(self, view: str, tokens: int, point: int | None = None) -> NDArray[np.float32]:
+        """Where the first so many tokens are drawn, 0 to 1 on every axis of the view's cube: (point, token, component).
+
+        At every point, or at one by its number; nothing of the others is read then.
+        """
+        stored = self.view(view).coordinates.variable[_one_or_all(point), :tokens].values
         return stored.astype(np.float32) / np.float32(MOST)
 
     @property
@@ -130,8 +133,10 @@ class Features:
         """
         return self._view("value_views", name, self.value_views)
 
-    def value_places(self, view: str, layer: int, tokens: int) -> NDArray[np.float32]:
+    def value_places(self, view: str, layer: int, tokens: int, head: int | None = None) -> NDArray[np.float32]:
         """Where the values of the first so many tokens are drawn in a layer, 0 to 1: (head, token, component).
+
+        Of every head, or of one; nothing of the others is read then.
 
         Raises
         ------
@@ -144,7 +149,8 @@ class Features:
             raise StoreError(
                 f"The picture {view} of values has no layer {layer}. Choose one of: {', '.join(map(str, layers))}."
             )
-        return opened.coordinates.variable[layer, :, :tokens].values.astype(np.float32) / np.float32(MOST)
+        stored = opened.coordinates.variable[layer, _one_or_all(head), :tokens].values
+        return stored.astype(np.float32) / np.float32(MOST)
 
     def _view(self, group: str, name: str, there: list[str]) -> xr.Dataset:
         if name not in there:
@@ -157,3 +163,7 @@ class Features:
             opened["trustworthiness"].load()
             self._opened[path] = opened
         return self._opened[path]
+
+
+def _one_or_all(place: int | None) -> slice:
+    return slice(None) if place is None else slice(place, place + 1)

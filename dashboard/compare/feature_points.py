@@ -55,7 +55,9 @@ class BothFeatures:
 
     def places(self, view: str, point: str) -> BothPlaces:
         """The other model's places of a point laid onto this one's: (2, token, 1, component)."""
-        own, other = (one.places(view, self.tokens)[one.points.index(point)][:, None] for one in (self.own, self.other))
+        own, other = (
+            one.places(view, self.tokens, one.points.index(point))[0][:, None] for one in (self.own, self.other)
+        )
         return on_one_scale(own, other)
 
 

@@ -11,6 +11,8 @@ from store import Corpus, StoreError
 from store.feature_points import point_kind, point_layer, point_title
 from store.features import Features
 
+#: What the points of a token are: one.
+ROLES = ("token",)
 #: Stands for the feature points in a URL; values have their layer there.
 POINTS = "points"
 #: Points of a grid: with the scripts of the page and its charts they stay below 3 MB.
@@ -89,14 +91,10 @@ class Series:
 
     def places(self, view: str, tokens: int, panel: str | None = None) -> NDArray[np.float32]:
         """Where the first tokens are drawn, 0 to 1: (panel, token, role, component), in all panels or in one; one role."""
-        places = self._every(view, tokens)
-        chosen = places if panel is None else places[[self.index(panel)]]
-        return chosen[:, :, None]
-
-    def _every(self, view: str, tokens: int) -> NDArray[np.float32]:
+        index = None if panel is None else self.index(panel)
         if self.layer is None:
-            return self.features.places(view, tokens)
-        return self.features.value_places(view, self.layer, tokens)
+            return self.features.places(view, tokens, index)[:, :, None]
+        return self.features.value_places(view, self.layer, tokens, index)[:, :, None]
 
     def trustworthiness(self, view: str) -> NDArray[np.float64]:
         """Of every panel, 1 is perfect: (panel,)."""
