@@ -107,6 +107,11 @@ def lengths(spans: Spans) -> NDArray[np.int64]:
     return spans[:, 1] - spans[:, 0]
 
 
+def evenly(count: int, most: int) -> NDArray[np.int64]:
+    """At most so many of `count` places, at even steps."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
+
+
 def span_rows(spans: Spans) -> NDArray[np.int64]:
     """Rows of the sentences' tokens."""
     return np.concatenate([np.arange(*span) for span in spans])

@@ -8,12 +8,12 @@ from dashboard.compare.feature_points import BothFeatures, both_features
 from dashboard.compare.picture import SIDE
 from dashboard.compare.two import Two
 from dashboard.features.columns import PREDICTED, TokenColumn
+from dashboard.features.series import ROLES
 from dashboard.features.shown import ShownFeatures
 from dashboard.place import Place
 from dashboard.theme import PALETTE, ramp
 from store.feature_points import SAMPLE, point_title
 
-ROLES = ("token",)
 #: Fields that are left where the link of a panel goes, unless they are of what is drawn here.
 OF_FEATURES = ("material", "vectors", "fview", "ftoken", "flasso")
 

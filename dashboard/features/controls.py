@@ -6,7 +6,7 @@ from dash import dcc, html
 from dashboard.controls import SEARCHES, choice, search_box, switch
 from dashboard.features.materials import drawn_materials, material_title
 from dashboard.features.selection import searches
-from dashboard.features.series import value_layers
+from dashboard.features.series import ROLES, value_layers
 from dashboard.features.shown import ShownFeatures
 from dashboard.pictures.legends import legend
 
@@ -15,7 +15,7 @@ def controls(shown: ShownFeatures) -> list[object]:
     """Every control, what colours mean, and how many tokens are selected."""
     return [
         html.Div([_picture(shown), _search(shown)], className="control-rows"),
-        legend(shown.legend, roles=("token",), rest=shown.colour.rest),
+        legend(shown.legend, roles=ROLES, rest=shown.colour.rest),
         _selected(shown),
     ]
 

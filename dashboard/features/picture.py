@@ -3,10 +3,10 @@
 from typing import Any
 
 from dashboard.features.nearest import NEAR
+from dashboard.features.series import ROLES
 from dashboard.features.shown import ShownFeatures
 from dashboard.theme import PALETTE, ramp
 
-ROLES = ("token",)
 PAGE = "/features"
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import RAMP, colour_bar, layout
+from dashboard.figures.layout import RAMP, colour_bar, layout, square
 
 #: Heads whose names find a place on the axes.
 NAMED = 30
@@ -29,6 +29,4 @@ def divergence_matrix(divergence: NDArray[np.float64], heads: Sequence[str]) -> 
     figure = go.Figure(
         heat, layout(named, named | {"autorange": "reversed"}, margin={"l": 44, "r": 4, "t": 8, "b": 44})
     )
-    figure.update_yaxes(scaleanchor="x", scaleratio=1, constrain="domain")
-    figure.update_xaxes(constrain="domain")
-    return figure
+    return square(figure)

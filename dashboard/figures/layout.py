@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import plotly.graph_objects as go
+
 from dashboard.theme import MANTINE
 from store.schema import head_name
 
@@ -87,3 +89,10 @@ def names(layers: int, heads: int) -> list[list[str]]:
 def every(count: int, most: int = 24) -> int:
     """Steps between the ticks of so many numbers, so that there are not too many."""
     return -(-count // most)
+
+
+def square(figure: go.Figure) -> go.Figure:
+    """The figure with cells as high as they are wide."""
+    figure.update_yaxes(scaleanchor="x", scaleratio=1, constrain="domain")
+    figure.update_xaxes(constrain="domain")
+    return figure

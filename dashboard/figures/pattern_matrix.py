@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import DIVERGING, RAMP, Layout, colour_bar, layout
+from dashboard.figures.layout import DIVERGING, RAMP, Layout, colour_bar, layout, square
 
 #: Tokens that find a place on the axes.
 NAMED = 36
@@ -42,9 +42,7 @@ def pattern_matrix(
     across, down = named | {"tickangle": 90, "title": "key"}, named | {"autorange": "reversed", "title": "query"}
     margin = {"l": 78, "r": 4, "t": 8, "b": 78} if shown else {"l": 30, "r": 4, "t": 8, "b": 30}
     figure = go.Figure(heat, layout(across, down, margin=margin))
-    figure.update_yaxes(scaleanchor="x", scaleratio=1, constrain="domain")
-    figure.update_xaxes(constrain="domain")
-    return figure
+    return square(figure)
 
 
 def _bar(most: float, diverging: bool) -> Layout:

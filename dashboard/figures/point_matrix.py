@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import RAMP, Layout, colour_bar, every, layout
+from dashboard.figures.layout import RAMP, Layout, colour_bar, every, layout, square
 from store.feature_points import point_layer, point_title
 
 
@@ -27,9 +27,7 @@ def point_matrix(values: NDArray[np.float64], points: Sequence[str], *, measure:
     figure = go.Figure(
         heat, layout(along, along | {"autorange": "reversed"}, margin={"l": 44, "r": 4, "t": 8, "b": 34})
     )
-    figure.update_yaxes(scaleanchor="x", scaleratio=1, constrain="domain")
-    figure.update_xaxes(constrain="domain")
-    return figure
+    return square(figure)
 
 
 def _along(points: Sequence[str]) -> Layout:

@@ -9,6 +9,7 @@ from dashboard.compare.feature_points import PointLikeness, both_features, point
 from dashboard.compare.point_picture import ShownPoint
 from dashboard.compare.two import Two
 from dashboard.controls import choice, search_controls
+from dashboard.features.series import ROLES
 from dashboard.figures.point_curves import point_curves
 from dashboard.file_links import file_href
 from dashboard.pictures.legends import legend
@@ -70,7 +71,7 @@ def point_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
         choice("fcolour", "Colour", colours, shown.colour.column.name, 170),
         search_controls(place),
     ]
-    meaning = legend(shown.legend, roles=("token",), rest=shown.colour.rest)
+    meaning = legend(shown.legend, roles=ROLES, rest=shown.colour.rest)
     return controls, [meaning, *_no_predictions(found), *_selected(found)]
 
 

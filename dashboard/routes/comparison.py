@@ -26,9 +26,8 @@ from dashboard.pictures.points import encode as encode_points
 from dashboard.pictures.raster import draw_panels
 from dashboard.place import on_same_corpus
 from dashboard.routes.files import FORM, file
-from dashboard.routes.request import BASE, ONE_HEAD, bounded, check_head, scheme, selection_of
+from dashboard.routes.request import BASE, ONE_HEAD, bounded, check_head, scheme, selection_of, source_of_means
 from dashboard.routes.response import binary, codes, png
-from store.schema import SOURCES
 
 PAIR = f"{BASE}/compare/<other>"
 
@@ -43,13 +42,13 @@ def register(server: Flask, library: Library) -> None:
 def _files(server: Flask, library: Library) -> None:
     @server.get(f"{PAIR}/changes.{FORM}")
     def changes(snapshot: str, model: str, other: str, form: str) -> Response:
-        two, source = _alike(two_by_name(library, snapshot, model, other)), _source()
+        two, source = _alike(two_by_name(library, snapshot, model, other)), source_of_means()
         statistic = _statistic(source)
         return file(iter([changes_table(two, statistic, source)]), f"changes-{statistic}-{source}", form)
 
     @server.get(f"{PAIR}/differences.{FORM}")
     def differences(snapshot: str, model: str, other: str, form: str) -> Response:
-        two, source = _alike(two_by_name(library, snapshot, model, other)), _source()
+        two, source = _alike(two_by_name(library, snapshot, model, other)), source_of_means()
         return file(iter([differences_table(two, source)]), f"differences-{source}", form)
 
     @server.get(f"{PAIR}/pattern/<int:sentence>/{ONE_HEAD}.{FORM}")
@@ -151,13 +150,6 @@ def _alike(two: Two) -> Two:
     if not two.same_heads:
         abort(404, f"{' '.join(two.differences())} Choose a model of as many layers and heads.")
     return two
-
-
-def _source() -> str:
-    source = asked.args.get("source", SOURCES[0])
-    if source not in SOURCES:
-        abort(404, f"There are no means over the rows of “{source[:40]}”. Choose one of {', '.join(SOURCES)}.")
-    return source
 
 
 def _statistic(source: str) -> str:

@@ -12,6 +12,7 @@ from dashboard.pictures.points import GRID_TOKENS
 from dashboard.pictures.selection import FIELDS, Selection, parse_selection
 from dashboard.theme import Scheme
 from store import Corpus
+from store.schema import SOURCES
 
 #: Where every route begins.
 BASE = "/data/<snapshot>/<model>"
@@ -71,6 +72,14 @@ def share(name: str, default: float) -> float:
 def selection_of(corpus: Corpus) -> Selection:
     """What the query string selects; what cannot be is left out (the page has said so)."""
     return parse_selection({name: asked.args.get(name, "") for name in FIELDS}, corpus)[0]
+
+
+def source_of_means() -> str:
+    """Over which rows the means are; a sentence where there are no such."""
+    source = asked.args.get("source", SOURCES[0])
+    if source not in SOURCES:
+        abort(404, f"There are no means over the rows of “{source[:40]}”. Choose one of {', '.join(SOURCES)}.")
+    return source
 
 
 def scheme() -> Scheme:

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlencode
 
-from flask import Flask, Response, abort
+from flask import Flask, Response
 from flask import request as asked
 
 from dashboard.heads.importance import importance_of
@@ -23,10 +23,9 @@ from dashboard.library import Library
 from dashboard.pictures.exports import Table
 from dashboard.place import find
 from dashboard.routes.files import FORM, file
-from dashboard.routes.request import BASE, ONE_HEAD, check_head, corpus_of
+from dashboard.routes.request import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
 from dashboard.sentence.position_means import position_table
 from store import Corpus
-from store.schema import SOURCES
 
 _OF_CORPUS = {"divergence": divergence_table, "map": map_table, "expansion": expansion_table}
 _OF_HEAD = {"profile": profile_table, "received": received_table, "positions": position_table}
@@ -38,7 +37,7 @@ def register(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/statistics.{FORM}")
     def statistics_of_heads(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
-        source, part = _source(), _part(corpus)
+        source, part = source_of_means(), _part(corpus)
         means = part_means(corpus, part).sel(source=source)
         table = heads_table(means, part_labels(corpus, part), importance_of(corpus))
         return _file(table, f"statistics-{source}{_of_part(corpus, part)}", form)
@@ -68,14 +67,6 @@ def register(server: Flask, library: Library) -> None:
         corpus = corpus_of(library, snapshot, model)
         check_head(corpus, layer, head)
         return _file(_OF_HEAD[what](corpus, layer, head), f"{what}-L{layer}-H{head}", form)
-
-
-def _source() -> str:
-    """Over which rows the means are; a sentence where there are no such."""
-    source = asked.args.get("source", SOURCES[0])
-    if source not in SOURCES:
-        abort(404, f"There are no means over the rows of “{source[:40]}”. Choose one of {', '.join(SOURCES)}.")
-    return source
 
 
 def _part(corpus: Corpus) -> Part:

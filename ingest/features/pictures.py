@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.features.placing import Floats, Method
-from ingest.features.vectors import evenly
+from ingest.sample import evenly
 from ingest.threads import side_by_side
 from store.feature_arrays import FEATURE_VIEW_ARRAYS
 from store.feature_views import EACH, JOINT, FeatureViewName

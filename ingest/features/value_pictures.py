@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ingest.features.pictures import FEW_TOKENS, judged_on
 from ingest.features.placing import COMPONENTS, Floats, Method
-from ingest.features.vectors import evenly
+from ingest.sample import evenly
 from ingest.threads import side_by_side
 from store.feature_arrays import VALUE_VIEW_ARRAYS
 from store.feature_views import PROJECTIONS

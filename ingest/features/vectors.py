@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ingest.features.material import Material
 from ingest.features.model import PointModel, Vectors, parts
 from ingest.progress import bar
+from ingest.sample import evenly
 from ingest.threads import side_by_side
 from store.feature_arrays import CLASS_PROBABILITY, FEATURE_ARRAYS
 from store.feature_points import FACTORS
@@ -140,8 +141,3 @@ def _explained(feature: zarr.Array[Any], material: Material) -> NDArray[np.float
 def read_point(feature: zarr.Array[Any], point: int, tokens: int | None = None) -> NDArray[np.float32]:
     """Vectors (token, feature) of a point, of all tokens or of the first so many."""
     return np.asarray(feature[point, :tokens]).astype(np.float32)
-
-
-def evenly(count: int, most: int) -> NDArray[np.int64]:
-    """At most so many of `count` places, at even steps."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))

@@ -6,7 +6,7 @@ from os import cpu_count
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.sample import Spans
+from ingest.sample import Spans, evenly
 from store.kernels.attention import attention_pattern
 from store.kernels.fidelity import recall, screen_distance, spearman, trustworthy
 from store.kernels.normalization import unit
@@ -51,16 +51,11 @@ def _within(query: Floats, key: Floats, places: Floats) -> Floats:
 
 
 def _trustworthiness(query: Floats, key: Floats, places: Floats) -> float:
-    chosen = _evenly(len(query), TRUSTED_TOKENS)
+    chosen = evenly(len(query), TRUSTED_TOKENS)
     points = unit(np.concatenate([query[chosen], key[chosen]]))
     return trustworthy(points, np.concatenate(list(places[:, chosen])))
 
 
 def _across(query: Floats, key: Floats, places: Floats) -> Floats:
-    some, many = _evenly(len(query), ACROSS_QUERIES), _evenly(len(key), ACROSS_KEYS)
+    some, many = evenly(len(query), ACROSS_QUERIES), evenly(len(key), ACROSS_KEYS)
     return spearman(query[some] @ key[many].T, screen_distance(places[0, some], places[1, many]))
-
-
-def _evenly(count: int, most: int) -> NDArray[np.int64]:
-    """At most so many of `count` places, at even steps."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
