@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import dash_mantine_components as dmc
 from dash import ALL, MATCH, Dash, Input, Output, State, html, no_update
 
 from dashboard import problems, routes, security, shell
@@ -58,13 +57,13 @@ def _follow_address(app: Dash, library: Library) -> None:
     """The picture has a callback of its own: what it draws need not wait for the browser to lay out the controls."""
     asked = Input("location", "pathname"), Input("location", "search")
 
-    @app.callback(Output("points", "picture"), Output("sentence", "sentence"), *asked)
-    def draw(pathname: str, search: str) -> tuple[object, object]:
+    @app.callback(Output("points", "picture"), Output("sentence", "sentence"), Output("no-picture", "children"), *asked)
+    def draw(pathname: str, search: str) -> tuple[object, ...]:
         try:
             place = find(library, pathname, search)
-            return picture_of(place), sentence_of(place)
-        except Exception:
-            return None, None  # the other callback says why
+            return picture_of(place), sentence_of(place), None
+        except Exception as error:
+            return None, None, shell.problem(error)
 
     @app.callback(
         Output("above", "children"),
@@ -79,13 +78,11 @@ def _follow_address(app: Dash, library: Library) -> None:
         try:
             place = find(library, pathname, search)
             page = PAGES[place.address.page](place)
-            picture_of(place)  # why there is none is said here, with the rest of the page
             above = [*shell.notices([*place.notices, *page.notices]), *page.above]
             around = shell.navigation(place), shell.what_is_shown(place), shell.shown(place)
             return above, page.beside, page.below, *around
         except Exception as error:
-            alert = dmc.Alert(sentence_for(error)[0], color="red", title="This cannot be shown")
-            return [html.H1("Headscape"), alert], [], [], no_update, no_update, no_update
+            return [html.H1("Headscape"), shell.problem(error)], [], [], no_update, no_update, no_update
 
 
 def _fill_later(app: Dash, library: Library) -> None:
@@ -101,7 +98,7 @@ def _fill_later(app: Dash, library: Library) -> None:
         try:
             return LATER[asked["later"]](find(library, pathname, search))
         except Exception as error:
-            return [dmc.Alert(sentence_for(error)[0], color="red", title="This cannot be shown")]
+            return [shell.problem(error)]
 
 
 def _follow_painting(app: Dash, library: Library) -> None:

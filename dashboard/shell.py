@@ -10,6 +10,7 @@ from dashboard.model_names import model_names
 from dashboard.panels import tab_of
 from dashboard.pictures.point_panels import PointPanels
 from dashboard.place import Place
+from dashboard.problems import sentence_for
 from dashboard.sentence.views import SentenceViews
 from dashboard.theme import MANTINE
 from store import Snapshot
@@ -63,6 +64,7 @@ def _parts() -> list[object]:
             [
                 html.Div(
                     [
+                        html.Div(id="no-picture"),
                         PointPanels(id="points"),
                         SentenceViews(id="sentence"),
                         html.Div(id="below"),
@@ -157,6 +159,11 @@ def newer_notice(place: Address, newest: Snapshot) -> dmc.Alert:
         variant="light",
         mb="sm",
     )
+
+
+def problem(error: Exception) -> dmc.Alert:
+    """Why a part of a page, or the page, is not there."""
+    return dmc.Alert(sentence_for(error)[0], color="red", title="This cannot be shown", className="problem")
 
 
 def notices(sentences: list[str]) -> list[dmc.Alert]:

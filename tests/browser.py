@@ -30,6 +30,9 @@ FLAGS = [
     # Points need WebGL. What surrounds them is put together faster without it where there is no graphics card.
     "--disable-gpu-compositing",
 ]
+#: How long a page may take to be as a test says: two test processes share two cores.
+SECONDS = 15
+expect.set_options(timeout=1000 * SECONDS)
 DRAWN = '.frame[data-drawn^="/data/"]'
 
 Serve = Callable[[str], str]
@@ -169,11 +172,11 @@ def changed(before: np.ndarray, after: np.ndarray) -> float:
 
 def until(page: Page, condition: str) -> None:
     """Wait until JavaScript says so. Playwright's own wait evaluates text in the page, which its policy forbids."""
-    for _ in range(100):
+    for _ in range(20 * SECONDS):
         if page.evaluate(condition):
             return
         page.wait_for_timeout(50)
-    raise AssertionError(f"Not within five seconds: {condition}")
+    raise AssertionError(f"Not within {SECONDS} seconds: {condition}")
 
 
 def inked(page: Page, *, least: int = 1) -> None:

@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from store import Corpus
+from store import Corpus, StoreError
 from tests.browser import CHROMIUM, FLAGS, Open, canvas_place, drawn, serving
 
 
@@ -181,3 +181,25 @@ def test_a_corrupt_chunk_is_said_in_one_sentence(tmp_path: Path, chromium: Brows
         page.goto(address)
         expect(page.locator("body")).to_contain_text("Run `make verify`")
         page.close()
+
+
+def test_a_page_whose_picture_fails_keeps_its_controls_and_says_why(
+    open_page: Open, tiny_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_place: object) -> None:
+        raise StoreError("The places are gone. Make them again.")
+
+    monkeypatch.setattr("dashboard.app.picture_of", fail)
+    page = open_page(f"{tiny_server}/head?layer=1&head=0")
+    expect(page.locator("#no-picture")).to_contain_text("The places are gone. Make them again.")
+    expect(page.get_by_role("textbox", name="Colour", exact=True)).to_be_visible()
+
+
+def test_a_page_that_fails_says_it_once(open_page: Open, tiny_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_asked: object) -> None:
+        raise StoreError("The store is gone. Ingest again.")
+
+    monkeypatch.setattr("dashboard.app.find", fail)
+    page = open_page(tiny_server)
+    expect(page.locator("#above .problem")).to_contain_text("The store is gone. Ingest again.")
+    expect(page.locator(".problem:visible")).to_have_count(1)
