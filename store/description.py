@@ -133,30 +133,27 @@ def as_json(description: Description) -> dict[str, Any]:
 def as_text(description: Description) -> str:
     """The description for a person at a terminal."""
     size = "" if description.bytes is None else f", {description.bytes / 1e6:,.0f} MB"
-    lines = [
-        f"{description.url}: snapshot {description.snapshot}, published {description.published}, schema {description.schema_version}{size}"
+    first = f"{description.url}: snapshot {description.snapshot}, published {description.published}, schema {description.schema_version}{size}"
+    alone = description.bytes if len(description.models) == 1 else None
+    models = [line for model in description.models for line in _lines_of(model, alone)]
+    corpora = [
+        f"  corpus {corpus.key}: {corpus.sentences:,} sentences of {corpus.name}, at most {corpus.max_length} wordpieces ({corpus.truncated} cut)"
+        for corpus in description.corpora
     ]
-    for model in description.models:
-        per_token = (
-            ""
-            if description.bytes is None or len(description.models) > 1
-            else f", {description.bytes / model.tokens:,.0f} bytes a token"
-        )
-        lines += [
-            f"  model {model.key}",
-            f"    {model.layers} layers x {model.heads} heads x {model.channels} channels, {model.dtype}, weights {model.weights_sha256[:12]}",
-            f"    {model.sentences:,} sentences, {model.tokens:,} tokens of {model.corpus}{per_token}",
-            f"    views: {', '.join(model.views) or 'none'}; finished {model.finished}",
-        ]
-        lines += [
+    history = [f"    {old['published']}  {old['snapshot']}  {old['message']}" for old in description.history]
+    return "\n".join([first, *models, *corpora, "  history:", *history])
+
+
+def _lines_of(model: ModelDescription, size: int | None) -> list[str]:
+    """A model; `size` are the bytes of a store that holds no other."""
+    per_token = "" if size is None else f", {size / model.tokens:,.0f} bytes a token"
+    return [
+        f"  model {model.key}",
+        f"    {model.layers} layers x {model.heads} heads x {model.channels} channels, {model.dtype}, weights {model.weights_sha256[:12]}",
+        f"    {model.sentences:,} sentences, {model.tokens:,} tokens of {model.corpus}{per_token}",
+        f"    views: {', '.join(model.views) or 'none'}; finished {model.finished}",
+        *(
             f"    {material.points} feature points of {material.says}; views: {', '.join(material.views) or 'none'}"
             for material in model.materials
-        ]
-    for corpus in description.corpora:
-        lines += [
-            f"  corpus {corpus.key}: {corpus.sentences:,} sentences of {corpus.name}, at most {corpus.max_length} wordpieces ({corpus.truncated} cut)"
-        ]
-    lines += ["  history:"] + [
-        f"    {old['published']}  {old['snapshot']}  {old['message']}" for old in description.history
+        ),
     ]
-    return "\n".join(lines)

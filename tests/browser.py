@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flask import Flask
 from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect, sync_playwright
 from werkzeug.serving import make_server
@@ -40,9 +41,9 @@ Open = Callable[..., Page]
 
 
 @contextmanager
-def serving(store: str) -> Iterator[str]:
-    """The address of a dashboard on a store, for as long as the context lasts."""
-    server = make_server("127.0.0.1", 0, create_app(Library(store)).server, threaded=True)
+def listening(application: Flask) -> Iterator[str]:
+    """The address of a server of this application, for as long as the context lasts."""
+    server = make_server("127.0.0.1", 0, application, threaded=True)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -51,6 +52,13 @@ def serving(store: str) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@contextmanager
+def serving(store: str) -> Iterator[str]:
+    """The address of a dashboard on a store, as above."""
+    with listening(create_app(Library(store)).server) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

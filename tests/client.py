@@ -1,13 +1,17 @@
 """Requests to the server without a browser. Fixtures for the tests of what it answers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
+from dashboard import problems, routes
 from dashboard.app import create_app
 from dashboard.library import Library
-from store import Corpus
+from dashboard.sentence.sentence import Sentence
+from store import Corpus, StoreError
+from tests.sentences import a_pair
 
 
 @pytest.fixture(scope="module")
@@ -20,3 +24,43 @@ def client(tiny_store: str) -> Iterator[FlaskClient]:
 def base(tiny_corpus: Corpus) -> str:
     """Where the routes of the tiny store's data begin."""
     return f"/data/{tiny_corpus.snapshot}/{tiny_corpus.name}"
+
+
+class FakeTyped:
+    """Knows one pair, and refuses an empty text."""
+
+    def encode(self, corpus: Corpus, text: str, second: str, gone: Callable[[], bool]) -> Sentence:
+        assert not gone()
+        if not text.strip():
+            raise StoreError(f"There is no text for {corpus.name}, nor in {second!r}. Give a sentence.")
+        return a_pair()
+
+
+@pytest.fixture(scope="session")
+def sentence_client(tiny_store: str) -> Iterator[FlaskClient]:
+    """Routes of sentences alone; what is typed is always the one pair."""
+    server = Flask("sentences")
+    library = Library(tiny_store)
+    library.typed = FakeTyped()  # type: ignore[assignment]
+    routes.register(server, library)
+    problems.register(server)
+    with server.test_client() as client:
+        yield client
+
+
+@pytest.fixture
+def stored_sentence(base: str) -> str:
+    """Where the routes of a sentence of the tiny store begin."""
+    return f"{base}/sentence/3"
+
+
+@pytest.fixture
+def typed_sentence(base: str) -> str:
+    """Where those of a typed one do."""
+    return f"{base}/typed"
+
+
+def content(client: FlaskClient, url: str) -> bytes:
+    response = client.get(url)
+    assert response.status_code == 200, response.text
+    return response.data

@@ -13,7 +13,7 @@ from dashboard.sentence.typed import TypedSentences
 from ingest.bert import find_device
 from ingest.checkpoint import EMBEDDED_SHA256, find_checkpoint
 from store.verification import verify
-from tests.conftest import DEFAULT_SENTENCES
+from tests.stores import DEFAULT_SENTENCES
 
 JUDGED = range(0, DEFAULT_SENTENCES, 10)
 

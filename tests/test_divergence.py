@@ -18,7 +18,7 @@ from ingest.divergence import parts_of
 from ingest.head_map import head_map
 from store.errors import StoreError
 from store.kernels.divergence import divergence_sums, map_stress
-from tests.conftest import FIT_TOKENS
+from tests.stores import FIT_TOKENS
 
 Ingest = Callable[..., str]
 MAKERS = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])

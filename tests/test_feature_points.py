@@ -17,8 +17,9 @@ from ingest.features.model import PointModel, as_half
 from ingest.settings import EMBEDDED
 from store.feature_points import LAYER_KINDS, point_kind, point_layer, point_names, point_title
 from store.features import Features
-from tests.conftest import FEATURES, save_model
 from tests.forward import feature_points, of_model, values
+from tests.stores import FEATURES
+from tests.tiny_models import save_model
 
 Ingest = Callable[..., str]
 CPU = torch.device("cpu")

@@ -15,8 +15,8 @@ from ingest.settings import DEFAULT_FEATURES, Settings
 from store.description import as_text, describe
 from store.feature_views import FeatureViewName
 from store.verification import verify
-from tests.conftest import FEATURES
 from tests.interruption import interrupted
+from tests.stores import FEATURES
 
 Ingest = Callable[..., str]
 Complaint = Callable[..., str]

@@ -18,7 +18,8 @@ from ingest.sentences import split_review
 from store.errors import StoreError
 from store.feature_points import FACTORS
 from store.features import TOKEN_ARRAYS, Features
-from tests.conftest import FEATURES, FIT_TOKENS, save_model
+from tests.stores import FEATURES, FIT_TOKENS
+from tests.tiny_models import save_model
 
 Ingest = Callable[..., str]
 

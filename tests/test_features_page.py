@@ -15,7 +15,7 @@ from dashboard.pages import PAGES, picture_of
 from dashboard.place import Place, find
 from store import Corpus
 from tests.browser import Open, blank, canvas_place, choose, drawn, inked, picture, until
-from tests.conftest import Ingest
+from tests.stores import Ingest
 
 NAME = ".player output"
 

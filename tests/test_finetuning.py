@@ -20,9 +20,10 @@ from ingest.finetuning.split import hold_out
 from ingest.judged_model import find_kind
 from ingest.reviews import find_data, read_reviews
 from ingest.trial import label_outputs
-from tests.conftest import Ingest, save_model
 from tests.finetuned import accuracy_of, finetune, metrics_of, weights_of, write_opinions
 from tests.interruption import stopped
+from tests.stores import Ingest
+from tests.tiny_models import save_model
 
 
 @pytest.fixture(scope="module")

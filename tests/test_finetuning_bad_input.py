@@ -11,7 +11,7 @@ from ingest.errors import IngestError
 from ingest.finetuning.__main__ import main
 from ingest.finetuning.folder import Folder
 from ingest.finetuning.settings import FinetuningSettings, parse
-from tests.conftest import complaint_of
+from tests.complaints import complaint_of
 from tests.finetuned import write_opinions
 
 Complaint = Callable[..., str]

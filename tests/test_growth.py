@@ -12,7 +12,7 @@ import store
 from ingest.blocks import Block
 from ingest.pictures.picture import Picture
 from store.verification import verify
-from tests.conftest import FEATURES
+from tests.stores import FEATURES
 
 Ingest = Callable[..., str]
 ReadArrays = Callable[[str], dict[str, np.ndarray]]

@@ -12,7 +12,8 @@ import store
 from ingest.judged_model import JudgedModel
 from store.errors import StoreError
 from store.verification import verify
-from tests.conftest import Ingest, save_model
+from tests.stores import Ingest
+from tests.tiny_models import save_model
 
 Computed = list[tuple[int, int] | None]
 SENTENCES = 6

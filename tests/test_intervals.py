@@ -11,7 +11,7 @@ from ingest import intervals
 from store.kernels.bootstrap import draw_counts
 from store.kernels.statistics import source_rows
 from store.schema import BOUNDS, SOURCES
-from tests.conftest import BLOCK, Ingest
+from tests.stores import BLOCK, Ingest
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from ingest.checkpoint import find_checkpoint
 from ingest.judged_model import ARCHITECTURES, JudgedModel, find_kind
 from ingest.trial import NOT_ASKED, Trial, label_trial, masked_trial
 from store.schema import CLS, SEP
-from tests.conftest import save_model
+from tests.tiny_models import save_model
 
 LENGTHS = np.array([5, 9, 4, 7], np.int32)
 LABELS = np.array([0, 1, 1, 0])

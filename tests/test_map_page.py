@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 
 from store import Corpus
 from tests.browser import Open, choose, serving
-from tests.conftest import save_model
 from tests.statistics_page import click_cell, has_head, hover_dot
+from tests.tiny_models import save_model
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from store.kernels.fidelity import trustworthy
 from store.kernels.normalization import normalized
 from store.kernels.projection import place, place_by_network
 from store.views import JUDGED, MEASURES, PARAMETERS, ViewName
-from tests.conftest import NEIGHBOUR_TOKENS, RICH_VIEWS
+from tests.stores import NEIGHBOUR_TOKENS, RICH_VIEWS
 
 VIEWS = pytest.mark.parametrize("name", RICH_VIEWS)
 FORMULAS = pytest.mark.parametrize("name", [name for name in RICH_VIEWS if name.startswith(("pca", "attention-"))])

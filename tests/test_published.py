@@ -13,11 +13,11 @@ from ingest.checkpoint import find_checkpoint
 from ingest.reviews import Review
 from ingest.tokenizer import Tokenizer
 from store.schema import CLS, PUNCTUATION, SEP, SOURCES, STATISTICS
-from tests.conftest import WORDS, save_model
 from tests.published.__main__ import AGREES, DIFFERS, NOT_CHECKED, check, main
 from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows, verdict
 from tests.published.segments import ROOM, SEPARATORS, TOKENS, cut, pack, review_segments
 from tests.published.targets import CURVES, EXPANSION_RATE, LAYERS, Target
+from tests.tiny_models import WORDS, save_model
 
 ENDS = np.array([[101, CLS], [102, SEP]])
 

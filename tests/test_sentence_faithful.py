@@ -19,7 +19,7 @@ from dashboard.app import create_app
 from dashboard.library import Library
 from ingest.checkpoint import find_checkpoint
 from store import Corpus, open_corpus
-from tests.conftest import DEFAULT_SENTENCES
+from tests.stores import DEFAULT_SENTENCES
 
 LAYERS, HEADS, CHANNELS = 6, 12, 32
 STORED = range(0, DEFAULT_SENTENCES, DEFAULT_SENTENCES // 50)

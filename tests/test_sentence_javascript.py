@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from dashboard.theme import PALETTE
-
-ASSETS = Path(__file__).parents[1] / "dashboard" / "assets" / "sentence"
+from tests.scripts import ASSETS, scripted
 
 #: Messages as the server sends them, and two heads of three queries and four keys.
 MADE = """
@@ -36,12 +34,8 @@ const { decode, lines, rows, weights, shades, svg, swatches, tokens, modelView, 
 
 @pytest.fixture(scope="module")
 def page(chromium: Browser) -> Iterator[Page]:
-    page = chromium.new_page()
-    for path in sorted(ASSETS.glob("*.js")):
-        page.add_script_tag(path=path)
-    page.add_script_tag(content=MADE)
-    yield page
-    page.close()
+    with scripted(chromium, sorted((ASSETS / "sentence").glob("*.js")), MADE) as page:
+        yield page
 
 
 def test_weights_are_read_as_they_were_sent(page: Page) -> None:

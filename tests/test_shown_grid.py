@@ -9,7 +9,8 @@ from dashboard.heads.part import part_means, part_of
 from dashboard.heads.shown_grid import shown_grid
 from dashboard.library import Library
 from dashboard.place import Place, find
-from tests.conftest import Ingest, save_model
+from tests.stores import Ingest
+from tests.tiny_models import save_model
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from store import STATISTICS, Corpus
 from store.schema import RATIOS
 from store.snapshot import open_snapshot
 from tests.browser import Open, choose, serving
-from tests.conftest import save_model
 from tests.statistics_page import cells, click_cell, has_head, hover_dot, statistics_page
+from tests.tiny_models import save_model
 
 FIGURES = (
     *("heat-map", "curves-classes", "curves-near", "curves-sep", "curves-norm", "curves-entropy", "curves-cls"),

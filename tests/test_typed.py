@@ -19,7 +19,7 @@ from dashboard.sentence.sentence import Sentence
 from dashboard.sentence.typed import MOST_CHARACTERS, SENTENCES, TypedSentences
 from store import Corpus, open_corpus
 from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP
-from tests.conftest import MAX_LENGTH, Ingest
+from tests.stores import MAX_LENGTH, Ingest
 
 TYPED = [
     ("The film was good.", ""),

@@ -11,8 +11,8 @@ import transformers
 from playwright.sync_api import Page, expect
 
 from tests.browser import Open, choose, drawn
-from tests.conftest import MAX_LENGTH
 from tests.sentence_page import ROOT, asked, drawn_weights, pieces, sentence_page, shown
+from tests.stores import MAX_LENGTH
 
 TEXT = "The film was good, and the music not."
 SECOND = "We loved it."

@@ -14,7 +14,7 @@ import store
 from store.__main__ import main
 from store.verification import verify
 from store.writer import open_writer
-from tests.conftest import save_model
+from tests.tiny_models import save_model
 
 
 @pytest.fixture

@@ -27,8 +27,6 @@ def heat_map(
     where a number is small, as ranks are.
     """
     layers, heads = values.shape
-    most = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
-    span = {"zmid": 0, "zmin": -most, "zmax": most} if diverging else {}
     heat: Any = go.Heatmap(
         z=values,
         text=written if heads <= WRITTEN else None,
@@ -36,13 +34,19 @@ def heat_map(
         hovertext=said,
         hovertemplate="%{customdata}: %{hovertext}<extra></extra>",
         customdata=names(layers, heads),
-        colorscale=DIVERGING if diverging else RAMP,
         reversescale=reverse,
         xgap=2,
         ygap=2,
         colorbar=colour_bar(unit),
-        **span,
+        **_colours(values, diverging),
     )
     across = {"title": "head", "side": "top", "tickprefix": "H", "dtick": every(heads)}
-    down = layers_down(layers)
-    return go.Figure(heat, layout(across, down, margin={"l": 52, "r": 4, "t": 46, "b": 6}))
+    return go.Figure(heat, layout(across, layers_down(layers), margin={"l": 52, "r": 4, "t": 46, "b": 6}))
+
+
+def _colours(values: NDArray[np.float64], diverging: bool) -> dict[str, Any]:
+    """Those that diverge reach as far below nothing as above it."""
+    if not diverging:
+        return {"colorscale": RAMP}
+    most = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
+    return {"colorscale": DIVERGING, "zmid": 0, "zmin": -most, "zmax": most}

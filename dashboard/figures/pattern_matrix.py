@@ -31,6 +31,11 @@ def pattern_matrix(
         colorbar=_bar(most, diverging),
         hovertemplate=f"from %{{y}} to %{{x}}: %{{z:{sign}.1%}}<extra></extra>",
     )
+    return square(go.Figure(heat, _axes(names, tokens)))
+
+
+def _axes(names: list[str], tokens: Sequence[str]) -> Layout:
+    """Keys across, queries downwards; tokens are named where all of them find a place."""
     shown = len(tokens) <= NAMED
     named = {
         "type": "category",
@@ -41,8 +46,7 @@ def pattern_matrix(
     }
     across, down = named | {"tickangle": 90, "title": "key"}, named | {"autorange": "reversed", "title": "query"}
     margin = {"l": 78, "r": 4, "t": 8, "b": 78} if shown else {"l": 30, "r": 4, "t": 8, "b": 30}
-    figure = go.Figure(heat, layout(across, down, margin=margin))
-    return square(figure)
+    return layout(across, down, margin=margin)
 
 
 def _bar(most: float, diverging: bool) -> Layout:

@@ -40,29 +40,25 @@ def layout(place: Place) -> Page:
         *around_picture(place, chosen, head=True),
         *_typed(place),
     ]
-    return Page(
-        above=above,
-        beside=_beside(place, chosen),
-        below=[
-            _how_to_read(),
-            sample_caption(place, chosen.drawn.tokens),
-            head_fidelity_caption(corpus, place.view, address.layer, address.head),
-            file_links(
-                place,
-                "The drawn points",
-                f"points/{place.view}/{address.layer}/{address.head}",
-                {"tokens": str(chosen.drawn.tokens)},
-            ),
-            *hit_table(place, chosen),
-        ],
-        notices=chosen.notices,
-    )
+    return Page(above=above, beside=_beside(place, chosen), below=_below(place, chosen), notices=chosen.notices)
 
 
 def _chosen(place: Place) -> Chosen:
     address = place.address
     tokens = min(address.tokens, place.corpus.n_tokens)
     return Chosen.of(place, tokens, layer=address.layer, head=address.head)
+
+
+def _below(place: Place, chosen: Chosen) -> list[object]:
+    address, tokens = place.address, chosen.drawn.tokens
+    points = f"points/{place.view}/{address.layer}/{address.head}"
+    return [
+        _how_to_read(),
+        sample_caption(place, tokens),
+        head_fidelity_caption(place.corpus, place.view, address.layer, address.head),
+        file_links(place, "The drawn points", points, {"tokens": str(tokens)}),
+        *hit_table(place, chosen),
+    ]
 
 
 def _beside(place: Place, chosen: Chosen) -> list[object]:

@@ -30,27 +30,24 @@ def layout(place: Place) -> Page:
     chosen = _chosen(place)
     above = [
         html.H1(f"Queries and keys of all {corpus.layers * corpus.heads} heads"),
-        html.P(
-            "One panel a head: layers downwards, heads across. A key near a query gets much of its attention. "
-            f"Hover names a head, a click or Enter opens it, the wheel zooms; L7 H9 counts from 0 (the papers' “8-10”, not {head_name(8, 10)}).",
-            className="how-to-read",
-        ),
+        _how_to_read(),
         *around_picture(place, chosen, head=False),
     ]
-    return Page(
-        above=above,
-        below=[
-            sample_caption(place, chosen.drawn.tokens),
-            fidelity_caption(corpus, place.view),
-            file_links(
-                place,
-                "The drawn points of all heads",
-                f"points/{place.view}/grid",
-                {"tokens": str(chosen.drawn.tokens)},
-            ),
-            *hit_table(place, chosen),
-        ],
-        notices=chosen.notices,
+    tokens = chosen.drawn.tokens
+    below = [
+        sample_caption(place, tokens),
+        fidelity_caption(corpus, place.view),
+        file_links(place, "The drawn points of all heads", f"points/{place.view}/grid", {"tokens": str(tokens)}),
+        *hit_table(place, chosen),
+    ]
+    return Page(above=above, below=below, notices=chosen.notices)
+
+
+def _how_to_read() -> html.P:
+    return html.P(
+        "One panel a head: layers downwards, heads across. A key near a query gets much of its attention. "
+        f"Hover names a head, a click or Enter opens it, the wheel zooms; L7 H9 counts from 0 (the papers' “8-10”, not {head_name(8, 10)}).",
+        className="how-to-read",
     )
 
 

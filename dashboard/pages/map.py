@@ -2,6 +2,7 @@
 
 import dash_mantine_components as dmc
 import numpy as np
+import plotly.graph_objects as go
 from dash import html
 
 from dashboard.charts import chart
@@ -58,44 +59,42 @@ def _paint(place: Place) -> dmc.Select:
 
 def _map(place: Place) -> list[object]:
     corpus, address = place.corpus, place.address
-    found = corpus.divergence
-    labels = corpus.head_labels.values
-    chosen = address.layer, address.head
-    points = found["place"].values
-    if address.paint == "label":
-        texts = [[str(label) or "no label" for label in row] for row in labels]
-        figure = by_label(points, labels, texts, chosen)
-    elif address.paint == "layer":
-        layers = np.repeat(np.arange(corpus.layers, dtype=float)[:, None], corpus.heads, axis=1)
-        texts = [
-            [f"layer {layer}{_and(labels[layer, head])}" for head in range(corpus.heads)]
-            for layer in range(corpus.layers)
-        ]
-        figure = by_number(points, layers, texts, "layer", chosen)
-    else:
-        statistic = STATISTICS[address.paint]
-        values = values_of(corpus.head_statistic, address.paint, "all")
-        figure = by_number(points, values, said(values, statistic.unit, None), unit_title(statistic.unit), chosen)
+    attributes = corpus.divergence.attrs
     says = (
-        f"Metric multidimensional scaling of the mean Jensen-Shannon divergence a token, seed {found.attrs['seed']}; stress "
-        f"{float(found.attrs['stress']):.3f} (0 is faithful, above 0.2 is poor). {sample(corpus)} Directions mean nothing. "
+        f"Metric multidimensional scaling of the mean Jensen-Shannon divergence a token, seed {attributes['seed']}; stress "
+        f"{float(attributes['stress']):.3f} (0 is faithful, above 0.2 is poor). {sample(corpus)} Directions mean nothing. "
     )
-    none = [html.P(NO_LABELS, className="caption")] if address.paint == "label" and not (labels != "").any() else []
-    label = f"Map of {corpus.layers} by {corpus.heads} heads, coloured by {address.paint}"
-    turns = place.address.paint != "layer"
+    labelled = address.paint != "label" or (corpus.head_labels.values != "").any()
     return [
-        *none,
+        *([] if labelled else [html.P(NO_LABELS, className="caption")]),
         *chart(
-            figure,
+            _painted(place),
             of="head-map",
             says=says,
-            label=label,
+            label=f"Map of {corpus.layers} by {corpus.heads} heads, coloured by {address.paint}",
             data=file_href(place, "map.csv"),
             height=560,
             opens=True,
-            turns=turns,
+            turns=address.paint != "layer",
         ),
     ]
+
+
+def _painted(place: Place) -> go.Figure:
+    """The map in the colours of the link."""
+    corpus, address = place.corpus, place.address
+    points, chosen = corpus.divergence["place"].values, (address.layer, address.head)
+    labels = corpus.head_labels.values
+    if address.paint == "label":
+        texts = [[str(label) or "no label" for label in row] for row in labels]
+        return by_label(points, labels, texts, chosen)
+    if address.paint == "layer":
+        layers = np.repeat(np.arange(corpus.layers, dtype=float)[:, None], corpus.heads, axis=1)
+        texts = [[f"layer {layer}{_and(label)}" for label in row] for layer, row in enumerate(labels)]
+        return by_number(points, layers, texts, "layer", chosen)
+    unit = STATISTICS[address.paint].unit
+    values = values_of(corpus.head_statistic, address.paint, "all")
+    return by_number(points, values, said(values, unit, None), unit_title(unit), chosen)
 
 
 def _and(label: str) -> str:

@@ -1,6 +1,7 @@
 """Page Statistics: what every head does, in numbers, over the corpus or a part of it."""
 
 import dash_mantine_components as dmc
+import plotly.graph_objects as go
 import xarray as xr
 from dash import html
 
@@ -96,21 +97,13 @@ def _grid(place: Place, grid: HeadGrid) -> list[object]:
     """The heat map, and what its number is."""
     corpus, address = place.corpus, place.address
     rows = f", rows of {ROWS[address.source]}" if address.source != "all" else ""
-    drawn = heat_map(
-        grid.values,
-        written=grid.written,
-        said=grid.said,
-        unit=grid.unit,
-        diverging=grid.diverging,
-        reverse=grid.reverse,
-    )
     below = "; the table below has every number" if grid.kind == "value" else ""
     says = f"{grid.says}A click opens a head. L7 H9 counts from 0: the papers' “8-10” is {head_name(7, 9)}. "
     return [
         html.H2(f"{grid.title[0].upper()}{grid.title[1:]}{rows}"),
         definition(address.statistic),
         *chart(
-            drawn,
+            _drawn(grid),
             of="heat-map",
             says=says,
             label=f"Heat map of {corpus.layers} by {corpus.heads} heads: {grid.title}{below}",
@@ -121,3 +114,14 @@ def _grid(place: Place, grid: HeadGrid) -> list[object]:
         ),
         definitions(),
     ]
+
+
+def _drawn(grid: HeadGrid) -> go.Figure:
+    return heat_map(
+        grid.values,
+        written=grid.written,
+        said=grid.said,
+        unit=grid.unit,
+        diverging=grid.diverging,
+        reverse=grid.reverse,
+    )

@@ -1,6 +1,7 @@
 """How much the features of tokens are mixed: the five ratios by layer, by the kind of token, and f's expansion rate."""
 
 import numpy as np
+import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
 
@@ -34,42 +35,23 @@ def mixing_figures(place: Place, part: Part) -> list[object]:
     found = part_mixing(place.corpus, part)
     ratios = ratio_lines(place.corpus, part, place.address.source)
     kinds = {kind: found.sel(source=name, ratio=WHOLE).values for name, kind in _KINDS.items()}
-    data = file_href(place, "mixing.csv", {"where": place.address.where})
-    rate = place.corpus.expansion_rate.values
-    return [
-        html.Div(
-            [
-                _figure(
-                    f"Five ratios, {ROWS[place.address.source]}",
-                    chart(mixing(ratios), of="mixing", says="", label="Mixing ratios by layer", data=data, height=300),
-                ),
-                _figure(
-                    "All of it, by kind of token",
-                    chart(
-                        mixing(kinds),
-                        of="mixing-kinds",
-                        says="",
-                        label="Mixing by kind of token",
-                        data=data,
-                        height=300,
-                    ),
-                ),
-                _figure(
-                    "Expansion rate of f, from the weights",
-                    chart(
-                        expansion(rate),
-                        of="expansion",
-                        says="",
-                        label="Expansion rate of f by layer",
-                        data=file_href(place, "expansion.csv"),
-                        height=300,
-                    ),
-                ),
-            ],
-            className="figures",
+    rate = expansion(place.corpus.expansion_rate.values)
+    data, rates = file_href(place, "mixing.csv", {"where": place.address.where}), file_href(place, "expansion.csv")
+    five = f"Five ratios, {ROWS[place.address.source]}"
+    figures = [
+        _figure(five, mixing(ratios), of="mixing", label="Mixing ratios by layer", data=data),
+        _figure(
+            "All of it, by kind of token", mixing(kinds), of="mixing-kinds", label="Mixing by kind of token", data=data
         ),
-        _meanings(),
+        _figure(
+            "Expansion rate of f, from the weights",
+            rate,
+            of="expansion",
+            label="Expansion rate of f by layer",
+            data=rates,
+        ),
     ]
+    return [html.Div(figures, className="figures"), _meanings()]
 
 
 def ratio_lines(corpus: Corpus, part: Part, source: str) -> dict[str, NDArray[np.float64]]:
@@ -78,8 +60,8 @@ def ratio_lines(corpus: Corpus, part: Part, source: str) -> dict[str, NDArray[np
     return {_NAMES[name]: found.sel(ratio=name).values for name in RATIOS}
 
 
-def _figure(title: str, drawn: list[object]) -> html.Div:
-    return html.Div([html.H3(title), *drawn], className="figure")
+def _figure(title: str, drawn: go.Figure, *, of: str, label: str, data: str) -> html.Div:
+    return html.Div([html.H3(title), *chart(drawn, of=of, says="", label=label, data=data)], className="figure")
 
 
 def _meanings() -> html.Details:

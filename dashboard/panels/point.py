@@ -114,20 +114,7 @@ def _near_table(place: Place, found: dict[str, Any]) -> list[object]:
     """What the vector meets with the largest logit anywhere."""
     role = "query" if place.address.role == "key" else "key"
     names = {"key": "keys", "query": "queries"}
-    rows = [
-        html.Tr(
-            [
-                html.Td(
-                    dcc.Link(near["piece"], href=place.address.with_(token=near["token"], role=role, marks=None).href)
-                ),
-                html.Td(f"{near['score']:.2f}", className="number"),
-                html.Td(
-                    f"{near['sentence']:,} at {near['position']}" + (" (its own)" if near["same_sentence"] else "")
-                ),
-            ]
-        )
-        for near in found["near"]
-    ]
+    rows = [_near(place, role, near) for near in found["near"]]
     head = html.Thead(html.Tr([html.Th(title) for title in (role, "logit", "sentence")]))
     searched = "all" if found["searched"] == found["of"] else f"the first {found['searched']:,} of"
     return [
@@ -138,3 +125,10 @@ def _near_table(place: Place, found: dict[str, Any]) -> list[object]:
             className="caption",
         ),
     ]
+
+
+def _near(place: Place, role: str, near: dict[str, Any]) -> html.Tr:
+    """A token, with a link to it in this role."""
+    link = dcc.Link(near["piece"], href=place.address.with_(token=near["token"], role=role, marks=None).href)
+    where = f"{near['sentence']:,} at {near['position']}" + (" (its own)" if near["same_sentence"] else "")
+    return html.Tr([html.Td(link), html.Td(f"{near['score']:.2f}", className="number"), html.Td(where)])

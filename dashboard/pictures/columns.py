@@ -67,7 +67,8 @@ class Column:
 @once
 def columns(corpus: Corpus) -> dict[str, Column]:
     """Every column of a corpus by its name, in the order of a menu."""
-    every = [*_of_tokens(), *_of_heads(), *_of_sentences(corpus), *_of_data(corpus)]
+    own = [*_of_positions(), *_of_tokens(), *_of_frequencies()]
+    every = [*own, *_of_heads(), *_of_sentences(corpus), *_of_data(corpus)]
     return {column.name: column for column in every}
 
 
@@ -89,7 +90,7 @@ def values(column: Column, drawn: Drawn) -> Values:
     return np.broadcast_to(read, (len(read), len(drawn.rows), len(ROLES)))
 
 
-def _of_tokens() -> list[Column]:
+def _of_positions() -> list[Column]:
     return [
         Column("role", "query or key", "category", per_role=True, names=ROLES, read=token_numbers.role),
         Column("position", "position in the sentence", unit="tokens", read=token_numbers.position),
@@ -101,10 +102,20 @@ def _of_tokens() -> list[Column]:
             names=tuple("01234"),
             read=token_numbers.position_modulo_5,
         ),
+    ]
+
+
+def _of_tokens() -> list[Column]:
+    return [
         Column("kind", "kind of token", "category", names=KINDS, read=token_numbers.kind),
         Column("is_punctuation", "punctuation", "category", names=PUNCTUATION, read=token_numbers.punctuation),
         Column("token_length", "length of the wordpiece", unit="characters", read=token_numbers.token_length),
         Column("sentence_length", "length of the sentence", unit="tokens", read=token_numbers.sentence_length),
+    ]
+
+
+def _of_frequencies() -> list[Column]:
+    return [
         Column(
             "frequency",
             "occurrences of the wordpiece in the corpus",

@@ -33,6 +33,12 @@ _OF_HEAD = {"profile": profile_table, "received": received_table, "positions": p
 
 def register(server: Flask, library: Library) -> None:
     """Add the routes."""
+    _of_parts(server, library)
+    _of_wholes(server, library)
+
+
+def _of_parts(server: Flask, library: Library) -> None:
+    """Of the corpus or any part of it."""
 
     @server.get(f"{BASE}/statistics.{FORM}")
     def statistics_of_heads(snapshot: str, model: str, form: str) -> Response:
@@ -57,6 +63,10 @@ def register(server: Flask, library: Library) -> None:
         corpus = corpus_of(library, snapshot, model)
         part = _part(corpus)
         return _file(mixing_table(part_mixing(corpus, part)), f"mixing{_of_part(corpus, part)}", form)
+
+
+def _of_wholes(server: Flask, library: Library) -> None:
+    """Of the whole corpus or a head."""
 
     @server.get(f"{BASE}/<any({', '.join(_OF_CORPUS)}):what>.{FORM}")
     def file_of_corpus(snapshot: str, model: str, what: str, form: str) -> Response:

@@ -8,6 +8,7 @@ from dashboard.pictures.focus import Point, focus
 from dashboard.pictures.hover import as_json, point_card
 from dashboard.routes.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, check_token, corpus_of, share
 from dashboard.routes.response import lasting
+from store import Corpus
 
 #: Labels of one picture, and tokens named as near.
 MOST_LABELS, MOST_NEAR = 50_000, 50
@@ -36,13 +37,17 @@ def register(server: Flask, library: Library) -> None:
         corpus = corpus_of(library, snapshot, model)
         check_head(corpus, layer, head)
         check_token(corpus, token)
-        found = focus(
-            corpus,
-            view,
-            Point(layer, head, role, token),
-            top=bounded("top", 2, MOST_LINES, fewest=0),
-            least=share("least", 0.05),
-            lines="sentence" if request.args.get("lines") == "sentence" else "point",
-            near=bounded("near", 10, MOST_NEAR, fewest=0),
-        )
-        return lasting(jsonify(found))
+        return lasting(jsonify(_focus(corpus, view, Point(layer, head, role, token))))
+
+
+def _focus(corpus: Corpus, view: str, point: Point) -> dict[str, object]:
+    """What belongs to a point, as much of it as the query string asks for."""
+    return focus(
+        corpus,
+        view,
+        point,
+        top=bounded("top", 2, MOST_LINES, fewest=0),
+        least=share("least", 0.05),
+        lines="sentence" if request.args.get("lines") == "sentence" else "point",
+        near=bounded("near", 10, MOST_NEAR, fewest=0),
+    )

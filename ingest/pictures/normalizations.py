@@ -49,11 +49,31 @@ def normalize_corpus(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, s
     wanted = str(read.content_hash(model, corpus, version=VERSION, held_out=sample.held_out))
     if group.attrs.get("hash") == wanted:
         return False
+    _fill(writer, model, sample, layers=_create(writer, model))
+    group.attrs.update(
+        {
+            "hash": wanted,
+            "fitted_on": f"the first {sample.sentences:,} sentences, {sample.tokens:,} tokens",
+            "judged_on": sample.judged_on,
+        }
+    )
+    writer.commit(f"{model.key}: normalisations")
+    return True
+
+
+def _create(writer: Writer, model: ModelGroup) -> int:
+    """The empty arrays of the constants; for so many layers."""
+    group = writer.group(f"{model.path}/normalizations")
     layers, heads, _, channels = array_of(writer.group(model.path), "query").shape
     sizes = {"layer": layers, "head": heads, "channel": channels, "normalization": len(NORMALIZATIONS)}
     create_arrays(group, NORMALIZATION_ARRAYS, sizes)
     array_of(group, "normalization")[:] = np.array(list(NORMALIZATIONS), dtype=object)
     array_of(group, "layer")[:], array_of(group, "head")[:] = np.arange(layers), np.arange(heads)
+    return layers
+
+
+def _fill(writer: Writer, model: ModelGroup, sample: Sample, *, layers: int) -> None:
+    """Every layer's constants; those of `shared` need all layers' own."""
     pairs = Pairs.within(lengths(sample.spans))
     with bar("normalizing", total=3 * layers, unit="layers") as progress:
         own = []
@@ -64,15 +84,6 @@ def normalize_corpus(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, s
         for layer, constants in enumerate(own):
             _write(writer, model, layer, {**constants, "shared": shared}, sample, pairs)
             progress.update()
-    group.attrs.update(
-        {
-            "hash": wanted,
-            "fitted_on": f"the first {sample.sentences:,} sentences, {sample.tokens:,} tokens",
-            "judged_on": sample.judged_on,
-        }
-    )
-    writer.commit(f"{model.key}: normalisations")
-    return True
 
 
 def read_constants(writer: Writer, model: ModelGroup, layer: int, normalization: str) -> Constants:

@@ -6,15 +6,15 @@
   const isStill = () => root.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
   function start(panels, target, then = () => {}) {
-    if (isStill()) return panels.look(target), then();
+    if (isStill()) return panels.gaze.look(target), then();
     const [from, begin] = [panels.camera, root.performance.now()];
     const step = (now) => {
       const part = Math.max(0, Math.min(1, (now - begin) / MILLISECONDS));
-      panels.look(part < 1 ? headscape.camera.between(from, target, ease(part)) : target);
-      panels.gliding = part < 1 ? root.requestAnimationFrame(step) : 0;
-      if (!panels.gliding) then();
+      panels.gaze.look(part < 1 ? headscape.camera.between(from, target, ease(part)) : target);
+      panels.gaze.gliding = part < 1 ? root.requestAnimationFrame(step) : 0;
+      if (!panels.gaze.gliding) then();
     };
-    panels.gliding = root.requestAnimationFrame(step);
+    panels.gaze.gliding = root.requestAnimationFrame(step);
   }
 
   headscape.glide = { start, ease };

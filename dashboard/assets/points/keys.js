@@ -32,7 +32,7 @@
     /** The picture moves where it has to. */
     function reveal(px, py) {
       const { width, height } = panels.layout;
-      if (px < 0 || py < 0 || px > width || py > height) panels.pan(width / 2 - px, height / 2 - py);
+      if (px < 0 || py < 0 || px > width || py > height) panels.gaze.pan(width / 2 - px, height / 2 - py);
     }
 
     /** As in one panel; the same token in the other one has a ring too. */
@@ -58,10 +58,10 @@
 
     function zoomOut() {
       if (panels.single && panels.camera.zoom === 1) panels.leave();
-      else panels.zoom(1 / FACTOR);
+      else panels.gaze.zoom(1 / FACTOR);
     }
 
-    const zoomIn = () => panels.zoom(FACTOR);
+    const zoomIn = () => panels.gaze.zoom(FACTOR);
 
     function act(key, shift) {
       const step = STEPS[key];
@@ -73,7 +73,7 @@
       if (!panels.painter) return key === "-" && panels.single ? () => panels.leave() : null;
       if (key === "p" && panels.single) return () => stand(hover.search(panels.layout.width / 2, panels.layout.height / 2));
       if (key === "p" && panels.twins.areThere()) return () => standInBoth(panels.twins.search(hover.focus));
-      return { "+": zoomIn, "=": zoomIn, "-": zoomOut, 0: () => panels.reset() }[key];
+      return { "+": zoomIn, "=": zoomIn, "-": zoomOut, 0: () => panels.gaze.reset() }[key];
     }
 
     panels.on(panels.frame, "keydown", (event) => {

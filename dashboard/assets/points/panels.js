@@ -1,11 +1,6 @@
 // The state of the component: which picture, what of it has come, where the reader looks. Pointer, keys and toolbar call it.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
-  const BESIDE = { grid: 74, titled: 44, single: 42 };
-  const BELOW = 24;
-  /** So much of the frame a panel fills when the wheel opens its head. */
-  const OPENS_AT = 0.9;
-
   const scheme = () => document.documentElement.getAttribute("data-mantine-color-scheme") || "light";
   const placeOf = (picture) => picture?.points.split("?")[0];
 
@@ -25,6 +20,7 @@
       this.parts = headscape.loading.create();
       this.hover = headscape.hover.create(this);
       this.pace = headscape.pace.create(this);
+      this.gaze = headscape.gaze.create(this);
       this.layer = headscape.overlay.create(this);
       this.address = headscape.cameraAddress.create(this);
       this.tool = headscape.toolbar.create(this);
@@ -64,7 +60,7 @@
     watch() {
       this.on(this.canvas, "webglcontextlost", (event) => event.preventDefault());
       this.on(this.canvas, "webglcontextrestored", () => (this.painter.restore(), this.paint()));
-      this.watchers = [new ResizeObserver(() => this.resize()), new MutationObserver(() => this.schemeChanged())];
+      this.watchers = [new ResizeObserver(() => headscape.room.take(this)), new MutationObserver(() => this.schemeChanged())];
       this.watchers[0].observe(this.host.parentElement);
       this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
     }
@@ -81,7 +77,7 @@
       const isElsewhere = placeOf(before) !== placeOf(picture) && !headscape.player.isOfOneWay(before, picture);
       if (isElsewhere) this.arrive(before, picture);
       this.player.renew(isElsewhere);
-      this.resize();
+      headscape.room.take(this);
       if (this.emerging && this.layout) this.camera = headscape.layout.fill(this.layout, this.camera, this.came);
       // Else what is shown stays right until its new parts have come: where a processor draws, a painting more is felt.
       if (isElsewhere) this.paint();
@@ -91,7 +87,7 @@
     }
 
     hide() {
-      this.still();
+      this.gaze.still();
       this.player.leave();
       this.hover.hide();
       this.address.forget();
@@ -99,7 +95,7 @@
 
     /** Another picture than before: where the reader looks at first, and out of which panel it grows. */
     arrive(before, picture) {
-      this.still();
+      this.gaze.still();
       this.hover.hide();
       this.tool.cancel();
       this.address.forget();
@@ -146,7 +142,7 @@
       if (renewed) this.paint();
       if (!this.emerging) return;
       this.emerging = false;
-      this.glide(headscape.camera.parse(null, this.picture.dimensions));
+      this.gaze.glide(headscape.camera.parse(null, this.picture.dimensions));
     }
 
     finish(problem, renewed) {
@@ -198,75 +194,6 @@
       else headscape.stillPicture.load(this);
     }
 
-    resize() {
-      if (!this.picture || !this.host.clientWidth) return;
-      const { panels, columns, slots, titled, least, dimensions } = this.picture;
-      const width = this.host.clientWidth - (this.single ? BESIDE.single : titled ? BESIDE.titled : BESIDE.grid);
-      const height = root.innerHeight - this.frame.getBoundingClientRect().top - root.scrollY - BELOW;
-      const layout = headscape.layout.fit({ count: panels.length, columns, slots, titled, least, dimensions, width, height });
-      const scale = root.devicePixelRatio || 1;
-      if (this.scale === scale && headscape.layout.same(this.layout, layout)) return;
-      [this.layout, this.scale] = [layout, scale];
-      for (const shown of [this.canvas, this.image, this.overlay]) Object.assign(shown.style, { width: `${this.layout.width}px`, height: `${this.layout.height}px` });
-      const pixels = [this.layout.width, this.layout.height].map((length) => Math.round(length * this.scale));
-      const sized = [this.canvas, this.overlay].filter((canvas) => canvas.width !== pixels[0] || canvas.height !== pixels[1]);
-      for (const canvas of sized) [canvas.width, canvas.height] = pixels;
-      this.host.style.setProperty("--side", `${this.layout.side}px`);
-      headscape.names.place(this);
-      // Another size empties a canvas at once; what it shows has to be there before the next frame.
-      if (sized.length && this.painter) this.paintNow();
-      else this.paint();
-    }
-
-    // -- where the reader looks -------------------------------------------------------------------
-
-    look(camera) {
-      this.camera = camera;
-      this.frame.dataset.zoom = camera.zoom.toFixed(2);
-      this.hover.hide();
-      this.pace.moved();
-      this.paint();
-      this.layer.moved();
-      this.address.write();
-    }
-
-    zoom(factor, px = this.layout.width / 2, py = this.layout.height / 2) {
-      if (!this.painter || this.gliding) return;
-      const most = this.single ? undefined : headscape.layout.filling(this.layout);
-      this.look(headscape.camera.zoomAt(this.camera, factor, px / this.layout.width, 1 - py / this.layout.height, most));
-      if (!this.single && factor > 1 && this.camera.zoom >= OPENS_AT * most) this.openAt(px, py);
-    }
-
-    pan(dx, dy) {
-      this.look(headscape.camera.pan(this.camera, dx / this.layout.width, -dy / this.layout.height));
-    }
-
-    turn(yaw, pitch) {
-      this.look(headscape.camera.turn(this.camera, yaw, pitch));
-    }
-
-    /** A link says whole degrees: so the picture stands at whole degrees once the hand is off. */
-    settle() {
-      const { yaw, pitch } = this.camera;
-      if (yaw % 1 || pitch % 1) this.look({ ...this.camera, yaw: Math.round(yaw), pitch: Math.round(pitch) });
-    }
-
-    reset() {
-      this.still();
-      this.look(headscape.camera.start(this.picture.dimensions));
-    }
-
-    /** Moves there within a moment, then does what follows. */
-    glide(target, then) {
-      this.still();
-      headscape.glide.start(this, target, then);
-    }
-
-    still() {
-      root.cancelAnimationFrame(this.gliding);
-      this.gliding = 0;
-    }
-
     // -- what goes out ----------------------------------------------------------------------------
 
     openAt(px, py) {
@@ -276,10 +203,10 @@
     }
 
     open(panel) {
-      if (panel < 0 || this.gliding) return;
+      if (panel < 0 || this.gaze.gliding) return;
       const go = () => (this.address.forget(), this.send({ opened: { panel } }));
       if (!this.painter) return go();
-      this.glide(headscape.layout.fill(this.layout, this.camera, panel), go);
+      this.gaze.glide(headscape.layout.fill(this.layout, this.camera, panel), go);
     }
 
     /** Out of a head, back to all of them. */

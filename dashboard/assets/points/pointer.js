@@ -21,7 +21,7 @@
       if (!panels.picture || !panels.layout) return;
       const [px, py] = pixel(event);
       if (dragged) return drag(event, px, py);
-      if (panels.gliding || panels.player.moving || panels.tool.drawing) return;
+      if (panels.gaze.gliding || panels.player.moving || panels.tool.drawing) return;
       if (panels.single) return panels.hover.kept || panels.keyboard ? undefined : panels.hover.showPoint(panels.hover.nearest(px, py));
       if (panels.picture.cards) return panels.twins.show(px, py);
       const panel = headscape.layout.panelAt(panels.layout, panels.camera, px, py);
@@ -35,12 +35,12 @@
       dragged = [px, py];
       if (panels.tool.drawing) return panels.tool.extend(px, py);
       if (panels.single && panels.tool.name !== "move") return;
-      if (panels.picture.dimensions === 3 && !event.shiftKey) return panels.turn(dx * DEGREES, dy * DEGREES);
-      if (panels.single || panels.camera.zoom > 1) panels.pan(dx, dy);
+      if (panels.picture.dimensions === 3 && !event.shiftKey) return panels.gaze.turn(dx * DEGREES, dy * DEGREES);
+      if (panels.single || panels.camera.zoom > 1) panels.gaze.pan(dx, dy);
     }
 
     function down(event) {
-      if (!panels.picture || !panels.layout || event.button || event.target.closest(".tip") || panels.gliding) return;
+      if (!panels.picture || !panels.layout || event.button || event.target.closest(".tip") || panels.gaze.gliding) return;
       panels.keyboard = false;
       panels.player.pause();
       pressed = pixel(event);
@@ -57,7 +57,7 @@
       panels.dragging = false;
       if (panels.tool.drawing && !clicked) return panels.tool.end();
       panels.tool.cancel();
-      if (wasDragging) panels.settle();
+      if (wasDragging) panels.gaze.settle();
       if (clicked) click(...place);
     }
 
@@ -86,7 +86,7 @@
       const now = event.timeStamp;
       if (panels.camera.zoom > 1) inside = now;
       if (panels.single && pixels > 0 && panels.camera.zoom === 1 && now - inside > REST) return panels.leave();
-      panels.zoom(Math.exp(-pixels * 0.0015), ...pixel(event));
+      panels.gaze.zoom(Math.exp(-pixels * 0.0015), ...pixel(event));
     }
 
     const on = (name, act, options) => panels.on(panels.frame, name, act, options);
@@ -96,7 +96,7 @@
     on("pointercancel", cancelled);
     on("pointerleave", () => dragged || panels.hover.kept || panels.keyboard || panels.hover.hide());
     on("wheel", wheel, { passive: false });
-    on("dblclick", () => panels.single && panels.painter && panels.reset());
+    on("dblclick", () => panels.single && panels.painter && panels.gaze.reset());
   }
 
   headscape.pointer = { listen };

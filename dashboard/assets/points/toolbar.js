@@ -33,9 +33,9 @@
       lasso: button("lasso", "Lasso", () => choose("lasso")),
       box: button("box", "Box", () => choose("box")),
       clear: button("clear", "Clear selection", clear),
-      in: button("in", "Zoom in", () => panels.zoom(1.5)),
-      out: button("out", "Zoom out", () => (panels.single && panels.camera.zoom === 1 ? panels.leave() : panels.zoom(1 / 1.5))),
-      reset: button("reset", "Reset", () => panels.reset()),
+      in: button("in", "Zoom in", () => panels.gaze.zoom(1.5)),
+      out: button("out", "Zoom out", () => (panels.single && panels.camera.zoom === 1 ? panels.leave() : panels.gaze.zoom(1 / 1.5))),
+      reset: button("reset", "Reset", () => panels.gaze.reset()),
       save: button("save", "Save PNG", () => headscape.png.save(panels)),
     };
     for (const name of OF_HEAD) buttons[name].classList.add("of-head");
@@ -71,7 +71,7 @@
 
     function begin(px, py) {
       panels.hover.hide();
-      panels.settle();
+      panels.gaze.settle();
       state.drawing = true;
       state.outline = [place(px, py)];
     }

@@ -1,0 +1,54 @@
+"""How a command refuses what it is asked: in one sentence that says what to do."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ingest.__main__ import main as ingest_command
+from tests.stores import MAX_LENGTH
+
+
+@pytest.fixture
+def complaint(
+    tiny_model: Path, tiny_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """The one sentence with which `python -m ingest` refuses what it is asked."""
+
+    def complaint(**settings: object) -> str:
+        asked = {"model": tiny_model, "data": tiny_data, "store": tmp_path / "store", "max_length": MAX_LENGTH}
+        asked |= settings
+        return complaint_of(ingest_command, "ingest", asked, capfd)
+
+    return complaint
+
+
+def complaint_of(
+    command: Callable[[], int], name: str, asked: dict[str, object], capfd: pytest.CaptureFixture[str]
+) -> str:
+    """The one sentence with which a command refuses what it is asked."""
+    flags = [part for name, value in asked.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", [name, *flags])
+        status = command()
+    said = _said(capfd.readouterr().err)
+    assert (status, len(said)) == (1, 1), said
+    assert said[0].startswith(f"{name}: ")
+    assert _INSTRUCTION.search(said[0]), f"says no next step: {said[0]}"
+    return said[0].removeprefix(f"{name}: ")
+
+
+#: The last sentence tells what to do.
+_INSTRUCTION = re.compile(
+    r"[.)] (Give|Run|Save|Choose|Name|Install|Ingest|Free|Use|Try|Update|Check|List)[^.]*(\.\S[^.]*)*\.{1,3}$"
+)
+
+
+def _said(stderr: str) -> list[str]:
+    """Lines for a person: neither empty nor a progress bar."""
+    return [
+        line
+        for line in stderr.replace("\r", "\n").splitlines()
+        if line.strip() and "it/s]" not in line and "|" not in line
+    ]

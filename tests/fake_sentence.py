@@ -1,0 +1,152 @@
+"""The views of a sentence alone, on bytes made by hand: every weight is known."""
+
+import json
+import struct
+from collections.abc import Callable, Iterator
+from urllib.parse import quote, unquote
+
+import numpy as np
+import pytest
+from dash import Dash, Input, Output, dcc, html
+from flask import Response
+from playwright.sync_api import Locator, Page, expect
+
+from dashboard import security
+from dashboard.app import INDEX
+from dashboard.sentence.views import SentenceViews
+from dashboard.theme import CATEGORIES, PALETTE
+from tests.browser import Open, listening
+from tests.scripts import ASSETS
+
+NAMES = ["[CLS]", "the", "<b>cat</b>", "سلام", "👩‍🚀", "[SEP]", "it", "sat", "[SEP]"]
+LAYERS, HEADS, CHANNELS = 2, 3, 4
+ROOT = "#sentence"
+LEAST = 0.1
+
+Show = Callable[..., Page]
+
+
+def weights(layer: int) -> np.ndarray:
+    """Attention of the fake sentence: (head, query, key), rows sum to one."""
+    scores = np.random.default_rng(layer).normal(0, 2, (HEADS, len(NAMES), len(NAMES)))
+    exponential = np.exp(scores)
+    return exponential / exponential.sum(-1, keepdims=True)
+
+
+def neuron(query: int) -> dict[str, object]:
+    """What the server says of one query, of vectors that are their position and channel."""
+    vectors = np.arange(len(NAMES) * CHANNELS).reshape(-1, CHANNELS) / 10 - 1.5
+    products = vectors[query] * vectors
+    dots = products.sum(-1)
+    shares = np.exp(dots / 2) / np.exp(dots / 2).sum()
+    rows = zip(vectors, products, dots, shares, strict=True)
+    keys = [
+        {"key": key.tolist(), "product": product.tolist(), "dot": dot, "logit": dot / 2, "weight": weight}
+        for key, product, dot, weight in rows
+    ]
+    return {"query": vectors[query].tolist(), "keys": keys}
+
+
+def sentence(**asked: object) -> dict[str, object]:
+    units = [{"name": name, "segment": int(i > 5), "special": name[0] == "["} for i, name in enumerate(NAMES)]
+    fields: dict[str, object] = {
+        "show": "head",
+        "units": units,
+        "keys": units,
+        "layers": LAYERS,
+        "heads": HEADS,
+        "layer": 0,
+        "chosen": [0, 1, 2],
+        "head": 1,
+        "queries": [],
+        "side": "query",
+        "least": LEAST,
+        "title": "Attention of layer 0",
+        "colours": {scheme: list(colours) for scheme, colours in CATEGORIES.items()},
+        "palette": PALETTE,
+    } | asked
+    query = next(iter(fields["queries"]), None)  # type: ignore[call-overload]
+    return fields | {
+        "layer_url": f"/fake/layer/{fields['layer']}.bin",
+        "model_url": "/fake/model.bin",
+        "neuron_url": None if query is None else f"/fake/neuron/{fields['layer']}/{fields['head']}/{query}.json",
+    }
+
+
+def routes(app: Dash) -> None:
+    @app.server.get("/fake/layer/<int:layer>.bin")
+    def layer_bytes(layer: int) -> Response:
+        if layer >= LAYERS:
+            return Response("There is no such layer. Choose one of the list.", 404)
+        codes = np.rint(weights(layer) * 65535).astype("<u2")
+        return Response(b"HSL1" + struct.pack("<3If", *codes.shape, 1) + codes.tobytes())
+
+    @app.server.get("/fake/model.bin")
+    def model_bytes() -> Response:
+        codes = np.rint(np.stack([weights(layer) for layer in range(LAYERS)]) * 255).astype("u1")
+        return Response(b"HST1" + struct.pack("<4If", *codes.shape, 1) + codes.tobytes())
+
+    @app.server.get("/fake/neuron/<int:_layer>/<int:_head>/<int:query>.json")
+    def neuron_json(_layer: int, _head: int, query: int) -> Response:
+        return Response(json.dumps(neuron(query)), mimetype="application/json")
+
+
+def create_app() -> Dash:
+    """The component alone. Its `sentence` is what the address asks for, as JSON; what it sends is written below it."""
+    app = Dash(__name__, assets_folder=str(ASSETS), assets_ignore="color_scheme.js", index_string=INDEX, title="Fake")
+    app.layout = html.Main(
+        [dcc.Location(id="location"), html.H1("Fake"), SentenceViews(id="sentence"), html.Pre(id="sent")]
+    )
+    routes(app)
+    answer(app)
+    security.register(app)
+    return app
+
+
+def answer(app: Dash) -> None:
+    @app.callback(Output("sentence", "sentence"), Input("location", "hash"))
+    def ask(fragment: str) -> dict[str, object]:
+        return sentence(**json.loads(unquote(fragment.removeprefix("#")) or "{}"))
+
+    @app.callback(
+        Output("sent", "children"), [Input("sentence", name) for name in ("opened", "headed", "selected", "stepped")]
+    )
+    def write(*sent: object) -> str:
+        return json.dumps(dict(zip(("opened", "headed", "selected", "stepped"), sent, strict=True)))
+
+
+@pytest.fixture(scope="session")
+def fake_server() -> Iterator[str]:
+    with listening(create_app().server) as address:
+        yield address
+
+
+@pytest.fixture
+def show(fake_server: str, open_page: Open) -> Show:
+    """Opens the component with these fields of its `sentence`, once it is drawn."""
+
+    def show(scheme: str = "light", **asked: object) -> Page:
+        page = open_page(f"{fake_server}/#{quote(json.dumps(asked))}", scheme=scheme)
+        page.add_style_tag(content="body { color: var(--ink); background: var(--paper); margin: 8px; }")
+        expect(page.locator(f'{ROOT}[data-drawn^="/fake/"]')).to_be_attached()
+        return page
+
+    return show
+
+
+def stored(layer: int = 0) -> np.ndarray:
+    """The weights as they come over the wire: (head, query, key)."""
+    return np.rint(weights(layer) * 65535) / 65535
+
+
+def lines(page: Page, count: int) -> None:
+    expect(page.locator(ROOT)).to_have_attribute("data-lines", str(count))
+
+
+def sent(page: Page, name: str, wanted: dict[str, object]) -> None:
+    """Wait until the component has sent this."""
+    expect(page.locator("#sent")).to_contain_text(f'"{name}": {json.dumps(wanted)}'[:-1])
+
+
+def token(page: Page, side: str, unit: int) -> Locator:
+    return page.locator(f".tokens.{side} .token").nth(unit)

@@ -1,0 +1,137 @@
+"""Stores as the real ingest makes them, small, and what is in them."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import icechunk
+import numpy as np
+import pytest
+import zarr
+
+import store
+from ingest import corpus, pipeline, sample
+from ingest.pictures import attention_projection, neighbours
+from ingest.settings import DEFAULT_VIEWS, Settings
+from tests.made_once import made_once
+
+#: Small, so that a few sentences already make many blocks, and most are not a part of the fit.
+BLOCK = 64
+FIT_TOKENS = 200
+NEIGHBOUR_TOKENS = 80
+TRAINING_STEPS = 200
+MAX_LENGTH = 24
+SENTENCES = 40
+#: Of the store of the embedded model.
+DEFAULT_SENTENCES = 200
+#: A picture that takes no time, unless a test is about another.
+VIEW = "pca-exact-2d"
+#: Of feature points, those that take no time, and the one whole review.
+FEATURES = {"features": "pca-joint,pca-each", "reviews": "3"}
+#: Every kind of picture, once: a projection that trains, one that is a matrix, two that look for neighbours.
+RICH_VIEWS = (
+    "pca-exact-2d",
+    "attention-raw-2d",
+    "pca-exact-3d",
+    "pca-centroid-2d",
+    "attentionviz-centroid-2d",
+    "umap-exact-2d",
+)
+
+Ingest = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
+    """Runs the real ingest in small blocks; every setting can be given. Returns the store's address."""
+
+    def ingest(place: Path, *, fit_tokens: int = FIT_TOKENS, **settings: Any) -> str:
+        chosen: dict[str, Any] = {"model": str(tiny_model), "data": str(tiny_data), "max_length": MAX_LENGTH}
+        chosen |= {"views": VIEW, "features": "none"}
+        if "tokens" not in settings:
+            chosen["sentences"] = SENTENCES
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(corpus, "BLOCK", BLOCK)
+            patch.setattr(sample, "FIT_TOKENS", fit_tokens)
+            patch.setattr(neighbours.Neighbours, "fit_tokens", NEIGHBOUR_TOKENS)
+            patch.setattr(attention_projection, "STEPS", TRAINING_STEPS)
+            chosen |= {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
+            pipeline.run(Settings(**(chosen | {"store": str(place)})))
+        return str(place)
+
+    return ingest
+
+
+@pytest.fixture(scope="session")
+def tiny_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
+    """With the feature points of the sample and of a review."""
+    return str(made_once(tmp_path_factory, "tiny", partial(ingest, **FEATURES)))
+
+
+@pytest.fixture(scope="session")
+def rich_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
+    """A store with several pictures. It takes processes that import UMAP: tests of neighbours look here."""
+    return str(made_once(tmp_path_factory, "rich", partial(ingest, views=",".join(RICH_VIEWS), **FEATURES)))
+
+
+@pytest.fixture(scope="session")
+def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The embedded model on a few of the embedded reviews, with the picture that is made first."""
+    chosen = {"sentences": DEFAULT_SENTENCES, "dtype": "float32", "views": DEFAULT_VIEWS[0], **FEATURES}
+
+    def make(place: Path) -> None:
+        pipeline.run(Settings(store=str(place), **chosen))
+
+    return str(made_once(tmp_path_factory, "default", make))
+
+
+@pytest.fixture
+def tiny_corpus(tiny_store: str) -> Iterator[store.Corpus]:
+    return store.open_corpus(tiny_store)
+
+
+@pytest.fixture(scope="session")
+def two_views(ingest: Ingest, genre_data: Path, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
+    """Pictures in two and in three dimensions, with a column of the data."""
+    place = tmp_path_factory.mktemp("two_views")
+    return store.open_corpus(ingest(place / "store", data=genre_data, views="pca-exact-2d,pca-exact-3d"))
+
+
+@pytest.fixture(scope="session")
+def three(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store with three publications."""
+    place = tmp_path_factory.mktemp("three") / "store"
+    for sentences in (5, 10, 15):
+        ingest(place, sentences=sentences)
+    return str(place)
+
+
+@pytest.fixture
+def copy(three: str, tmp_path: Path) -> str:
+    return str(shutil.copytree(three, tmp_path / "store"))
+
+
+@pytest.fixture(scope="session")
+def read_arrays() -> Callable[[str], dict[str, np.ndarray]]:
+    """Every array of what is published, by its path, read by icechunk and zarr alone."""
+
+    def read(url: str) -> dict[str, np.ndarray]:
+        repository = icechunk.Repository.open(icechunk.local_filesystem_storage(url))
+        root = zarr.open_group(repository.readonly_session("main").store, mode="r")
+        members = root.members(max_depth=None)
+        return {path: np.asarray(array[...]) for path, array in members if isinstance(array, zarr.Array)}
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def commits() -> Callable[[str], list[str]]:
+    """Messages of everything ever committed to a store, oldest first."""
+
+    def read(url: str) -> list[str]:
+        repository = icechunk.Repository.open(icechunk.local_filesystem_storage(url))
+        return [info.message for info in repository.ancestry(branch="ingest")][::-1]
+
+    return read

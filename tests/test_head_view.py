@@ -1,0 +1,143 @@
+"""The lines of a layer in a browser, on weights that are known: what is drawn, said and sent."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.fake_sentence import HEADS, LEAST, NAMES, ROOT, Show, lines, sent, stored, token
+
+
+def inked(page: Page, selector: str) -> int:
+    """How many pixels of a canvas are drawn on."""
+    return int(
+        page.locator(selector).evaluate("""(canvas) => {
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      return data.filter((value, i) => i % 4 === 3 && value > 0).length;
+    }""")
+    )
+
+
+@pytest.mark.parametrize("least", [0.0, 0.1, 0.5])
+def test_every_weight_that_is_large_enough_is_a_line(show: Show, least: float) -> None:
+    page = show(least=least)
+    lines(page, int((stored() >= max(least, 1 / 65535)).sum()))
+    assert inked(page, ".head-view canvas") > 500
+
+
+def test_only_chosen_heads_have_lines(show: Show) -> None:
+    lines(show(chosen=[1]), int((stored()[1] >= LEAST).sum()))
+
+
+def test_hovering_over_a_query_leaves_only_its_lines(show: Show) -> None:
+    page = show()
+    token(page, "query", 3).hover()
+    lines(page, int((stored()[:, 3] >= LEAST).sum()))
+    token(page, "key", 5).hover()
+    lines(page, int((stored()[:, :, 5] >= LEAST).sum()))
+    page.mouse.move(5, 5)
+    lines(page, int((stored() >= LEAST).sum()))
+
+
+def test_the_tip_says_the_weight_of_what_is_selected_and_hovered(show: Show) -> None:
+    page = show(queries=[2, 4])
+    token(page, "key", 1).hover()
+    for head in range(HEADS):
+        expect(page.locator(".tip")).to_contain_text(f"{stored()[head, [2, 4], 1].sum():.4f}")
+
+
+def test_the_tip_of_a_token_names_where_its_largest_weights_are(show: Show) -> None:
+    page = show()
+    token(page, "query", 2).hover()
+    row = page.locator(".tip tr").nth(1)
+    expect(row).to_contain_text(NAMES[stored()[1, 2].argmax()])
+    expect(row).to_contain_text(f"{stored()[1, 2].max():.4f}")
+
+
+def test_wordpieces_are_text_and_never_markup(show: Show) -> None:
+    page = show()
+    expect(token(page, "query", 2)).to_have_text("<b>cat</b>")
+    token(page, "query", 2).hover()
+    expect(page.locator(".tip b, .token b")).to_have_count(0)
+
+
+def test_a_second_sentence_stands_apart(show: Show) -> None:
+    page = show()
+    tops = [token(page, "query", unit).bounding_box()["y"] for unit in (4, 5, 6)]  # type: ignore[index]
+    assert tops[2] - tops[1] > tops[1] - tops[0]
+
+
+def test_a_click_selects_and_shift_adds(show: Show) -> None:
+    page = show()
+    token(page, "query", 3).click()
+    sent(page, "selected", {"side": "query", "units": [3]})
+    token(page, "query", 1).click(modifiers=["Shift"])
+    sent(page, "selected", {"side": "query", "units": [1, 3]})
+    page.mouse.move(5, 5)
+    lines(page, int((stored()[:, [1, 3]] >= LEAST).sum()))
+
+
+def test_a_click_in_the_other_column_selects_there_alone(show: Show) -> None:
+    page = show(queries=[2])
+    token(page, "key", 6).click()
+    sent(page, "selected", {"side": "key", "units": [6]})
+    expect(token(page, "query", 2)).to_have_attribute("aria-pressed", "false")
+
+
+def test_escape_leaves_the_selection(show: Show) -> None:
+    page = show(queries=[2])
+    token(page, "query", 2).focus()
+    page.keyboard.press("Escape")
+    sent(page, "selected", {"side": "query", "units": []})
+
+
+def test_arrow_keys_reach_every_token_and_enter_selects(show: Show) -> None:
+    page = show()
+    token(page, "query", 0).focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowUp"):
+        page.keyboard.press(key)
+    expect(token(page, "key", 1)).to_be_focused()
+    lines(page, int((stored()[:, :, 1] >= LEAST).sum()))
+    page.keyboard.press("Enter")
+    sent(page, "selected", {"side": "key", "units": [1]})
+
+
+def test_brackets_step_through_the_layers_there_are(show: Show) -> None:
+    page = show()
+    token(page, "query", 0).focus()
+    page.keyboard.press("[")
+    page.keyboard.press("]")
+    sent(page, "stepped", {"layer": 1, "count": 1})
+
+
+def test_a_swatch_takes_its_head_out(show: Show) -> None:
+    page = show()
+    swatch = page.get_by_role("checkbox", name="Head 1")
+    swatch.click()
+    expect(swatch).to_have_attribute("aria-checked", "false")
+    sent(page, "headed", {"heads": [0, 2]})
+    lines(page, int((stored()[[0, 2]] >= LEAST).sum()))
+
+
+def test_the_last_head_stays_on(show: Show) -> None:
+    page = show(chosen=[1])
+    swatch = page.get_by_role("checkbox", name="Head 1")
+    swatch.click()
+    expect(page.locator(f"{ROOT} .says")).to_have_text("The last head stays on.")
+    expect(swatch).to_have_attribute("aria-checked", "true")
+    lines(page, int((stored()[1] >= LEAST).sum()))
+
+
+def test_a_double_click_shows_a_head_alone_and_another_all(show: Show) -> None:
+    page = show()
+    swatch = page.get_by_role("checkbox", name="Head 1")
+    swatch.dblclick()
+    sent(page, "headed", {"heads": [1]})
+    page.wait_for_timeout(600)
+    swatch.dblclick()
+    sent(page, "headed", {"heads": [0, 1, 2]})
+
+
+def test_shift_and_enter_shows_a_head_alone(show: Show) -> None:
+    page = show()
+    page.get_by_role("checkbox", name="Head 2").focus()
+    page.keyboard.press("Shift+Enter")
+    sent(page, "headed", {"heads": [2]})

@@ -1,0 +1,82 @@
+"""What the views of a sentence save, on weights that are known: drawings, pictures, a page."""
+
+import json
+from pathlib import Path
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Download, Page, expect
+
+from tests.fake_sentence import CHANNELS, HEADS, LAYERS, LEAST, NAMES, Show, lines, neuron, stored, token
+
+
+def saved(page: Page, kind: str) -> Download:
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=f"Save {kind}").click()
+    return waiting.value
+
+
+def test_nothing_can_be_saved_of_what_did_not_come(fake_server: str, chromium: Browser) -> None:
+    page = chromium.new_page()
+    page.goto(f"{fake_server}/#{quote(json.dumps({'layer': 7}))}")
+    expect(page.get_by_role("alert")).not_to_be_empty()
+    expect(page.get_by_role("button", name="Save PNG")).to_be_hidden()
+    page.close()
+
+
+def test_lines_are_saved_as_a_drawing(show: Show) -> None:
+    page = show(queries=[2])
+    drawing = ElementTree.parse(saved(page, "SVG").path()).getroot()
+    assert len(drawing.findall("{*}line")) == (stored()[:, 2] >= LEAST).sum()
+    assert [one.text for one in drawing.findall("{*}text")].count("<b>cat</b>") == 2
+    assert [one.text for one in drawing.findall("{*}text[@font-weight='700']")] == ["<b>cat</b>"]
+
+
+def test_a_heat_map_is_saved_as_a_drawing_with_its_numbers(show: Show) -> None:
+    page = show(show="matrix")
+    said = {one.text for one in ElementTree.parse(saved(page, "SVG").path()).getroot().findall("{*}text")}
+    assert said >= {f"{weight:.2f}".removeprefix("0") for weight in stored()[1].ravel()} | set(NAMES)
+
+
+def test_channels_are_saved_as_a_drawing_with_their_numbers(show: Show) -> None:
+    drawing = ElementTree.parse(saved(show(show="neuron", queries=[4], head=2), "SVG").path()).getroot()
+    said = {one.text for one in drawing.findall("{*}text")}
+    assert said >= {f"{key['weight']:.4f}" for key in neuron(4)["keys"]} | set(NAMES)  # type: ignore[attr-defined]
+    ground = 1
+    assert len(drawing.findall("{*}rect")) - ground == CHANNELS * (1 + 2 * len(NAMES))
+
+
+def test_every_head_is_saved_as_an_image_in_a_drawing(show: Show) -> None:
+    drawing = ElementTree.parse(saved(show(show="model"), "SVG").path()).getroot()
+    images = [one.attrib["href"] for one in drawing.findall("{*}image")]
+    assert len(images) == LAYERS * HEADS
+    assert all(image.startswith("data:image/png;base64,") for image in images)
+
+
+@pytest.mark.parametrize("kind", ["head", "model", "matrix", "neuron"])
+def test_what_is_shown_is_saved_as_a_picture(show: Show, kind: str) -> None:
+    download = saved(show(show=kind, queries=[2]), "PNG")
+    colours = Image.open(download.path()).convert("RGB").getcolors(1 << 24)
+    assert download.suggested_filename == "attention-of-layer-0.png"
+    assert colours is not None
+    assert len(colours) > 50
+
+
+def test_the_saved_page_shows_the_same_lines_without_any_network(show: Show, tmp_path: Path, chromium: Browser) -> None:
+    file = tmp_path / "saved.html"
+    saved(show(), "HTML").save_as(file)
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.goto(file.as_uri())
+    lines(page, int((stored() >= LEAST).sum()))
+    token(page, "query", 3).hover()
+    lines(page, int((stored()[:, 3] >= LEAST).sum()))
+    assert (asked, errors) == ([file.as_uri()], [])
+    context.close()

@@ -1,0 +1,101 @@
+"""Tiny BERTs with random weights, of the one vocabulary that the reviews are written in."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+from tests.made_once import made_once
+
+_TEXT = (
+    "the a film movie plot was is not very good bad great awful acting i it we loved hated scene ending and but with of"
+    " music mr . wayne really never watch again one two slow funny sad long"
+)
+WORDS = _TEXT.split()
+
+
+def save_model(
+    folder: Path,
+    *,
+    layers: int = 2,
+    heads: int = 2,
+    channels: int = 8,
+    seed: int = 0,
+    architecture: str = "BertModel",
+    labels: tuple[str, ...] = ("negative", "positive"),
+) -> Path:
+    """A BERT with random weights, large enough that attention is not uniform, and with biases that are not zero."""
+    torch.manual_seed(seed)
+    config = _config(layers, heads, channels, labels)
+    options = {"add_pooling_layer": False} if architecture == "BertModel" else {}
+    model = getattr(transformers, architecture)(config, **options)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim == 1:
+                parameter += 0.2 * torch.randn_like(parameter)
+    model.save_pretrained(folder)
+    _save_tokenizer(folder)
+    return folder
+
+
+def _config(layers: int, heads: int, channels: int, labels: tuple[str, ...]) -> transformers.BertConfig:
+    return transformers.BertConfig(
+        vocab_size=len(_vocabulary()),
+        hidden_size=heads * channels,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=4 * channels,
+        max_position_embeddings=128,
+        initializer_range=0.3,
+        id2label=dict(enumerate(labels)),
+        label2id={label: number for number, label in enumerate(labels)},
+    )
+
+
+def _vocabulary() -> list[str]:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *".,!?'\"-()", *"0123456789", *letters]
+    return list(dict.fromkeys([*pieces, *(f"##{letter}" for letter in letters), *WORDS]))
+
+
+def _save_tokenizer(folder: Path) -> None:
+    vocabulary = {piece: number for number, piece in enumerate(_vocabulary())}
+    transformers.BertTokenizer(vocab=vocabulary, do_lower_case=True).save_pretrained(folder)
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_once(tmp_path_factory, "tiny-bert", save_model)
+
+
+@pytest.fixture(scope="session")
+def odd_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Other numbers of layers, heads and channels, no two of them equal."""
+    return save_model(tmp_path_factory.mktemp("model") / "odd-bert", layers=3, heads=4, channels=5, seed=1)
+
+
+@pytest.fixture(scope="session")
+def second_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the tiny model's shape with other weights."""
+    return save_model(tmp_path_factory.mktemp("model") / "second-bert", seed=7)
+
+
+@pytest.fixture(scope="session", params=["tiny_model", "odd_model"])
+def any_model(request: pytest.FixtureRequest) -> Path:
+    folder: Path = request.getfixturevalue(request.param)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def eager() -> Callable[[Path], Any]:
+    """Loads transformers' own BERT with its slow attention, which hands out the patterns, in float64."""
+
+    def load(folder: Path) -> Any:
+        return transformers.BertModel.from_pretrained(
+            folder, attn_implementation="eager", dtype=torch.float64, add_pooling_layer=False
+        ).eval()
+
+    return load
