@@ -19,7 +19,7 @@ class LinkReader:
     notices: list[str]
 
     def number(self, name: str, there: range, default: Any) -> Any:
-        """One of the whole numbers that are `there`; what is not is brought to the nearest."""
+        """One of the whole numbers that are `there`; another is brought to the nearest, what is no number to the default."""
         asked = self.given.get(name)
         if asked is None:
             return default
@@ -27,10 +27,9 @@ class LinkReader:
         number = int(asked) if digits.isascii() and digits.isdigit() and len(asked) < 12 else None
         if number in there:
             return number
-        nearest = (default or 0) if number is None else max(there[0], min(number, there[-1]))
-        self.notices.append(
-            f"{name}={asked[:40]} is not to be had: there are {there[0]} to {there[-1]:,}. Shown is {name} {nearest:,}."
-        )
+        nearest = default if number is None else max(there[0], min(number, there[-1]))
+        shown = "It is left out." if nearest is None else f"Shown is {name} {nearest:,}."
+        self.notices.append(f"{name}={asked[:40]} is not to be had: there are {there[0]} to {there[-1]:,}. {shown}")
         return nearest
 
     def share(self, name: str, default: float) -> float:

@@ -70,6 +70,13 @@ def test_a_number_out_of_bounds_is_said(library: Library, junk: str) -> None:
     assert "is not to be had" in notice
 
 
+@pytest.mark.parametrize("field", ["most", "fewest", "token", "toward", "ftoken"])
+def test_what_is_no_number_chooses_nothing(library: Library, field: str) -> None:
+    place = find(library, "/sentence", f"?{field}=abc")
+    assert place.address.fields[field] is None
+    assert place.notices[0].endswith("It is left out.")
+
+
 @pytest.mark.parametrize(
     ("asked", "kept", "said"), [("0.0.1", "0.1", 0), ("1.1", "1", 0), ("1.11", "1", 1), ("11", None, 1)]
 )
