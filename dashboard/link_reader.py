@@ -63,8 +63,19 @@ class LinkReader:
         return ".".join(map(str, found)) or None
 
     def text(self, name: str, most: int) -> str | None:
-        """Any text, cut."""
-        return self.given.get(name, "").strip()[:most] or None
+        """As much of any text as may be."""
+        asked = self.given.get(name, "").strip()
+        if len(asked) > most:
+            self.notices.append(f"A link holds {most:,} characters of {name}. The rest is left out.")
+        return asked[:most] or None
+
+    def parts(self, name: str, most: int) -> str | None:
+        """As many parts of a list, between `;` and `|`, as may be."""
+        asked = self.given.get(name, "").strip()
+        if len(asked) <= most:
+            return asked or None
+        self.notices.append(f"A link holds {most:,} characters of {name}. What does not fit whole is left out.")
+        return asked[: max(0, *(asked.rfind(mark, 0, most + 1) for mark in ";|"))] or None
 
     def typed(self, name: str) -> str | None:
         """A text that a reader typed, as much of it as a link holds."""
