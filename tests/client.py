@@ -6,6 +6,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
+from dashboard.data_links import data_link
 from dashboard.library import Library
 from store import Corpus
 
@@ -19,4 +20,4 @@ def client(tiny_store: str) -> Iterator[FlaskClient]:
 @pytest.fixture
 def base(tiny_corpus: Corpus) -> str:
     """Where the routes of the tiny store's data begin."""
-    return f"/data/{tiny_corpus.snapshot}/{tiny_corpus.name}"
+    return data_link(tiny_corpus)
