@@ -1,12 +1,13 @@
 """A server that follows the store: what an ingest publishes shows up, and what was opened stays as it was."""
 
 from pathlib import Path
+from threading import Thread
 from typing import Protocol
 
 import pytest
 
 from dashboard.library import Library
-from store import StoreError
+from store import Snapshot, StoreError
 
 
 class Ingest(Protocol):
@@ -37,3 +38,22 @@ def test_an_open_snapshot_does_not_change(growing: tuple[str, Library], ingest: 
 def test_a_snapshot_nobody_published_is_not_shown(growing: tuple[str, Library]) -> None:
     with pytest.raises(StoreError, match="store describe"):
         growing[1].snapshot("ZZZZZZZZZZZZZZZZZZZZ")
+
+
+def test_a_snapshot_that_takes_long_to_open_keeps_nobody_waiting(
+    growing: tuple[str, Library], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = growing[1]
+    library.snapshot()
+    others: list[Snapshot] = []
+
+    def slow(*_asked: object) -> None:
+        reader = Thread(target=lambda: others.append(library.snapshot()), daemon=True)
+        reader.start()
+        reader.join(10)
+        raise StoreError("There is none.")
+
+    monkeypatch.setattr("dashboard.library.Snapshot", slow)
+    with pytest.raises(StoreError):
+        library.snapshot("ZZZZZZZZZZZZZZZZZZZZ")
+    assert others == [library.snapshot()]
