@@ -3,7 +3,8 @@
 from dashboard.recent import Recent
 from dashboard.sentence.typed import TypedSentences
 from store import Snapshot
-from store.repository import open_repository, published_snapshot
+from store.errors import SnapshotNotFound
+from store.repository import check_snapshot, open_repository, published_snapshot
 
 #: Snapshots kept open: the newest and those of tabs opened before it.
 KEPT = 4
@@ -24,6 +25,21 @@ class Library:
         return published_snapshot(self._repository, self.url)
 
     def snapshot(self, name: str | None = None) -> Snapshot:
-        """A snapshot by its id, or the newest. What one response shows comes from one of these."""
+        """A snapshot by its id, or the newest. What one response shows comes from one of these.
+
+        Raises
+        ------
+        SnapshotNotFound
+            Where there is no such snapshot, or not any more: it may have expired since it was opened.
+        """
+        if name:
+            self._check(name)
         asked = name or self.newest
         return self._open.get(asked, lambda: Snapshot(self._repository, self.url, asked))
+
+    def _check(self, name: str) -> None:
+        try:
+            check_snapshot(self._repository, name)
+        except SnapshotNotFound:
+            self._open.forget(name)
+            raise

@@ -1,5 +1,6 @@
 """A server that follows the store: what an ingest publishes shows up, and what was opened stays as it was."""
 
+from datetime import timedelta
 from pathlib import Path
 from threading import Thread
 from typing import Protocol
@@ -7,7 +8,9 @@ from typing import Protocol
 import pytest
 
 from dashboard.library import Library
+from dashboard.place import find
 from store import Snapshot, StoreError
+from store.repository import expire
 
 
 class Ingest(Protocol):
@@ -33,6 +36,18 @@ def test_an_open_snapshot_does_not_change(growing: tuple[str, Library], ingest: 
     before = library.newest
     ingest(Path(url), sentences=20)
     assert library.snapshot(before).corpus().n_sentences == 10
+
+
+def test_a_snapshot_that_expired_since_it_was_opened_is_said_and_the_newest_shown(
+    growing: tuple[str, Library], ingest: Ingest
+) -> None:
+    url, library = growing
+    before = library.snapshot().id
+    ingest(Path(url), sentences=20)
+    expire(url, timedelta(0))
+    place = find(library, "/", f"?snapshot={before}")
+    assert place.snapshot.id == library.newest
+    assert place.notices == (f"There is no snapshot “{before}” any more. This is the newest.",)
 
 
 def test_a_snapshot_nobody_published_is_not_shown(growing: tuple[str, Library]) -> None:
