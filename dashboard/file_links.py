@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from dash import html
 
+from dashboard.data_links import data_link
 from dashboard.place import Place
 
 _NOTHING: Mapping[str, str | None] = MappingProxyType({})
@@ -14,7 +15,7 @@ _NOTHING: Mapping[str, str | None] = MappingProxyType({})
 def file_href(place: Place, path: str, asked: Mapping[str, str | None] = _NOTHING) -> str:
     """The URL of a file; `path` is the route's, `asked` its query string, of which None and "" are left out."""
     query = urlencode({name: value for name, value in asked.items() if value})
-    return f"/data/{place.snapshot.id}/{place.corpus.name}/{path}" + (f"?{query}" if query else "")
+    return f"{data_link(place.corpus)}/{path}" + (f"?{query}" if query else "")
 
 
 def file_links(place: Place, what: str, path: str, asked: Mapping[str, str | None] = _NOTHING) -> html.P:

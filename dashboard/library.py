@@ -1,11 +1,10 @@
 """What the server has open: the snapshot readers should see now, older ones that links still ask for, and models to type to."""
 
-from collections import OrderedDict
-from threading import Lock
-
+from dashboard.recent import Recent
 from dashboard.sentence.typed import TypedSentences
 from store import Snapshot
-from store.repository import open_repository, published_snapshot
+from store.errors import SnapshotNotFound
+from store.repository import check_snapshot, open_repository, published_snapshot
 
 #: Snapshots kept open: the newest and those of tabs opened before it.
 KEPT = 4
@@ -18,8 +17,7 @@ class Library:
         self.url = url
         self.typed = TypedSentences()
         self._repository = open_repository(url)
-        self._open: OrderedDict[str, Snapshot] = OrderedDict()
-        self._lock = Lock()
+        self._open: Recent[Snapshot] = Recent(KEPT)
 
     @property
     def newest(self) -> str:
@@ -27,12 +25,21 @@ class Library:
         return published_snapshot(self._repository, self.url)
 
     def snapshot(self, name: str | None = None) -> Snapshot:
-        """A snapshot by its id, or the newest. What one response shows comes from one of these."""
-        name = name or self.newest
-        with self._lock:
-            if name not in self._open:
-                self._open[name] = Snapshot(self._repository, self.url, name)
-            self._open.move_to_end(name)
-            while len(self._open) > KEPT:
-                self._open.popitem(last=False)
-            return self._open[name]
+        """A snapshot by its id, or the newest. What one response shows comes from one of these.
+
+        Raises
+        ------
+        SnapshotNotFound
+            Where there is no such snapshot, or not any more: it may have expired since it was opened.
+        """
+        if name:
+            self._check(name)
+        asked = name or self.newest
+        return self._open.get(asked, lambda: Snapshot(self._repository, self.url, asked))
+
+    def _check(self, name: str) -> None:
+        try:
+            check_snapshot(self._repository, name)
+        except SnapshotNotFound:
+            self._open.forget(name)
+            raise

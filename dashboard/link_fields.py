@@ -44,7 +44,7 @@ def of_picture(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
         "labels": read.choice("labels", ON, None),
         "q": read.text("q", MOST_SOUGHT),
         "within": read.choice("within", WITHIN, "token"),
-        "where": read.text("where", 2_000),
+        "where": read.parts("where", 2_000),
         "lasso": read.text("lasso", 1_500),
         "token": read.number("token", range(corpus.n_tokens), None),
         "role": read.choice("role", ROLES, "query"),

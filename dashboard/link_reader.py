@@ -19,7 +19,7 @@ class LinkReader:
     notices: list[str]
 
     def number(self, name: str, there: range, default: Any) -> Any:
-        """One of the whole numbers that are `there`; what is not is brought to the nearest."""
+        """One of the whole numbers that are `there`; another is brought to the nearest, what is no number to the default."""
         asked = self.given.get(name)
         if asked is None:
             return default
@@ -27,10 +27,9 @@ class LinkReader:
         number = int(asked) if digits.isascii() and digits.isdigit() and len(asked) < 12 else None
         if number in there:
             return number
-        nearest = (default or 0) if number is None else max(there[0], min(number, there[-1]))
-        self.notices.append(
-            f"{name}={asked[:40]} is not to be had: there are {there[0]} to {there[-1]:,}. Shown is {name} {nearest:,}."
-        )
+        nearest = default if number is None else max(there[0], min(number, there[-1]))
+        shown = "It is left out." if nearest is None else f"Shown is {name} {nearest:,}."
+        self.notices.append(f"{name}={asked[:40]} is not to be had: there are {there[0]} to {there[-1]:,}. {shown}")
         return nearest
 
     def share(self, name: str, default: float) -> float:
@@ -64,8 +63,19 @@ class LinkReader:
         return ".".join(map(str, found)) or None
 
     def text(self, name: str, most: int) -> str | None:
-        """Any text, cut."""
-        return self.given.get(name, "").strip()[:most] or None
+        """As much of any text as may be."""
+        asked = self.given.get(name, "").strip()
+        if len(asked) > most:
+            self.notices.append(f"A link holds {most:,} characters of {name}. The rest is left out.")
+        return asked[:most] or None
+
+    def parts(self, name: str, most: int) -> str | None:
+        """As many parts of a list, between `;` and `|`, as may be."""
+        asked = self.given.get(name, "").strip()
+        if len(asked) <= most:
+            return asked or None
+        self.notices.append(f"A link holds {most:,} characters of {name}. What does not fit whole is left out.")
+        return asked[: max(0, *(asked.rfind(mark, 0, most + 1) for mark in ";|"))] or None
 
     def typed(self, name: str) -> str | None:
         """A text that a reader typed, as much of it as a link holds."""

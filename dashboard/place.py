@@ -42,8 +42,8 @@ class Place:
 
 def find(library: Library, pathname: str | None, search: str | None) -> Place:
     """What a link means. Raises StoreError only where there is nothing to show at all."""
-    given = dict(parse_qsl((search or "")[:MAX_QUERY].lstrip("?"), max_num_fields=None))
     notices: list[str] = []
+    given = _given(search or "", notices)
     snapshot = _snapshot(library, given.get("snapshot"), notices)
     corpus = _corpus(snapshot, given.get("model"), notices)
     read = LinkReader(given, notices)
@@ -60,6 +60,12 @@ def find(library: Library, pathname: str | None, search: str | None) -> Place:
         other=_other(page, snapshot, corpus, given.get("other"), notices),
     )
     return Place(address, snapshot, corpus, tuple(notices), library.typed)
+
+
+def _given(search: str, notices: list[str]) -> dict[str, str]:
+    if len(search) > MAX_QUERY:
+        notices.append(f"A link has at most {MAX_QUERY:,} characters. The rest is left out.")
+    return dict(parse_qsl(search[:MAX_QUERY].lstrip("?"), max_num_fields=None))
 
 
 def _page(pathname: str | None, notices: list[str]) -> str:

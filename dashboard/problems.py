@@ -3,10 +3,10 @@
 import logging
 
 from flask import Flask, Response
-from icechunk import IcechunkError
 from werkzeug.exceptions import HTTPException
 
 from store import StoreError
+from store.damage import is_damage
 
 UNREADABLE = (
     "This part of the store cannot be read. Run `make verify` to see what is corrupt, then ingest into another place."
@@ -33,9 +33,7 @@ def sentence_for(error: Exception) -> tuple[str, int]:
     if isinstance(error, HTTPException):
         return str(error.description), error.code or 400
     log.exception("could not answer", exc_info=error)
-    if isinstance(error, (IcechunkError, ValueError, OSError, RuntimeError)):
-        return UNREADABLE, 503
-    return UNEXPECTED, 503
+    return UNREADABLE if is_damage(error) else UNEXPECTED, 503
 
 
 def register(server: Flask) -> None:

@@ -29,6 +29,11 @@ class Recent(Generic[T]):
         with self._lock:
             return self._kept.get(key)
 
+    def forget(self, key: Hashable) -> None:
+        """Keep nothing under the key."""
+        with self._lock:
+            self._kept.pop(key, None)
+
     def _keep(self, key: Hashable, computed: T) -> T:
         with self._lock:
             kept = self._kept.setdefault(key, computed)

@@ -137,6 +137,6 @@ class Corpus(Heads):
         if material not in self.materials:
             there = f"There are: {', '.join(self.materials)}." if self.materials else "Make them with `make ingest`."
             raise StoreError(f"{self.name} has no feature points of {material!r}. {there}")
-        if material not in self._features:
-            self._features[material] = Features(self, material)
-        return self._features[material]
+        if material in self._features:
+            return self._features[material]
+        return self._features.setdefault(material, Features(self, material))  # both of two threads get the same

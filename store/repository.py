@@ -151,7 +151,8 @@ def history(repository: Repository, *, snapshot: str | None = None) -> list[Publ
 def check_snapshot(repository: Repository, snapshot: str) -> None:
     """Raise unless readers have seen this snapshot and it has not expired."""
     try:
-        info = repository.lookup_snapshot(snapshot)
+        # Asks the storage, where `lookup_snapshot` remembers what has expired since.
+        info = next(iter(repository.ancestry(snapshot_id=snapshot)))
     except (IcechunkError, ValueError) as error:
         raise SnapshotNotFound(
             f"There is no snapshot {snapshot}. List them with `python -m store describe`."

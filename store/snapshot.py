@@ -65,9 +65,10 @@ class Snapshot:
         name = model or next(iter(self.models))
         if name not in self.models:
             raise StoreError(f"There is no model {name!r} in {self.url}. There are: {', '.join(self.models)}.")
-        if name not in self._corpora:
-            self._corpora[name] = Corpus(self.session, name)
-        return self._corpora[name]
+        if name in self._corpora:
+            return self._corpora[name]
+        # Two threads may both open it; both get the same, with what is loaded of it.
+        return self._corpora.setdefault(name, Corpus(self.session, name))
 
 
 def open_snapshot(url: str, snapshot: str | None = None) -> Snapshot:

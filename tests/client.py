@@ -8,6 +8,7 @@ from flask.testing import FlaskClient
 
 from dashboard import problems, routes
 from dashboard.app import create_app
+from dashboard.data_links import data_link
 from dashboard.library import Library
 from dashboard.sentence.sentence import Sentence
 from store import Corpus, StoreError
@@ -23,7 +24,7 @@ def client(tiny_store: str) -> Iterator[FlaskClient]:
 @pytest.fixture
 def base(tiny_corpus: Corpus) -> str:
     """Where the routes of the tiny store's data begin."""
-    return f"/data/{tiny_corpus.snapshot}/{tiny_corpus.name}"
+    return data_link(tiny_corpus)
 
 
 class FakeTyped:

@@ -8,6 +8,7 @@ from dashboard.address import Address
 from dashboard.heads.definitions import telling
 from dashboard.library import Library
 from dashboard.link_fields import MOST_TOKENS, VALUES
+from dashboard.link_reader import LinkReader
 from dashboard.place import find
 from store import STATISTICS
 from store.schema import SOURCES
@@ -70,6 +71,13 @@ def test_a_number_out_of_bounds_is_said(library: Library, junk: str) -> None:
     assert "is not to be had" in notice
 
 
+@pytest.mark.parametrize("field", ["most", "fewest", "token", "toward", "ftoken"])
+def test_what_is_no_number_chooses_nothing(library: Library, field: str) -> None:
+    place = find(library, "/sentence", f"?{field}=abc")
+    assert place.address.fields[field] is None
+    assert place.notices[0].endswith("It is left out.")
+
+
 @pytest.mark.parametrize(
     ("asked", "kept", "said"), [("0.0.1", "0.1", 0), ("1.1", "1", 0), ("1.11", "1", 1), ("11", None, 1)]
 )
@@ -78,6 +86,23 @@ def test_heads_that_are_not_there_are_left_out_and_each_is_had_once(
 ) -> None:
     place = find(library, "/sentence", f"?heads={asked}")
     assert (place.address.heads, len(place.notices)) == (kept, said)
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept", "said"),
+    [("a;b:c|d", "a;b:c|d", 0), ("a;b:c|de", "a;b:c", 1), ("a:bcdef;g", "a:bcdef", 1), ("a:bcdefg", None, 1)],
+)
+def test_conditions_beyond_what_a_link_holds_are_left_out_whole_and_said(
+    asked: str, kept: str | None, said: int
+) -> None:
+    notices: list[str] = []
+    assert LinkReader({"where": asked}, notices).parts("where", 7) == kept
+    assert len(notices) == said
+
+
+def test_a_search_that_is_cut_is_said(library: Library) -> None:
+    (notice,) = find(library, "/", f"?q={'a' * 300}").notices
+    assert notice == "A link holds 200 characters of q. The rest is left out."
 
 
 def test_queries_are_had_once(library: Library) -> None:

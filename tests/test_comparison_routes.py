@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 
 from dashboard.compare.changes import changes
 from dashboard.compare.two import Two, two_of
+from dashboard.data_links import data_link
 from dashboard.library import Library
 from dashboard.place import find
 from store import STATISTICS, Snapshot
@@ -16,7 +17,7 @@ from tests.three_models import key_of
 
 
 def base_of(two: Two) -> str:
-    return f"/data/{two.own.snapshot}/{two.own.name}/compare/{two.other.name}"
+    return f"{data_link(two.own)}/compare/{two.other.name}"
 
 
 def rows_of(text: str) -> list[dict[str, str]]:
@@ -91,7 +92,7 @@ def test_what_there_is_not_is_said_in_a_sentence(
     three_client: FlaskClient, alike: Two, unlike: Two, path: str, said: str
 ) -> None:
     names = {"own": alike.own.name, "other": alike.other.name, "odd": unlike.other.name}
-    answer = three_client.get(f"/data/{alike.own.snapshot}/{alike.own.name}/{path.format(**names)}")
+    answer = three_client.get(f"{data_link(alike.own)}/{path.format(**names)}")
     assert answer.status_code == 404
     assert said in answer.text
 

@@ -109,6 +109,12 @@ def test_copy_link_copies_the_address(head_page: Page) -> None:
     assert head_page.evaluate("navigator.clipboard.readText()") == head_page.url
 
 
+def test_where_a_browser_lends_no_clipboard_the_address_bar_is_named(head_page: Page) -> None:
+    head_page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    head_page.get_by_role("button", name="Copy link").click()
+    expect(head_page.get_by_role("button", name="Copy it from the address bar")).to_be_visible()
+
+
 def test_the_statistics_beside_the_picture_are_those_of_the_store(head_page: Page, tiny_corpus: Corpus) -> None:
     value = float(tiny_corpus.head_statistic.sel(source="all", statistic="to_sep", layer=1, head=0))
     row = head_page.get_by_role("row").filter(has_text="attention to [SEP]")

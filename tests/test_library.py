@@ -1,12 +1,16 @@
 """A server that follows the store: what an ingest publishes shows up, and what was opened stays as it was."""
 
+from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 from typing import Protocol
 
 import pytest
 
 from dashboard.library import Library
-from store import StoreError
+from dashboard.place import find
+from store import Snapshot, StoreError
+from store.repository import expire
 
 
 class Ingest(Protocol):
@@ -34,6 +38,37 @@ def test_an_open_snapshot_does_not_change(growing: tuple[str, Library], ingest: 
     assert library.snapshot(before).corpus().n_sentences == 10
 
 
+def test_a_snapshot_that_expired_since_it_was_opened_is_said_and_the_newest_shown(
+    growing: tuple[str, Library], ingest: Ingest
+) -> None:
+    url, library = growing
+    before = library.snapshot().id
+    ingest(Path(url), sentences=20)
+    expire(url, timedelta(0))
+    place = find(library, "/", f"?snapshot={before}")
+    assert place.snapshot.id == library.newest
+    assert place.notices == (f"There is no snapshot “{before}” any more. This is the newest.",)
+
+
 def test_a_snapshot_nobody_published_is_not_shown(growing: tuple[str, Library]) -> None:
     with pytest.raises(StoreError, match="store describe"):
         growing[1].snapshot("ZZZZZZZZZZZZZZZZZZZZ")
+
+
+def test_a_snapshot_that_takes_long_to_open_keeps_nobody_waiting(
+    growing: tuple[str, Library], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = growing[1]
+    library.snapshot()
+    others: list[Snapshot] = []
+
+    def slow(*_asked: object) -> None:
+        reader = Thread(target=lambda: others.append(library.snapshot()), daemon=True)
+        reader.start()
+        reader.join(10)
+        raise StoreError("There is none.")
+
+    monkeypatch.setattr("dashboard.library.Snapshot", slow)
+    with pytest.raises(StoreError):
+        library.snapshot("ZZZZZZZZZZZZZZZZZZZZ")
+    assert others == [library.snapshot()]

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.app import create_app
+from dashboard.data_links import FORMAT
 from dashboard.library import Library
 from dashboard.pictures.columns import columns
 from store import Corpus
@@ -104,7 +105,7 @@ def test_what_is_not_there_is_said_in_one_sentence(client: FlaskClient, base: st
 
 @pytest.mark.parametrize("snapshot", ["AAAAAAAAAAAAAAAAAAAA", "..", "%00", "main"])
 def test_an_unknown_snapshot_is_not_found(client: FlaskClient, snapshot: str) -> None:
-    assert client.get(f"/data/{snapshot}/model/points/pca-exact-2d/grid.bin").status_code == 404
+    assert client.get(f"/data/{FORMAT}/{snapshot}/model/points/pca-exact-2d/grid.bin").status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.pictures.columns import column_of, columns, values
-from dashboard.pictures.conditions import Condition, parse_conditions, write_conditions
+from dashboard.pictures.conditions import MOST_CATEGORIES, Condition, parse_conditions, write_conditions
 from dashboard.pictures.drawn import Drawn
 from dashboard.pictures.lasso import Lasso, Outline, inside, on_screen
 from dashboard.pictures.selection import Selection, encode, mask, parse_selection
@@ -181,6 +181,24 @@ def test_what_cannot_be_selected_is_left_out_and_said(two_views: Corpus, fields:
     _, notices = parse_selection(fields, two_views)
     assert len(notices) == 1
     assert says in notices[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept", "said"),
+    [
+        ("label:positive|negatve", "label:positive", "is never “negatve”. These are left out."),
+        ("label:negatve", "", "is never “negatve”. The condition is left out."),
+        (
+            f"kind:{'|'.join(['word', *map(str, range(MOST_CATEGORIES))])}",
+            "kind:word",
+            "more than 100 categories of kind",
+        ),
+    ],
+)
+def test_categories_that_are_left_out_are_said(two_views: Corpus, asked: str, kept: str, said: str) -> None:
+    conditions, notices = parse_conditions(asked, two_views)
+    assert write_conditions(conditions) == kept
+    assert said in notices[0]
 
 
 @given(fields=st.dictionaries(st.sampled_from(["q", "in", "where", "lasso"]), st.text(max_size=60)))

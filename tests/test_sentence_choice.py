@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from plotly.utils import PlotlyJSONEncoder
 
+from dashboard.data_links import data_link
 from dashboard.library import Library
 from dashboard.pages.sentence import layout
 from dashboard.panels.pairs import panel as pairs_panel
@@ -193,7 +194,7 @@ def test_positions_that_are_cut_are_said(go: Go, monkeypatch: pytest.MonkeyPatch
 
 def test_the_means_by_position_can_be_had_as_a_file(go: Go) -> None:
     place = go("show=positions&layer=1&head=0")
-    assert f"/data/{place.snapshot.id}/{place.corpus.name}/positions/1/0.csv" in written(positions(place))
+    assert f"{data_link(place.corpus)}/positions/1/0.csv" in written(positions(place))
 
 
 def test_words_that_are_not_sought_are_said(go: Go) -> None:

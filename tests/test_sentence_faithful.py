@@ -16,6 +16,7 @@ from flask.testing import FlaskClient
 from transformers import AutoTokenizer
 
 from dashboard.app import create_app
+from dashboard.data_links import data_link
 from dashboard.library import Library
 from ingest.checkpoint import find_checkpoint
 from store import Corpus, open_corpus
@@ -75,7 +76,7 @@ def fetch(default_store: str, corpus: Corpus) -> Iterator[Fetch]:
 
 
 def _url(corpus: Corpus, asked: Asked, rest: str, given: dict[str, str]) -> str:
-    base = f"/data/{corpus.snapshot}/{corpus.name}"
+    base = data_link(corpus)
     if isinstance(asked, int):
         return f"{base}/sentence/{asked}/{rest}?{urlencode(given)}"
     text, second = asked

@@ -211,6 +211,19 @@ def test_a_model_that_is_nowhere_is_said_without_naming_folders(lost: Corpus) ->
     assert str(said).endswith("or run `make ingest` with one that is there.")
 
 
+@pytest.mark.parametrize("step", ["__init__", "run"])
+def test_a_model_for_which_there_is_no_memory_is_not_put_on_the_store(
+    step: str, tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_asked: object, **_settings: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(f"ingest.sentence_model.SentenceModel.{step}", full)
+    said = refusal(TypedSentences(), tiny_corpus, "good")
+    assert said.status == 503
+    assert str(said).startswith("The model cannot run on this server now. Try again")
+
+
 def test_a_store_that_does_not_say_where_its_model_is_is_refused(tiny_corpus: Corpus) -> None:
     tiny_corpus.attributes = {**tiny_corpus.attributes, "provenance": {"settings": {}}}
     assert "cannot be loaded" in str(refusal(TypedSentences(), tiny_corpus, "good"))

@@ -147,12 +147,11 @@
     return link(fields);
   }
 
+  /** Browsers lend their clipboard to pages of https and of this machine only. */
   function copy(clicks) {
     if (!clicks) return dash().no_update;
-    return navigator.clipboard.writeText(window.location.href).then(
-      () => "Copied",
-      () => "Copy it from the address bar",
-    );
+    const refused = () => "Copy it from the address bar";
+    return navigator.clipboard ? navigator.clipboard.writeText(window.location.href).then(() => "Copied", refused) : refused();
   }
 
   headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, arrived, inSentence, copy, headLink, headsLink };

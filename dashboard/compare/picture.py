@@ -4,6 +4,7 @@ from typing import Any
 
 from dashboard.compare.places import common_views, drawn_of_both
 from dashboard.compare.two import Two
+from dashboard.data_links import data_link
 from dashboard.pictures.chosen import Chosen
 from dashboard.place import Place
 from dashboard.theme import PALETTE, ramp
@@ -49,7 +50,7 @@ def both_picture(place: Place, two: Two) -> dict[str, Any] | None:
 
 def _picture(place: Place, two: Two, view: str, chosen: Chosen) -> dict[str, Any]:
     where, tokens = f"{place.address.layer}/{place.address.head}", chosen.drawn.tokens
-    base = f"/data/{place.snapshot.id}/{two.own.name}/compare/{two.other.name}"
+    base = f"{data_link(two.own)}/compare/{two.other.name}"
     mask = f"{base}/mask/{where}.bin?tokens={tokens}{chosen.query}" if chosen.selection else None
     colours = f"{base}/colours/{chosen.colour.name}/{where}.bin?tokens={tokens}" if chosen.coloured else None
     name = head_name(place.address.layer, place.address.head)
@@ -65,7 +66,7 @@ def _picture(place: Place, two: Two, view: str, chosen: Chosen) -> dict[str, Any
         "label": f"Queries and keys of {name} in {two.names[0]} and in {two.names[1]}",
         "points": f"{base}/points/{view}/{where}.bin?tokens={tokens}",
         "raster": f"{base}/raster/{view}/{where}.png?tokens={tokens}",
-        "cards": [f"/data/{place.snapshot.id}/{one.name}/token/{where}/" for one in (two.own, two.other)],
+        "cards": [f"{data_link(one)}/token/{where}/" for one in (two.own, two.other)],
         "colours": colours,
         "ramp": ramp(chosen.colour.kind) if colours else None,
         "mask": mask,

@@ -7,6 +7,7 @@ from urllib.parse import quote
 from dashboard.compare.feature_points import BothFeatures, both_features
 from dashboard.compare.picture import SIDE
 from dashboard.compare.two import Two
+from dashboard.data_links import data_link
 from dashboard.features.columns import PREDICTED, TokenColumn
 from dashboard.features.series import ROLES
 from dashboard.features.shown import ShownFeatures
@@ -80,7 +81,7 @@ def point_picture(place: Place, two: Two) -> dict[str, Any] | None:
 
 def _picture(place: Place, two: Two, found: ShownPoint) -> dict[str, Any]:
     shown, tokens = found.shown, found.both.tokens
-    base = f"/data/{place.snapshot.id}/{two.own.name}/compare/{two.other.name}/features"
+    base = f"{data_link(two.own)}/compare/{two.other.name}/features"
     where = f"{found.view}/{quote(found.point)}"
     panels = [
         {
@@ -102,7 +103,7 @@ def _picture(place: Place, two: Two, found: ShownPoint) -> dict[str, Any]:
         "label": f"{tokens:,} tokens at {point_title(found.point)} in {two.names[0]} and in {two.names[1]}",
         "points": f"{base}/points/{where}.bin",
         "raster": f"{base}/raster/{where}.png?",
-        "cards": [f"/data/{place.snapshot.id}/{one.name}/features/{SAMPLE}/card/" for one in (two.own, two.other)],
+        "cards": [f"{data_link(one)}/features/{SAMPLE}/card/" for one in (two.own, two.other)],
         "colours": shown.colours,
         "ramp": ramp(shown.colour.column.kind, ROLES),
         "mask": f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,

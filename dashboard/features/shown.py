@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.data_links import data_link
 from dashboard.features.columns import TokenColumn, token_columns
 from dashboard.features.materials import is_drawn
 from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
@@ -52,7 +53,7 @@ class ShownFeatures:
     @property
     def base(self) -> str:
         """Where the URLs of the material begin."""
-        return f"/data/{self.place.snapshot.id}/{self.place.corpus.name}/features/{self.series.features.name}"
+        return f"{data_link(self.place.corpus)}/features/{self.series.features.name}"
 
     @property
     def query(self) -> str:

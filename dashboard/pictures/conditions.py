@@ -41,11 +41,11 @@ def write_conditions(conditions: tuple[Condition, ...]) -> str:
 
 
 def parse_conditions(text: str, corpus: Corpus) -> tuple[tuple[Condition, ...], list[str]]:
-    """The conditions of a link, and a sentence on each that cannot be met."""
+    """The conditions of a link, and a sentence on everything in it that cannot be met."""
+    notices: list[str] = []
     asked = [part for part in text.split(";") if part]
-    read = [_parse(part, corpus) for part in asked[:MOST_CONDITIONS]]
-    conditions = tuple(one for one in read if isinstance(one, Condition))
-    notices = [one for one in read if isinstance(one, str)]
+    read = [_parse(part, corpus, notices) for part in asked[:MOST_CONDITIONS]]
+    conditions = tuple(one for one in read if one is not None)
     if len(asked) > MOST_CONDITIONS:
         notices.append(f"There are more than {MOST_CONDITIONS} conditions. The first of them are applied.")
     return conditions, notices
@@ -66,32 +66,37 @@ def points_that_meet(condition: Condition, drawn: Drawn) -> NDArray[np.bool_]:
     return (found >= low) & (found <= high)
 
 
-def _parse(text: str, corpus: Corpus) -> Condition | str:
-    """A condition, or what is wrong with it."""
+def _parse(text: str, corpus: Corpus, notices: list[str]) -> Condition | None:
+    """A condition, None where nothing is left of it."""
     name, colon, asked = text.partition(":")
     column = columns(corpus).get(unquote(name))
     if column is None or not colon:
-        return f"There is no column “{unquote(name)[:60]}” to filter by. The condition is left out."
+        notices.append(f"There is no column “{unquote(name)[:60]}” to filter by. The condition is left out.")
+        return None
     if not asked:
         return Condition(column.name)
-    return _categories(column, asked) if column.kind == "category" else _range(column, asked)
+    return (_categories if column.kind == "category" else _range)(column, asked, notices)
 
 
-def _categories(column: Column, asked: str) -> Condition | str:
-    names = dict.fromkeys(unquote(name) for name in asked.split("|")[:MOST_CATEGORIES])
-    known = tuple(name for name in names if column.code(name) is not None)
-    return (
-        Condition(column.name, known)
-        if known
-        else f"{column.title} is never “{unquote(asked)[:60]}”. The condition is left out."
-    )
+def _categories(column: Column, asked: str, notices: list[str]) -> Condition | None:
+    names = list(dict.fromkeys(map(unquote, asked.split("|"))))
+    read = names[:MOST_CATEGORIES]
+    if len(names) > len(read):
+        notices.append(f"There are more than {MOST_CATEGORIES} categories of {column.title}. The others are left out.")
+    known = tuple(name for name in read if column.code(name) is not None)
+    if len(known) < len(read):
+        left_out = "|".join(name for name in read if name not in known)[:60]
+        what = "These are" if known else "The condition is"
+        notices.append(f"{column.title} is never “{left_out}”. {what} left out.")
+    return Condition(column.name, known) if known else None
 
 
-def _range(column: Column, asked: str) -> Condition | str:
+def _range(column: Column, asked: str, notices: list[str]) -> Condition | None:
     low, dots, high = (unquote(part) for part in asked.partition(".."))
     if dots and (low or high) and _is_end(low) and _is_end(high):
         return Condition(column.name, (), *(float(end) if end else None for end in (low, high)))
-    return f"“{unquote(asked)[:60]}” is no range of {column.title}, such as 1..5. The condition is left out."
+    notices.append(f"“{unquote(asked)[:60]}” is no range of {column.title}, such as 1..5. The condition is left out.")
+    return None
 
 
 def _is_end(text: str) -> bool:

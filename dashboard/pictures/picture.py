@@ -3,6 +3,7 @@
 from typing import Any
 from urllib.parse import urlencode
 
+from dashboard.data_links import data_link
 from dashboard.heads.statistics import one_line
 from dashboard.pictures.chosen import Chosen
 from dashboard.place import Place
@@ -29,7 +30,7 @@ def grid_picture(place: Place, chosen: Chosen) -> dict[str, Any]:
 def head_picture(place: Place, chosen: Chosen) -> dict[str, Any]:
     """One head, with what is shown of the clicked point."""
     address = place.address
-    base, where = _base(place), f"{address.layer}/{address.head}"
+    base, where = data_link(place.corpus), f"{address.layer}/{address.head}"
     name = head_name(address.layer, address.head)
     labelled = min(chosen.drawn.tokens, LABELLED)
     return _picture(place, chosen, where) | {
@@ -47,7 +48,7 @@ def head_picture(place: Place, chosen: Chosen) -> dict[str, Any]:
 
 
 def _picture(place: Place, chosen: Chosen, where: str) -> dict[str, Any]:
-    address, base, tokens = place.address, _base(place), chosen.drawn.tokens
+    address, base, tokens = place.address, data_link(place.corpus), chosen.drawn.tokens
     mask = f"{base}/mask/{where}.bin?tokens={tokens}{chosen.query}" if chosen.selection else None
     colours = f"{base}/colours/{chosen.colour.name}/{where}.bin?tokens={tokens}" if chosen.coloured else None
     return {
@@ -71,20 +72,16 @@ def focus_url(place: Place) -> str | None:
         return _typed_focus_url(place) if address.text else None
     where = f"{place.view}/{address.layer}/{address.head}/{address.role}/{address.token}"
     asked = f"top={address.top}&least={address.least:g}&lines={address.lines}&near={NEAR}"
-    return f"{_base(place)}/focus/{where}.json?{asked}"
+    return f"{data_link(place.corpus)}/focus/{where}.json?{asked}"
 
 
 def _typed_focus_url(place: Place) -> str:
     """A typed sentence in the picture, and its lines."""
     address = place.address
     typed = {"text": address.text, "second": address.second or "", "top": address.top, "least": f"{address.least:g}"}
-    return f"{_base(place)}/typed/focus/{place.view}/{address.layer}/{address.head}.json?{urlencode(typed)}"
+    return f"{data_link(place.corpus)}/typed/focus/{place.view}/{address.layer}/{address.head}.json?{urlencode(typed)}"
 
 
 def marks(text: str | None) -> list[list[int]]:
     """Pairs of positions, query and key, from `4-9.4-10`."""
     return [[int(position) for position in pair.split("-")] for pair in (text or "").split(".") if pair]
-
-
-def _base(place: Place) -> str:
-    return f"/data/{place.snapshot.id}/{place.corpus.name}"

@@ -3,10 +3,21 @@
 from flask import Flask
 
 from dashboard.library import Library
-from dashboard.routes import assets, charts, comparison, exports, features, pictures, sentences, statistics, tokens
+from dashboard.routes import (
+    assets,
+    charts,
+    comparison,
+    exports,
+    features,
+    outdated,
+    pictures,
+    sentences,
+    statistics,
+    tokens,
+)
 
 
 def register(server: Flask, library: Library) -> None:
     """Add the data routes to the server."""
-    for part in (assets, pictures, features, tokens, charts, exports, statistics, sentences, comparison):
+    for part in (assets, pictures, features, tokens, charts, exports, statistics, sentences, comparison, outdated):
         part.register(server, library)

@@ -5,6 +5,7 @@ from math import isfinite
 from flask import abort
 from flask import request as asked
 
+from dashboard.data_links import FORMAT
 from dashboard.library import Library
 from dashboard.link_fields import MOST_TOKENS
 from dashboard.pictures.drawn import Drawn
@@ -15,7 +16,7 @@ from store import Corpus
 from store.schema import SOURCES
 
 #: Where every route begins.
-BASE = "/data/<snapshot>/<model>"
+BASE = f"/data/{FORMAT}/<snapshot>/<model>"
 ONE_HEAD = "<int:layer>/<int:head>"
 #: Lines of one token.
 MOST_LINES = 20

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
+from dashboard.data_links import data_link
 from dashboard.place import Place
 from dashboard.sentence.chosen import chosen_heads, chosen_places, chosen_query, showing_of
 from dashboard.sentence.shown_pattern import Showing, Unit, shown_units
@@ -71,7 +72,7 @@ def _of_mean(place: Place) -> dict[str, str]:
 def base_of(place: Place) -> str:
     """Where the sentence's data is served."""
     whose = "typed" if place.address.text else f"sentence/{place.address.sentence}"
-    return f"/data/{place.snapshot.id}/{place.corpus.name}/{whose}"
+    return f"{data_link(place.corpus)}/{whose}"
 
 
 def link(place: Place, fields: dict[str, str]) -> str:

@@ -15,7 +15,7 @@ from store import Corpus
 
 if TYPE_CHECKING:
     from ingest.checkpoint import Checkpoint
-    from ingest.sentence_model import SentenceModel
+    from ingest.sentence_model import SentenceModel, Vectors
     from ingest.tokenizer import Tokens
 
 #: Characters that are read of a text, and of the second of a pair.
@@ -58,7 +58,7 @@ def _encode(model: "SentenceModel", text: str, second: str) -> Sentence:
     words = segment[tokens.word_index >= 0]
     _check_words(0 in words, "first " if other else "")
     _check_words(not other or 1 in words, "second ")
-    vectors = model.run(tokens, segment)
+    vectors = _run(model, tokens, segment)
     return Sentence(
         text=first,
         second=other,
@@ -73,6 +73,19 @@ def _encode(model: "SentenceModel", text: str, second: str) -> Sentence:
         mixing=vectors.mixing,
         cut=_is_cut(tokens, text, second),
     )
+
+
+def _run(model: "SentenceModel", tokens: "Tokens", segment: NDArray[np.uint8]) -> "Vectors":
+    try:
+        return model.run(tokens, segment)
+    except RuntimeError as error:  # torch's for whatever a device cannot do, such as having no memory left
+        raise _cannot_run(error) from error
+
+
+def _cannot_run(error: RuntimeError) -> Refusal:
+    log.error("could not run a model", exc_info=error)
+    said = "The model cannot run on this server now. Try again in a few seconds, or choose a sentence of the corpus."
+    return Refusal(said, 503)
 
 
 def _wordpieces(model: "SentenceModel", token_id: NDArray[np.int32]) -> tuple[str, ...]:
@@ -110,6 +123,8 @@ def _load(corpus: Corpus) -> "SentenceModel":
             "Put its checkpoint back where it was, or run `make ingest` with one that is there.",
             503,
         ) from error
+    except RuntimeError as error:
+        raise _cannot_run(error) from error
 
 
 def _find(corpus: Corpus) -> "Checkpoint":

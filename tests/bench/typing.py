@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
+from dashboard.data_links import data_link
 from ingest.pipeline import run
 from ingest.settings import Settings
 from store import Corpus, open_corpus
@@ -38,7 +39,7 @@ def typing() -> None:
         run(Settings(store=store, sentences=SENTENCES, views="pca-exact-2d", features="none"))
         corpus = open_corpus(store)
         with production_server(store) as address:
-            report(address, f"{address}/data/{corpus.snapshot}/{corpus.name}", sentences_to_type(corpus))
+            report(address, f"{address}{data_link(corpus)}", sentences_to_type(corpus))
 
 
 def report(address: str, base: str, texts: Sequence[str]) -> None:

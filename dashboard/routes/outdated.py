@@ -1,0 +1,14 @@
+"""Addresses of data that a page of an older server has."""
+
+from flask import Flask, abort
+
+from dashboard.library import Library
+
+
+def register(server: Flask, _library: Library) -> None:
+    """Answer every address that no other route has."""
+    server.get("/data/<path:_address>")(_outdated)
+
+
+def _outdated(_address: str) -> None:
+    abort(404, "There is nothing at this address, or not any more. Reload the page.")

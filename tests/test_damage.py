@@ -1,0 +1,51 @@
+"""What cannot be read of a store is told from a mistake of the program, though zarr raises the same kinds of errors."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import zarr
+
+from dashboard.problems import UNEXPECTED, UNREADABLE, sentence_for
+from store import open_snapshot
+
+Damage = Callable[[Path], object]
+KINDS: dict[str, Damage] = {
+    "cut": lambda chunk: chunk.write_bytes(chunk.read_bytes()[: chunk.stat().st_size // 3]),
+    "overwritten": lambda chunk: chunk.write_bytes(bytes(chunk.stat().st_size)),
+    "lost": Path.unlink,
+}
+
+
+def errors_of_reading(place: str) -> Iterator[Exception]:
+    """What reading each array of a store raises."""
+    for _, array in open_snapshot(place).root.members(max_depth=None):
+        if isinstance(array, zarr.Array):
+            try:
+                array[...]
+            except Exception as error:
+                yield error
+
+
+@pytest.mark.parametrize("damage", KINDS.values(), ids=KINDS)
+def test_a_damaged_chunk_leads_to_verify(damage: Damage, tiny_store: str, tmp_path: Path) -> None:
+    place = shutil.copytree(tiny_store, tmp_path / "store")
+    for chunk in (place / "chunks").iterdir():
+        damage(chunk)
+    said = [sentence_for(error) for error in errors_of_reading(str(place))]
+    assert len(said) > 10
+    assert set(said) == {(UNREADABLE, 503)}
+
+
+@pytest.mark.parametrize("kind", [ValueError, RuntimeError, OSError, IndexError])
+def test_a_mistake_of_the_program_is_logged_with_its_traceback_and_not_put_on_the_store(
+    kind: type[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
+    def mistaken() -> None:
+        raise kind("a mistake")
+
+    with pytest.raises(kind) as raised:
+        mistaken()
+    assert sentence_for(raised.value) == (UNEXPECTED, 503)
+    assert "in mistaken" in caplog.text

@@ -1,0 +1,36 @@
+"""Browsers keep data for a year: what is sent otherwise than before has another address."""
+
+import re
+from pathlib import Path
+
+from flask.testing import FlaskClient
+
+from dashboard.data_links import FORMAT
+from store import Corpus
+
+DASHBOARD = Path(__file__).parents[1] / "dashboard"
+#: The first letters of every message of bytes, by the version in its address.
+LETTERS = {1: {"HSP3", "HSC2", "HSM2", "HSL1", "HST1"}}
+
+
+def letters_in(*kinds: str) -> set[str]:
+    """First letters of messages that are named in the sources of these kinds."""
+    sources = [path.read_text("utf-8") for kind in kinds for path in DASHBOARD.rglob(f"*.{kind}")]
+    return {letters for source in sources for letters in re.findall(r"\bHS[A-Z]\d\b", source)}
+
+
+def test_messages_and_the_version_in_their_address_change_together() -> None:
+    changed = f"A message has changed: raise FORMAT in dashboard/data_links.py, and LETTERS here ({FORMAT})."
+    assert letters_in("py") == LETTERS.get(FORMAT), changed
+
+
+def test_scripts_read_the_messages_that_are_sent() -> None:
+    assert letters_in("js") == letters_in("py")
+
+
+def test_data_of_another_version_are_not_to_be_had(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    path = f"/{tiny_corpus.snapshot}/{tiny_corpus.name}"
+    there, before = (client.get(f"/data{version}{path}/tokens.json") for version in (f"/{FORMAT}", ""))
+    assert (there.status_code, before.status_code) == (200, 404)
+    assert before.text.endswith("Reload the page.")
+    assert base == f"/data/{FORMAT}{path}"
