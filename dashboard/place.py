@@ -8,7 +8,7 @@ from dashboard.address import PAGES, Address
 from dashboard.library import Library
 from dashboard.link_fields import of_comparison, of_features, of_picture, of_sentence, of_statistics
 from dashboard.link_reader import LinkReader
-from dashboard.sentence.reader_gone import asker_gone
+from dashboard.reader_gone import asker_gone
 from dashboard.sentence.sentence import Sentence, stored_sentence
 from dashboard.sentence.typed import TypedSentences
 from store import Corpus, Snapshot, StoreError

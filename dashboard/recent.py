@@ -27,6 +27,8 @@ class Recent(Generic[T]):
     def find(self, key: Hashable) -> T | None:
         """What is kept under the key."""
         with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
             return self._kept.get(key)
 
     def forget(self, key: Hashable) -> None:

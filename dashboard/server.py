@@ -8,7 +8,8 @@ from dashboard.app import create_app
 from dashboard.library import Library
 
 WORKERS = 2
-THREADS = 8
+#: Of each worker: more than may wait for a turn, so that everybody else is still answered.
+THREADS = 16
 
 
 class Server(BaseApplication):  # type: ignore[misc]

@@ -1,5 +1,7 @@
 """A server that follows the store: what an ingest publishes shows up, and what was opened stays as it was."""
 
+import gc
+import weakref
 from datetime import timedelta
 from pathlib import Path
 from threading import Thread
@@ -7,6 +9,8 @@ from typing import Protocol
 
 import pytest
 
+from dashboard.app import create_app
+from dashboard.data_links import data_link
 from dashboard.library import Library
 from dashboard.place import find
 from store import Snapshot, StoreError
@@ -72,3 +76,26 @@ def test_a_snapshot_that_takes_long_to_open_keeps_nobody_waiting(
     with pytest.raises(StoreError):
         library.snapshot("ZZZZZZZZZZZZZZZZZZZZ")
     assert others == [library.snapshot()]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "points/pca-exact-2d/grid.bin",
+        "colours/norm/grid.bin",
+        "mask/grid.bin?q=film&where=position:1..5",
+        "features/sample/points/points/pca-each/grid.bin",
+        "statistics.csv?where=position:1..5",
+        "mixing.csv?where=position:1..5",
+        "sentence/3/layer/1.bin",
+    ],
+)
+def test_nothing_of_a_snapshot_that_is_no_longer_open_is_kept(tiny_store: str, path: str) -> None:
+    library = Library(tiny_store)
+    server = create_app(library).server
+    corpus = weakref.ref(library.snapshot().corpus())
+    base = data_link(library.snapshot().corpus())
+    assert server.test_client().get(f"{base}/{path}").status_code == 200
+    library._open.clear()
+    gc.collect()
+    assert corpus() is None

@@ -3,9 +3,10 @@
 import io
 
 import numpy as np
+import pytest
 from PIL import Image
 
-from dashboard.pictures.raster import draw_panel, draw_panels
+from dashboard.pictures.raster import MOST_PIXELS, draw_panel, draw_panels
 from dashboard.theme import PALETTE, rgb
 
 
@@ -32,3 +33,20 @@ def test_a_picture_in_three_dimensions_is_seen_from_its_front() -> None:
     places = np.random.default_rng(0).random((2, 30, 2, 3), np.float32)
     front = draw_panels(places[..., :2], columns=2, side=20, gap=2, scheme="dark")
     assert draw_panels(places, columns=2, side=20, gap=2, scheme="dark") == front
+
+
+def size_of(picture: bytes) -> tuple[int, int]:
+    return Image.open(io.BytesIO(picture)).size
+
+
+@pytest.mark.parametrize("panels", [144, 384, 3_000])
+def test_no_picture_has_more_pixels_than_a_large_screen(panels: int) -> None:
+    points = np.full((panels, 1, 2, 2), 0.5, np.float32)
+    width, height = size_of(draw_panels(points, columns=16, side=400, gap=4, scheme="light", title=20))
+    assert width * height <= MOST_PIXELS
+
+
+def test_a_large_model_is_drawn_as_large_as_it_is_asked_for() -> None:
+    points = np.full((24 * 16, 1, 2, 2), 0.5, np.float32)
+    drawn = draw_panels(points, columns=16, side=96, gap=4, scheme="light")
+    assert size_of(drawn) == (16 * 100 - 4, 24 * 100 - 4)

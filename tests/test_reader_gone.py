@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dashboard.sentence.reader_gone import SOCKETS, reader_gone
+from dashboard.reader_gone import SOCKETS, reader_gone
 
 Pair = tuple[socket.socket, socket.socket]
 

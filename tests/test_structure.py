@@ -73,6 +73,11 @@ def test_the_packages_under_test_are_those_of_this_repository() -> None:
     assert Path(store.__file__).parent == ROOT / "store"
 
 
+@pytest.mark.parametrize("package", [*PACKAGES, "store/kernels"])
+def test_every_package_has_files_to_look_at(package: str) -> None:
+    assert len(files_of(package)) > 10
+
+
 @pytest.mark.parametrize("path", files_of("store/kernels"), ids=lambda path: path.name)
 def test_kernels_know_only_arrays_and_the_schema(path: Path) -> None:
     allowed = {"numpy", "collections", "sys", "types", "typing", "store"}

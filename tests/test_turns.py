@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from dashboard.problems import Refusal
-from dashboard.sentence.turns import Turns
+from dashboard.recent import Recent
+from dashboard.turns import Turns
 
 
 def here() -> bool:
@@ -29,7 +30,7 @@ def start(work: Callable[[], None]) -> threading.Thread:
 
 
 def test_two_never_have_the_turn_at_once() -> None:
-    turns = Turns(10)
+    turns = Turns(10, "Busy. Try again in a few seconds.")
     inside: list[int] = []
     most: list[int] = []
 
@@ -46,7 +47,7 @@ def test_two_never_have_the_turn_at_once() -> None:
 
 
 def test_turns_come_in_the_order_they_were_asked_for() -> None:
-    turns = Turns(10)
+    turns = Turns(10, "Busy. Try again in a few seconds.")
     order: list[int] = []
 
     def work(number: int) -> None:
@@ -64,7 +65,7 @@ def test_turns_come_in_the_order_they_were_asked_for() -> None:
 
 
 def test_one_more_than_may_wait_is_refused() -> None:
-    turns = Turns(2)
+    turns = Turns(2, "Busy. Try again in a few seconds.")
 
     def wait() -> None:
         with turns.turn(here):
@@ -81,7 +82,7 @@ def test_one_more_than_may_wait_is_refused() -> None:
 
 
 def test_a_reader_who_leaves_while_waiting_makes_room() -> None:
-    turns = Turns(1)
+    turns = Turns(1, "Busy. Try again in a few seconds.")
     left = threading.Event()
     refused: list[int] = []
 
@@ -101,8 +102,40 @@ def test_a_reader_who_leaves_while_waiting_makes_room() -> None:
 
 
 def test_a_turn_that_fails_is_over() -> None:
-    turns = Turns(0)
+    turns = Turns(0, "Busy. Try again in a few seconds.")
     with pytest.raises(ZeroDivisionError), turns.turn(here):
         raise ZeroDivisionError
     with turns.turn(here):
         assert turns.waiting == 0
+
+
+def test_what_is_kept_needs_no_turn() -> None:
+    turns, recent = Turns(0, "Busy. Try again in a few seconds."), Recent[int](2)
+    recent.get("asked before", lambda: 7)
+    with turns.turn(here):
+        assert turns.kept(recent, "asked before", lambda: 8, here) == 7
+
+
+def test_who_waits_for_what_another_computes_gets_it() -> None:
+    turns, recent = Turns(4, "Busy. Try again in a few seconds."), Recent[int](2)
+    computed: list[int] = []
+    found: list[int] = []
+
+    def compute() -> int:
+        until(lambda: turns.waiting == 3)
+        computed.append(7)
+        return 7
+
+    threads = [start(lambda: found.append(turns.kept(recent, "asked by all", compute, here))) for _ in range(4)]
+    for thread in threads:
+        thread.join()
+    assert (found, computed) == ([7] * 4, [7])
+
+
+def test_a_result_that_is_found_is_not_the_next_to_be_forgotten() -> None:
+    recent = Recent[int](2)
+    recent.get("first", lambda: 1)
+    recent.get("second", lambda: 2)
+    recent.find("first")
+    recent.get("third", lambda: 3)
+    assert (recent.find("first"), recent.find("second")) == (1, None)

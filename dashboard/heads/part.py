@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from dashboard.heads.counted import counted
 from dashboard.once import once
 from dashboard.pictures.columns import column_of
 from dashboard.pictures.conditions import Condition, points_that_meet
@@ -61,7 +62,7 @@ def part_means(corpus: Corpus, part: Part) -> xr.DataArray:
     """
     if part.tokens == corpus.n_tokens:
         return corpus.head_statistic
-    return _means(corpus).get(part.chosen, lambda: corpus.head_means(part.rows))
+    return counted(_means(corpus), part.chosen, lambda: corpus.head_means(part.rows))
 
 
 def part_labels(corpus: Corpus, part: Part) -> xr.DataArray:

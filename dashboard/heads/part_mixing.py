@@ -2,6 +2,7 @@
 
 import xarray as xr
 
+from dashboard.heads.counted import counted
 from dashboard.heads.part import Part
 from dashboard.once import once
 from dashboard.recent import Recent
@@ -15,7 +16,7 @@ def part_mixing(corpus: Corpus, part: Part) -> xr.DataArray:
     """Mean over sentences of the mean over the part's rows: (source, ratio, layer); NaN where a source has no rows."""
     if part.tokens == corpus.n_tokens:
         return corpus.layer_mixing
-    return _recent(corpus).get(part.chosen, lambda: corpus.mixing_means(part.rows))
+    return counted(_recent(corpus), part.chosen, lambda: corpus.mixing_means(part.rows))
 
 
 @once

@@ -1,4 +1,4 @@
-"""Page About this store: where every number comes from, what has been published, how to refresh it."""
+"""Page About this store: where every number comes from, what has been published, how to refresh it. Names, no folders of the server."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +9,9 @@ from dash import dcc, html
 from dashboard.page import Page
 from dashboard.place import Place
 from store.description import CorpusDescription, Description, ModelDescription, describe
+
+#: Settings that may name folders of the server: a reader sees the names of model and corpus, `make describe` tells the rest.
+PLACES = ("model", "data", "store")
 
 
 def layout(place: Place) -> Page:
@@ -21,14 +24,13 @@ def layout(place: Place) -> Page:
         *_pictures(place),
         *[_table(f"Corpus {corpus.name}", _corpus_facts(corpus)) for corpus in described.corpora],
         *_history(described, place),
-        *_refreshing(described),
+        *_refreshing(),
     ]
     return Page(above=parts)
 
 
 def _store_facts(described: Description) -> dict[str, str]:
     return {
-        "place": described.url,
         "snapshot": described.snapshot,
         "published": described.published,
         "schema version": str(described.schema_version),
@@ -49,7 +51,9 @@ def _model_facts(model: ModelDescription) -> dict[str, str]:
         "attention": model.attention,
         "with": ", ".join(f"{name} {version}" for name, version in made["versions"].items()),
         "asked for": ", ".join(
-            f"{name.upper()}={value}" for name, value in made["settings"].items() if value is not None
+            f"{name.upper()}={value}"
+            for name, value in made["settings"].items()
+            if value is not None and name not in PLACES
         ),
         "stages done": f"sentences, tensors, projections ({', '.join(model.views) or 'none'}); {model.finished}",
     }
@@ -119,14 +123,14 @@ def _history(described: Description, place: Place) -> list[object]:
     ]
 
 
-def _refreshing(described: Description) -> list[object]:
+def _refreshing() -> list[object]:
     return [
         html.H2("Refreshing it"),
         html.P("An ingest computes only what is missing. This server shows what it publishes without a restart."),
         html.Pre(
-            f"make ingest STORE={described.url} SENTENCES=8000          # more of the same corpus\n"
-            f"make ingest STORE={described.url} MODEL=<folder or name>  # another model beside this one\n"
-            f"make expire STORE={described.url} DAYS=7                  # forget what was superseded a week ago",
+            "make ingest STORE=<this store> SENTENCES=8000          # more of the same corpus\n"
+            "make ingest STORE=<this store> MODEL=<folder or name>  # another model beside this one\n"
+            "make expire STORE=<this store> DAYS=7                  # forget what was superseded a week ago",
             tabIndex=0,
         ),
     ]

@@ -23,6 +23,7 @@ from dashboard.panels.mixing import mixing_figures
 from dashboard.panels.part_filters import part_count, part_filters
 from dashboard.panels.profiles import profiles
 from dashboard.place import Place, comparable
+from dashboard.problems import Refusal
 from store import STATISTICS
 from store.schema import head_name
 
@@ -32,21 +33,28 @@ SHOWN = {"value": "values", "rank": "ranks", "difference": "difference"}
 
 
 def layout(place: Place) -> Page:
-    """The page at a place."""
+    """The page at a place; where the server is too busy to count a part, it says so below the filters."""
     corpus = place.corpus
     part = part_of(corpus, place.address.where)
-    means = part_means(corpus, part)
-    interval = corpus.head_interval if part.tokens == corpus.n_tokens else None
-    grid = shown_grid(place, means, interval) if part.tokens else None
     top = [
         html.H1(f"Statistics of all {corpus.layers * corpus.heads} heads"),
         html.Div([_controls(place), part_filters(place)], className="control-rows"),
         part_count(place, part),
     ]
-    if grid is None:
-        return Page(above=top, notices=part.notices)
-    numbers = [*_grid(place, grid), *_numbers(place, part, means, interval)]
-    return Page(above=[*top, *numbers], notices=(*part.notices, *grid.notices))
+    try:
+        numbers, notices = _of_part(place, part) if part.tokens else ([], ())
+    except Refusal as refusal:
+        numbers, notices = [dmc.Alert(str(refusal), color="red")], ()
+    return Page(above=[*top, *numbers], notices=(*part.notices, *notices))
+
+
+def _of_part(place: Place, part: Part) -> tuple[list[object], tuple[str, ...]]:
+    """Everything that is counted of a part, and what of the link could not be followed."""
+    corpus = place.corpus
+    means = part_means(corpus, part)
+    interval = corpus.head_interval if part.tokens == corpus.n_tokens else None
+    grid = shown_grid(place, means, interval)
+    return [*_grid(place, grid), *_numbers(place, part, means, interval)], grid.notices
 
 
 def _numbers(place: Place, part: Part, means: xr.DataArray, interval: xr.DataArray | None) -> list[object]:

@@ -8,7 +8,6 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,6 @@ KEPT = 8
 KEPT_SENTENCES = 64
 
 Tokens = NDArray[np.bool_]
-_kept: WeakKeyDictionary[Corpus, dict[tuple[str, Within], Tokens]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -65,16 +63,17 @@ def hits(corpus: Corpus, q: str, within: Within, *, limit: int = 50) -> Hits:
 
 def found(corpus: Corpus, q: str, within: Within) -> Tokens:
     """Which tokens of the corpus a search finds: (token,), none where `q` is empty."""
-    kept = _kept.setdefault(corpus, {})
     sought = folded(spaced(q))
-    known = kept.get((sought, within))
-    if known is not None:
-        return known
-    searched = _by_phrase(corpus, sought) if within == "phrase" else _by_piece(corpus, sought, within)
-    for oldest in list(kept)[: max(0, len(kept) + 1 - KEPT)]:
-        kept.pop(oldest, None)
-    kept[sought, within] = searched
-    return searched
+    return _recent_tokens(corpus).get((sought, within), lambda: _found(corpus, sought, within))
+
+
+@once
+def _recent_tokens(_: Corpus) -> Recent[Tokens]:
+    return Recent(KEPT)
+
+
+def _found(corpus: Corpus, sought: str, within: Within) -> Tokens:
+    return _by_phrase(corpus, sought) if within == "phrase" else _by_piece(corpus, sought, within)
 
 
 def _by_piece(corpus: Corpus, sought: str, within: Within) -> Tokens:

@@ -1,7 +1,5 @@
 """Routes of the feature points: what the canvas draws, cards of tokens, files."""
 
-from functools import lru_cache
-
 import numpy as np
 from flask import Flask, Response, abort, jsonify
 from flask import request as asked
@@ -16,7 +14,7 @@ from dashboard.pictures import points, selection
 from dashboard.pictures.colours import codes_of, encode
 from dashboard.pictures.raster import draw_panels
 from dashboard.routes.files import FORM, file
-from dashboard.routes.pictures import MOST_GRID_SIDE, MOST_RASTER_SIDE
+from dashboard.routes.pictures import MOST_GRID_SIDE, MOST_RASTER_SIDE, encoded
 from dashboard.routes.request import BASE, bounded, corpus_of, scheme
 from dashboard.routes.response import binary, codes, lasting, png
 from store import Corpus
@@ -34,14 +32,13 @@ def register(server: Flask, library: Library) -> None:
 
 
 def _pictures(server: Flask, library: Library) -> None:
-    grid = lru_cache(maxsize=4)(_grid_points)
-
     @server.get(f"{_MATERIAL}/points/<series>/<view>/<panel>.bin")
     def panel_points(snapshot: str, model: str, material: str, series: str, view: str, panel: str) -> Response:
         corpus, features = _features(library, snapshot, model, material)
         shown = Series.parse(corpus, features, series)
         if panel == "grid":
-            return binary(grid(shown, view, _count(features)))
+            key = "features", material, series, view, _count(features)
+            return binary(encoded(corpus).get(key, lambda: _grid_points(shown, view, _count(features))))
         return binary(points.encode(shown.places(view, _count(features), panel), width=2))
 
     @server.get(f"{_MATERIAL}/raster/<series>/<view>/<panel>.png")

@@ -1,21 +1,24 @@
 """Routes of what the canvas draws: points, their colours, which are selected, and the raster in place of them."""
 
-from functools import lru_cache
-
 import numpy as np
 from flask import Flask, Response
 from numpy.typing import NDArray
 
 from dashboard.library import Library
+from dashboard.once import once
 from dashboard.pictures import colours, points, selection
 from dashboard.pictures.columns import column_of
 from dashboard.pictures.drawn import Drawn
 from dashboard.pictures.raster import draw_panels
+from dashboard.recent import Recent
 from dashboard.routes.request import BASE, ONE_HEAD, bounded, grid_of, head_of, scheme, selection_of
 from dashboard.routes.response import binary, codes, png
+from store import Corpus
 
 #: Pixels of a panel's side: of a large one, and of one of a grid.
 MOST_RASTER_SIDE, MOST_GRID_SIDE = 1_200, 400
+#: Answers about all panels that are kept of a corpus.
+KEPT = 12
 
 
 def register(server: Flask, library: Library) -> None:
@@ -26,12 +29,18 @@ def register(server: Flask, library: Library) -> None:
     _masks(server, library)
 
 
-def _points(server: Flask, library: Library) -> None:
-    grid = lru_cache(maxsize=4)(lambda drawn, view: points.encode(drawn.places(view), width=1))
+@once
+def encoded(_: Corpus) -> Recent[bytes]:
+    """What was sent of all panels."""
+    return Recent(KEPT)
 
+
+def _points(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/points/<view>/grid.bin")
     def grid_points(snapshot: str, model: str, view: str) -> Response:
-        return binary(grid(grid_of(library, snapshot, model), view))
+        drawn = grid_of(library, snapshot, model)
+        key = "points", view, drawn.tokens
+        return binary(encoded(drawn.corpus).get(key, lambda: points.encode(drawn.places(view), width=1)))
 
     @server.get(f"{BASE}/points/<view>/{ONE_HEAD}.bin")
     def head_points(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
@@ -57,11 +66,10 @@ def _raster(places: NDArray[np.float32], columns: int, side: int, gap: int) -> b
 
 
 def _colours(server: Flask, library: Library) -> None:
-    grid = lru_cache(maxsize=8)(lambda drawn, column: _coloured(drawn, column))
-
     @server.get(f"{BASE}/colours/<column>/grid.bin")
     def grid_colours(snapshot: str, model: str, column: str) -> Response:
-        return codes(grid(grid_of(library, snapshot, model), column))
+        drawn = grid_of(library, snapshot, model)
+        return codes(encoded(drawn.corpus).get(("colours", column, drawn.tokens), lambda: _coloured(drawn, column)))
 
     @server.get(f"{BASE}/colours/<column>/{ONE_HEAD}.bin")
     def head_colours(snapshot: str, model: str, column: str, layer: int, head: int) -> Response:

@@ -11,12 +11,12 @@ from flask import request as asked
 from dashboard.library import Library
 from dashboard.pictures.exports import Table
 from dashboard.pictures.focus import focus_of_sentence
+from dashboard.reader_gone import asker_gone
 from dashboard.routes.files import file
 from dashboard.routes.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, corpus_of, share
 from dashboard.routes.response import codes, lasting
 from dashboard.sentence.mean_pattern import MEANS, Mean, mean_pattern
 from dashboard.sentence.neuron import neuron, neuron_table
-from dashboard.sentence.reader_gone import asker_gone
 from dashboard.sentence.sentence import Sentence, stored_sentence
 from dashboard.sentence.shown_pattern import Showing, parse_showing, positions, shown_pattern
 from dashboard.sentence.weight_table import weight_tables

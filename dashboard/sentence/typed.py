@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dashboard.problems import Refusal
 from dashboard.recent import Recent
 from dashboard.sentence.sentence import Sentence
-from dashboard.sentence.turns import Turns
+from dashboard.turns import Turns
 from store import Corpus
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ MOST_CHARACTERS = 5_000
 #: Checkpoints and sentences that are kept in a process, and readers who wait for a forward pass: fewer than the server
 #: has threads, so that everybody else is still answered.
 MODELS, SENTENCES, WAITING = 2, 32, 4
+BUSY = "The server is busy with sentences of other readers. Try again in a few seconds."
 
 log = logging.getLogger("headscape")
 
@@ -31,7 +32,7 @@ class TypedSentences:
     """Encodes what readers type: one forward pass at a time, the model loaded at the first."""
 
     def __init__(self, *, waiting: int = WAITING) -> None:
-        self._turns = Turns(waiting)
+        self._turns = Turns(waiting, BUSY)
         self._models: Recent[SentenceModel] = Recent(MODELS)
         self._sentences: Recent[Sentence] = Recent(SENTENCES)
 
@@ -42,11 +43,7 @@ class TypedSentences:
         """
         key = corpus.name, _readable(text), _readable(second)
         _check_words(bool(key[1]), "")
-        if kept := self._sentences.find(key):
-            return kept
-        with self._turns.turn(gone):
-            # Somebody may have asked for the same, and been before us.
-            return self._sentences.get(key, lambda: _encode(self._model(corpus), *key[1:]))
+        return self._turns.kept(self._sentences, key, lambda: _encode(self._model(corpus), *key[1:]), gone)
 
     def _model(self, corpus: Corpus) -> "SentenceModel":
         return self._models.get(corpus.name, lambda: _load(corpus))

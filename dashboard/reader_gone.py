@@ -4,15 +4,15 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from flask import request
+from flask import has_request_context, request
 
 #: Where the servers put a request's connection.
 SOCKETS = ("gunicorn.socket", "werkzeug.socket")
 
 
 def asker_gone() -> bool:
-    """Whether the client of the request that this thread answers has closed its connection."""
-    return reader_gone(request.environ)
+    """Whether the client of the request that this thread answers has closed its connection; False where it answers none."""
+    return has_request_context() and reader_gone(request.environ)
 
 
 def reader_gone(environ: Mapping[str, Any]) -> bool:

@@ -1,24 +1,26 @@
 """One thing at a time: whoever asks waits for a turn, in the order they came, and not longer than their reader does."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from threading import Event, Lock
+from typing import TypeVar
 
 from dashboard.problems import Refusal
+from dashboard.recent import Recent
 
 #: Seconds between two looks at whether the reader is still there.
 PAUSE = 0.05
-BUSY = "The server is busy with sentences of other readers. Try again in a few seconds."
 #: Nobody reads it, but the server's log does. The status is nginx's for a client that closed the connection.
 LEFT, LEFT_STATUS = "The reader left before it was their turn. Ask again.", 499
+T = TypeVar("T")
 
 
 class Turns:
-    """A bounded line; the first of it has the turn."""
+    """A bounded line; the first of it has the turn. Where it is full, `busy` is what the next one is told."""
 
-    def __init__(self, most_waiting: int) -> None:
-        self._most = most_waiting + 1
+    def __init__(self, most_waiting: int, busy: str) -> None:
+        self._most, self._busy = most_waiting + 1, busy
         self._line: deque[Event] = deque()
         self._lock = Lock()
 
@@ -26,6 +28,14 @@ class Turns:
     def waiting(self) -> int:
         """How many wait for their turn."""
         return max(0, len(self._line) - 1)
+
+    def kept(self, recent: Recent[T], key: Hashable, compute: Callable[[], T], gone: Callable[[], bool]) -> T:
+        """What is kept under the key at once, else what `compute` gives in turn. Whoever waits for the same gets the same."""
+        found = recent.find(key)
+        if found is not None:
+            return found
+        with self.turn(gone):
+            return recent.get(key, compute)  # somebody may have asked for the same, and been before us
 
     @contextmanager
     def turn(self, gone: Callable[[], bool]) -> Iterator[None]:
@@ -42,7 +52,7 @@ class Turns:
     def _join(self) -> Event:
         with self._lock:
             if len(self._line) >= self._most:
-                raise Refusal(BUSY, 503)
+                raise Refusal(self._busy, 503)
             self._line.append(Event())
             self._line[0].set()
             return self._line[-1]

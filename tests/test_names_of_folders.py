@@ -1,0 +1,43 @@
+"""Readers see names of models, corpora and files, never where the server has them."""
+
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from dashboard.library import Library
+from dashboard.pages import PAGES
+from dashboard.place import find
+from store import Corpus
+
+
+def asked_for(corpus: Corpus) -> list[Path]:
+    settings = corpus.attributes["provenance"]["settings"]
+    return [Path(settings[name]) for name in ("model", "data", "store")]
+
+
+def test_the_settings_of_the_tiny_store_name_folders(tiny_corpus: Corpus) -> None:
+    assert all(place.is_absolute() for place in asked_for(tiny_corpus))
+
+
+@pytest.mark.parametrize("page", ["about", "heads", "compare"])
+def test_no_page_names_a_folder_of_the_server(page: str, tiny_store: str, tiny_corpus: Corpus) -> None:
+    says = str(PAGES[page](find(Library(tiny_store), page, "")).above)
+    assert [place for place in asked_for(tiny_corpus) if str(place.parent) in says] == []
+
+
+def test_about_names_model_and_corpus(tiny_store: str, tiny_corpus: Corpus) -> None:
+    says = str(PAGES["about"](find(Library(tiny_store), "about", "")).above)
+    assert f"Model {tiny_corpus.attributes['model_id']}" in says
+    assert f"Corpus {tiny_corpus.corpus_attributes['name']}" in says
+
+
+@pytest.mark.parametrize(
+    "wrong", ["/data/{snapshot}/no-model/tokens.json", "/data/ZZZZZZZZZZZZZZZZZZZZ/model/tokens.json"]
+)
+def test_what_is_not_there_is_said_without_a_folder(
+    wrong: str, client: FlaskClient, tiny_store: str, tiny_corpus: Corpus
+) -> None:
+    answer = client.get(wrong.format(snapshot=tiny_corpus.snapshot))
+    assert answer.status_code == 404
+    assert str(Path(tiny_store).parent) not in answer.text
