@@ -124,9 +124,11 @@ def writing(url: str) -> Iterator[None]:
 
 
 def _open_lock(path: Path) -> IO[str]:
+    """Beside the folder itself: a store that is reached by two paths has one lock."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return open(path.with_name(path.name + ".lock"), "a", encoding="ascii")
+        folder = path.resolve()
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return open(folder.parent / f"{folder.name}.lock", "a", encoding="ascii")
     except OSError as error:
         raise StoreError(f"{path} cannot be written ({error.strerror}). Choose another place with STORE=...") from error
 

@@ -47,6 +47,15 @@ def test_a_folder_that_is_no_store_is_refused_and_left_alone(tmp_path: Path, com
     assert [file.name for file in (tmp_path / "store").iterdir()] == ["letter.txt"]
 
 
+def test_the_folder_one_is_in_is_refused_if_it_is_no_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, complaint: Complaint
+) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "letter.txt").write_text("dear")
+    monkeypatch.chdir(tmp_path / "store")
+    assert ". exists and is not a store" in complaint(store=".")
+
+
 @pytest.mark.parametrize("place", ["store", "store/below"])
 def test_a_file_is_no_place_for_a_store(place: str, tmp_path: Path, complaint: Complaint) -> None:
     (tmp_path / "store").write_text("dear")
@@ -105,6 +114,12 @@ def test_a_store_where_no_model_is_finished_is_incomplete(tmp_path: Path) -> Non
 def test_a_second_ingest_is_refused_while_the_first_runs(tmp_path: Path, complaint: Complaint) -> None:
     with open_writer(str(tmp_path / "store")):
         assert "Another ingest is writing" in complaint()
+
+
+def test_a_second_ingest_is_refused_by_whatever_path_it_comes(tmp_path: Path, complaint: Complaint) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "store")
+    with open_writer(str(tmp_path / "store")):
+        assert "Another ingest is writing" in complaint(store=tmp_path / "link")
 
 
 @pytest.mark.parametrize("command", ["describe", "verify", "expire"])
