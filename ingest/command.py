@@ -4,8 +4,11 @@ import errno
 import sys
 from collections.abc import Callable
 
+from icechunk import IcechunkError
+
 from ingest.errors import IngestError
 from store.errors import StoreError
+from store.repository import interruption
 
 
 def exit_status(work: Callable[[], None], *, name: str) -> int:
@@ -18,11 +21,20 @@ def exit_status(work: Callable[[], None], *, name: str) -> int:
         said = "Interrupted; what was committed is kept. Run the same command again to go on."
         return _fail(name, said, status=130)
     except Exception as error:
-        if _disk_full(error):
-            said = "The disk is full; what was committed is kept. Free some space and run the same command again."
-            return _fail(name, said)
-        raise
+        sentence = _sentence(error)
+        if sentence is None:
+            raise
+        return _fail(name, sentence)
     return 0
+
+
+def _sentence(error: Exception) -> str | None:
+    """For what the machine or the network lacks; None for a mistake in the program."""
+    if _disk_full(error):
+        return "The disk is full; what was committed is kept. Free some space and run the same command again."
+    if isinstance(error, IcechunkError):
+        return interruption(error)
+    return None
 
 
 def _disk_full(error: Exception) -> bool:

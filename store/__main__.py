@@ -6,9 +6,11 @@ import sys
 from collections.abc import Sequence
 from datetime import timedelta
 
+from icechunk import IcechunkError
+
 from store.description import as_json, as_text, describe
 from store.errors import StoreError
-from store.repository import expire
+from store.repository import expire, interruption
 from store.snapshot import open_snapshot
 from store.verification import verify
 
@@ -18,8 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))
-    except StoreError as error:
-        print(f"store: {error}", file=sys.stderr)
+    except (StoreError, IcechunkError) as error:
+        said = interruption(error) if isinstance(error, IcechunkError) else str(error)
+        print(f"store: {said}", file=sys.stderr)
         return 1
 
 

@@ -82,9 +82,7 @@ def open_repository(url: str) -> Repository:
             raise StoreNotFound(f"There is no store at {url}. Run `make ingest STORE={url}`.")
         return Repository.open(place)
     except IcechunkError as error:
-        raise StoreError(
-            f"The store at {url} cannot be opened ({first_line(error)}). Check the address and your access to it."
-        ) from error
+        raise _unopened(url, error) from error
 
 
 def create_repository(url: str) -> Repository:
@@ -92,10 +90,18 @@ def create_repository(url: str) -> Repository:
     path = local_path(url)
     if path is not None and path.exists() and not (path.is_dir() and _empty_or_repository(path)):
         raise StoreError(f"{url} exists and is not a store. Choose another place with STORE=...")
-    repository = Repository.open_or_create(storage(url))
-    if INGEST not in repository.list_branches():
-        repository.create_branch(INGEST, repository.lookup_branch(MAIN))
+    try:
+        repository = Repository.open_or_create(storage(url))
+        if INGEST not in repository.list_branches():
+            repository.create_branch(INGEST, repository.lookup_branch(MAIN))
+    except IcechunkError as error:
+        raise _unopened(url, error) from error
     return repository
+
+
+def _unopened(url: str, error: IcechunkError) -> StoreError:
+    said = f"The store at {url} cannot be opened ({first_line(error)})."
+    return StoreError(f"{said} Check the address and your access to it.")
 
 
 def _empty_or_repository(path: Path) -> bool:
@@ -118,9 +124,11 @@ def writing(url: str) -> Iterator[None]:
 
 
 def _open_lock(path: Path) -> IO[str]:
+    """Beside the folder itself: a store that is reached by two paths has one lock."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return open(path.with_name(path.name + ".lock"), "a", encoding="ascii")
+        folder = path.resolve()
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return open(folder.parent / f"{folder.name}.lock", "a", encoding="ascii")
     except OSError as error:
         raise StoreError(f"{path} cannot be written ({error.strerror}). Choose another place with STORE=...") from error
 
@@ -177,6 +185,12 @@ def expire(url: str, age: timedelta) -> tuple[int, int]:
         expired = repository.expire_snapshots(oldest_kept)
         freed = repository.garbage_collect(oldest_kept)
         return len(expired), freed.bytes_deleted
+
+
+def interruption(error: IcechunkError) -> str:
+    """For a person whose command read or wrote an open store when its storage no longer answered as it should."""
+    said = f"The store cannot be read or written ({first_line(error)}); what was committed before is kept."
+    return f"{said} Check your access to it and run the same command again."
 
 
 def first_line(error: BaseException) -> str:

@@ -12,6 +12,7 @@ import pytest
 import store
 from store.__main__ import main
 from store.errors import SchemaMismatch, StoreError, StoreIncomplete
+from store.repository import open_repository
 from store.schema import SCHEMA_VERSION
 from store.writer import open_writer
 
@@ -46,11 +47,43 @@ def test_a_folder_that_is_no_store_is_refused_and_left_alone(tmp_path: Path, com
     assert [file.name for file in (tmp_path / "store").iterdir()] == ["letter.txt"]
 
 
+def test_the_folder_one_is_in_is_refused_if_it_is_no_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, complaint: Complaint
+) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "letter.txt").write_text("dear")
+    monkeypatch.chdir(tmp_path / "store")
+    assert ". exists and is not a store" in complaint(store=".")
+
+
 @pytest.mark.parametrize("place", ["store", "store/below"])
 def test_a_file_is_no_place_for_a_store(place: str, tmp_path: Path, complaint: Complaint) -> None:
     (tmp_path / "store").write_text("dear")
     assert "store" in complaint(store=tmp_path / place)
     assert (tmp_path / "store").read_text() == "dear"
+
+
+def test_a_store_whose_object_storage_refuses_is_told(tmp_path: Path, complaint: Complaint) -> None:
+    """icechunk refuses a place that holds something else as one without access."""
+    (tmp_path / "store" / "refs").mkdir(parents=True)
+    (tmp_path / "store" / "snapshots").write_text("no folder")
+    assert f"The store at {tmp_path / 'store'} cannot be opened" in complaint()
+
+
+def test_a_store_that_refuses_while_it_is_written_is_told(tmp_path: Path, complaint: Complaint) -> None:
+    with open_writer(str(tmp_path / "store")):
+        shutil.rmtree(tmp_path / "store" / "transactions")
+        (tmp_path / "store" / "transactions").write_text("no folder")
+    said = complaint()
+    assert "The store cannot be read or written" in said
+    assert "what was committed before is kept" in said
+
+
+def test_a_store_whose_history_cannot_be_read_does_not_expire(copy: str, capfd: pytest.CaptureFixture[str]) -> None:
+    first = next(iter(open_repository(copy).ancestry(branch="main"))).parent_id
+    (Path(copy) / "snapshots" / str(first)).write_bytes(b"broken")
+    assert main(["expire", copy, "--days", "0"]) == 1
+    assert "The store cannot be read or written" in capfd.readouterr().err
 
 
 def test_a_place_that_cannot_be_written_is_refused(complaint: Complaint) -> None:
@@ -81,6 +114,12 @@ def test_a_store_where_no_model_is_finished_is_incomplete(tmp_path: Path) -> Non
 def test_a_second_ingest_is_refused_while_the_first_runs(tmp_path: Path, complaint: Complaint) -> None:
     with open_writer(str(tmp_path / "store")):
         assert "Another ingest is writing" in complaint()
+
+
+def test_a_second_ingest_is_refused_by_whatever_path_it_comes(tmp_path: Path, complaint: Complaint) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "store")
+    with open_writer(str(tmp_path / "store")):
+        assert "Another ingest is writing" in complaint(store=tmp_path / "link")
 
 
 @pytest.mark.parametrize("command", ["describe", "verify", "expire"])
