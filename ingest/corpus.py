@@ -77,7 +77,8 @@ def prepare_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: C
     key = short_key(data.name, identity)
     group = writer.group(f"corpus/{key}")
     if not _holds(group, budget):
-        sentences, tokenizer, reviews = _read_sentences(settings, data, checkpoint, budget)
+        reviews = read_reviews(data, text=settings.text, label=settings.label).numbered_as(label_names(group))
+        sentences, tokenizer = _read_sentences(settings, data, checkpoint, budget, reviews)
         tokens = _tokenize(tokenizer, [sentence.text for sentence in sentences], budget)
         exhausted = len(tokens.lengths) == len(sentences) < budget.most_sentences
         _write(group, sentences[: len(tokens.lengths)], tokens, tokenizer.vocab)
@@ -108,6 +109,12 @@ def stored_corpus(writer: Writer, key: str, sentences: int) -> PlannedCorpus:
     return PlannedCorpus(key, _stored_plan(writer.group(f"corpus/{key}"), Budget(sentences, None)))
 
 
+def label_names(group: zarr.Group) -> list[str]:
+    """Of a corpus group, by their numbers; empty where the data has no labels, or the group nothing yet."""
+    names: Any = group.attrs.get("label_names", [])
+    return list(names)
+
+
 def _identity(settings: Settings, data: Data, checkpoint: Checkpoint) -> dict[str, Any]:
     return {
         "data_identity": data.identity,
@@ -133,9 +140,8 @@ def _holds(group: zarr.Group, budget: Budget) -> bool:
 
 
 def _read_sentences(
-    settings: Settings, data: Data, checkpoint: Checkpoint, budget: Budget
-) -> tuple[list[Sentence], Tokenizer, Reviews]:
-    reviews = read_reviews(data, text=settings.text, label=settings.label)
+    settings: Settings, data: Data, checkpoint: Checkpoint, budget: Budget, reviews: Reviews
+) -> tuple[list[Sentence], Tokenizer]:
     tokenizer = Tokenizer(checkpoint.folder, max_length=settings.max_length)
     counted = watched(reviews, "sentences", total=len(reviews), unit="reviews")
     sentences = take_smallest(split_reviews(counted, seed=settings.seed), budget.most_sentences)
@@ -143,7 +149,7 @@ def _read_sentences(
         raise IngestError(
             f"{data.name} has no text in its column {settings.text!r}. Name the text column with TEXT=..."
         )
-    return sentences, tokenizer, reviews
+    return sentences, tokenizer
 
 
 def _tokenize(tokenizer: Tokenizer, texts: list[str], budget: Budget) -> Tokens:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.checkpoint import Checkpoint
-from ingest.corpus import PlannedCorpus
+from ingest.corpus import PlannedCorpus, label_names
 from ingest.errors import IngestError
 from ingest.progress import bar
 from ingest.sample import Sample, take_sentences
@@ -40,7 +40,7 @@ def check_model(settings: Settings, checkpoint: Checkpoint) -> None:
 def check_labels(writer: Writer, settings: Settings, checkpoint: Checkpoint, corpus: PlannedCorpus) -> None:
     """Say before anything is computed that a classifier knows other labels than the data."""
     if settings.importance and _find_kind(checkpoint) == "classification":
-        label_outputs(checkpoint.config, _label_names(writer, corpus))
+        label_outputs(checkpoint.config, label_names(writer.group(f"corpus/{corpus.key}")))
 
 
 def find_importance(
@@ -72,7 +72,7 @@ def find_importance(
 def _make_trial(
     writer: Writer, corpus: PlannedCorpus, sample: Sample, settings: Settings, checkpoint: Checkpoint
 ) -> Trial:
-    names = _label_names(writer, corpus)
+    names = label_names(writer.group(f"corpus/{corpus.key}"))
     labels = np.asarray(array_of(writer.group(f"corpus/{corpus.key}"), "label")[: corpus.sentences])
     by_label = _find_kind(checkpoint) == "classification"
     candidates = np.flatnonzero(labels >= 0) if by_label else np.arange(corpus.sentences)
@@ -91,11 +91,6 @@ def _find_kind(checkpoint: Checkpoint) -> str:
     from ingest.judged_model import find_kind
 
     return find_kind(checkpoint)
-
-
-def _label_names(writer: Writer, corpus: PlannedCorpus) -> list[str]:
-    attributes: Any = writer.group(f"corpus/{corpus.key}").attrs
-    return list(attributes["label_names"])
 
 
 def _mask_id(checkpoint: Checkpoint, settings: Settings) -> int:

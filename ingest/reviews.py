@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.checkpoint import package_folder, sha256
-from ingest.columns import Column, find_columns
+from ingest.columns import MOST_LABELS, Column, find_columns, label_column
 from ingest.errors import IngestError
 from ingest.settings import EMBEDDED
 
@@ -46,8 +46,7 @@ class Reviews:
 
     table: "Dataset"
     text: str
-    label: str
-    label_names: list[str]
+    labels: Column | None
     #: What else sorts them into categories.
     columns: list[Column]
 
@@ -61,21 +60,26 @@ class Reviews:
     def __getitem__(self, document: int) -> Review:
         return self._review(document, self._table[document])
 
+    @property
+    def label_names(self) -> list[str]:
+        """Names of the labels by their numbers; empty where the data has none."""
+        return self.labels.names if self.labels else []
+
     @cached_property
     def _table(self) -> "Dataset":
         """What of the data makes a review."""
-        labelled = self.label_names and self.label in self.table.column_names
-        return self.table.select_columns([self.text, self.label] if labelled else [self.text])
+        return self.table.select_columns([self.text, self.labels.title] if self.labels else [self.text])
 
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        """Of a label by its name, and by its number where no name is one."""
-        numbers = {name: number for number, name in enumerate(self.label_names)}
-        return numbers | {str(number): number for number in range(len(numbers)) if str(number) not in numbers}
+    def numbered_as(self, names: list[str]) -> "Reviews":
+        """With the labels' numbers of a store that names the same labels in another order."""
+        if self.labels is None or sorted(names) != sorted(self.labels.names):
+            return self
+        codes = {value: names.index(self.labels.names[code]) for value, code in self.labels.codes.items()}
+        return replace(self, labels=replace(self.labels, names=names, codes=codes))
 
     def _review(self, document: int, row: dict[str, Any]) -> Review:
-        value = row.get(self.label)
-        return Review(document, str(row[self.text] or ""), self._numbers.get(str(value), -1))
+        label = self.labels.codes.get(row[self.labels.title], -1) if self.labels else -1
+        return Review(document, str(row[self.text] or ""), label)
 
 
 def find_data(data: str) -> Data:
@@ -126,8 +130,18 @@ def read_reviews(data: Data, *, text: str, label: str, split: str = "train") -> 
         )
     if not len(table):
         raise IngestError(f"{data.name} has no reviews. Give a file with at least one.")
-    names = list(EMBEDDED_LABELS) if data.place == EMBEDDED else _label_names(table, label)
-    return Reviews(table, text, label, names, find_columns(table, besides=(text, label)))
+    return Reviews(table, text, _labels(data, table, label), find_columns(table, besides=(text, label)))
+
+
+def _labels(data: Data, table: "Dataset", label: str) -> Column | None:
+    names = EMBEDDED_LABELS if (data.place, label) == (EMBEDDED, "label") else None
+    try:
+        return label_column(table, label, names=names)
+    except ValueError as error:
+        raise IngestError(
+            f"The column {label!r} of {data.name} does not hold labels: it has more than {MOST_LABELS} different ones, or lists. "
+            "Name another with LABEL=..., or give LABEL=none for no labels."
+        ) from error
 
 
 def has_split(data: Data, split: str) -> bool:
@@ -185,12 +199,3 @@ def _cannot_load(data: Data, error: Exception) -> IngestError:
     return IngestError(
         f"{data.name} cannot be loaded from the hub ({type(error).__name__}). Try again, or download it and give DATA=<file>."
     )
-
-
-def _label_names(table: "Dataset", label: str) -> list[str]:
-    if label not in table.column_names:
-        return []
-    feature: Any = table.features[label]
-    if hasattr(feature, "names"):
-        return list(feature.names)
-    return sorted({str(value) for value in table.unique(label) if value is not None})

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ingest.blocks import content_hash
 from ingest.checkpoint import Checkpoint
-from ingest.corpus import PlannedCorpus
+from ingest.corpus import PlannedCorpus, label_names
 from ingest.errors import IngestError
 from ingest.features.drawing import Picture, draw, is_drawn
 from ingest.features.material import Material, find_review, has_review, review_material, sample_material
@@ -111,7 +111,8 @@ class FeatureStage:
 
     @cached_property
     def _reviews(self) -> Reviews:
-        return read_reviews(self.data, text=self.settings.text, label=self.settings.label)
+        reviews = read_reviews(self.data, text=self.settings.text, label=self.settings.label)
+        return reviews.numbered_as(label_names(self.writer.group(f"corpus/{self.corpus.key}")))
 
     @cached_property
     def _fine(self) -> bool:

@@ -1,0 +1,109 @@
+"""The labels of reviews: which there are, in which order, and which one a review has."""
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+
+import store
+from ingest import corpus
+from ingest.columns import MOST_LABELS
+from ingest.errors import IngestError
+from ingest.reviews import Data, Reviews, find_data, read_reviews
+
+Ingest = Callable[..., str]
+
+HUB = Data("somebody/opinions", "somebody/opinions", "hub:somebody/opinions@abc")
+DIGITS = datasets.ClassLabel(names=["1", "2"])
+MOODS = datasets.ClassLabel(names=["sad", "gay", "odd"])
+
+
+@pytest.fixture
+def labelled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Reviews]:
+    """Reviews of a data set on the hub with these values in its label column, as the data set declares it."""
+
+    def labelled(values: Sequence[Any], declared: datasets.ClassLabel | None = None) -> Reviews:
+        table = datasets.Dataset.from_dict({"text": [f"Film {number}." for number in range(len(values))]})
+        table = table.add_column("label", list(values), feature=declared)
+        monkeypatch.setattr("datasets.load_dataset", lambda *_, **__: table)
+        return read_reviews(HUB, text="text", label="label")
+
+    return labelled
+
+
+@pytest.mark.parametrize(
+    ("values", "declared", "names", "labels"),
+    [
+        ([1, 0, None, -1], DIGITS, ["1", "2"], [1, 0, -1, -1]),
+        ([2, 0], MOODS, ["sad", "gay", "odd"], [2, 0]),
+        ([10, 1, 2], None, ["1", "2", "10"], [2, 0, 1]),
+        ([10.0, 1.0, None, 2.0], None, ["1", "2", "10"], [2, 0, -1, 1]),
+        ([0.5, 1.0, 10.0], None, ["0.5", "1", "10"], [0, 1, 2]),
+        (["b", "", "a", None], None, ["a", "b"], [1, -1, 0, -1]),
+        (["None", None], None, ["None"], [0, -1]),
+        ([True, False], None, ["False", "True"], [1, 0]),
+        ([None, None], None, [], [-1, -1]),
+    ],
+)
+def test_labels_are_the_values_of_their_column(
+    values: Sequence[Any],
+    declared: datasets.ClassLabel | None,
+    names: list[str],
+    labels: list[int],
+    labelled: Callable[..., Reviews],
+) -> None:
+    reviews = labelled(values, declared)
+    assert (reviews.label_names, [review.label for review in reviews]) == (names, labels)
+
+
+@pytest.mark.parametrize("values", [[f"opinion {number}" for number in range(MOST_LABELS + 1)], [["a"], ["b"]]])
+def test_what_cannot_be_labels_is_refused(values: Sequence[Any], labelled: Callable[..., Reviews]) -> None:
+    with pytest.raises(IngestError, match=r"^The column 'label' of somebody/opinions .* LABEL=none for no labels\.$"):
+        labelled(values)
+
+
+def test_as_many_labels_as_may_be_are_found(labelled: Callable[..., Reviews]) -> None:
+    assert len(labelled([f"opinion {number}" for number in range(MOST_LABELS)]).label_names) == MOST_LABELS
+
+
+# -- in a store -----------------------------------------------------------------------------------------
+
+STARS = [number % 3 + 9 for number in range(30)]
+
+
+@pytest.fixture
+def stars(tmp_path: Path) -> Path:
+    """Reviews with 9, 10 or 11 stars."""
+    rows = [("text", "stars"), *((f"Film {number} was good.", one) for number, one in enumerate(STARS))]
+    with (tmp_path / "stars.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return tmp_path / "stars.csv"
+
+
+@pytest.fixture
+def older(ingest: Ingest, stars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store of some of the reviews from when numbers were sorted as text."""
+    with monkeypatch.context() as patch:
+        patch.setattr(corpus, "read_reviews", lambda *_, **__: as_text(stars))
+        return ingest(tmp_path / "store", data=stars, label="stars", sentences=10)
+
+
+def as_text(stars: Path) -> Reviews:
+    return read_reviews(find_data(str(stars)), text="text", label="stars").numbered_as(["10", "11", "9"])
+
+
+def test_labels_of_a_store_keep_their_numbers_as_it_grows(ingest: Ingest, older: str, stars: Path) -> None:
+    grown = store.open_corpus(ingest(Path(older), data=stars, label="stars", sentences=20))
+    named = [int(grown.label_names[label]) for label in grown.sentences.label.values]
+    assert grown.label_names == ("10", "11", "9")
+    assert named == [STARS[document] for document in grown.sentences.document.values]
+
+
+def test_a_review_read_later_has_the_number_of_its_label_in_the_store(ingest: Ingest, older: str, stars: Path) -> None:
+    added = {"features": "pca-joint", "reviews": "3"}
+    grown = store.open_corpus(ingest(Path(older), data=stars, label="stars", sentences=10, **added))
+    review = grown.features("review-3")
+    assert {review.label_names[label] for label in review.label} == {str(STARS[3])}
