@@ -1,13 +1,28 @@
 """The pure parts of the canvas, run in a browser against plain definitions. No server: the files alone."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page
 
 ASSETS = Path(__file__).parents[1] / "dashboard" / "assets"
-PURE = ["decode", "camera", "layout", "grid_index", "lasso", "labels", "marks", "loading", "camera_address", "player"]
+PURE = [
+    "decode",
+    "camera",
+    "layout",
+    "grid_index",
+    "lasso",
+    "labels",
+    "marks",
+    "loading",
+    "camera_address",
+    "player",
+    "paragraphs",
+]
 
 #: A message as the server sends it: letters, numbers of four bytes, values.
 MESSAGE = """const message = (letters, numbers, values) => {
@@ -430,3 +445,32 @@ def test_a_chosen_token_and_a_region_of_other_pictures_have_names_of_their_own(a
     picked = address.evaluate(f"headscape.address.pick({{ token: 7, role: 'token' }}, {names})")
     assert picked == f"{fields}&ftoken=7"
     assert address.evaluate(f"headscape.address.lasso({{ lasso: 'v,1' }}, {names})") == f"{fields}&flasso=v,1"
+
+
+#: Words as wide as their letters are many, in groups, and the lines that are made of them.
+LINES = """(groups, width, apart) => headscape.paragraphs.lines(
+  groups.map((group) => group.split(" ").map((word) => ({ word }))), width, { wide: ({ word }) => word.length, apart },
+)"""
+
+
+def lines_of(page: Page, groups: list[str], width: int, apart: int) -> list[list[dict[str, object]]]:
+    found = page.evaluate(f"([groups, width, apart]) => ({LINES})(groups, width, apart)", [groups, width, apart])
+    return [[*line] for line in found]
+
+
+def test_an_entry_that_fits_on_a_line_is_not_broken(page: Page) -> None:
+    lines = lines_of(page, ["one two", "three four", "five"], 18, 3)
+    assert [[piece["word"] for piece in line] for line in lines] == [["one", "two"], ["three", "four"], ["five"]]
+
+
+def test_an_entry_longer_than_a_line_is_broken_between_words(page: Page) -> None:
+    lines = lines_of(page, ["one two three"], 9, 3)
+    assert [[piece["word"] for piece in line] for line in lines] == [["one"], ["two"], ["three"]]
+
+
+@given(st.lists(st.text("ab ", min_size=1, max_size=30).map(str.split).filter(bool).map(" ".join), max_size=12))
+def test_every_word_is_on_a_line_in_order_and_none_reaches_over(page: Page, groups: list[str]) -> None:
+    lines = lines_of(page, groups, 40, 5)
+    assert [piece["word"] for line in lines for piece in line] == " ".join(groups).split()
+    assert all(piece["left"] + len(piece["word"]) <= 40 for line in lines for piece in line)  # type: ignore[operator, arg-type]
+    assert all(one["left"] + len(one["word"]) < other["left"] for line in lines for one, other in pairwise(line))  # type: ignore[operator, arg-type]

@@ -5,6 +5,8 @@ from urllib.parse import urlencode
 
 from dashboard.heads.statistics import one_line
 from dashboard.pictures.chosen import Chosen
+from dashboard.pictures.focused import focused
+from dashboard.pictures.saved import saved
 from dashboard.place import Place
 from dashboard.theme import PALETTE, ramp
 from store.schema import ROLES, head_name
@@ -40,6 +42,7 @@ def head_picture(place: Place, chosen: Chosen) -> dict[str, Any]:
         "card": f"{base}/token/{where}/",
         "chosen": None if address.token is None else {"token": address.token, "role": address.role},
         "focus": focus_url(place),
+        "focused": focused(place),
         "marks": marks(address.marks),
         "lasso": address.lasso,
         "region": f"{place.view},{address.layer},{address.head}",
@@ -61,6 +64,7 @@ def _picture(place: Place, chosen: Chosen, where: str) -> dict[str, Any]:
         "sizes": f"{base}/colours/norm/{where}.bin?tokens={tokens}" if address.size else None,
         "at": address.at,
         "palette": PALETTE,
+        "saved": saved(place, chosen.selection.fields),
     }
 
 
