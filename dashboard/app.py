@@ -165,6 +165,14 @@ def _follow_canvas(app: Dash) -> None:
             State("points", "picture"),
             prevent_initial_call=True,
         )
+    app.clientside_callback(
+        "(passed, places, picture) => window.headscape.address.told(passed, places, picture)",
+        Output({"told": ALL}, "children"),
+        Input("points", "passed"),
+        State({"told": ALL}, "id"),
+        State("points", "picture"),
+        prevent_initial_call=True,
+    )
 
 
 def _follow_charts(app: Dash) -> None:

@@ -79,12 +79,12 @@ def search_controls(place: Place) -> html.Div:
     """What is searched for, and where."""
     address = place.address
     return html.Div(
-        [search_box(address.q), choice("within", "as", SEARCHES, address.within, 108)],
+        [_search_box(address.q), choice("within", "as", SEARCHES, address.within, 108)],
         className="controls search",
     )
 
 
-def search_box(q: str | None) -> dmc.TextInput:
+def _search_box(q: str | None) -> dmc.TextInput:
     """What is searched for."""
     return dmc.TextInput(
         id={"choose": "q", "by": "search"},

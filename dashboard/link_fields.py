@@ -154,7 +154,8 @@ def _view(read: LinkReader, corpus: Corpus) -> str | None:
     """A view other than the default."""
     asked = read.given.get("view")
     if asked and asked not in corpus.views:
+        shown = "This is the most faithful one." if corpus.views else "There is no other one yet."
         read.notices.append(
-            f"There is no view “{asked[:80]}” of this model; make it with `make projections VIEWS=...`. This is the most faithful one."
+            f"There is no view “{asked[:80]}” of this model; make it with `make projections VIEWS=...`. {shown}"
         )
     return asked if asked in corpus.views[1:] else None

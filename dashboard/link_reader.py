@@ -43,7 +43,11 @@ class LinkReader:
         return default
 
     def choice(self, name: str, there: tuple[str, ...], default: Any) -> Any:
-        """One of the words that are `there`."""
+        """One of the words that are `there`, of which there may be none."""
+        asked = self.given.get(name)
+        if asked is not None and not there:
+            self.notices.append(f"{name}={asked[:40]} is left out: there is none to choose here yet.")
+            return default
         return self._checked(name, lambda asked: asked in there, default, f"one of {', '.join(there)}")
 
     def matching(self, name: str, form: re.Pattern[str]) -> str | None:

@@ -240,7 +240,7 @@ def place(store: str, search: str) -> Place:
         "flasso=points,pca-joint,L00.mixed,0,0,1,1",
         "flasso=L9,pca,H0,0,0,0,0,9,0,9,9",
         "point=embedding&vectors=1",
-        "q=a&within=phrase&material=review-3",
+        "q=a&within=sentence&material=review-3",
     ],
 )
 def test_what_a_link_cannot_have_is_left_out_and_said(tiny_store: str, search: str) -> None:

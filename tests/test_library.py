@@ -96,6 +96,6 @@ def test_nothing_of_a_snapshot_that_is_no_longer_open_is_kept(tiny_store: str, p
     corpus = weakref.ref(library.snapshot().corpus())
     base = data_link(library.snapshot().corpus())
     assert server.test_client().get(f"{base}/{path}").status_code == 200
-    library._open.clear()
+    library._open.forget(library.newest)
     gc.collect()
     assert corpus() is None

@@ -1,10 +1,12 @@
 """The way of the same tokens through the points of a model, as it is seen frame by frame in a browser."""
 
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from store import Corpus
 from tests.browser import Open, drawn, until
 
 Walk = Callable[[str], Page]
@@ -58,3 +60,42 @@ def test_pausing_and_playing_on_leaves_no_point_out(open_page: Open, tiny_server
     expect(page.locator(".player output")).to_have_text("L1 feedforward (8 of 8)")
     until(page, "reached.at(-1) === 'L01.feedforward'")
     assert page.evaluate("reached") == ["L01.mixed", "L01.projected", "L01.feedforward"]
+
+
+def trust(corpus: Corpus, point: str) -> str:
+    """What the page says of a point, of the default picture."""
+    features = corpus.features("sample")
+    return f"among the vectors): {float(features.view(features.views[0]).trustworthiness.sel(point=point)):.2f}, on 10 neighbours"
+
+
+def test_name_and_trustworthiness_follow_while_it_plays(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
+    page = drawn(open_page(f"{tiny_server}/features?point=embedding&ftoken=3"))
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("tokens of the sample at position")
+    expect(page.locator(".how-to-read")).to_contain_text("Position: sum of word, position and segment embeddings")
+    expect(page.locator(".caption", has_text="Trustworthiness")).to_contain_text(trust(tiny_corpus, "position"))
+    expect(page.locator(".middle")).to_have_attribute("data-away", "")
+    assert "point=embedding" in page.url
+
+
+def test_where_playing_ends_everything_is_of_the_shown_point(
+    open_page: Open, tiny_server: str, tiny_corpus: Corpus
+) -> None:
+    page = drawn(open_page(f"{tiny_server}/features?point=L01.mixed&ftoken=3"))
+    page.get_by_role("button", name="Play").click()
+    expect(page).to_have_url(re.compile("point=L01[.]feedforward"))
+    expect(page.get_by_role("heading", level=1)).to_contain_text("tokens of the sample at L1 feedforward")
+    expect(page.locator(".caption", has_text="Trustworthiness")).to_contain_text(trust(tiny_corpus, "L01.feedforward"))
+    expect(page.get_by_role("heading", name="Nearest at L1 feedforward")).to_be_visible()
+    expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/L01[.]feedforward/3[.]json"))
+    expect(page.locator(".middle[data-away]")).to_have_count(0)
+
+
+def test_who_steps_on_and_back_finds_the_nearest_again(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/features?point=L00.mixed&ftoken=3"))
+    expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/L00[.]mixed/3[.]json"))
+    page.locator(".frame").press("ArrowRight")
+    page.locator(".frame").press("ArrowLeft")
+    expect(page.locator(".frame")).to_have_attribute("data-overlay", "")
+    expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/L00[.]mixed/3[.]json"))
+    expect(page.get_by_role("heading", level=1)).to_contain_text("at L0 mixed")

@@ -42,6 +42,12 @@ def test_a_link_to_it_says_what_to_do(asked: Asked) -> None:
     assert "children='Show the sample.', href='/features'" in written(place)
 
 
+@pytest.mark.parametrize("search", ["fview=pca-joint", "vectors=1"])
+def test_what_a_link_asks_of_pictures_that_there_are_none_of_is_said(asked: Asked, search: str) -> None:
+    (notice,) = asked(search, undrawn=("sample",)).notices
+    assert notice == f"{search} is left out: there is none to choose here yet."
+
+
 def test_what_surrounds_the_page_is_there(asked: Asked) -> None:
     place = asked("material=review-3", undrawn=("review-3",))
     assert shell.shown(place)["material"] == "review-3"

@@ -95,6 +95,12 @@
     return link(fields);
   }
 
+  /** What a page says of the panel of a sequence that is passed, for each of the places that say something of it. */
+  function told(passed, places, picture) {
+    const there = picture?.sequence?.[passed?.panel];
+    return places.map((place) => there?.told[place.told] ?? dash().no_update);
+  }
+
   /** The page of all heads. */
   function headsLink() {
     const fields = fieldsNow();
@@ -154,6 +160,6 @@
     return navigator.clipboard ? navigator.clipboard.writeText(window.location.href).then(() => "Copied", refused) : refused();
   }
 
-  headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, arrived, inSentence, copy, headLink, headsLink };
+  headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, arrived, told, inSentence, copy, headLink, headsLink };
   if (typeof module !== "undefined") module.exports = headscape.address;
 })(typeof window === "undefined" ? globalThis : window);

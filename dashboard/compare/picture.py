@@ -6,6 +6,7 @@ from dashboard.compare.places import common_views, drawn_of_both
 from dashboard.compare.two import Two
 from dashboard.data_links import data_link
 from dashboard.pictures.chosen import Chosen
+from dashboard.pictures.saved import saved
 from dashboard.place import Place
 from dashboard.theme import PALETTE, ramp
 from store.schema import ROLES, head_name
@@ -73,6 +74,7 @@ def _picture(place: Place, two: Two, view: str, chosen: Chosen) -> dict[str, Any
         "sizes": None,
         "at": place.address.at,
         "palette": PALETTE,
+        "saved": saved(place, chosen.selection.fields, *two.names),
     }
 
 

@@ -11,6 +11,7 @@ from dashboard.data_links import data_link
 from dashboard.features.columns import PREDICTED, TokenColumn
 from dashboard.features.series import ROLES
 from dashboard.features.shown import ShownFeatures
+from dashboard.pictures.saved import saved
 from dashboard.place import Place
 from dashboard.theme import PALETTE, ramp
 from store.feature_points import SAMPLE, point_title
@@ -110,4 +111,5 @@ def _picture(place: Place, two: Two, found: ShownPoint) -> dict[str, Any]:
         "sizes": None,
         "at": place.address.at,
         "palette": PALETTE,
+        "saved": saved(place, shown.selection.fields, *two.names),
     }

@@ -8,13 +8,18 @@ from dash import html
 
 from dashboard.features.columns import NO_PREDICTION
 from dashboard.features.shown import ShownFeatures
+from dashboard.features.told import place_of, told
+from dashboard.pictures.captions import caption
+
+#: What is said of a picture's trustworthiness, before the number.
+TRUST = "Trustworthiness (1: whoever are neighbours here are neighbours among the vectors)"
 
 
 def captions(shown: ShownFeatures) -> list[html.P]:
     """Which tokens, by which method, and how trustworthy every panel on screen is."""
-    said = [_tokens(shown), _method(shown), _trust(shown)]
     classifies = shown.series.features.class_probability is not None
-    return [html.P(one, className="caption") for one in (said if classifies else [*said, NO_PREDICTION])]
+    missing = [] if classifies else [html.P(NO_PREDICTION, className="caption")]
+    return [caption(_tokens(shown)), caption(_method(shown)), caption(*_trust(shown)), *missing]
 
 
 def _tokens(shown: ShownFeatures) -> str:
@@ -41,20 +46,20 @@ def _rest(attributes: Mapping[str, object]) -> str:
     return f"placed {attributes['placed']}; " if attributes.get("placed") else ""
 
 
-def _trust(shown: ShownFeatures) -> str:
+def _trust(shown: ShownFeatures) -> list[object]:
     trust = shown.series.trustworthiness(shown.view)
     judged = f"on {_view(shown).attrs['judged_on']}"
-    what = "Trustworthiness (1: whoever are neighbours here are neighbours among the vectors)"
     if np.isnan(trust).all():
-        return "Trustworthiness: these are too few tokens to tell. Ingest more sentences."
+        return ["Trustworthiness: these are too few tokens to tell. Ingest more sentences."]
     if shown.panel is not None:
-        return f"{what}: {trust[shown.series.index(shown.panel)]:.2f}, {judged}."
+        return [f"{TRUST}: ", place_of("trust", told(shown, shown.panel)), f", {judged}."]
     titles = shown.series.titles
     low, high = int(np.nanargmin(trust)), int(np.nanargmax(trust))
-    return (
-        f"{what}: mean {np.nanmean(trust):.2f}, from {trust[low]:.2f} ({titles[low]}) to {trust[high]:.2f} ({titles[high]}), "
-        f"{judged}; that of each panel stands in its hover."
-    )
+    return [
+        f"{TRUST}: mean {np.nanmean(trust):.2f}, from {trust[low]:.2f} ({titles[low]}) to {trust[high]:.2f} ({titles[high]}), "
+        f"{judged}.",
+        html.Span(" That of each panel stands in its hover.", className="on-page"),
+    ]
 
 
 def _view(shown: ShownFeatures) -> xr.Dataset:

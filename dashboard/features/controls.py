@@ -3,9 +3,8 @@
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.controls import SEARCHES, choice, search_box, switch
+from dashboard.controls import choice, search_controls, switch
 from dashboard.features.materials import drawn_materials, material_title
-from dashboard.features.selection import searches
 from dashboard.features.series import ROLES, value_layers
 from dashboard.features.shown import ShownFeatures
 from dashboard.pictures.legends import legend
@@ -14,7 +13,7 @@ from dashboard.pictures.legends import legend
 def controls(shown: ShownFeatures) -> list[object]:
     """Every control, what colours mean, and how many tokens are selected."""
     return [
-        html.Div([_picture(shown), _search(shown)], className="control-rows"),
+        html.Div([_picture(shown), search_controls(shown.place)], className="control-rows"),
         legend(shown.legend, roles=ROLES, rest=shown.colour.rest),
         _selected(shown),
     ]
@@ -49,18 +48,10 @@ def _vectors(shown: ShownFeatures) -> dict[str, str]:
     return {"": "feature points"} | layers
 
 
-def _search(shown: ShownFeatures) -> html.Div:
-    address = shown.place.address
-    ways: dict[str, str] = {name: SEARCHES[name] for name in searches(shown.series.features)}
-    return html.Div(
-        [search_box(address.q), choice("within", "as", ways, shown.selection.within, 108)], className="controls search"
-    )
-
-
 def _selected(shown: ShownFeatures) -> dmc.Text | html.P:
     if not shown.selection:
         return html.P(className="count")
     count, drawn = int(shown.selected.sum()), shown.tokens
     clear = dcc.Link("clear", href=shown.place.address.with_(q=None, within="token", flasso=None).href)
-    said = f"{count:,} of {drawn:,} drawn tokens are selected, the same in every panel: "
-    return html.P([said, clear], className="count", role="status")
+    said = f"{count:,} of {drawn:,} drawn tokens are selected, the same in every panel. "
+    return html.P([said, clear], className="count of-picture", role="status")

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+from dashboard.features.materials import material_title
 from dashboard.features.nearest import NEAR
-from dashboard.features.series import ROLES
+from dashboard.features.series import ROLES, Series
 from dashboard.features.shown import ShownFeatures
+from dashboard.features.told import focused, headline, told
+from dashboard.pictures.saved import saved
 from dashboard.theme import PALETTE, ramp
 
 PAGE = "/features"
@@ -29,29 +32,46 @@ def _grid(shown: ShownFeatures) -> dict[str, Any]:
         "slots": list(slots),
         "titled": True,
         "panels": panels,
-        "label": f"{shown.tokens:,} tokens in {len(panels)} panels",
+        "label": f"{shown.tokens:,} tokens of {material_title(series.features.name)} {_panels(series)}",
     }
+
+
+def _panels(series: Series) -> str:
+    count = len(series.names)
+    return (
+        f"at {count} feature points"
+        if series.layer is None
+        else f"by the values of {count} heads in layer {series.layer}"
+    )
 
 
 def _large(shown: ShownFeatures, panel: str) -> dict[str, Any]:
     series, address = shown.series, shown.place.address
     title = series.titles[series.index(panel)]
     where = f"{series}/{shown.view}/{panel}"
-    sequence = [
-        {"name": one, "points": _points(shown, name), "fields": {"point": name}}
-        for name, one in zip(series.names, series.titles, strict=True)
-    ]
     return {
         "columns": 1,
         "panels": [{"name": title, "says": ""}],
-        "label": f"{shown.tokens:,} tokens at {title}",
-        "sequence": sequence,
+        "label": f"{headline(shown)}{title}",
+        "sequence": [_passed(shown, *one) for one in zip(series.names, series.titles, strict=True)],
         "labels": f"{shown.base}/tokens.json" if address.labels else None,
         "card": f"{shown.base}/card/",
         "chosen": None if address.ftoken is None else {"token": address.ftoken, "role": ROLES[0]},
         "focus": None if address.ftoken is None else f"{shown.base}/focus/{where}/{address.ftoken}.json?near={NEAR}",
+        "focused": None if address.ftoken is None else focused(shown, address.ftoken),
         "lasso": address.flasso,
         "region": f"{series},{shown.view},{panel}",
+    }
+
+
+def _passed(shown: ShownFeatures, name: str, title: str) -> dict[str, Any]:
+    """One of the panels through which the tokens move."""
+    return {
+        "name": title,
+        "points": _points(shown, name),
+        "fields": {"point": name},
+        "label": f"{headline(shown)}{title}",
+        "told": told(shown, name),
     }
 
 
@@ -70,6 +90,7 @@ def _parts(shown: ShownFeatures) -> dict[str, Any]:
         "sizes": None,
         "at": address.at,
         "palette": PALETTE,
+        "saved": saved(shown.place, shown.selection.fields),
         "page": PAGE,
         "after": shown.base,
         "leaves": ["point"],

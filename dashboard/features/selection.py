@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.features.pieces import pieces_of
+from dashboard.features.review_text import phrase_in_review
 from dashboard.features.series import Series
 from dashboard.pictures.lasso import Outline
-from dashboard.pictures.search import Within, found, is_sought
+from dashboard.pictures.search import WITHIN, Within, found, is_sought
 from dashboard.pictures.selection import MOST_SOUGHT
 from dashboard.pictures.texts import folded, spaced
 from store import Corpus, StoreError
@@ -66,20 +67,13 @@ class TokenSelection:
         return {name: text for name, text in every.items() if text}
 
 
-def searches(features: Features) -> tuple[Within, ...]:
-    """What can be searched for: a phrase only where the text of the sentences is stored."""
-    return ("token", "prefix", "phrase") if features.name == SAMPLE else ("token", "prefix")
-
-
 def parse_token_selection(
     given: Mapping[str, str], corpus: Corpus, features: Features
 ) -> tuple[TokenSelection, tuple[str, ...]]:
     """The selection of a link, and a sentence on everything in it that cannot be."""
     notices: list[str] = []
     q = spaced(given.get("q", ""))[:MOST_SOUGHT]
-    within: Within = next((one for one in searches(features) if one == given.get("within", "")), "token")
-    if q and given.get("within", "") not in ("", within):
-        notices.append("A phrase can be searched for in the sample, not in a review. Searched are tokens.")
+    within: Within = next((one for one in WITHIN if one == given.get("within")), "token")
     region = _region(given.get("flasso", ""), corpus, features, notices)
     return TokenSelection(q, within, region), tuple(notices)
 
@@ -99,6 +93,8 @@ def _found(corpus: Corpus, features: Features, selection: TokenSelection) -> Tok
         rows = np.searchsorted(corpus.rows, features.tokens.row.values)
         return found(corpus, selection.q, selection.within)[rows]
     sought = folded(spaced(selection.q))
+    if selection.within == "phrase":
+        return phrase_in_review(features, sought)
     return np.fromiter((is_sought(folded(piece), sought, selection.within) for piece in pieces_of(features)), bool)
 
 

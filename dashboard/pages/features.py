@@ -10,12 +10,12 @@ from dashboard.features.controls import controls
 from dashboard.features.materials import drawn_materials, is_drawn, material_title
 from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
+from dashboard.features.told import headline, place_of, told
 from dashboard.file_links import file_links
 from dashboard.page import Page
 from dashboard.panels.feature_charts import feature_charts
 from dashboard.panels.feature_token import feature_token
 from dashboard.place import Place
-from store.feature_points import POINT_KINDS, point_kind, point_title
 
 EMPTY = "This model has no feature points yet. Make them with `make ingest`."
 UNDRAWN = "There is no picture of the tokens of {} yet. Run `make ingest` to its end."
@@ -63,16 +63,13 @@ def _link_to(place: Place, material: str) -> dcc.Link:
 
 def _title(shown: ShownFeatures) -> html.Div:
     series = shown.series
-    tokens = f"{series.features.n_tokens:,} tokens of {material_title(series.features.name)}"
     if shown.panel is None:
-        values = f", values of {len(series.names)} heads in layer {series.layer}"
-        what = f" at {len(series.names)} feature points" if series.layer is None else values
-        return html.Div(html.H1(f"{tokens}{what}"), className="title-row")
+        count = len(series.names)
+        what = f"{count} feature points" if series.layer is None else f"{count} heads in layer {series.layer}"
+        return html.Div(html.H1(f"{headline(shown)}{what}"), className="title-row")
+    title = html.H1([headline(shown), place_of("name", told(shown, shown.panel))])
     back = dcc.Link("All panels", href=shown.place.address.with_(point=None, at=None).href)
-    return html.Div(
-        [html.H1(f"{tokens}, {'point by point' if series.layer is None else 'head by head'}"), back],
-        className="title-row",
-    )
+    return html.Div([title, back], className="title-row")
 
 
 def _how_to_read(shown: ShownFeatures) -> html.P:
@@ -86,18 +83,12 @@ def _how_to_read(shown: ShownFeatures) -> html.P:
         )
     return html.P(
         [
-            *_meaning(shown, shown.panel),
-            "Play, the slider or arrow keys move the tokens on; hover names one, a click keeps it; lasso and box select in every panel; zooming out or "
+            place_of("meaning", told(shown, shown.panel)),
+            " Play, the slider or arrow keys move the tokens on; hover names one, a click keeps it; lasso and box select in every panel; zooming out or "
             "Backspace goes back to all.",
         ],
         className="how-to-read",
     )
-
-
-def _meaning(shown: ShownFeatures, panel: str) -> list[str]:
-    if shown.series.layer is not None:
-        return [f"Value vectors of head {panel} in layer {shown.series.layer}. "]
-    return [f"{point_title(panel)[0].upper()}{point_title(panel)[1:]}: {POINT_KINDS[point_kind(panel)].meaning}. "]
 
 
 def _files(shown: ShownFeatures) -> list[html.P]:

@@ -9,9 +9,11 @@ from dashboard.compare.feature_points import PointLikeness, both_features, point
 from dashboard.compare.point_picture import ShownPoint
 from dashboard.compare.two import Two
 from dashboard.controls import choice, search_controls
+from dashboard.features.captions import TRUST
 from dashboard.features.series import ROLES
 from dashboard.figures.point_curves import point_curves
 from dashboard.file_links import file_href
+from dashboard.pictures.captions import caption
 from dashboard.pictures.legends import legend
 from dashboard.place import Place
 from store.feature_points import point_title
@@ -86,7 +88,11 @@ def _selected(found: ShownPoint) -> list[html.P]:
         return []
     count, drawn = int(found.shown.selected.sum()), found.shown.tokens
     return [
-        html.P(f"{count:,} of {drawn:,} drawn tokens are selected, the same in both.", className="count", role="status")
+        html.P(
+            f"{count:,} of {drawn:,} drawn tokens are selected, the same in both.",
+            className="count of-picture",
+            role="status",
+        )
     ]
 
 
@@ -97,11 +103,21 @@ def below_point(place: Place, two: Two) -> list[object]:
         return []
     apart = point_places(two, found.both, found.view, found.point).apart
     return [
-        html.P(
+        caption(
             f"Shown: {found.both.tokens:,} of {two.tokens:,} tokens, the same in both. The picture is made for each model; the other's places were "
             "moved, turned or mirrored and scaled as a whole so that its tokens lie as near to this one's as they can (orthogonal Procrustes). A "
-            f"token's two places are then {100 * apart:.1f} % of the side apart on average. Point at a token for its card; its twin has a ring too. "
-            "A click opens the point in that model.",
+            f"token's two places are then {100 * apart:.1f} % of the side apart on average. {_trust(two, found)}"
+        ),
+        html.P(
+            "Point at a token for its card; its twin has a ring too. A click opens the point in that model.",
             className="caption",
-        )
+        ),
     ]
+
+
+def _trust(two: Two, found: ShownPoint) -> str:
+    """How far each model's own picture of the point can be trusted."""
+    models = zip((found.both.own, found.both.other), two.names, strict=True)
+    trust = {name: float(one.view(found.view).trustworthiness.sel(point=found.point)) for one, name in models}
+    said = " and ".join(f"{value:.2f} in {name}" for name, value in trust.items() if value == value)
+    return f"{TRUST}: {said}." if said else ""

@@ -10,6 +10,7 @@ from dashboard.compare.selected import selected_in_both
 from dashboard.compare.two import Two
 from dashboard.controls import choice, choices_of_views, colour_choice, head_choices, search_controls
 from dashboard.panels.both_features import below_point, point_controls
+from dashboard.pictures.captions import caption, head_fidelity_caption
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.filters import count_line, selection_count
 from dashboard.pictures.legends import legend, marks
@@ -69,11 +70,21 @@ def _below_head(place: Place, two: Two) -> list[object]:
     shown = found.places.shape[1]
     title = two.own.view(view).attrs["title"]
     return [
-        html.P(
+        caption(
             f"Shown: the first {shown:,} of {two.tokens:,} tokens, the same in both. {title}, made for each model; the other's places were moved, "
             "turned or mirrored and scaled as a whole so that its queries and keys lie as near to this one's as they can (orthogonal "
-            f"Procrustes). A token's two places are then {100 * found.apart:.1f} % of the side apart on average. Colours are on one scale. Point "
-            "at a token for its card, or press P and then Shift with the arrow keys; its twin has a ring too. A click opens the head in that model.",
+            f"Procrustes). A token's two places are then {100 * found.apart:.1f} % of the side apart on average. Colours are on one scale."
+        ),
+        *_faithful(place, two, view),
+        html.P(
+            "Point at a token for its card, or press P and then Shift with the arrow keys; its twin has a ring too. A click opens the head in "
+            "that model.",
             className="caption",
-        )
+        ),
     ]
+
+
+def _faithful(place: Place, two: Two, view: str) -> list[html.P]:
+    address = place.address
+    models = zip((two.own, two.other), two.names, strict=True)
+    return [head_fidelity_caption(one, view, address.layer, address.head, of=f", {name}") for one, name in models]

@@ -7,16 +7,20 @@ from store import Corpus
 from store.schema import head_name
 
 
+def caption(*says: object) -> html.P:
+    """A line that a saved picture has too (`assets/points/told.js`)."""
+    return html.P(list(says), className="caption of-picture")
+
+
 def sample_caption(place: Place, tokens: int) -> html.P:
     """How many tokens of how many, and by which method they were placed."""
     corpus = place.corpus
     attributes = corpus.view(place.view).attrs
     shown = "all" if tokens >= corpus.n_tokens else f"the first {tokens:,} of"
-    return html.P(
+    return caption(
         f"Shown: {shown} {corpus.n_tokens:,} tokens of {corpus.n_sentences:,} sentences (in hash order: a uniform sample). "
         f"{attributes['title']}, fitted on {attributes['fitted_on']}; every other token placed {attributes['placed']}. "
-        "x and y have one scale.",
-        className="caption",
+        "x and y have one scale."
     )
 
 
@@ -27,19 +31,15 @@ def fidelity_caption(corpus: Corpus, view: str) -> html.P:
     worst = held_out.sel(measure="spearman").argmax(("layer", "head"))
     name = head_name(int(worst["layer"]), int(worst["head"]))
     measures = _measures(held_out.mean(("layer", "head")).to_series().to_dict())
-    return html.P(
-        f"How faithful, mean over heads, worst {name}: {measures}; on {opened.attrs['judged_on']}.", className="caption"
-    )
+    return caption(f"How faithful, mean over heads, worst {name}: {measures}; on {opened.attrs['judged_on']}.")
 
 
-def head_fidelity_caption(corpus: Corpus, view: str, layer: int, head: int) -> html.P:
-    """Agreement of one head's picture with attention."""
+def head_fidelity_caption(corpus: Corpus, view: str, layer: int, head: int, *, of: str = "") -> html.P:
+    """Agreement of one head's picture with attention; `of` says in which model, where there are two."""
     opened = corpus.view(view)
     held_out = opened.fidelity.sel(judged="held_out")[:, layer, head]
-    return html.P(
-        f"How faithful: {_measures(held_out.to_series().to_dict())}; on {opened.attrs['judged_on']}.",
-        className="caption",
-    )
+    measures = _measures(held_out.to_series().to_dict())
+    return caption(f"How faithful{of}: {measures}; on {opened.attrs['judged_on']}.")
 
 
 def _measures(values: dict[str, float]) -> str:

@@ -50,7 +50,7 @@ def count_line(chosen: Chosen, said: str) -> html.P:
         found = chosen.hits
         said += f" The search finds {found.tokens:,} tokens in {found.sentences:,} sentences of the whole corpus."
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
-    return html.P([said, " ", clear] if chosen.selection.where else said, className="count", role="status")
+    return html.P([said, " ", clear] if chosen.selection.where else said, className="count of-picture", role="status")
 
 
 def _per_head(chosen: Chosen) -> list[bool]:

@@ -12,14 +12,14 @@ from store.schema import ROLES
 
 def marks() -> html.P:
     """Which mark is what, where colours say nothing else."""
-    return html.P([_mark("●", "query"), " query ", _mark("◆", "key"), " key"], className="legend")
+    return html.P([_mark("●", "query"), " query ", _mark("◆", "key"), " key"], className="legend of-picture")
 
 
 def legend(shown: Legend, roles: Sequence[str] = ROLES, rest: str = "points have none") -> html.Div:
     """The colours of a column, with their range or their categories; `rest` is said of the points without a value."""
     body = _categories(shown) if shown.kind == "category" else _range(shown, roles)
     missing = [_rest(f"{shown.missing:,} {rest}")] if shown.missing else []
-    return html.Div([html.Span(f"{shown.title}:"), *body, *missing], className="legend")
+    return html.Div([html.Span(f"{shown.title}:"), *body, *missing], className="legend of-picture")
 
 
 def _rest(text: str) -> html.Span:
@@ -36,7 +36,8 @@ def _range(shown: Legend, roles: Sequence[str]) -> list[object]:
     ]
     scale = ", by its logarithm" if shown.logarithmic else ""
     low, high = (spell(value, shown.unit).strip() for value in (shown.low, shown.high))
-    return [html.Span(low), *bars, html.Span(f"{high} (2nd to 98th percentile of what is drawn{scale})")]
+    span = html.Span(f"(2nd to 98th percentile of what is drawn{scale})", className="caption")
+    return [html.Span(low), *bars, html.Span(high), span]
 
 
 def _categories(shown: Legend) -> list[object]:

@@ -6,6 +6,8 @@ from urllib.parse import urlencode
 from dashboard.data_links import data_link
 from dashboard.heads.statistics import one_line
 from dashboard.pictures.chosen import Chosen
+from dashboard.pictures.focused import focused
+from dashboard.pictures.saved import saved
 from dashboard.place import Place
 from dashboard.theme import PALETTE, ramp
 from store.schema import ROLES, head_name
@@ -41,6 +43,7 @@ def head_picture(place: Place, chosen: Chosen) -> dict[str, Any]:
         "card": f"{base}/token/{where}/",
         "chosen": None if address.token is None else {"token": address.token, "role": address.role},
         "focus": focus_url(place),
+        "focused": focused(place),
         "marks": marks(address.marks),
         "lasso": address.lasso,
         "region": f"{place.view},{address.layer},{address.head}",
@@ -62,6 +65,7 @@ def _picture(place: Place, chosen: Chosen, where: str) -> dict[str, Any]:
         "sizes": f"{base}/colours/norm/{where}.bin?tokens={tokens}" if address.size else None,
         "at": address.at,
         "palette": PALETTE,
+        "saved": saved(place, chosen.selection.fields),
     }
 
 

@@ -25,12 +25,13 @@ class PointPanels(Component):
         - `cards`: of two panels with the same tokens, whose points are pointed at together: that URL for each; `least`: the
           side of a panel in pixels at least
         - `card`: URL of a point's card up to the role, `.../token/3/7/`
-        - `chosen`: the clicked point, `{"token": 5, "role": "key"}`; `focus`: URL of its sentence's places and lines;
-          `marks`: pairs of positions in that sentence, `[[4, 9], ...]`
+        - `chosen`: the clicked point, `{"token": 5, "role": "key"}`; `focus`: URL of its sentence's places and lines,
+          `focused`: what these are, in words, for a saved picture; `marks`: pairs of positions in that sentence, `[[4, 9], ...]`
         - `lasso`: the selected region, `region`: what one of this picture begins with, `at`: where the reader looks, both as in a link
         - `titled`: whether each panel has its name above it; `slots`: the place of each panel in the grid, where some stay empty
         - `sequence`: panels that show the same tokens, in order, `[{"name": "L0 mixed", "points": URL, "fields": {...}}]`: of a
-          single panel, through which a reader moves
+          single panel, through which a reader moves; each with its own `label`, and with what the page says of it, `told`
+        - `saved`: what a saved picture says beside what stands on the page (`dashboard.pictures.saved`)
         - `page`: where links of this picture go, if not to a head; a panel's `fields` are those that open it, `leaves` those that
           all panels do without; `names`: what the fields of a chosen token and of a region are called
         - `after`: names what a page shows below its picture once that is painted
@@ -45,6 +46,8 @@ class PointPanels(Component):
         Out: a point was chosen, token -1 for none: `{"token": 5, "role": "key", "count": 1}`.
     painted
         Out: the picture is painted, now what is below it may come: `{"after": "...", "count": 1}`, "" where nothing is.
+    passed
+        Out: where in the sequence the points are or go to: `{"panel": 7, "count": 1}`.
     arrived
         Out: where in the sequence a reader stopped: `{"panel": 7, "count": 1}`.
     lassoed
@@ -55,7 +58,7 @@ class PointPanels(Component):
     _base_nodes = ["children"]  # noqa: RUF012
     _namespace = "headscape"
     _type = "PointPanels"
-    _prop_names = ["id", "picture", "opened", "stepped", "left", "picked", "lassoed", "arrived", "painted"]  # noqa: RUF012
+    _prop_names = ["id", "picture", "opened", "stepped", "left", "picked", "lassoed", "passed", "arrived", "painted"]  # noqa: RUF012
     _valid_wildcard_attributes: list[str] = []  # noqa: RUF012
     available_properties = _prop_names
     available_wildcard_properties: list[str] = []  # noqa: RUF012

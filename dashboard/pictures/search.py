@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.once import once
-from dashboard.pictures.texts import BETWEEN, folded, spaced, texts
+from dashboard.pictures.texts import BETWEEN, Texts, folded, spaced, texts
 from dashboard.recent import Recent
 from store import Corpus
 
@@ -94,10 +94,16 @@ def _folded_pieces(corpus: Corpus) -> list[str]:
 
 
 def _by_phrase(corpus: Corpus, sought: str) -> Tokens:
-    text = texts(corpus)
-    at = np.fromiter(_occurrences(text.folded, sought), np.int64)
-    partly = _sentences_at(corpus, at)
     sentence, word_index = (corpus.tokens[name].values[corpus.rows] for name in ("sentence_index", "word_index"))
+    return tokens_of_phrase(texts(corpus), sentence, word_index, sought)
+
+
+def tokens_of_phrase(
+    text: Texts, sentence: NDArray[np.integer], word_index: NDArray[np.integer], sought: str
+) -> Tokens:
+    """Which tokens, of these sentences of the text and these words of them, are of a word that the phrase covers: (token,)."""
+    at = np.fromiter(_occurrences(text.folded, sought), np.int64)
+    partly = _sentences_at(text, at)
     told = text.agrees[sentence]
     word = np.where(told & (word_index >= 0), text.first_word[sentence] + word_index, -1)
     covered = _covered(text.word[at], text.word[at + len(sought) - 1], int(text.word[-1]) + 1)
@@ -121,10 +127,10 @@ def _sentences_with(corpus: Corpus, wanted: str) -> Tokens:
     return np.fromiter((wanted in one for one in each), bool) & bool(wanted)
 
 
-def _sentences_at(corpus: Corpus, at: NDArray[np.int64]) -> Tokens:
-    """Which sentences have one of these characters of the corpus' text: (sentence,)."""
-    there = np.zeros(corpus.n_sentences, bool)
-    there[np.searchsorted(texts(corpus).start, at, side="right") - 1] = True
+def _sentences_at(text: Texts, at: NDArray[np.int64]) -> Tokens:
+    """Which sentences have one of these characters of the text: (sentence,)."""
+    there = np.zeros(len(text.start), bool)
+    there[np.searchsorted(text.start, at, side="right") - 1] = True
     return there
 
 

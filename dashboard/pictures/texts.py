@@ -67,6 +67,12 @@ def folded(text: str) -> str:
     return "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
 
 
+def parted(text: str) -> str:
+    """The text with one space between any two words: every punctuation mark stands alone."""
+    starts = _word_starts(text) if text else ()
+    return spaced("".join(f" {one}" if start else one for one, start in zip(text, starts, strict=True)))
+
+
 def _token_words(corpus: Corpus) -> NDArray[np.int64]:
     """Words of each sentence as the tokenizer counted them."""
     sentence, word = (corpus.tokens[name].values[corpus.rows] for name in ("sentence_index", "word_index"))

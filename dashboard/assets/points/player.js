@@ -15,11 +15,11 @@
   const mix = (from, to, part) => from.map((value, i) => Math.round(value + (to[i] - value) * part));
 
   function create(panels) {
-    const state = { moving: false, between: 0, renew, step, pause, leave, placeOf, isAway };
+    const state = { moving: false, between: 0, renew, step, pause, leave, placeOf, isAway, label };
     const frame = panels.host.querySelector(".player");
     const [button, name] = ["button", "output"].map((tag) => document.createElement(tag));
     const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, step: 1 });
-    let [at, sent, turn, round, playing, waiting, drawing] = [0, -1, 0, 0, false, 0, 0];
+    let [at, told, sent, turn, round, playing, waiting, drawing] = [0, 0, -1, 0, 0, false, 0, 0];
     let fetched = new Map();
     let onward = null;
     build();
@@ -41,7 +41,7 @@
       if (isElsewhere) leave();
       if (!picture.sequence) return;
       slider.max = picture.sequence.length - 1;
-      const shown = indexOf(picture);
+      const shown = (told = indexOf(picture));
       if (isElsewhere) [at, fetched] = [shown, new Map()];
       else if (shown === sent) sent = -1;
       else if (sent < 0 && shown !== at && !state.moving && !playing && !waiting) go(shown, STEPPED);
@@ -50,12 +50,24 @@
 
     function say() {
       const { sequence } = panels.picture;
+      panels.frame.setAttribute("aria-label", sequence[at].label);
+      mark(isAway());
+      if (at !== told) panels.send({ passed: { panel: (told = at) } });
       slider.value = at;
       name.textContent = `${sequence[at].name} (${at + 1} of ${sequence.length})`;
       slider.setAttribute("aria-valuetext", sequence[at].name);
       button.textContent = playing ? "❚❚ Pause" : "▶ Play";
       button.setAttribute("aria-label", playing ? "Pause" : "Play");
     }
+
+    /** What is shown now, where it is one of a sequence. */
+    function label() {
+      const here = panels.picture.sequence?.[at];
+      return here && (state.moving ? `${here.label}, on the way there` : here.label);
+    }
+
+    /** What stands beside the picture is of the link's point until the link is that of the shown one. */
+    const mark = (away) => panels.host.closest(".middle")?.toggleAttribute("data-away", away);
 
     // -- from one to the next ---------------------------------------------------------------------
 
@@ -178,7 +190,10 @@
     /** Where it stands is the link. */
     function rest() {
       waiting = 0;
-      if (panels.picture?.sequence && indexOf(panels.picture) !== at) send();
+      if (!panels.picture?.sequence) return;
+      if (indexOf(panels.picture) !== at) return send();
+      say();
+      panels.layer.load();
     }
 
     function send() {
@@ -197,6 +212,7 @@
       root.clearTimeout(waiting);
       root.cancelAnimationFrame(drawing);
       [sent, playing, waiting, state.moving, onward, state.between] = [-1, false, 0, false, null, 0];
+      mark(false);
       panels.painter?.takeOnward(null);
     }
 

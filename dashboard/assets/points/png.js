@@ -1,42 +1,45 @@
-// The picture as a file: ground, points, what is drawn over them, and one line that says what it is.
+// The picture as a file: ground, points, what is drawn over them, the names of panels, and below them what the page says of it.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
-  const CAPTION = 30;
   const MARGIN = 12;
+  /** Room for the names of rows and columns. */
+  const NAMED = { left: 34, top: 26 };
+  /** Text is legible in so many pixels. */
+  const NARROWEST = 480;
+
+  const marginsOf = ({ single, title }) => (single || title ? { left: MARGIN, top: MARGIN } : NAMED);
+
+  /** An empty sheet for a picture of this layout with paragraphs below it, in the pixels of the page. */
+  function prepare({ layout, scale, palette }, paragraphs) {
+    const canvas = document.createElement("canvas");
+    const context = canvas.getContext("2d");
+    const { left, top } = marginsOf(layout);
+    const text = headscape.paragraphs.set(context, paragraphs, Math.max(layout.width, NARROWEST));
+    const below = top + layout.height + MARGIN;
+    Object.assign(canvas, { width: (left + text.width + MARGIN) * scale, height: (below + text.height + MARGIN) * scale });
+    context.scale(scale, scale);
+    context.fillStyle = palette.background;
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    return { canvas, context, left, top, text, below };
+  }
 
   /** A canvas with everything on it. WebGL keeps no picture: it is painted in the same moment. */
   function compose(panels) {
-    const { scale, palette, layout, canvas, overlay } = panels;
-    const sheet = document.createElement("canvas");
-    const margin = MARGIN * scale;
-    Object.assign(sheet, { width: canvas.width + 2 * margin, height: canvas.height + 2 * margin + CAPTION * scale });
-    const context = sheet.getContext("2d");
-    context.fillStyle = palette.background;
-    context.fillRect(0, 0, sheet.width, sheet.height);
+    const { canvas, context, left, top, text, below } = prepare(panels, headscape.told.of(panels));
+    const { width, height } = panels.layout;
     panels.paintNow();
-    context.drawImage(canvas, margin, margin);
-    context.drawImage(overlay, margin, margin);
-    context.fillStyle = palette.ink;
-    context.font = `${13 * scale}px system-ui, sans-serif`;
-    context.textBaseline = "middle";
-    if (layout.title) nameAll(context, panels, margin);
-    context.fillText(panels.picture.label, margin, canvas.height + 1.5 * margin + (CAPTION * scale) / 2, layout.width * scale);
-    return sheet;
-  }
-
-  /** The name above each panel. */
-  function nameAll(context, { picture, layout, camera, scale }, margin) {
-    picture.panels.forEach(({ name }, panel) => {
-      const [left, top, side] = headscape.layout.rectangle(layout, camera, panel);
-      context.fillText(name, margin + left * scale, margin + (top - layout.title / 2) * scale, side * scale);
-    });
+    for (const layer of [panels.canvas, panels.overlay]) context.drawImage(layer, left, top, width, height);
+    headscape.names.draw(context, panels, left, top);
+    headscape.paragraphs.draw(context, text, left, below);
+    return canvas;
   }
 
   const fileName = (label) => `${label.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "headscape"}.png`;
 
   function save(panels) {
+    const name = fileName(panels.player.label() || panels.picture.label);
     compose(panels).toBlob((blob) => {
-      const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: fileName(panels.picture.label) });
+      const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
       link.click();
       root.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
     }, "image/png");

@@ -1,0 +1,150 @@
+"""A saved picture in a browser: it has what a reader needs who sees it without the page."""
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from PIL import Image, ImageColor
+from playwright.sync_api import Page, expect
+
+from dashboard.compare.two import Two
+from dashboard.theme import PALETTE, Scheme, ramp
+from tests.browser import Open, drawn
+
+#: Notes every text that is drawn on a canvas.
+NOTE = """() => {
+  const { prototype } = CanvasRenderingContext2D;
+  const { fillText } = prototype;
+  window.written = [];
+  prototype.fillText = function (text, ...where) {
+    window.written.push(text);
+    fillText.call(this, text, ...where);
+  };
+}"""
+LINKS = {
+    "all heads": "/?",
+    "one head": "/head?layer=1&head=0",
+    "all points": "/features?",
+    "one point": "/features?point=L00.mixed",
+    "a head of both": "/compare?layer=1&head=1",
+    "a point of both": "/compare?pictures=point&point=L00.mixed",
+}
+
+Show = Callable[..., Page]
+Pixels = np.ndarray
+
+
+@pytest.fixture
+def show(open_page: Open, three_server: str, alike: Two) -> Show:
+    """One of the pictures of a model that can be compared with another."""
+
+    def show(picture: str, asked: str = "", *, scheme: Scheme = "light") -> Page:
+        both = f"&model={alike.own.name}&other={alike.other.name}"
+        page = drawn(open_page(f"{three_server}{LINKS[picture]}{both}{asked}", scheme=scheme))
+        expect(page.locator(".caption.of-picture").first).to_be_visible()
+        return page
+
+    return show
+
+
+def save(page: Page) -> tuple[Pixels, list[str]]:
+    """The file (row, column, colour), and the texts that were written on it."""
+    page.evaluate(NOTE)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save PNG").click()
+    pixels = np.asarray(Image.open(download.value.path()).convert("RGB")).astype(int)
+    return pixels, page.evaluate("written")
+
+
+def below(page: Page, saved: Pixels) -> Pixels:
+    """What of a file is below the panels, whatever stands above them."""
+    return saved[page.evaluate("document.querySelector('.frame canvas').height") + 40 :]
+
+
+def has(pixels: Pixels, colour: tuple[int, ...], *, least: int, within: int = 0) -> bool:
+    return int((np.abs(pixels - colour).max(axis=-1) <= within).sum()) >= least
+
+
+@pytest.mark.parametrize("picture", LINKS)
+def test_what_the_page_says_of_a_picture_stands_below_it(show: Show, picture: str, alike: Two) -> None:
+    page = show(picture)
+    pixels, written = save(page)
+    text = " ".join(written)
+    region = below(page, pixels)
+    assert (region != region[-1, -1]).any(axis=-1).mean() > 0.01
+    for caption in page.locator(".caption.of-picture").all_inner_texts():
+        assert " ".join(caption.removesuffix("That of each panel stands in its hover.").split()) in text
+    assert "hover" not in text
+    assert str(page.locator(".frame").get_attribute("aria-label")) in text
+    assert f"on {alike.own.attributes['corpus']}, snapshot" in text
+
+
+@pytest.mark.parametrize("picture", LINKS)
+def test_n_of_n_and_how_far_it_can_be_trusted_are_in_the_file(show: Show, picture: str) -> None:
+    text = " ".join(save(show(picture))[1])
+    assert re.search(r"Shown: |all of them are drawn|drawn here", text)
+    assert re.search(r"trustworthiness [01]\.\d\d|Trustworthiness \(1: .*[01]\.\d\d", text)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_category_has_its_swatch_in_the_readers_theme(show: Show, scheme: Scheme) -> None:
+    page = show("all points", "&fcolour=kind", scheme=scheme)
+    pixels, written = save(page)
+    assert tuple(pixels[0, 0]) == ImageColor.getrgb(PALETTE[scheme]["background"])
+    swatches = page.locator(".legend .swatch")
+    names = page.locator(".legend .chip").all_inner_texts()
+    colours = [swatches.nth(one).evaluate("one => getComputedStyle(one).backgroundColor") for one in range(len(names))]
+    assert len(names) > 1
+    for name, colour in zip(names, colours, strict=True):
+        assert has(below(page, pixels), ImageColor.getrgb(colour), least=100)
+        assert " ".join(name.split()) in " ".join(written)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_ramp_has_its_ends_and_what_they_stand_for(show: Show, scheme: Scheme) -> None:
+    page = show("one head", "&colour=entropy", scheme=scheme)
+    pixels, written = save(page)
+    for role in ("query", "key"):
+        *codes, _ = ramp("number")[scheme][role]
+        for end in (codes[0], codes[-1]):
+            assert has(below(page, pixels), ImageColor.getrgb(end), least=10, within=10)
+    assert "percentile" in written
+    assert "nats" in " ".join(written)
+
+
+def test_layers_and_heads_are_named_beside_all_heads(show: Show) -> None:
+    assert {"L0", "L1", "H0", "H1"} <= set(save(show("all heads"))[1])
+
+
+def test_points_are_named_above_their_panels(show: Show) -> None:
+    assert {"embedding", "L1 feedforward"} <= set(save(show("all points"))[1])
+
+
+def test_what_selects_and_how_many_are_in_the_file_and_what_is_of_use_on_the_page_alone_is_not(show: Show) -> None:
+    text = " ".join(save(show("one point", "&q=film&within=prefix"))[1])
+    assert "What stands out is selected by “film” as the beginning of a token." in text
+    assert "drawn tokens are selected, the same in every panel. " in text
+    assert "clear" not in text
+
+
+@pytest.mark.parametrize(
+    ("picture", "asked", "said"),
+    [
+        ("one head", "&token=5&role=key", "Ringed: the key of “"),
+        ("one head", "&text=the+film", "Large: the queries and keys of “the film”"),
+        ("one point", "&ftoken=5", "dashed to the 10 tokens whose vectors have the largest cosine with its."),
+    ],
+)
+def test_what_is_drawn_over_the_points_is_explained(show: Show, picture: str, asked: str, said: str) -> None:
+    page = show(picture, asked)
+    expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/data/"))
+    assert said in " ".join(save(page)[1])
+
+
+def test_a_picture_of_a_point_that_is_on_its_way_says_so(show: Show) -> None:
+    page = show("one point")
+    page.evaluate("headscape.glide.ease = () => 0.5")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_timeout(200)
+    assert " ".join(save(page)[1]).count("at L0 projected, on the way there") == 1
