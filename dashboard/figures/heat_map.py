@@ -24,13 +24,14 @@ def heat_map(
     """The figure of values (layer, head).
 
     `written` stands in the cells, `said` on hover. Diverging colours have nothing in the middle; reversed ones are dark
-    where a number is small, as ranks are.
+    where a number is small, as ranks are. Differences of shares are drawn in points.
     """
     layers, heads = values.shape
-    most = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
+    drawn = 100 * values if unit == "points" else values
+    most = float(np.nanmax(np.abs(drawn))) if np.isfinite(values).any() else 1.0
     span = {"zmid": 0, "zmin": -most, "zmax": most} if diverging else {}
     heat: Any = go.Heatmap(
-        z=values,
+        z=drawn,
         text=written if heads <= WRITTEN else None,
         texttemplate="%{text}" if heads <= WRITTEN else None,
         hovertext=said,

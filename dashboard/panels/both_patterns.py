@@ -107,5 +107,5 @@ def _difference(less: Any, tokens: tuple[str, ...]) -> html.Div:
 def _figure(of: str, title: str, drawn: Any) -> html.Div:
     label = f"Queries downwards, keys across: weights of {title}"
     return html.Div(
-        [html.H3(title), *chart(drawn, of=of, says="", label=label, height=400, turns=True)], className="figure"
+        [html.H3(title), *chart(drawn, of=of, says="", label=label, height=325, turns=True)], className="figure"
     )

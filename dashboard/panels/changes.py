@@ -112,7 +112,8 @@ def _changed_most(found: Changes, head: tuple[int, int]) -> html.Td:
     own, other = (spell(float(values[head]), statistic.unit) for values in (one.own, one.other))
     less = f"{_signed(float(one.less.mean[head]), statistic.unit)} {difference_unit(statistic.unit)}"
     between = f"{less}, {_between(one.less, head, statistic.unit)}"
-    return html.Td([html.Div(f"{statistic.title}: {own} → {other}"), html.Div(between, className="between")])
+    what = html.Div([f"{statistic.title}: ", html.Span(f"{own} → {other}", className="number")])
+    return html.Td([what, html.Div(between, className="between")])
 
 
 def _how(place: Place, two: Two, found: Changes) -> html.P:
