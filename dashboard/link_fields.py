@@ -11,7 +11,7 @@ from dashboard.link_reader import LinkReader
 from dashboard.pictures.focus import LINES
 from dashboard.pictures.search import WITHIN
 from dashboard.pictures.selection import MOST_SOUGHT
-from dashboard.sentence.finder import RANKED
+from dashboard.sentence.finder import ORDER, RANKED
 from dashboard.sentence.mean_pattern import MEANS
 from dashboard.sentence.shown_pattern import PAIRS
 from store import STATISTICS, Corpus
@@ -82,7 +82,7 @@ def of_sentence(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
         "labelled": read.choice("labelled", corpus.label_names, None),
         "fewest": read.number("fewest", lengths, None),
         "most": read.number("most", lengths, None),
-        "by": read.choice("by", RANKED, None),
+        "by": read.choice("by", (ORDER, *RANKED), None),
     }
 
 

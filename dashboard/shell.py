@@ -11,6 +11,7 @@ from dashboard.panels import tab_of
 from dashboard.pictures.point_panels import PointPanels
 from dashboard.place import Place
 from dashboard.problems import sentence_for
+from dashboard.sentence import search as finder
 from dashboard.sentence.views import SentenceViews
 from dashboard.theme import MANTINE
 from store import Snapshot
@@ -26,7 +27,7 @@ TITLES = {
     "about": "About this store",
 }
 #: Pages whose controls stand at more than the link says.
-CHOICES = {"features": features.choices, "compare": comparison.choices}
+CHOICES = {"features": features.choices, "compare": comparison.choices, "sentence": finder.choices}
 #: How often an open tab asks whether something newer has been published.
 POLL_MILLISECONDS = 5_000
 

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from dashboard.compare.changes import changes, ranked_heads
-from dashboard.compare.pattern import most_different
+from dashboard.compare.divergence import head_divergence
 from dashboard.compare.two import Two
 from store.schema import head_name
 from tests.browser import Open, canvas_place, choose, drawn
@@ -51,6 +52,11 @@ def page(chromium: Browser, three_server: str, alike: Two) -> Iterator[Page]:
     yield compare_page(opened, three_server, alike)
     context.close()
     assert errors == []
+
+
+def found(page: Page) -> Locator:
+    """The lines of the sentences found."""
+    return page.get_by_role("region", name="Sentences found").locator("tbody tr")
 
 
 def test_the_navigation_leads_here_with_the_same_head(open_page: Open, three_server: str, alike: Two) -> None:
@@ -115,9 +121,26 @@ def test_what_is_chosen_is_in_the_link(open_page: Open, three_server: str, alike
     choose(page, "Statistic", "entropy of the row")
     names = [head_name(*head) for head in ranked_heads(changes(alike, "entropy", "all"), "statistic")]
     expect(page.locator(".rows.changes tbody td:first-child")).to_have_text(names)
-    sentence, _ = most_different(alike, 0, 0, 1)[0]
-    page.get_by_role("link", name=f"{sentence}", exact=True).first.click()
-    expect(page.get_by_text(f"Sentence {sentence} of 40")).to_be_visible()
+
+
+def test_sentences_in_which_the_head_differs_most_come_first(page: Page, alike: Two) -> None:
+    order = np.argsort(-head_divergence(alike, 0, 0), kind="stable")
+    expect(found(page).locator("td:first-child")).to_have_text([str(one) for one in order[:20]])
+    expect(page.get_by_text(f"Looked at: all 40 of 40 sentences ({alike.tokens:,} of")).to_be_visible()
+
+
+def test_a_sentence_is_found_and_shown_on_the_same_page(open_page: Open, three_server: str, alike: Two) -> None:
+    page = compare_page(open_page, three_server, alike)
+    page.get_by_role("textbox", name="Words in it").fill("film")
+    page.keyboard.press("Enter")
+    having = [n for n, text in enumerate(alike.own.sentences.text.values) if "film" in str(text).lower()]
+    expect(page.get_by_text(f"{len(having)} of 40 sentences are so")).to_be_visible()
+    choose(page, "Most, in L0 H0", "in their order")
+    expect(found(page).locator("td:first-child")).to_have_text([str(one) for one in having[:20]])
+    found(page).last.get_by_role("link").click()
+    expect(page).to_have_url(re.compile("/compare.*find=film.*#sentence-in-both"))
+    expect(page.get_by_text(f"Sentence {having[:20][-1]} of 40")).to_be_visible()
+    expect(page.get_by_role("heading", name="The same sentence in both")).to_be_in_viewport()
 
 
 def test_a_link_restores_the_pictures_of_a_point(open_page: Open, three_server: str, alike: Two) -> None:
@@ -145,7 +168,21 @@ def test_models_of_other_shapes_say_what_cannot_be_compared(open_page: Open, thr
 
 def test_a_head_that_the_other_lacks_says_what_to_do(open_page: Open, three_server: str, unlike: Two) -> None:
     page = open_page(f"{three_server}/compare?model={unlike.other.name}&other={unlike.own.name}&layer=2&head=3")
-    expect(page.get_by_text("Choose a head that both have")).to_be_visible()
+    expect(page.get_by_text("Choose a head that both have")).to_have_text(
+        [re.compile("for its pictures"), re.compile("for its patterns")]
+    )
+
+
+def test_a_head_that_the_other_lacks_can_be_changed_below_pictures_of_a_point(
+    open_page: Open, three_server: str, unlike: Two
+) -> None:
+    page = open_page(
+        f"{three_server}/compare?model={unlike.other.name}&other={unlike.own.name}&layer=2&head=3&pictures=point"
+    )
+    expect(page.get_by_text("Choose a head that both have, for its patterns.")).to_be_visible()
+    choose(page, "Layer", "1")
+    choose(page, "Head", "1")
+    expect(page.locator("#pattern-difference .heatmaplayer image")).to_be_attached()
 
 
 def test_a_store_with_one_model_says_how_to_get_another(open_page: Open, tiny_server: str) -> None:

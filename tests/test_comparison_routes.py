@@ -37,6 +37,17 @@ def test_the_table_is_a_file_with_every_head_and_its_intervals(three_client: Fla
         np.testing.assert_allclose([float(row[column]) for row in rows], values.ravel(), rtol=1e-6)
 
 
+def test_what_changed_most_of_each_head_is_in_the_file_with_its_unit_and_interval(
+    three_client: FlaskClient, alike: Two
+) -> None:
+    rows = rows_of(three_client.get(f"{base_of(alike)}/changes.csv").text)
+    for row in rows:
+        assert row["most_changed_unit"] == STATISTICS[row["most_changed"]].unit
+        less = float(row["most_changed_other"]) - float(row["most_changed_this"])
+        assert float(row["most_changed_difference"]) == pytest.approx(less, abs=1e-6)
+        assert float(row["most_changed_difference_low"]) < less < float(row["most_changed_difference_high"])
+
+
 def test_differences_of_every_statistic_are_a_file(three_client: FlaskClient, alike: Two) -> None:
     rows = rows_of(three_client.get(f"{base_of(alike)}/differences.csv?source=word").text)
     other, own = (one.head_statistic.sel(source="word") for one in (alike.other, alike.own))

@@ -11,8 +11,8 @@ from scipy.spatial.distance import jensenshannon
 from scipy.special import softmax
 
 from dashboard.compare import divergence
-from dashboard.compare.divergence import counterpart_divergence
-from dashboard.compare.pattern import both_patterns, most_different, patterns_table, sentence_divergence
+from dashboard.compare.divergence import counterpart_divergence, head_divergence, head_sample
+from dashboard.compare.pattern import both_patterns, patterns_table, sentence_divergence
 from dashboard.compare.sample import sample_of
 from dashboard.compare.two import Two
 from store.kernels.divergence import divergence_sums, row_divergence
@@ -72,7 +72,7 @@ def test_a_model_is_not_apart_from_itself(alike: Two) -> None:
 
 def test_it_is_counted_once(alike: Two, monkeypatch: pytest.MonkeyPatch) -> None:
     first = counterpart_divergence(alike)
-    monkeypatch.setattr(divergence, "_of_layer", None)
+    monkeypatch.setattr(divergence, "_of_heads", None)
     assert counterpart_divergence(alike) is first
 
 
@@ -87,10 +87,22 @@ def test_a_sample_is_the_first_whole_sentences(unlike: Two, tokens: int) -> None
     assert unlike.sentences == 30
 
 
-def test_the_sentences_that_differ_most_come_first(alike: Two) -> None:
-    found = most_different(alike, 1, 0, 5)
-    values = [sentence_divergence(both_patterns(alike, sentence, 1, 0)) for sentence in range(alike.sentences)]
-    np.testing.assert_allclose([value for _, value in found], sorted(values, reverse=True)[:5], rtol=1e-3)
+def test_one_head_diverges_in_every_sentence_as_scipy_says(alike: Two) -> None:
+    found = head_divergence(alike, 1, 0)
+    assert len(found) == head_sample(alike).sentences == alike.sentences
+    values = [of_scipy(*both_patterns(alike, sentence, 1, 0)).mean() for sentence in range(alike.sentences)]
+    np.testing.assert_allclose(found, values, atol=1e-5)
+
+
+def test_one_head_is_looked_at_in_more_sentences_than_all(alike: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(divergence, "HEAD_TOKENS", 100)
+    monkeypatch.setattr(divergence, "TOKENS", 30)
+    assert divergence.divergence_sample(alike).tokens <= 30 < head_sample(alike).tokens <= 100
+
+
+def test_the_sentence_of_the_page_has_the_same_divergence(alike: Two) -> None:
+    shown = [sentence_divergence(both_patterns(alike, sentence, 0, 1)) for sentence in range(alike.sentences)]
+    np.testing.assert_allclose(head_divergence(alike, 0, 1), shown, rtol=1e-3, atol=1e-6)
 
 
 def test_patterns_of_both_are_those_of_the_store(alike: Two) -> None:

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from dashboard.pictures.search import sentences_with
-from dashboard.sentence.finder import Wanted, find_sentences, sentence_means
+from dashboard.sentence.finder import Ranking, Wanted, find_sentences, sentence_means, statistic_ranking
 from store import Corpus, open_corpus
 
 
-def found(corpus: Corpus, wanted: Wanted) -> list[int]:
-    lines = find_sentences(corpus, wanted, layer=1, head=0, limit=corpus.n_sentences).lines
+def found(corpus: Corpus, wanted: Wanted, ranking: Ranking | None = None) -> list[int]:
+    every = corpus.n_sentences
+    lines = find_sentences(corpus, wanted, among=every, ranking=ranking, limit=every).lines
     return [line.sentence for line in lines]
 
 
@@ -62,7 +63,23 @@ def test_a_head_s_sentences_are_ranked_by_their_mean(tiny_corpus: Corpus, statis
     values = tiny_corpus.token_statistic.sel(statistic=statistic, layer=1, head=0).values.astype(float)
     means = [values[tiny_corpus.sentence_rows(sentence)].mean() for sentence in range(tiny_corpus.n_sentences)]
     np.testing.assert_allclose(sentence_means(tiny_corpus, statistic, 1, 0), means, rtol=1e-12)
-    assert found(tiny_corpus, Wanted(by=statistic)) == np.argsort(-np.array(means), kind="stable").tolist()
+    ranking = statistic_ranking(tiny_corpus, statistic, 1, 0)
+    assert found(tiny_corpus, Wanted(), ranking) == np.argsort(-np.array(means), kind="stable").tolist()
+
+
+def test_sentences_are_looked_for_among_the_first_alone(tiny_corpus: Corpus) -> None:
+    ranking = Ranking("length", tiny_corpus.sentences.row_size.values[:7].astype(float), str)
+    there = find_sentences(tiny_corpus, Wanted(), among=7, ranking=ranking)
+    assert (there.count, there.among) == (7, 7)
+    assert [line.tokens for line in there.lines] == sorted(tiny_corpus.sentences.row_size.values[:7], reverse=True)
+
+
+def test_a_filter_leaves_the_ranking(tiny_corpus: Corpus) -> None:
+    ranking = statistic_ranking(tiny_corpus, "entropy", 0, 1)
+    having = set(found(tiny_corpus, Wanted("film")))
+    assert found(tiny_corpus, Wanted("film"), ranking) == [
+        one for one in found(tiny_corpus, Wanted(), ranking) if one in having
+    ]
 
 
 def test_no_more_words_are_sought_than_eight(tiny_corpus: Corpus) -> None:
@@ -97,7 +114,7 @@ def test_a_sentence_does_not_run_on_into_the_next(tiny_corpus: Corpus) -> None:
 
 
 def test_a_line_says_what_the_sentence_is(tiny_corpus: Corpus) -> None:
-    line = find_sentences(tiny_corpus, Wanted(), layer=0, head=0, limit=1).lines[0]
+    line = find_sentences(tiny_corpus, Wanted(), among=1).lines[0]
     assert (line.tokens, line.text) == (
         int(tiny_corpus.sentences.row_size[0]),
         str(tiny_corpus.sentences.text.values[0]),

@@ -5,10 +5,11 @@ import pytest
 
 from dashboard.compare.changes import changes, ranked_heads
 from dashboard.compare.difference import difference
-from dashboard.compare.interval import mean_interval
+from dashboard.compare.interval import SEED, mean_interval
 from dashboard.compare.two import Two
 from dashboard.heads.definitions import telling
 from store import Corpus
+from store.kernels.bootstrap import draw_counts
 from store.kernels.statistics import source_rows
 from store.schema import SOURCES
 
@@ -81,6 +82,27 @@ def test_the_statistic_that_changed_most_did_so_against_its_spread_among_heads(a
             )
             sizes[name] = abs(other[layer, head] - own[layer, head]) / own.std()
         assert found[layer, head] == max(sizes, key=lambda name: sizes[name])
+
+
+def test_what_changed_most_of_each_head_has_the_paired_interval_of_its_own_statistic(alike: Two) -> None:
+    found = changes(alike, "to_sep", "all")
+    for layer, head in np.ndindex(2, 2):
+        own, other = (
+            np.array(sentence_means(one, 40, found.most[layer, head], "all"))[:, layer, head]
+            for one in (alike.own, alike.other)
+        )
+        counts = draw_counts(SEED, 0, 40)
+        replicates = [np.average(other - own, weights=one) for one in counts.T if one.any()]
+        shown = [getattr(found.most_difference.less, end)[layer, head] for end in ("mean", "low", "high")]
+        expected = [(other - own).mean(), *np.percentile(replicates, (2.5, 97.5))]
+        np.testing.assert_allclose(shown, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_its_means_are_those_it_was_chosen_by_where_all_sentences_are_looked_at(alike: Two) -> None:
+    found = changes(alike, "to_sep", "all")
+    for layer, head in np.ndindex(2, 2):
+        stored = alike.other.head_statistic.sel(source="all", statistic=found.most[layer, head]).values[layer, head]
+        assert found.most_difference.other[layer, head] == pytest.approx(stored, rel=2e-3, abs=1e-4)
 
 
 @pytest.mark.parametrize("by", ["divergence", "statistic"])

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.compare.difference import Difference, difference
+from dashboard.compare.difference import Difference, difference, difference_of
 from dashboard.compare.divergence import counterpart_divergence
 from dashboard.compare.interval import MeanInterval, mean_interval
-from dashboard.compare.kept import kept
+from dashboard.compare.kept import is_kept, kept
 from dashboard.compare.two import Two
 from dashboard.heads.definitions import telling
 
@@ -27,7 +27,10 @@ class Changes:
         Of the chosen statistic.
     most
         Name of the statistic that changed most, of all tokens' rows: by its difference over its standard deviation among
-        the heads of this model, so that shares, nats and tokens compare.
+        the heads of this model, so that shares, nats and tokens compare. It is chosen by the means over all sentences of
+        each model.
+    most_difference
+        Of that statistic of each head.
     labels
         In this model and in the other: (2, layer, head), empty where there is none.
     """
@@ -35,14 +38,24 @@ class Changes:
     divergence: MeanInterval
     difference: Difference
     most: NDArray[np.object_]
+    most_difference: Difference
     labels: NDArray[np.object_]
 
 
 def changes(two: Two, statistic: str, source: str) -> Changes:
     """What changed, of models with as many layers and heads."""
     divergence = kept(two, "divergence intervals", lambda: mean_interval(counterpart_divergence(two)))
+    most = most_changed(two)
+    of_most = kept(two, "most changed", lambda: difference_of(two, most, "all"))
     labels = np.stack([one.head_labels.values.astype(object) for one in (two.own, two.other)])
-    return Changes(divergence, difference(two, statistic, source), most_changed(two), labels)
+    return Changes(divergence, difference(two, statistic, source), most, of_most, labels)
+
+
+def changes_are_kept(two: Two, statistic: str, source: str) -> bool:
+    """Whether all of it has been counted."""
+    return all(
+        is_kept(two, what) for what in ("divergence intervals", "most changed", ("difference", statistic, source))
+    )
 
 
 def ranked_heads(found: Changes, by: str) -> list[tuple[int, int]]:

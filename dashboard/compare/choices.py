@@ -2,6 +2,7 @@
 
 from dashboard.compare.picture import shown_view
 from dashboard.compare.point_picture import ShownPoint
+from dashboard.compare.search import ranked_by, standard_ranking
 from dashboard.compare.two import two_of
 from dashboard.place import Place, on_same_corpus
 
@@ -13,6 +14,8 @@ def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:
         return {}, {}
     stand: dict[str, object] = {"other": two.other.name}
     standard: dict[str, object] = {"other": on_same_corpus(place.snapshot, place.corpus)[0]}
+    if two.has(place.address.layer, place.address.head):
+        stand["by"], standard["by"] = ranked_by(place, two), standard_ranking(two)
     if view := shown_view(place, two):
         stand["view"] = view
     if found := ShownPoint.of(place, two):

@@ -17,11 +17,15 @@ from store.kernels.bootstrap import Segments
 #: Tokens whose statistics are read: all of most corpora, and never more than 0.4 GB of one with 12 by 12 heads.
 TOKENS = 200_000
 Floats = NDArray[np.float64]
+#: Of every head the name of a statistic: (layer, head).
+Names = NDArray[np.object_]
 
 
 @dataclass(frozen=True, eq=False)
 class Difference:
     """A statistic of every head (layer, head) in this model and in the other one, and other - this with its interval.
+
+    It is the same of all heads, or one for each of them.
 
     Attributes
     ----------
@@ -42,28 +46,34 @@ class Difference:
 
 def difference(two: Two, statistic: str, source: str) -> Difference:
     """Of one statistic over the rows of a source, in models with as many layers and heads."""
-    return kept(two, ("difference", statistic, source), lambda: _difference(two, statistic, source))
+    names = np.full((two.own.layers, two.own.heads), statistic, object)
+    return kept(two, ("difference", statistic, source), lambda: difference_of(two, names, source))
 
 
-def _difference(two: Two, statistic: str, source: str) -> Difference:
+def difference_of(two: Two, names: Names, source: str) -> Difference:
+    """Of the statistic that each head has in `names`, counted anew."""
     sample = sample_of(two, TOKENS)
     segments = segments_of(two, sample, source)
-    own, other = (_means(one, sample, segments, statistic) for one in (two.own, two.other))
+    own, other = (_means(one, sample, segments, names) for one in (two.own, two.other))
     less = mean_interval(np.moveaxis(other - own, -1, 0))
     return Difference(_mean(own), _mean(other), less, sample, len(segments.sentences))
 
 
-def _means(corpus: Corpus, sample: Sample, segments: Segments, statistic: str) -> Floats:
+def _means(corpus: Corpus, sample: Sample, segments: Segments, names: Names) -> Floats:
     """Mean over each sentence's rows: (layer, head, present), the sentences that have such rows."""
-    place, rows = list(STATISTICS).index(statistic), sample.rows
-    stop = int(rows[-1]) + 1
+    means = np.empty((*names.shape, len(segments.sentences)))
+    rows = sample.rows
 
-    def of_layer(layer: int) -> NDArray[np.float32]:
-        values: NDArray[np.float16] = corpus.token_statistic.variable[place, layer, :, :stop].values
-        return segments.means(values[:, rows])
+    def read(layer: int, statistic: str) -> None:
+        """All heads of a layer have one chunk: one of them is read as fast as all."""
+        place, heads = list(STATISTICS).index(statistic), names[layer] == statistic
+        values = corpus.token_statistic.variable[place, layer, :, : int(rows[-1]) + 1].values
+        means[layer, heads] = segments.means(values[np.ix_(heads, rows)])
 
+    asked = {(layer, name) for layer, row in enumerate(names) for name in row}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return np.stack(list(pool.map(of_layer, range(corpus.layers)))).astype(np.float64)
+        list(pool.map(read, *zip(*asked, strict=True)))
+    return means
 
 
 def _mean(values: Floats) -> Floats:

@@ -9,6 +9,7 @@ from dashboard.compare.changes import Changes, changes
 from dashboard.compare.two import Two
 from dashboard.heads.definitions import telling
 from dashboard.pictures.exports import Table
+from store import STATISTICS
 from store.schema import head_name
 
 
@@ -29,7 +30,7 @@ def changes_table(two: Two, statistic: str, source: str) -> Table:
         "difference": less.mean.ravel(),
         "difference_low": less.low.ravel(),
         "difference_high": less.high.ravel(),
-        **_changed_most(two, found),
+        **_changed_most(found),
         "label": found.labels[0].ravel(),
         "other_label": found.labels[1].ravel(),
     }
@@ -44,14 +45,18 @@ def differences_table(two: Two, source: str) -> Table:
     }
 
 
-def _changed_most(two: Two, found: Changes) -> Table:
-    """The statistic of all rows that changed most, in both models."""
-    names = found.most.ravel()
-    own, other = (
-        [one.head_statistic.sel(source="all", statistic=name).values.ravel()[at] for at, name in enumerate(names)]
-        for one in (two.own, two.other)
-    )
-    return {"most_changed": names, "most_changed_this": np.array(own), "most_changed_other": np.array(other)}
+def _changed_most(found: Changes) -> Table:
+    """The statistic of all rows that changed most: of each head another one, so that its unit stands beside it."""
+    names, one = found.most.ravel(), found.most_difference
+    return {
+        "most_changed": names,
+        "most_changed_unit": np.array([STATISTICS[name].unit for name in names], object),
+        "most_changed_this": one.own.ravel(),
+        "most_changed_other": one.other.ravel(),
+        "most_changed_difference": one.less.mean.ravel(),
+        "most_changed_difference_low": one.less.low.ravel(),
+        "most_changed_difference_high": one.less.high.ravel(),
+    }
 
 
 def _heads(two: Two) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.compare.divergence import counterpart_divergence
 from dashboard.compare.two import Two
 from dashboard.pictures.exports import Table
 from dashboard.sentence.sentence import stored_sentence
@@ -21,12 +20,6 @@ def both_patterns(two: Two, sentence: int, layer: int, head: int) -> Floats:
 def sentence_divergence(patterns: Floats) -> float:
     """Mean over rows of the Jensen-Shannon divergence, in nats."""
     return float(row_divergence(patterns[0], patterns[1]).mean())
-
-
-def most_different(two: Two, layer: int, head: int, count: int) -> list[tuple[int, float]]:
-    """Sentences of the sample in which the head diverges most from its counterpart, with their divergence in nats."""
-    values = counterpart_divergence(two)[:, layer, head]
-    return [(int(one), float(values[one])) for one in np.argsort(-values, kind="stable")[:count]]
 
 
 def patterns_table(two: Two, sentence: int, layer: int, head: int) -> Table:

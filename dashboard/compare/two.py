@@ -43,6 +43,11 @@ class Two:
         """Whether the other model has such a head too."""
         return layer < self.other.layers and head < self.other.heads
 
+    def without_head(self) -> str:
+        """What to do where the other model has no such head."""
+        layers, heads = self.other.layers - 1, self.other.heads - 1
+        return f"{self.names[1]} has layers 0 to {layers} with heads 0 to {heads}. Choose a head that both have"
+
     def differences(self) -> list[str]:
         """A sentence on everything that cannot be compared because the models are of different shapes."""
         return [*self._of_heads(), *self._of_size()]

@@ -24,11 +24,12 @@ def heat_map(
     """The figure of values (layer, head).
 
     `written` stands in the cells, `said` on hover. Diverging colours have nothing in the middle; reversed ones are dark
-    where a number is small, as ranks are.
+    where a number is small, as ranks are. Differences of shares are drawn in points.
     """
     layers, heads = values.shape
+    drawn = 100 * values if unit == "points" else values
     heat: Any = go.Heatmap(
-        z=values,
+        z=drawn,
         text=written if heads <= WRITTEN else None,
         texttemplate="%{text}" if heads <= WRITTEN else None,
         hovertext=said,
@@ -38,7 +39,7 @@ def heat_map(
         xgap=2,
         ygap=2,
         colorbar=colour_bar(unit),
-        **_colours(values, diverging),
+        **_colours(drawn, diverging),
     )
     across = {"title": "head", "side": "top", "tickprefix": "H", "dtick": every(heads)}
     return go.Figure(heat, layout(across, layers_down(layers), margin={"l": 52, "r": 4, "t": 46, "b": 6}))

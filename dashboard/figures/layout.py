@@ -69,8 +69,8 @@ def layers_down(layers: int) -> Layout:
 
 
 def colour_bar(unit: str) -> Layout:
-    """What the colours are; shares as per cent."""
-    shares = {"%": ".0%", "points": "+.0%"}
+    """What the colours are; shares as per cent, their differences as points with a sign."""
+    shares = {"%": ".0%", "points": "+"}
     title = "" if unit == "%" else unit
     return {
         "thickness": 10,

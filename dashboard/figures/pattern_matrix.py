@@ -13,25 +13,28 @@ from dashboard.figures.layout import DIVERGING, RAMP, Layout, colour_bar, layout
 NAMED = 36
 #: Weights below which whole per cents do not tell the colours apart.
 FINE = 0.05
+#: Pixels for the bar of colours: as many for differences as for weights, so that all are drawn in one size.
+BESIDE = 78
 
 
 def pattern_matrix(
     weights: NDArray[np.floating], tokens: Sequence[str], *, most: float, diverging: bool = False
 ) -> go.Figure:
-    """The figure of weights (query, key) with colours up to `most`; of differences, with nothing in the middle."""
+    """The figure of weights (query, key) with colours up to `most`; of differences in points, with nothing in the middle."""
     names = [f"{token} ({place})" for place, token in enumerate(tokens)]
-    sign = "+" if diverging else ""
+    number, scale = ("%{z:+.1f} points", 100) if diverging else ("%{z:.1%}", 1)
     heat: Any = go.Heatmap(
-        z=weights,
+        z=scale * weights,
         x=names,
         y=names,
-        zmin=-most if diverging else 0,
-        zmax=most,
+        zmin=-scale * most if diverging else 0,
+        zmax=scale * most,
         colorscale=DIVERGING if diverging else RAMP,
         colorbar=_bar(most, diverging),
-        hovertemplate=f"from %{{y}} to %{{x}}: %{{z:{sign}.1%}}<extra></extra>",
+        hovertemplate=f"from %{{y}} to %{{x}}: {number}<extra></extra>",
     )
-    return square(go.Figure(heat, _axes(names, tokens)))
+    figure = square(go.Figure(heat, _axes(names, tokens)))
+    return figure.update_yaxes(constraintoward="top").update_xaxes(constraintoward="left")
 
 
 def _axes(names: list[str], tokens: Sequence[str]) -> Layout:
@@ -45,11 +48,12 @@ def _axes(names: list[str], tokens: Sequence[str]) -> Layout:
         "tickfont": {"size": 9},
     }
     across, down = named | {"tickangle": 90, "title": "key"}, named | {"autorange": "reversed", "title": "query"}
-    margin = {"l": 78, "r": 4, "t": 8, "b": 78} if shown else {"l": 30, "r": 4, "t": 8, "b": 30}
+    margin = {"l": 78, "r": BESIDE, "t": 8, "b": 78} if shown else {"l": 30, "r": BESIDE, "t": 8, "b": 30}
     return layout(across, down, margin=margin)
 
 
 def _bar(most: float, diverging: bool) -> Layout:
-    """As wide as that of weights, so that all are drawn in one size; of small numbers with a digit more."""
-    form = f"{'+' if diverging else ''}.{'1' if most < FINE else '0'}%"
-    return colour_bar("%") | {"tickformat": form}
+    """Of small weights with a digit more."""
+    if diverging:
+        return colour_bar("points")
+    return colour_bar("%") | {"tickformat": f".{'1' if most < FINE else '0'}%"}

@@ -56,3 +56,8 @@ def brief(value: float, unit: str) -> str:
 def unit_title(unit: str) -> str:
     """A unit as an axis or a column says it."""
     return "%" if unit == "share" else unit
+
+
+def difference_unit(unit: str) -> str:
+    """The unit of a difference; that of two shares is in points of per cent."""
+    return "points" if unit == "share" else unit

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.heads.definitions import brief, unit_title
+from dashboard.heads.definitions import brief, difference_unit, unit_title
 from dashboard.heads.ranks import ranks
 from dashboard.heads.statistics import spell
 from store import STATISTICS
@@ -66,7 +66,7 @@ def difference_grid(values: Values, against: Values, statistic: str, what: str) 
         for rows in zip(values, against, written, strict=True)
     ]
     title = f"{STATISTICS[statistic].title} less {what}"
-    return HeadGrid(less, written, spelled, title, "points" if unit == "share" else unit, "difference", diverging=True)
+    return HeadGrid(less, written, spelled, title, difference_unit(unit), "difference", diverging=True)
 
 
 def said(values: Values, unit: str, interval: xr.DataArray | None) -> Texts:

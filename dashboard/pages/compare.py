@@ -5,20 +5,23 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.compare.divergence import head_divergence_is_kept
 from dashboard.compare.feature_points import both_features
 from dashboard.compare.kept import is_kept
 from dashboard.compare.picture import both_picture, picture_notices
 from dashboard.compare.point_picture import point_notices, point_picture
+from dashboard.compare.search import DIVERGENCE, ranked_by, search_in_both
 from dashboard.compare.two import Two, two_of
 from dashboard.controls import choice
 from dashboard.heads.definitions import ROWS, telling
 from dashboard.later import later
 from dashboard.page import Page
 from dashboard.panels.both_features import likeness
-from dashboard.panels.both_patterns import different_sentences, patterns
+from dashboard.panels.both_patterns import patterns
 from dashboard.panels.both_pictures import above_pictures, below_pictures
 from dashboard.panels.changes import changed_heads, is_counted
 from dashboard.panels.differences import differences, means_over_heads
+from dashboard.panels.finder import finder
 from dashboard.place import Place, on_same_corpus
 from store import STATISTICS
 
@@ -27,7 +30,7 @@ RANKED = {"divergence": "divergence of attention", "statistic": "difference of t
 COUNTING = (
     "Being counted: divergences from the stored queries and keys of both models, and their intervals. Some seconds."
 )
-
+COUNTING_SENTENCES = "Being counted: how far the head's patterns of every sentence are apart. A second."
 COUNTING_POINTS = "Being counted: how alike the vectors of the same tokens are at every point. Some seconds."
 
 
@@ -58,9 +61,10 @@ def later_points(place: Place) -> list[object]:
 
 
 def later_sentences(place: Place) -> list[object]:
-    """The sentences in which the chosen head changed most."""
+    """The sentences in which the chosen head changed most, or others that are sought."""
     two = two_of(place)
-    return different_sentences(place, two) if two and two.same_heads else []
+    there = two and two.has(place.address.layer, place.address.head)
+    return finder(place, search_in_both(place, two)) if two and there else []
 
 
 def _without_other(place: Place) -> Page:
@@ -90,10 +94,12 @@ def _notices(place: Place, two: Two) -> tuple[str, ...]:
 
 
 def _sentences(place: Place, two: Two) -> list[object]:
-    if not two.has(place.address.layer, place.address.head):
-        return []
-    listed = [later("sentences", COUNTING, is_kept(two, "divergence"), lambda: different_sentences(place, two))]
-    return [*patterns(place, two), *(listed if two.same_heads else [])]
+    layer, head = place.address.layer, place.address.head
+    if not two.has(layer, head):
+        return patterns(place, two)
+    ready = ranked_by(place, two) != DIVERGENCE or head_divergence_is_kept(two, layer, head)
+    found = later("sentences", COUNTING_SENTENCES, ready, lambda: finder(place, search_in_both(place, two)))
+    return [*patterns(place, two), html.H3("Find a sentence in both"), found]
 
 
 def _which(place: Place, two: Two) -> html.Div:

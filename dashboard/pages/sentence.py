@@ -17,6 +17,7 @@ from dashboard.problems import Refusal
 from dashboard.sentence.chosen import chosen_units, showing_of
 from dashboard.sentence.controls import own_text, view_controls
 from dashboard.sentence.picture import neuron_url, sentence_picture, weights_file
+from dashboard.sentence.search import search_of
 from dashboard.sentence.title import what
 from store.schema import head_name
 
@@ -41,7 +42,7 @@ def layout(place: Place) -> Page:
         place.sentence  # noqa: B018 (everything below needs it)
     except Refusal as refusal:
         alert = dmc.Alert(str(refusal), color="red")
-        return Page(above=[html.H1("Your own sentence"), own_text(place), alert], beside=finder(place))
+        return Page(above=[html.H1("Your own sentence"), own_text(place), alert], beside=_finder(place))
     return _of_sentence(place)
 
 
@@ -55,9 +56,13 @@ def _of_sentence(place: Place) -> Page:
         html.P(HOW[place.address.show], className="how-to-read"),
     ]
     if place.address.show == "mixing":
-        return Page(above=above, beside=finder(place), below=sentence_mixing(place))
+        return Page(above=above, beside=_finder(place), below=sentence_mixing(place))
     beside = positions(place) if place.address.show == "positions" else ranked(place)
-    return Page(above=above, beside=[*beside, *finder(place)], below=[_caption(place)])
+    return Page(above=above, beside=[*beside, *_finder(place)], below=[_caption(place)])
+
+
+def _finder(place: Place) -> list[object]:
+    return [html.H2("Find a sentence"), *finder(place, search_of(place))]
 
 
 def _title(place: Place) -> str:

@@ -16,7 +16,7 @@ from dashboard.file_links import file_href
 from dashboard.pictures.captions import caption
 from dashboard.pictures.legends import legend
 from dashboard.place import Place
-from store.feature_points import point_title
+from store.feature_points import SAMPLE, point_title
 
 NOTHING = "Not both models have feature points of the sample. Make them with `make ingest`."
 NO_PREDICTIONS = "Each model predicts its own labels: colour by prediction on page Features, a model at a time."
@@ -46,8 +46,9 @@ def _says(two: Two, found: PointLikeness, tokens: int) -> str:
         if found.cosine is not None
         else f"{_sizes(two)}there is no cosine. "
     )
-    left_out = len(two.own.features("sample").points) - len(found.points)
-    missing = f"{left_out} points of this model have no counterpart. " if left_out else ""
+    each = [len(one.features(SAMPLE).points) for one in (two.own, two.other)]
+    some = f"Shown are the {len(found.points)} points that both have by name, of {each[0]} of this and {each[1]} of the other. "
+    missing = "" if each == [len(found.points)] * 2 else some
     return (
         f"The same {found.tokens:,} tokens of {tokens:,} at the same point of both models. Linear CKA (Kornblith et al. 2019): 1 where they are "
         f"the same up to rotation and scale; {cosine}{missing}"

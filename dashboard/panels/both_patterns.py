@@ -7,9 +7,8 @@ import numpy as np
 from dash import dcc, html
 
 from dashboard.charts import chart
-from dashboard.compare.divergence import divergence_sample
-from dashboard.compare.pattern import both_patterns, most_different, sentence_divergence
-from dashboard.compare.sample import said_of
+from dashboard.compare.pattern import both_patterns, sentence_divergence
+from dashboard.compare.search import sentence_href
 from dashboard.compare.two import Two
 from dashboard.controls import head_choices, number
 from dashboard.figures.pattern_matrix import pattern_matrix
@@ -18,14 +17,14 @@ from dashboard.place import Place
 from dashboard.sentence.sentence import stored_sentence
 from store.schema import head_name
 
-#: Sentences that are listed.
-LISTED = 8
-
 
 def patterns(place: Place, two: Two) -> list[object]:
-    """The sentence of the link, where both models have it."""
+    """The sentence and the head of the link, where both models have them."""
     address = place.address
     title = html.H2(f"The same sentence in both, {head_name(address.layer, address.head)}", id="sentence-in-both")
+    if not two.has(address.layer, address.head):
+        heads = html.Div(_heads(place), className="controls")
+        return [title, heads, html.P(f"{two.without_head()}, for its patterns.", role="status")]
     if address.sentence >= two.sentences:
         missing = f"{two.names[1]} was run on the first {two.sentences:,} sentences of the corpus alone. Choose sentence 0 to {two.sentences - 1:,}."
         return [title, _choices(place, two), html.P(missing, role="status")]
@@ -40,18 +39,22 @@ def _choices(place: Place, two: Two) -> html.Div:
         ("↻", "a random sentence", randrange(count)),
     )
     links = [
-        dcc.Link(text, href=place.address.with_(sentence=to).href, className="neighbour", title=title)
-        for text, title, to in steps
+        dcc.Link(text, href=sentence_href(place, to), className="neighbour", title=title) for text, title, to in steps
     ]
     return html.Div(
         [
-            *(head_choices(place) if place.address.pictures == "point" else []),
+            *_heads(place),
             number("sentence", "Sentence", own, 0, count - 1, 1),
             html.Nav(links, className="neighbours", **{"aria-label": "Other sentences"}),
             *_pages(place, two),
         ],
         className="controls",
     )
+
+
+def _heads(place: Place) -> list[object]:
+    """Where the pictures are of a head it is chosen there."""
+    return head_choices(place) if place.address.pictures == "point" else []
 
 
 def _pages(place: Place, two: Two) -> list[dcc.Link]:
@@ -104,26 +107,5 @@ def _difference(less: Any, tokens: tuple[str, ...]) -> html.Div:
 def _figure(of: str, title: str, drawn: Any) -> html.Div:
     label = f"Queries downwards, keys across: weights of {title}"
     return html.Div(
-        [html.H3(title), *chart(drawn, of=of, says="", label=label, height=400, turns=True)], className="figure"
+        [html.H3(title), *chart(drawn, of=of, says="", label=label, height=325, turns=True)], className="figure"
     )
-
-
-def different_sentences(place: Place, two: Two) -> list[object]:
-    """Where the head's attention differs most, each a link to show it here."""
-    address = place.address
-    found = most_different(two, address.layer, address.head, LISTED)
-    head = html.Thead(html.Tr([html.Th("sentence"), html.Th("divergence, nats", className="number"), html.Th("text")]))
-    rows = [_row(place, two, *one) for one in found]
-    return [
-        html.H3(f"Sentences in which {head_name(address.layer, address.head)} differs most"),
-        html.Table([head, html.Tbody(rows)], className="rows"),
-        html.P(
-            f"Mean divergence of a sentence's rows, of {said_of(two, divergence_sample(two))}.", className="caption"
-        ),
-    ]
-
-
-def _row(place: Place, two: Two, sentence: int, value: float) -> html.Tr:
-    link = dcc.Link(f"{sentence:,}", href=place.address.with_(sentence=sentence).href)
-    text = str(two.own.sentences.text.values[sentence])
-    return html.Tr([html.Td(link), html.Td(f"{value:.4f}", className="number"), html.Td(text, dir="auto")])

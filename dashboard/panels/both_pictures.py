@@ -38,11 +38,7 @@ def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
     """The controls, and what stands below them."""
     view, heads = shown_view(place, two), head_choices(place)
     if not two.has(place.address.layer, place.address.head):
-        missing = (
-            f"{two.names[1]} has layers 0 to {two.other.layers - 1} with heads 0 to {two.other.heads - 1}. Choose a head that both have, "
-            "for its pictures and its patterns."
-        )
-        return heads, [html.P(missing, role="status")]
+        return heads, [html.P(f"{two.without_head()}, for its pictures.", role="status")]
     if view is None:
         missing = "The models have no picture of one kind. Make it for both with `make projections`."
         return heads, [html.P(missing, role="status")]

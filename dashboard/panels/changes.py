@@ -4,14 +4,14 @@ from dash import dcc, html
 
 from dashboard.address import Address
 from dashboard.charts import chart
-from dashboard.compare.changes import Changes, changes, ranked_heads
+from dashboard.compare.changes import Changes, changes, changes_are_kept, ranked_heads
 from dashboard.compare.divergence import divergence_sample
-from dashboard.compare.kept import is_kept
+from dashboard.compare.interval import MeanInterval
 from dashboard.compare.sample import said_of
 from dashboard.compare.two import Two
 from dashboard.figures.heat_map import heat_map
 from dashboard.file_links import file_href, file_links
-from dashboard.heads.definitions import ROWS, brief, unit_title
+from dashboard.heads.definitions import ROWS, brief, difference_unit, telling, unit_title
 from dashboard.heads.statistics import spell
 from dashboard.place import Place
 from store import STATISTICS
@@ -23,8 +23,7 @@ LISTED = 10
 
 def is_counted(place: Place, two: Two) -> bool:
     """Whether the numbers are there already."""
-    asked = ("difference", place.address.statistic, place.address.source)
-    return is_kept(two, "divergence intervals") and is_kept(two, asked)
+    return changes_are_kept(two, place.address.statistic, place.address.source)
 
 
 def changed_heads(place: Place, two: Two) -> list[object]:
@@ -45,7 +44,7 @@ def _asked(address: Address) -> dict[str, str]:
 
 def _table(place: Place, two: Two, found: Changes) -> html.Div:
     heads = ranked_heads(found, place.address.ranked)[:LISTED]
-    body = html.Tbody([_row(place, two, found, head) for head in heads])
+    body = html.Tbody([_row(place, found, head) for head in heads])
     return html.Div(
         html.Table([_titles(place, two), body], className="rows heads changes"),
         className="scroll whole",
@@ -71,11 +70,11 @@ def _titles(place: Place, two: Two) -> html.Thead:
 
 
 def _less(unit: str) -> str:
-    return f"other - this, {'points' if unit == 'share' else unit}"
+    return f"other - this, {difference_unit(unit)}"
 
 
-def _row(place: Place, two: Two, found: Changes, head: tuple[int, int]) -> html.Tr:
-    href = place.address.on("compare").with_(layer=head[0], head=head[1]).href
+def _row(place: Place, found: Changes, head: tuple[int, int]) -> html.Tr:
+    href = f"{place.address.on('compare').with_(layer=head[0], head=head[1]).href}#pictures-of-both"
     divergence, one, unit = found.divergence, found.difference, STATISTICS[place.address.statistic].unit
     own, other = (str(label) or "-" for label in found.labels[:, *head])
     return html.Tr(
@@ -84,11 +83,8 @@ def _row(place: Place, two: Two, found: Changes, head: tuple[int, int]) -> html.
             _number(f"{divergence.mean[head]:.4f}", f"{divergence.low[head]:.4f} to {divergence.high[head]:.4f}"),
             _number(brief(float(one.own[head]), unit)),
             _number(brief(float(one.other[head]), unit)),
-            _number(
-                _signed(float(one.less.mean[head]), unit),
-                f"{_signed(float(one.less.low[head]), unit)} to {_signed(float(one.less.high[head]), unit)}",
-            ),
-            html.Td(_changed_most(two, str(found.most[head]), head)),
+            _number(_signed(float(one.less.mean[head]), unit), _between(one.less, head, unit)),
+            _changed_most(found, head),
             html.Td(own),
             html.Td(other),
         ]
@@ -106,12 +102,18 @@ def _signed(value: float, unit: str) -> str:
     return "" if value != value else f"{100 * value if unit == 'share' else value:+.2f}"
 
 
-def _changed_most(two: Two, name: str, head: tuple[int, int]) -> str:
-    """The statistic in words, before and after."""
-    own, other = (
-        float(one.head_statistic.sel(source="all", statistic=name).values[head]) for one in (two.own, two.other)
-    )
-    return f"{STATISTICS[name].title}: {spell(own, STATISTICS[name].unit)} → {spell(other, STATISTICS[name].unit)}"
+def _between(less: MeanInterval, head: tuple[int, int], unit: str) -> str:
+    return f"{_signed(float(less.low[head]), unit)} to {_signed(float(less.high[head]), unit)}"
+
+
+def _changed_most(found: Changes, head: tuple[int, int]) -> html.Td:
+    """The statistic in words, before and after, and below it the difference with its interval."""
+    statistic, one = STATISTICS[str(found.most[head])], found.most_difference
+    own, other = (spell(float(values[head]), statistic.unit) for values in (one.own, one.other))
+    less = f"{_signed(float(one.less.mean[head]), statistic.unit)} {difference_unit(statistic.unit)}"
+    between = f"{less}, {_between(one.less, head, statistic.unit)}"
+    what = html.Div([f"{statistic.title}: ", html.Span(f"{own} → {other}", className="number")])
+    return html.Td([what, html.Div(between, className="between")])
 
 
 def _how(place: Place, two: Two, found: Changes) -> html.P:
@@ -124,8 +126,23 @@ def _how(place: Place, two: Two, found: Changes) -> html.P:
         "Jensen-Shannon of a row's weights on the same tokens, mean of a sentence's rows, 0 (alike) to ln 2 = 0.693, over "
         f"{said_of(two, divergence_sample(two))}. The statistic: over "
         f"{said_of(two, one.sample)}{some}. Below a number: its 95 % interval, by a bootstrap over sentences that is paired, as both models read "
-        "the same ones. Changed most: among all statistics, the difference over the statistic's standard deviation among this model's heads.",
+        f"the same ones. {_how_most(two, found)}",
         className="caption",
+    )
+
+
+def _how_most(two: Two, found: Changes) -> str:
+    """How the statistic that changed most is chosen, and of which sentences where not of those of its numbers."""
+    own, other = two.own.n_sentences, two.other.n_sentences
+    same = own == other == found.most_difference.sample.sentences
+    by = (
+        "the same means"
+        if same
+        else f"the means over all {own:,} sentences of this and all {other:,} of the other model"
+    )
+    return (
+        f"Changed most: of {len(telling('all'))} statistics of all tokens' rows the one with the largest difference over its standard deviation "
+        f"among this model's heads, chosen by {by}; its interval does not count that it was chosen."
     )
 
 
@@ -139,7 +156,7 @@ def _divergence(place: Place, two: Two, found: Changes) -> list[object]:
     return chart(
         heat_map(values.mean, written=written, said=said, unit="nats"),
         of="counterparts",
-        says="Nats; over the same sentences as in the table. A click opens the head. ",
+        says=f"Nats, over {said_of(two, divergence_sample(two))}. A click opens the head. ",
         label=f"Heat map of {values.mean.shape[0]} by {values.mean.shape[1]} heads: divergence from the counterpart",
         data=file_href(place, f"compare/{two.other.name}/changes.csv", _asked(place.address)),
         height=70 + 34 * two.own.layers,

@@ -6,7 +6,7 @@ from dashboard.charts import chart
 from dashboard.compare.two import Two
 from dashboard.figures.heat_map import heat_map
 from dashboard.file_links import file_href
-from dashboard.heads.definitions import ROWS, telling
+from dashboard.heads.definitions import ROWS, difference_unit, telling
 from dashboard.heads.grid import difference_grid, values_of
 from dashboard.heads.statistics import spell
 from dashboard.panels.definitions import definition, definitions
@@ -60,16 +60,21 @@ def means_over_heads(place: Place, two: Two) -> html.Details:
         [
             html.Summary("Every statistic, mean over all heads"),
             html.Table([html.Thead(names), body], className="rows"),
-            html.P(f"Rows of {ROWS[place.address.source]}. {_over(two)}", className="caption"),
+            html.P(f"Rows of {ROWS[place.address.source]}. {_heads(two)} {_over(two)}", className="caption"),
         ],
         open=not two.same_heads,
         id="means-over-heads",
     )
 
 
+def _heads(two: Two) -> str:
+    own, other = (f"{one.layers * one.heads} heads" for one in (two.own, two.other))
+    return f"All {own} of both." if own == other else f"All {own} of this and all {other} of the other."
+
+
 def _row(two: Two, name: str, source: str) -> html.Tr:
     unit = STATISTICS[name].unit
     own, other = (float(values_of(one.head_statistic, name, source).mean()) for one in (two.own, two.other))
-    less = f"{100 * (other - own):+.1f} points" if unit == "share" else f"{other - own:+.2f} {unit}"
-    texts = ("", "", "") if own != own else (spell(own, unit), spell(other, unit), less)
+    less = f"{100 * (other - own):+.1f}" if unit == "share" else f"{other - own:+.2f}"
+    texts = ("", "", "") if own != own else (spell(own, unit), spell(other, unit), f"{less} {difference_unit(unit)}")
     return html.Tr([html.Td(STATISTICS[name].title), *(html.Td(text, className="number") for text in texts)])

@@ -1,29 +1,25 @@
-"""Finding a sentence of the corpus: what is wanted, and the sentences that are so."""
+"""Finding a sentence: what is wanted, and the sentences that are so."""
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.address import Address
 from dashboard.controls import choice, number
-from dashboard.heads.statistics import spell
 from dashboard.place import Place
-from dashboard.sentence.finder import MOST_TERMS, RANKED, FoundSentences, Line, Wanted, find_sentences, terms
-from store import STATISTICS
+from dashboard.sentence.finder import MOST_TERMS, FoundSentences, Line, Wanted, find_sentences, terms
+from dashboard.sentence.search import Search, wanted_of
 from store.schema import head_name
 
 
-def finder(place: Place) -> list[object]:
+def finder(place: Place, search: Search) -> list[object]:
     """The controls and the first sentences found."""
-    address = place.address
-    wanted = Wanted(address.find or "", address.labelled or "", address.fewest, address.most, address.by or "")
-    found = find_sentences(place.corpus, wanted, layer=address.layer, head=address.head)
-    return [html.H2("Find a sentence"), _controls(place), _said(place, wanted, found), _table(place, wanted, found)]
+    wanted = wanted_of(place.address)
+    found = find_sentences(place.corpus, wanted, among=search.among, ranking=search.ranking)
+    return [_controls(place, search), _said(wanted, found, search), _table(search, found)]
 
 
-def _controls(place: Place) -> html.Div:
+def _controls(place: Place, search: Search) -> html.Div:
     address, corpus = place.address, place.corpus
     labels = {"": "any label"} | {name: name for name in corpus.label_names}
-    by = {"": "in their order"} | {name: STATISTICS[name].title for name in RANKED}
     longest = int(corpus.corpus_attributes["max_length"])
     words = dmc.TextInput(
         id={"choose": "find", "by": "finder"},
@@ -40,25 +36,28 @@ def _controls(place: Place) -> html.Div:
             *([choice("labelled", "Label", labels, address.labelled or "", 110)] if len(labels) > 1 else []),
             number("fewest", "tokens from", address.fewest, 1, longest, 1),
             number("most", "to", address.most, 1, longest, 1),
-            choice("by", f"Most, in {head_name(address.layer, address.head)}", by, address.by or "", 190),
+            choice("by", f"Most, in {head_name(address.layer, address.head)}", search.rankings, search.by, 190),
         ],
         className="controls",
     )
 
 
-def _said(place: Place, wanted: Wanted, found: FoundSentences) -> html.P:
-    count = f"{found.count:,} of {place.corpus.n_sentences:,} sentences" + (" are so" if wanted else "")
+def _said(wanted: Wanted, found: FoundSentences, search: Search) -> html.P:
+    count = f"{found.count:,} of {found.among:,} sentences" + (" are so" if wanted else "")
     shown = f"; the first {len(found.lines)} are listed" if found.count > len(found.lines) else ""
     cut = f" Only the first {MOST_TERMS} words are sought." if len(terms(wanted.words)) > MOST_TERMS else ""
+    says = f" {search.says}" if search.says else ""
     if not found.count:
-        return html.P(f"No sentence is so. Ask for less.{cut}", role="status")
-    return html.P(f"{count}{shown}.{cut}", role="status", className="caption")
+        return html.P(f"No sentence is so. Ask for less.{cut}{says}", role="status")
+    return html.P(f"{count}{shown}.{cut}{says}", role="status", className="caption")
 
 
-def _table(place: Place, wanted: Wanted, found: FoundSentences) -> html.Div:
-    names = ("sentence", *([STATISTICS[wanted.by].title] if wanted.by else []), "label", "tokens", "text")
-    head = html.Thead(html.Tr([html.Th(name) for name in names]))
-    body = html.Tbody([_row(place.address, wanted, line) for line in found.lines])
+def _table(search: Search, found: FoundSentences) -> html.Div:
+    numbers = [html.Th(name, className="number") for name in (search.ranking.title,)] if search.ranking else []
+    head = html.Thead(
+        html.Tr([html.Th("sentence"), *numbers, *(html.Th(name) for name in ("label", "tokens", "text"))])
+    )
+    body = html.Tbody([_row(search, line) for line in found.lines])
     return html.Div(
         html.Table([head, body], className="rows"),
         className="scroll",
@@ -68,11 +67,11 @@ def _table(place: Place, wanted: Wanted, found: FoundSentences) -> html.Div:
     )
 
 
-def _row(address: Address, wanted: Wanted, line: Line) -> html.Tr:
-    ranked = [html.Td(spell(line.value, STATISTICS[wanted.by].unit), className="number")] if wanted.by else []
+def _row(search: Search, line: Line) -> html.Tr:
+    ranked = [html.Td(search.ranking.spell(line.value), className="number")] if search.ranking else []
     return html.Tr(
         [
-            html.Td(dcc.Link(f"{line.sentence:,}", href=address.of_sentence(line.sentence).href), className="number"),
+            html.Td(dcc.Link(f"{line.sentence:,}", href=search.href(line.sentence)), className="number"),
             *ranked,
             html.Td(line.label),
             html.Td(f"{line.tokens:,}", className="number"),

@@ -15,7 +15,7 @@ from dashboard.pictures.drawn import Drawn
 ROWS = 20_000
 TEXTS = (
     *("wordpiece", "label", "kind", "role", "query_piece", "key_piece", "query", "key", "point", "other_point"),
-    *("statistic", "source", "ratio", "name", "other_name", "other_label", "most_changed"),
+    *("statistic", "source", "ratio", "name", "other_name", "other_label", "most_changed", "most_changed_unit"),
 )
 #: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")

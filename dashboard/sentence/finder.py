@@ -1,12 +1,14 @@
-"""Finding sentences of the corpus: by words of their text, by label and length, and by what a head does in them."""
+"""Finding sentences of the corpus: by words of their text, by label and length, and ranked by a number of each."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.heads.definitions import telling
+from dashboard.heads.statistics import spell
 from dashboard.once import once
 from dashboard.pictures.search import sentences_with
 from dashboard.pictures.texts import folded, spaced
@@ -19,6 +21,8 @@ LISTED = 20
 MOST_TERMS, KEPT = 8, 16
 #: Statistics by which sentences are ranked; what all tokens of a sentence receive together is the same in each.
 RANKED = tuple(telling("all"))
+#: What stands for no ranking in a link.
+ORDER = "order"
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
 
 
@@ -28,22 +32,32 @@ class Wanted:
 
     `words` all occur in its text, in any order, in any case, also inside of words; what stands between quotes as it stands;
     more than `MOST_TERMS` of them are not sought.
-    `by` is the statistic by whose mean over the sentence's tokens a head's sentences are ranked.
     """
 
     words: str = ""
     label: str = ""
     fewest: int | None = None
     most: int | None = None
-    by: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.words or self.label or self.fewest is not None or self.most is not None or self.by)
+        return bool(self.words or self.label or self.fewest is not None or self.most is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """A number of every sentence, from the first on (sentence,): those with the largest come first.
+
+    `title` says what it is, `spell` writes one of them for a person.
+    """
+
+    title: str
+    values: NDArray[np.floating]
+    spell: Callable[[float], str]
 
 
 @dataclass(frozen=True)
 class Line:
-    """A sentence that was found; `value` is its statistic, NaN where it is not ranked."""
+    """A sentence that was found; `value` is what it is ranked by, NaN where it is not."""
 
     sentence: int
     label: str
@@ -54,20 +68,30 @@ class Line:
 
 @dataclass(frozen=True)
 class FoundSentences:
-    """How many sentences are as wanted, and the first of them."""
+    """How many of how many sentences are as wanted, and the first of them."""
 
     count: int
+    among: int
     lines: tuple[Line, ...]
 
 
-def find_sentences(corpus: Corpus, wanted: Wanted, *, layer: int, head: int, limit: int = LISTED) -> FoundSentences:
-    """Sentences as wanted: those in which the head does most of `wanted.by` first, else in the order of the corpus."""
-    found = np.flatnonzero(_as_wanted(corpus, wanted))
-    values = np.full(corpus.n_sentences, np.nan)
-    if wanted.by:
-        values = sentence_means(corpus, wanted.by, layer, head)
+def find_sentences(
+    corpus: Corpus, wanted: Wanted, *, among: int, ranking: Ranking | None = None, limit: int = LISTED
+) -> FoundSentences:
+    """Those of the first `among` sentences that are as wanted, ranked or in the order of the corpus."""
+    found = np.flatnonzero(_as_wanted(corpus, wanted)[:among])
+    values = np.full(among, np.nan) if ranking is None else ranking.values
+    if ranking:
         found = found[np.argsort(-values[found], kind="stable")]
-    return FoundSentences(len(found), tuple(_line(corpus, int(one), values) for one in found[:limit]))
+    return FoundSentences(
+        len(found), among, tuple(_line(corpus, int(one), float(values[one])) for one in found[:limit])
+    )
+
+
+def statistic_ranking(corpus: Corpus, statistic: str, layer: int, head: int) -> Ranking:
+    """By how much a head does of something in a sentence."""
+    title, unit = STATISTICS[statistic].title, STATISTICS[statistic].unit
+    return Ranking(title, sentence_means(corpus, statistic, layer, head), lambda value: spell(value, unit))
 
 
 def terms(words: str) -> list[str]:
@@ -110,11 +134,11 @@ def _as_wanted(corpus: Corpus, wanted: Wanted) -> NDArray[np.bool_]:
     return there
 
 
-def _line(corpus: Corpus, sentence: int, values: NDArray[np.float64]) -> Line:
+def _line(corpus: Corpus, sentence: int, value: float) -> Line:
     return Line(
         sentence=sentence,
         label=corpus.label_name(sentence),
         tokens=int(corpus.sentences.row_size.values[sentence]),
         text=str(corpus.sentences.text.values[sentence]),
-        value=float(values[sentence]),
+        value=value,
     )

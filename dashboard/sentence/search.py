@@ -1,0 +1,68 @@
+"""Where a page looks for sentences, how it ranks them, and where they are shown."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from dashboard.address import Address
+from dashboard.place import Place
+from dashboard.sentence.finder import ORDER, RANKED, Ranking, Wanted, statistic_ranking
+from store import STATISTICS
+
+#: Rankings that every page has, by their names in the link.
+RANKINGS: Mapping[str, str] = {ORDER: "in their order"} | {name: STATISTICS[name].title for name in RANKED}
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The search for sentences on a page.
+
+    Attributes
+    ----------
+    rankings, by
+        Titles of the rankings that can be chosen by their names, and the name of the chosen one.
+    ranking
+        None where sentences stand in their order.
+    among
+        How many sentences are looked at, from the first on.
+    href
+        The link to a sentence.
+    says
+        What else is to be said of them.
+    """
+
+    rankings: Mapping[str, str]
+    by: str
+    ranking: Ranking | None
+    among: int
+    href: Callable[[int], str]
+    says: str = ""
+
+
+def wanted_of(address: Address) -> Wanted:
+    """What the link asks of a sentence."""
+    return Wanted(address.find or "", address.labelled or "", address.fewest, address.most)
+
+
+def search_of(place: Place) -> Search:
+    """On page Sentence: all sentences of the corpus, which open there."""
+    address = place.address
+    ranking = ranking_by(place, address.by)
+    return Search(
+        RANKINGS,
+        address.by or ORDER,
+        ranking,
+        place.corpus.n_sentences,
+        lambda sentence: address.of_sentence(sentence).href,
+    )
+
+
+def ranking_by(place: Place, by: str | None) -> Ranking | None:
+    """By a statistic of the head of the link; None where sentences stand in their order."""
+    if by in (None, ORDER):
+        return None
+    return statistic_ranking(place.corpus, str(by), place.address.layer, place.address.head)
+
+
+def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:
+    """What the control of the ranking stands at, and where it stands by default."""
+    return {"by": place.address.by or ORDER}, {"by": ORDER}
