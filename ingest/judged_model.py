@@ -89,7 +89,7 @@ def find_kind(checkpoint: Checkpoint) -> str:
         return "classification"
     raise IngestError(
         f"{checkpoint.name} guesses neither masked words nor labels, so no loss can say what its heads are worth. "
-        "Give a MODEL that does, such as bert-base-uncased, or leave IMPORTANCE out."
+        "Give a MODEL that does, such as bert-base-uncased or what `make finetune` made, or leave IMPORTANCE out."
     )
 
 

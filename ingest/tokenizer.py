@@ -51,8 +51,8 @@ class Tokenizer:
 
         Of a pair longer than `max_length` the longer one is cut. Words are counted on through both.
         """
-        # Told to cut a pair, the tokenizer also returns every part of one with every part of the other.
-        encoded = self._tokenizer([first, second], add_special_tokens=False)
+        # Told to cut a pair, the tokenizer also returns every part of one with every part of the other; told nothing, it warns.
+        encoded = self._tokenizer([first, second], add_special_tokens=False, verbose=False)
         whole = [len(row) for row in encoded["input_ids"]]
         kept = longest_first(*whole, room=self.max_length - 3)
         ids = [row[:length] for row, length in zip(encoded["input_ids"], kept, strict=True)]

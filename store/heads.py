@@ -109,7 +109,8 @@ class Heads(Text):
         group = self._open_if_there(f"models/{self.name}/importance")
         if "importance_hash" not in group.attrs:  # as long as it is being found for the first time
             raise StoreError(
-                f"What the heads of {self.name} are worth has not been found. Run `make ingest` with IMPORTANCE=100."
+                f"What the heads of {self.name} are worth has not been found. Run `make ingest` with its MODEL and IMPORTANCE=100, "
+                "if it guesses masked words or labels."
             )
         return group[["change"]].load()
 

@@ -4,7 +4,6 @@ Readers follow branch `main`; ingest commits to branch `ingest`; publishing move
 disk the branch reference is a plain file, so whoever moves one holds an flock (two committers lose data silently without).
 """
 
-import fcntl
 import os
 import re
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ import icechunk
 from icechunk import IcechunkError, Repository
 
 from store.errors import SnapshotNotFound, StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound
+from store.lock import take_lock
 
 MAIN = "main"
 INGEST = "ingest"
@@ -115,22 +115,18 @@ def writing(url: str) -> Iterator[None]:
     if path is None:
         yield
         return
-    with _open_lock(path) as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StoreError(f"Another ingest is writing {url}. Run again when it has ended.") from error
+    with _lock(path, url):
         yield
 
 
-def _open_lock(path: Path) -> IO[str]:
-    """Beside the folder itself: a store that is reached by two paths has one lock."""
+def _lock(path: Path, url: str) -> IO[str]:
     try:
-        folder = path.resolve()
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        return open(folder.parent / f"{folder.name}.lock", "a", encoding="ascii")
+        lock = take_lock(path)
     except OSError as error:
         raise StoreError(f"{path} cannot be written ({error.strerror}). Choose another place with STORE=...") from error
+    if lock is None:
+        raise StoreError(f"Another ingest is writing {url}. Run again when it has ended.")
+    return lock
 
 
 def published_snapshot(repository: Repository, url: str) -> str:

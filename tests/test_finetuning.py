@@ -150,7 +150,7 @@ def assert_same(one: Path, other: Path) -> None:
 def test_a_killed_process_goes_on_to_the_same_weights(
     result: Path, tiny_model: Path, opinions: Path, tmp_path: Path
 ) -> None:
-    """Killed by SIGKILL in the middle of a checkpoint, which is then not whole."""
+    """Killed by SIGKILL in the middle of a checkpoint, which is then not whole; its lock went with it."""
     script = (
         "import os, signal, sys\nfrom pathlib import Path\nfrom ingest.finetuning.training import ClassifierTrainer\n"
         "from tests.finetuned import finetune\n"
@@ -167,13 +167,19 @@ def test_a_killed_process_goes_on_to_the_same_weights(
     assert_same(finetune(tiny_model, opinions, tmp_path / "killed"), result)
 
 
-def test_a_run_that_was_stopped_after_training_saves_what_it_had(
-    result: Path, tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
+def killed_after_training(model: Path, data: Path, out: Path, **settings: int) -> Path:
+    """What a run leaves that was killed before its result was named."""
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ingest.finetuning.folder.Folder.finish", stopped(lambda *_: None, 0))
         with pytest.raises(KeyboardInterrupt):
-            finetune(tiny_model, opinions, tmp_path / "killed")
+            finetune(model, data, out, **settings)
+    return out
+
+
+def test_a_run_that_was_stopped_after_training_saves_what_it_had(
+    result: Path, tiny_model: Path, opinions: Path, tmp_path: Path
+) -> None:
+    killed_after_training(tiny_model, opinions, tmp_path / "killed")
     assert_same(finetune(tiny_model, opinions, tmp_path / "killed"), result)
 
 
@@ -186,11 +192,7 @@ def half(_: EvalPrediction) -> dict[str, float]:
 def trained(tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What a run leaves that was killed after training, and was best long before its last step."""
     monkeypatch.setattr("ingest.finetuning.training.accuracy", half)
-    with monkeypatch.context() as patch:
-        patch.setattr("ingest.finetuning.folder.Folder.finish", stopped(lambda *_: None, 0))
-        with pytest.raises(KeyboardInterrupt):
-            finetune(tiny_model, opinions, tmp_path / "killed", epochs=1)
-    return tmp_path / "killed"
+    return killed_after_training(tiny_model, opinions, tmp_path / "killed", epochs=1)
 
 
 def test_a_run_that_was_stopped_after_training_does_not_train_again(
@@ -217,6 +219,19 @@ def test_training_stops_early_where_it_gets_no_better(
     measured = metrics_of(finetune(tiny_model, opinions, tmp_path / "out", epochs=1))
     assert len(measured["curve"]) == 2
     assert measured["steps"] < measured["planned_steps"]
+
+
+def test_a_run_that_was_stopped_after_it_stopped_early_does_not_train_again(
+    tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.finetuning.training.accuracy", half)
+    monkeypatch.setattr(schedule, "PATIENCE", 1)
+    whole = finetune(tiny_model, opinions, tmp_path / "whole", epochs=1)
+    killed_after_training(tiny_model, opinions, tmp_path / "killed", epochs=1)
+    monkeypatch.delattr("transformers.Trainer.training_step")
+    assert_same(finetune(tiny_model, opinions, tmp_path / "killed", epochs=1), whole)
+    ended = [(metrics_of(one)["steps"], metrics_of(one)["epochs"]) for one in (tmp_path / "killed", whole)]
+    assert ended[0] == ended[1]
 
 
 def test_a_model_of_another_classifier_gets_a_new_one(opinions: Path, tmp_path: Path) -> None:

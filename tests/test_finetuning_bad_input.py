@@ -95,6 +95,12 @@ def test_a_place_that_cannot_be_written_is_refused(refused: Complaint, tmp_path:
     assert "cannot be written" in refused(out=tmp_path / "file")
 
 
+def test_a_second_run_in_the_same_folder_is_refused(refused: Complaint, tmp_path: Path) -> None:
+    with Folder(tmp_path / "out", {}).lock():
+        assert "Another fine-tuning is writing" in refused()
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_folder_with_something_else_is_left_as_it_is(refused: Complaint, tmp_path: Path) -> None:
     (tmp_path / "out" / "notes").mkdir(parents=True)
     (tmp_path / "out" / "notes" / "mine.txt").write_text("mine")

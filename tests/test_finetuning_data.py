@@ -18,6 +18,7 @@ from ingest.finetuning.split import MOST, SHARE, hold_out
 from ingest.finetuning.training import Padding, accuracy
 from ingest.finetuning.truncation import head_and_tail
 from ingest.reviews import Data, find_data
+from tests.warned import warned
 
 SEEDS = st.integers(0, (1 << 32) - 1)
 LABELS = st.lists(st.integers(2, 60), min_size=2, max_size=5).map(lambda sizes: np.repeat(np.arange(len(sizes)), sizes))
@@ -76,6 +77,14 @@ def test_a_cut_review_stands_between_its_special_tokens(tiny_model: Path, tmp_pa
     labelled = read_labelled(find_data(str(tmp_path / "long.csv")), text="text", label="label")
     pieces = [tokenizer.convert_ids_to_tokens(one["input_ids"]) for one in encode(labelled, tokenizer, max_length=6)]
     assert pieces[:2] == [["[CLS]", "a", "bad", "and", "sad", "[SEP]"], ["[CLS]", "the", "plot", "[SEP]"]]
+
+
+def test_nobody_is_warned_of_a_review_that_is_cut(tiny_model: Path) -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_model, model_max_length=8)
+    labelled = Labelled(["a film was good and bad and sad"], np.array([1]), ["bad", "good"])
+    with warned() as said:
+        encode(labelled, tokenizer, max_length=6)
+    assert said == []
 
 
 def test_a_text_that_comes_again_is_taken_once(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ingest.errors import IngestError
 from ingest.tokenizer import Tokenizer, Tokens, concatenate
 from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
+from tests.warned import warned
 
 TEXT = "The film, zany!"
 PIECES = ["[CLS]", "the", "film", ",", "z", "##a", "##n", "##y", "!", "[SEP]"]
@@ -94,6 +95,14 @@ def test_a_pair_is_cut_as_by_the_checkpoints_own_tokenizer(
     tokens, segment = tokenizer.tokenize_pair(*pair)
     assert (tokens.token_id.tolist(), segment.tolist()) == (expected["input_ids"], expected["token_type_ids"])
     assert bool(tokens.truncated[0]) == bool(expected.encodings[0].overflowing)
+
+
+def test_nobody_is_warned_of_a_pair_that_is_cut(own: Any, tmp_path: Path) -> None:
+    own.model_max_length = 8
+    own.save_pretrained(tmp_path)
+    with warned() as said:
+        Tokenizer(tmp_path, max_length=8).tokenize_pair("the " * 9, "film " * 9)
+    assert said == []
 
 
 def test_a_pair_has_words_counted_through_both(tokenizer: Tokenizer) -> None:

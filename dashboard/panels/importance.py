@@ -4,6 +4,8 @@ from dash import html
 
 from dashboard.charts import chart
 from dashboard.figures.heat_map import heat_map
+from dashboard.heads.importance import importance_of
+from dashboard.heads.ranks import ranks
 from dashboard.place import Place
 from store import StoreError
 
@@ -26,3 +28,16 @@ def importance(place: Place) -> list[object]:
     height = 70 + 30 * place.corpus.layers
     label = "Change of the loss without each head; the table below has every number"
     return [title, *chart(drawn, of="importance", says=says, label=label, height=height, opens=True, turns=True)]
+
+
+def head_importance(place: Place) -> list[object]:
+    """The change without the link's head, and its rank; nothing where no ingest was asked for it."""
+    change = importance_of(place.corpus)
+    if change is None:
+        return []
+    head, attributes = (place.address.layer, place.address.head), place.corpus.importance.attrs
+    says = (
+        f"Change of the {attributes['measure']}, when it hands on nothing, on {int(attributes['sentences']):,} sentences; "
+        f"the whole model has {float(attributes['loss']):.3f}. Rank {ranks(change)[head]:.0f} of {change.size}: rank 1 is missed most."
+    )
+    return [html.H2(f"What it is worth to the model: {change[head]:+.3f}"), html.P(says, className="caption")]

@@ -15,6 +15,7 @@ from dashboard.heads.norm_by_frequency import norm_by_frequency
 from dashboard.heads.ranks import ranks
 from dashboard.heads.statistics import OF_CLS, spell
 from dashboard.panels.definitions import definitions
+from dashboard.panels.importance import head_importance
 from dashboard.panels.nearest import nearest
 from dashboard.panels.profiles import head_profile
 from dashboard.pictures.chosen import Chosen
@@ -29,6 +30,7 @@ def panel(place: Place, _chosen: Chosen) -> list[object]:
     address = place.address
     return [
         *_label(place),
+        *head_importance(place),
         _table(place),
         html.P(
             f"Means over {place.corpus.n_sentences:,} sentences, each weighs the same, with 95 % intervals (bootstrap over sentences). "

@@ -70,9 +70,10 @@ def encode(labelled: Labelled, tokenizer: Any, *, max_length: int) -> list[Examp
 
 
 def _wordpieces(texts: Sequence[str], tokenizer: Any) -> Iterator[list[int]]:
+    """They are cut afterwards; the tokenizer would warn of reviews that are longer than the model reads."""
+    options = {"add_special_tokens": False, "truncation": False, "padding": False, "verbose": False}
     for start in range(0, len(texts), AT_ONCE):
-        part = texts[start : start + AT_ONCE]
-        yield from tokenizer(part, add_special_tokens=False, truncation=False, padding=False)["input_ids"]
+        yield from tokenizer(texts[start : start + AT_ONCE], **options)["input_ids"]
 
 
 def _labelled(reviews: Reviews, names: Sequence[str]) -> Labelled:

@@ -5,9 +5,10 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ingest.errors import IngestError
+from store.lock import take_lock
 
 #: Of a checkpoint, what makes its tokenizer. They are copied byte by byte: the result reads the same corpus.
 TOKENIZER_FILES = (
@@ -31,6 +32,24 @@ class Folder:
         self.checkpoints = path / "checkpoints"
         self._begun, self._finished = self.checkpoints / "asked.json", path / "metrics.json"
 
+    def lock(self) -> IO[str]:
+        """Taken before anything else here: what a run sees that is not alone may be half of what another writes.
+
+        Raises
+        ------
+        IngestError
+            Where another run has it, or nothing can be written.
+        """
+        try:
+            lock = take_lock(self.path)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        if lock is None:
+            raise IngestError(
+                f"Another fine-tuning is writing {self.path}. Run again when it has ended, or give OUT=<another folder>."
+            )
+        return lock
+
     def begin(self) -> None:
         """Make it, or find it as the same settings left it.
 
@@ -45,9 +64,7 @@ class Folder:
                 self.checkpoints.mkdir(parents=True, exist_ok=True)
                 _write(self._begun, {"asked": self.asked})
         except OSError as error:
-            raise IngestError(
-                f"{self.path} cannot be written ({error.strerror or type(error).__name__}). Give OUT=<a folder of yours>."
-            ) from error
+            raise self._unwritable(error) from error
 
     @property
     def finished(self) -> bool:
@@ -84,6 +101,10 @@ class Folder:
     def remove_checkpoints(self) -> None:
         """They serve only to go on."""
         shutil.rmtree(self.checkpoints, ignore_errors=True)
+
+    def _unwritable(self, error: OSError) -> IngestError:
+        said = error.strerror or type(error).__name__
+        return IngestError(f"{self.path} cannot be written ({said}). Give OUT=<a folder of yours>.")
 
     def _check(self) -> None:
         known = self._known()

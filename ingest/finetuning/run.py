@@ -36,13 +36,14 @@ def run(settings: FinetuningSettings) -> None:
     device = find_device(settings.device)
     labelled = read_labelled(data, text=settings.text, label=settings.label)
     folder = Folder(Path(settings.out), _asked(settings, checkpoint, data, device.type))
-    folder.begin()
-    if folder.finished:
-        folder.remove_checkpoints()
-        say(f"Nothing to do: {folder.path} holds {checkpoint.name} fine-tuned so.{_said(folder.metrics)}")
-        return
-    metrics = Finetuning(settings, checkpoint, data, labelled, folder, device).run()
-    say(f"Saved {checkpoint.name} fine-tuned on {data.name} in {folder.path}.{_said(metrics)}")
+    with folder.lock():
+        folder.begin()
+        if folder.finished:
+            folder.remove_checkpoints()
+            say(f"Nothing to do: {folder.path} holds {checkpoint.name} fine-tuned so.{_said(folder.metrics)}")
+            return
+        metrics = Finetuning(settings, checkpoint, data, labelled, folder, device).run()
+        say(f"Saved {checkpoint.name} fine-tuned on {data.name} in {folder.path}.{_said(metrics)}")
 
 
 @dataclass(frozen=True)

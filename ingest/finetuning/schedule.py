@@ -18,8 +18,7 @@ PATIENCE = 4
 class Schedule(TrainerCallback):
     """Keeps more often than it judges, judges the last step, and stops early.
 
-    Everything it needs to know is in the state, so that a run that was killed stops where it would have stopped; one that
-    was killed after it was stopped trains one step more.
+    Everything it needs to know is in the state, so that a run that was killed stops where it would have stopped.
     """
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:

@@ -1,0 +1,47 @@
+"""`store.lock`: who has it, and that it ends with its process."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from store.lock import take_lock
+
+ROOT = Path(__file__).parents[1]
+#: Takes the lock beside a folder, says so, and keeps it.
+KEEPS_IT = (
+    "import sys, time\nfrom pathlib import Path\nfrom store.lock import take_lock\n"
+    "lock = take_lock(Path(sys.argv[1]))\nprint(lock is not None, flush=True)\ntime.sleep(60)"
+)
+
+
+def test_a_process_has_the_lock_until_it_is_killed(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KEEPS_IT, str(tmp_path / "place")]
+    with subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "True\n"
+        held = take_lock(tmp_path / "place")
+        process.kill()
+    left = take_lock(tmp_path / "place")
+    assert held is None
+    assert left is not None
+    left.close()
+
+
+def test_a_folder_has_one_lock_by_whatever_path(tmp_path: Path) -> None:
+    lock = take_lock(tmp_path / "place")
+    assert lock is not None
+    with lock:
+        assert take_lock(tmp_path / "other" / ".." / "place") is None
+
+
+def test_the_folder_one_stands_in_has_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its path has no name."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    lock = take_lock(Path("."))
+    assert lock is not None
+    lock.close()
+    assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["here.lock"]

@@ -1,0 +1,26 @@
+"""What a head is worth to the model, on its page."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from dashboard.library import Library
+from dashboard.panels.importance import head_importance
+from dashboard.place import find
+from store import Corpus
+
+FOUND = xr.Dataset(
+    {"change": (("layer", "head"), np.array([[0.5, -0.25], [0, 1]]))},
+    attrs={"measure": "cross entropy", "sentences": 1200, "loss": 0.25},
+)
+
+
+def test_the_page_of_a_head_says_what_it_is_worth(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Corpus, "importance", FOUND)
+    heading, says = head_importance(find(Library(tiny_store), "head", "?layer=0&head=1"))
+    assert heading.children == "What it is worth to the model: -0.250"
+    assert "on 1,200 sentences; the whole model has 0.250. Rank 4 of 4" in says.children
+
+
+def test_it_says_nothing_where_it_was_not_found(tiny_store: str) -> None:
+    assert head_importance(find(Library(tiny_store), "head", "?layer=0&head=1")) == []

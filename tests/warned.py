@@ -1,0 +1,25 @@
+"""What transformers warns of: in a log of its own, at a level that a model may have raised."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class _Kept(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(record.getMessage())
+
+
+@contextmanager
+def warned() -> Iterator[list[str]]:
+    log, kept = logging.getLogger("transformers"), _Kept()
+    level = log.level
+    log.addHandler(kept)
+    log.setLevel(logging.WARNING)
+    yield kept.said
+    log.setLevel(level)
+    log.removeHandler(kept)
