@@ -11,12 +11,17 @@ WORKERS = 2
 THREADS = 8
 
 
+def address_of(host: str, port: int) -> str:
+    """As in a URL, where the colons of an address of IPv6 stand in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 class Server(BaseApplication):  # type: ignore[misc]
     """Gunicorn on one store. icechunk's threads do not survive a fork, so nothing is opened before it."""
 
-    def __init__(self, store: str, *, host: str, port: int) -> None:
+    def __init__(self, store: str, address: str) -> None:
         self.store = store
-        self.address = f"{host}:{port}"
+        self.address = address
         super().__init__()
 
     def load_config(self) -> None:

@@ -7,20 +7,23 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from store.description import as_json, as_text, describe
-from store.errors import StoreError
+from store.errors import StoreError, StoreIncomplete, StoreNotFound
 from store.repository import expire
 from store.snapshot import open_snapshot
 from store.verification import verify
 
+#: Exit status where nothing has been ingested yet.
+NOTHING_YET = 3
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0 fine, 1 with a sentence on what is wrong and what to do next."""
+    """Exit status: 0 fine, 1 with a sentence on what is wrong and what to do next, 3 where there is nothing yet."""
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))
     except StoreError as error:
         print(f"store: {error}", file=sys.stderr)
-        return 1
+        return NOTHING_YET if isinstance(error, (StoreNotFound, StoreIncomplete)) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
