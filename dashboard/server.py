@@ -9,6 +9,8 @@ from dashboard.library import Library
 
 WORKERS = 2
 THREADS = 8
+#: Bytes of the first line of a request, the most that gunicorn reads: a typed pair is in it.
+REQUEST_LINE = 8190
 
 
 def address_of(host: str, port: int) -> str:
@@ -34,7 +36,7 @@ class Server(BaseApplication):  # type: ignore[misc]
             "control_socket_disable": True,
             "loglevel": "warning",
             "timeout": 60,
-            "limit_request_line": 8190,  # a typed sentence is in it
+            "limit_request_line": REQUEST_LINE,
         }
         for name, value in settings.items():
             self.cfg.set(name, value)
