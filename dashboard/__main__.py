@@ -8,7 +8,9 @@ import sys
 import time
 from collections.abc import Sequence
 
-#: Seconds between two looks at what an ingest has published.
+from store.__main__ import NOTHING_YET
+
+#: Seconds between two looks at what an ingest has published, and that one is given to end by itself.
 PAUSE = 2
 
 
@@ -17,17 +19,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if not _port_is_free(options.host, options.port):
         return _fail(f"Port {options.port} of {options.host} is taken or not to be had. Give another with PORT=...")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager stops it as Ctrl-C does
+    try:
+        return _ingest_and_serve(options)
+    except KeyboardInterrupt:
+        return 0
+
+
+def _ingest_and_serve(options: argparse.Namespace) -> int:
     # In a process of its own: the server forks, and icechunk's threads do not survive that.
-    found, ingest = _describe(options.store), None
-    if found.returncode and options.ingest and "`make ingest" in found.stderr:
-        print(f"No store at {options.store} yet: ingesting first; serving starts with the first picture.", flush=True)
-        ingest = subprocess.Popen([sys.executable, "-m", "ingest", "--store", options.store])
+    found = _describe(options.store)
+    if options.ingest and found.returncode == NOTHING_YET:
+        return _ingest_first(options)
+    return _serve(options) if found.returncode == 0 else _fail_as(found)
+
+
+def _ingest_first(options: argparse.Namespace) -> int:
+    """Serve what the ingest has published, while it goes on. Where serving ends it ends too, and goes on next time."""
+    print(f"No store at {options.store} yet: ingesting first; serving starts with the first picture.", flush=True)
+    ingest = subprocess.Popen([sys.executable, "-m", "ingest", "--store", options.store])
+    try:
         found = _first_publication(ingest, options.store)
         if ingest.poll():
             return ingest.returncode
-    if found.returncode:
-        return _fail(found.stderr.strip().removeprefix("store: "))
-    return _serve(options, ingest)
+        return _serve(options) if found.returncode == 0 else _fail_as(found)
+    finally:
+        _end(ingest)
+
+
+def _end(ingest: subprocess.Popen[bytes]) -> None:
+    try:
+        ingest.wait(PAUSE)  # Ctrl-C in a terminal has told it too
+    except subprocess.TimeoutExpired:
+        ingest.send_signal(signal.SIGINT)
+        ingest.wait()
 
 
 def _first_publication(ingest: subprocess.Popen[bytes], store: str) -> subprocess.CompletedProcess[str]:
@@ -54,12 +79,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _port_is_free(host: str, port: int) -> bool:
     try:
-        with socket.socket() as probe:
+        with socket.socket(_family(host)) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
     except (OSError, OverflowError):
         return False
     return True
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def _describe(store: str) -> subprocess.CompletedProcess[str]:
@@ -68,18 +97,18 @@ def _describe(store: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def _serve(options: argparse.Namespace, ingest: subprocess.Popen[bytes] | None) -> int:
-    """Until it is stopped; an ingest that still makes pictures is then stopped too, and goes on where it was next time."""
-    from dashboard.server import Server
+def _serve(options: argparse.Namespace) -> int:
+    """Until it is stopped."""
+    from dashboard.server import Server, address_of
 
-    print(f"Headscape serves {options.store} on http://{options.host}:{options.port} (Ctrl-C stops it).", flush=True)
-    try:
-        Server(options.store, host=options.host, port=options.port).run()
-    finally:
-        if ingest is not None and ingest.poll() is None:
-            ingest.send_signal(signal.SIGINT)
-            ingest.wait()
+    address = address_of(options.host, options.port)
+    print(f"Headscape serves {options.store} on http://{address} (Ctrl-C stops it).", flush=True)
+    Server(options.store, address).run()
     return 0
+
+
+def _fail_as(found: subprocess.CompletedProcess[str]) -> int:
+    return _fail(found.stderr.strip().removeprefix("store: "))
 
 
 def _fail(sentence: str) -> int:

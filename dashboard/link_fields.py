@@ -63,8 +63,7 @@ def of_sentence(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
     longest = int(corpus.attributes["config"].get("max_position_embeddings", len(lengths)))
     return {
         "sentence": read.number("sentence", range(corpus.n_sentences), 0),
-        "text": read.typed("text"),
-        "second": read.typed("second"),
+        **read.typed(),
         "show": read.choice("show", SHOWS, "head"),
         "heads": read.numbers("heads", range(corpus.heads)),
         "queries": read.numbers("queries", range(longest)),

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
-#: Bytes of a typed text in a link: with two of them a request still fits into what servers read of one.
-MOST_TYPED = 3_500
+#: Bytes of a typed text in a link, and of the two of a pair: a request has room for every position as well, hidden or
+#: chosen, and still fits into what servers read of one.
+MOST_TYPED, MOST_OF_PAIR = 3_500, 4_000
 _NUMBERS = re.compile(r"\d{1,4}(\.\d{1,4}){0,600}")
 
 
@@ -81,12 +82,18 @@ class LinkReader:
         self.notices.append(f"A link holds {most:,} characters of {name}. What does not fit whole is left out.")
         return asked[: max(0, *(asked.rfind(mark, 0, most + 1) for mark in ";|"))] or None
 
-    def typed(self, name: str) -> str | None:
-        """A text that a reader typed, as much of it as a link holds."""
+    def typed(self) -> dict[str, str | None]:
+        """What a reader typed, as much as a link holds: of a pair each has what the other leaves, half of the room at least."""
+        second = min(len(quote_plus(self.given.get("second", "").strip())), MOST_OF_PAIR // 2)
+        text = self._typed("text", min(MOST_TYPED, MOST_OF_PAIR - second))
+        left = MOST_OF_PAIR - len(quote_plus(text or ""))
+        return {"text": text, "second": self._typed("second", min(MOST_TYPED, left))}
+
+    def _typed(self, name: str, most: int) -> str | None:
         asked = self.given.get(name, "").strip()
-        kept = asked[:MOST_TYPED]
-        while len(quote_plus(kept)) > MOST_TYPED:
-            kept = kept[: len(kept) * MOST_TYPED // len(quote_plus(kept))]
+        kept = asked[:most]
+        while len(quote_plus(kept)) > most:
+            kept = kept[: len(kept) * most // len(quote_plus(kept))]
         if kept != asked:
             self.notices.append(f"A link holds no longer text: shown are the first {len(kept):,} characters of it.")
         return kept or None

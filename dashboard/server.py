@@ -10,14 +10,21 @@ from dashboard.library import Library
 WORKERS = 2
 #: Of each worker: more than may wait for a turn, so that everybody else is still answered.
 THREADS = 16
+#: Bytes of the first line of a request, the most that gunicorn reads: a typed pair is in it.
+REQUEST_LINE = 8190
+
+
+def address_of(host: str, port: int) -> str:
+    """As in a URL, where the colons of an address of IPv6 stand in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 class Server(BaseApplication):  # type: ignore[misc]
     """Gunicorn on one store. icechunk's threads do not survive a fork, so nothing is opened before it."""
 
-    def __init__(self, store: str, *, host: str, port: int) -> None:
+    def __init__(self, store: str, address: str) -> None:
         self.store = store
-        self.address = f"{host}:{port}"
+        self.address = address
         super().__init__()
 
     def load_config(self) -> None:
@@ -30,7 +37,7 @@ class Server(BaseApplication):  # type: ignore[misc]
             "control_socket_disable": True,
             "loglevel": "warning",
             "timeout": 60,
-            "limit_request_line": 8190,  # a typed sentence is in it
+            "limit_request_line": REQUEST_LINE,
         }
         for name, value in settings.items():
             self.cfg.set(name, value)

@@ -9,21 +9,29 @@ from datetime import timedelta
 from icechunk import IcechunkError
 
 from store.description import as_json, as_text, describe
-from store.errors import StoreError
+from store.errors import StoreError, StoreIncomplete, StoreNotFound
 from store.repository import expire, interruption
 from store.snapshot import open_snapshot
 from store.verification import verify
 
+#: Exit status where nothing has been ingested yet.
+NOTHING_YET = 3
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0 fine, 1 with a sentence on what is wrong and what to do next."""
+    """Exit status: 0 fine, 1 with a sentence on what is wrong and what to do next, 3 where there is nothing yet."""
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))
-    except (StoreError, IcechunkError) as error:
-        said = interruption(error) if isinstance(error, IcechunkError) else str(error)
-        print(f"store: {said}", file=sys.stderr)
-        return 1
+    except IcechunkError as error:
+        return _ended(interruption(error))
+    except StoreError as error:
+        return _ended(str(error), NOTHING_YET if isinstance(error, (StoreNotFound, StoreIncomplete)) else 1)
+
+
+def _ended(said: str, status: int = 1) -> int:
+    print(f"store: {said}", file=sys.stderr)
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:

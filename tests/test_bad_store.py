@@ -99,6 +99,10 @@ def test_an_ingest_refuses_a_store_of_a_newer_schema(newer: str, complaint: Comp
     assert "has schema 999" in complaint(store=newer)
 
 
+def test_a_store_of_a_newer_schema_is_not_said_to_be_none(newer: str) -> None:
+    assert main(["describe", newer]) == 1
+
+
 def test_a_reader_refuses_a_store_of_a_newer_schema(newer: str) -> None:
     with pytest.raises(SchemaMismatch, match=f"has schema 999, this Headscape reads {SCHEMA_VERSION}"):
         store.open_corpus(newer)
@@ -129,7 +133,8 @@ def test_commands_refuse_what_is_no_store(
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("dear")
-    assert main([command, "ftp://host/a" if kind == "url" else str(tmp_path / kind)]) == 1
+    ended = main([command, "ftp://host/a" if kind == "url" else str(tmp_path / kind)])
+    assert ended == (1 if kind == "url" else 3)
     said = capfd.readouterr().err.splitlines()
     assert len(said) == 1
     assert said[0].startswith("store: ")

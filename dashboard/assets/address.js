@@ -11,19 +11,28 @@
   const link = (fields) => `?${fields}`.replaceAll("%2C", ",").replace(/^\?$/, "");
   const isNothing = (value) => value === null || value === undefined || value === "" || value === false;
 
-  /** Bytes of a typed text in a link: a little more than the server reads, so that it says what was left out. */
+  /** Bytes of a typed text in a link, and of both of a pair: a little more than the server reads, so that it says what was left out. */
   const LONGEST = 3600;
+  const LONGEST_PAIR = 4200;
   const bytes = (text) => String(new URLSearchParams([["", text]])).length;
-  function short(value) {
+  function short(value, longest = LONGEST) {
     let letters = [...String(value)];
-    while (bytes(letters.join("")) > LONGEST) letters = letters.slice(0, Math.floor((letters.length * LONGEST) / bytes(letters.join(""))));
+    while (bytes(letters.join("")) > longest) letters = letters.slice(0, Math.floor((letters.length * longest) / bytes(letters.join(""))));
     return letters.join("");
+  }
+
+  /** Of a pair each has what the other leaves, half of the room at least. */
+  function shortPair(fields) {
+    const text = fields.get("text");
+    fields.set("second", short(fields.get("second"), Math.min(LONGEST, LONGEST_PAIR - Math.min(bytes(text), LONGEST_PAIR / 2))));
+    fields.set("text", short(text, LONGEST_PAIR - bytes(fields.get("second"))));
   }
 
   /** The fields with one changed, or taken away where it says nothing that is not so anyway. */
   function withField(fields, field, value, standard) {
     if (isNothing(value) || (standard !== undefined && String(standard) === String(value))) fields.delete(field);
     else fields.set(field, short(value));
+    if (field === "second" && fields.get("text") && fields.has("second")) shortPair(fields);
     if (MOVES.includes(field)) fields.delete("at");
     for (const other of CLEARED[field] || []) fields.delete(other);
     return fields;

@@ -1,0 +1,51 @@
+"""Links of long texts: a server reads only so much of a request."""
+
+from urllib.parse import quote_plus
+
+import pytest
+
+from dashboard.library import Library
+from dashboard.link_reader import LinkReader
+from dashboard.place import Place, find
+from dashboard.sentence.picture import base_of, link
+from dashboard.server import REQUEST_LINE
+from tests.browser import Open
+
+#: Every position of the longest sentence a BERT reads.
+EVERY_POSITION = ".".join(map(str, range(512)))
+
+
+@pytest.fixture
+def pair(tiny_store: str) -> Place:
+    return find(Library(tiny_store), "/sentence", f"?text={'a' * 3_900}&second={'b' * 3_900}")
+
+
+def test_a_long_pair_leaves_room_in_a_request_for_every_position(pair: Place) -> None:
+    asked = f"{base_of(pair)}/weights/11/11.csv{link(pair, {'hide': EVERY_POSITION})}"
+    assert len(f"GET {asked} HTTP/1.1") < REQUEST_LINE
+
+
+def test_of_a_long_pair_it_is_said_how_much_is_shown(pair: Place) -> None:
+    said = "A link holds no longer text: shown are the first 2,000 characters of it."
+    assert pair.notices == (said, said)
+
+
+@pytest.mark.parametrize(
+    ("text", "second", "kept"),
+    [(5_000, 0, (3_500, 0)), (5_000, 100, (3_500, 100)), (5_000, 1_500, (2_500, 1_500)), (100, 5_000, (100, 3_500))],
+)
+def test_one_of_a_pair_has_the_room_that_the_other_leaves(text: int, second: int, kept: tuple[int, int]) -> None:
+    read = LinkReader({"text": "a" * text, "second": "b" * second}, []).typed()
+    assert (len(read["text"] or ""), len(read["second"] or "")) == kept
+
+
+def test_letters_count_as_many_bytes_as_they_take() -> None:
+    read = LinkReader({"text": "\u5f71" * 900, "second": "\u00e9" * 900}, []).typed()
+    assert sum(len(quote_plus(text or "")) for text in read.values()) <= 4_000
+    assert {text[0] for text in read.values() if text} == {"\u5f71", "\u00e9"}
+
+
+def test_a_browser_makes_no_longer_link_of_a_pair(open_page: Open, tiny_server: str) -> None:
+    page = open_page(f"{tiny_server}/sentence?text={'a' * 3_500}")
+    made = page.evaluate("headscape.address.choose('second', 'b'.repeat(9000), { second: null })")
+    assert (made.count("a"), made.count("b")) == (2_100 - 1, 2_100 - 1)
