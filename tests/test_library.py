@@ -90,7 +90,7 @@ def test_a_snapshot_that_takes_long_to_open_keeps_nobody_waiting(
         "sentence/3/layer/1.bin",
     ],
 )
-def test_nothing_of_a_snapshot_that_is_no_longer_open_is_kept(tiny_store: str, path: str) -> None:
+def test_nothing_of_a_snapshot_that_is_no_longer_open_is_kept(tiny_store: str, base: str, path: str) -> None:
     library = Library(tiny_store)
     server = create_app(library).server
     corpus = weakref.ref(library.snapshot().corpus())
