@@ -120,6 +120,23 @@ def test_a_handful_of_points_can_be_fitted(points: int) -> None:
     assert np.isfinite(found).all()
 
 
+@pytest.mark.parametrize("seed", [-1, (1 << 63) - 1])
+def test_a_seed_of_64_bits_or_below_zero_is_one_of_32_bits(
+    seed: int, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = [fitted_places(vectors, one, monkeypatch) for one in (seed, (1 << 32) - 1)]
+    np.testing.assert_array_equal(*places)
+
+
+def fitted_places(vectors: np.ndarray, seed: int, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
+    """In threads: what processes import takes seconds."""
+    projection = Neighbours(VIEW, Nearest(lambda _: tuple(vectors), device="cpu"), seed=seed)
+    with ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr(neighbours, "processes", lambda: pool)
+        ((_, parameters),) = projection.fits([0], lambda _: tuple(vectors), lambda _: None)
+    return parameters["fitted"]
+
+
 def test_queries_and_keys_of_a_head_are_fitted_together(
     projection: Neighbours, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:

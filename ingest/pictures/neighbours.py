@@ -17,6 +17,7 @@ from torch import Tensor
 from ingest.pictures.fits import Advance, Parameters, Read
 from ingest.pictures.manifolds import fit_head
 from ingest.pictures.processes import processes
+from ingest.seeds import seed32
 from store.kernels.normalization import unit
 from store.kernels.projection import NEIGHBOURS, place_by_neighbours
 from store.views import ViewName
@@ -35,7 +36,7 @@ class Neighbours:
     placed = f"at the mean of its {NEIGHBOURS} nearest fitted points by cosine, weighted by 1 / distance squared"
 
     def __init__(self, name: ViewName, nearest: "Nearest", *, seed: int) -> None:
-        self.name, self.nearest, self.seed = name, nearest, seed
+        self.name, self.nearest, self.seed = name, nearest, seed32(seed)
 
     def fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
         """The places of the fitted tokens of every layer."""
