@@ -67,19 +67,20 @@ class Nearest:
     def __init__(self, read: Read, *, device: str) -> None:
         self._read, self._device = read, torch.device(device)
         self._fitted: tuple[int, Tensor] | None = None
-        self._found: tuple[tuple[int, int], NDArray[np.int64], Floats] | None = None
+        self._found: tuple[tuple[int, int, int], NDArray[np.int64], Floats] | None = None
 
     def of(self, layer: int, query: Floats, key: Floats, first: int) -> tuple[NDArray[np.int64], Floats]:
         """Index among the fitted points, queries first, and squared distance: (head, role, token, neighbour) each.
 
-        `first` is the number of the first token, and with the layer says whether the same is asked again.
+        `first` is the number of the first token. With the layer and how many follow it says whether the same is asked again.
         """
-        if self._found is None or self._found[0] != (layer, first):
+        asked = (layer, first, query.shape[1])
+        if self._found is None or self._found[0] != asked:
             fitted = self._points(layer)
             with ThreadPoolExecutor(cpu_count()) as pool:
                 found = list(pool.map(self._search, fitted, unit(query), unit(key)))
             index, square = (np.stack(each) for each in zip(*found, strict=True))
-            self._found = (layer, first), index, square
+            self._found = asked, index, square
         return self._found[1], self._found[2]
 
     def _search(self, fitted: Tensor, query: Floats, key: Floats) -> tuple[NDArray[np.int64], Floats]:
