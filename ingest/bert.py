@@ -5,7 +5,7 @@ the captured queries and keys of a batch and drops it.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -197,9 +197,19 @@ def load_model(checkpoint: Checkpoint, architecture: str, *, fresh: tuple[str, .
         ) from error
     model, said = loaded
     absent = said["missing_keys"] | {name for name, *_shapes in said["mismatched_keys"]}
+    _check_encoder(checkpoint, said["unexpected_keys"])
     missing = {name for name in absent if not name.startswith(fresh)}
     if missing:
         raise IngestError(
             f"{checkpoint.name} cannot be loaded as a BERT (no weights that fit {min(missing)}). Save the model again with save_pretrained."
         )
     return model
+
+
+def _check_encoder(checkpoint: Checkpoint, unexpected: Iterable[str]) -> None:
+    """Weights of the layers that transformers leaves out make another model; heads of training and buffers do not."""
+    left_out = [name for name in unexpected if name.removeprefix("bert.").startswith("encoder.")]
+    if left_out:
+        raise IngestError(
+            f"{checkpoint.name} has weights that are not those of a BERT ({min(left_out)}). Give a model whose layers are a BERT's alone."
+        )

@@ -78,6 +78,11 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
         )
     if config.get("is_decoder"):
         raise IngestError(f"{name} is a decoder: its tokens do not see the whole sentence. Give a BERT encoder.")
+    if (config.get("position_embedding_type") or "absolute") != "absolute":
+        raise IngestError(
+            f"{name} has relative positions ({config['position_embedding_type']}), which transformers' BERT no longer reads. "
+            "Give a BERT whose position_embedding_type is absolute."
+        )
     weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
     if not weights:
         raise IngestError(f"{folder} has a config.json but no weights. Save the model there with save_pretrained.")

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from ingest import checkpoint
+from ingest.bert import load_model
 from ingest.checkpoint import find_checkpoint
 from ingest.errors import IngestError
+from tests.conftest import save_model
 
 Complaint = Callable[..., str]
 
@@ -42,6 +44,20 @@ def test_a_bert_that_may_not_look_ahead_is_refused(broken: Path, complaint: Comp
     """Its attention is not the softmax over the whole sentence that the store recomputes."""
     change_config(broken, is_decoder=True)
     assert "decoder" in complaint(model=broken)
+
+
+@pytest.mark.parametrize("kind", ["relative_key", "relative_key_query"])
+def test_a_bert_with_relative_positions_is_refused(kind: str, broken: Path) -> None:
+    """transformers would leave them out, and every pattern would be another model's."""
+    change_config(broken, position_embedding_type=kind)
+    with pytest.raises(IngestError, match=r"broken has relative positions .* Give a BERT"):
+        find_checkpoint(str(broken))
+
+
+@pytest.mark.parametrize("kind", ["absolute", None])
+def test_a_bert_that_says_its_positions_are_absolute_is_found(kind: str | None, broken: Path) -> None:
+    change_config(broken, position_embedding_type=kind)
+    assert find_checkpoint(str(broken)).name == "broken"
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", ""])
@@ -79,6 +95,32 @@ def test_weights_that_lack_a_layer_are_refused(broken: Path, complaint: Complain
     """transformers would fill them with random numbers, and nobody would know."""
     save_file({"other": torch.zeros(3)}, broken / "model.safetensors", metadata={"format": "pt"})
     assert "cannot be loaded as a BERT" in complaint(model=broken)
+
+
+@pytest.mark.parametrize("architecture", ["BertModel", "BertForPreTraining"])
+@pytest.mark.parametrize("weight", ["attention.self.distance_embedding.weight", "output.adapter.bias"])
+def test_weights_of_layers_that_transformers_would_leave_out_are_refused(
+    architecture: str, weight: str, tmp_path: Path
+) -> None:
+    model = save_model(tmp_path / "more", architecture=architecture)
+    prefix = "" if architecture == "BertModel" else "bert."
+    add_weights(model, {f"{prefix}encoder.layer.1.{weight}": torch.zeros(3)})
+    with pytest.raises(IngestError, match=f"encoder.layer.1.{weight}"):
+        load_model(find_checkpoint(str(model)), "BertModel", add_pooling_layer=False)
+
+
+def test_heads_of_training_a_pooler_and_numbers_of_positions_may_be_left_out(tmp_path: Path) -> None:
+    """As published BERTs have them."""
+    model = save_model(tmp_path / "pretrained", architecture="BertForPreTraining")
+    add_weights(model, {"bert.embeddings.position_ids": torch.arange(128)[None]})
+    loaded = load_model(find_checkpoint(str(model)), "BertModel", add_pooling_layer=False)
+    weights = load_file(model / "model.safetensors")
+    assert all(torch.equal(weight, weights[f"bert.{name}"]) for name, weight in loaded.state_dict().items())
+
+
+def add_weights(model: Path, more: dict[str, torch.Tensor]) -> None:
+    path = model / "model.safetensors"
+    save_file(load_file(path) | more, path, metadata={"format": "pt"})
 
 
 @pytest.mark.parametrize("length", [129, 9000])
