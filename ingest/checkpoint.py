@@ -57,17 +57,23 @@ def _embedded_checkpoint() -> Checkpoint:
 
 
 def _hub_checkpoint(model: str) -> Checkpoint:
+    folder = _download(model, "*.safetensors")
+    if not any(folder.glob("*.safetensors")):
+        folder = _download(model, "pytorch_model*.bin")
+    return _read_folder(folder, name=model, revision=folder.name)
+
+
+def _download(model: str, weights: str) -> Path:
+    """Where the files of a model of the hub are, once they are here."""
     from huggingface_hub import snapshot_download
 
-    patterns = ["*.json", "*.txt", "*.safetensors"]
     try:
-        folder = Path(snapshot_download(model, allow_patterns=patterns))
+        return Path(snapshot_download(model, allow_patterns=["*.json", "*.txt", weights]))
     except Exception as error:  # the hub's client lets through whatever its transport raises
         raise IngestError(
             f"Model {model!r} is neither a folder here nor to be had from the hub ({type(error).__name__}). "
             "Give MODEL=<folder> or a name such as MODEL=bert-base-uncased."
         ) from error
-    return _read_folder(folder, name=model, revision=folder.name)
 
 
 def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
@@ -85,7 +91,9 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
         )
     weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
     if not weights:
-        raise IngestError(f"{folder} has a config.json but no weights. Save the model there with save_pretrained.")
+        raise IngestError(
+            f"{name} has no weights in files .safetensors or pytorch_model.bin. Give a MODEL that save_pretrained wrote."
+        )
     return Checkpoint(name, folder, revision, config, sha256(weights), _tokenizer_identity(folder))
 
 

@@ -161,3 +161,42 @@ def test_a_checkpoint_is_found_without_loading_it(broken: Path) -> None:
 def test_a_problem_with_a_checkpoint_is_an_ingest_error(tmp_path: Path) -> None:
     with pytest.raises(IngestError):
         find_checkpoint(str(tmp_path))
+
+
+# -- from the hub ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that stands for the only model of the hub; what is downloaded of it is copied."""
+
+    def download(_name: str, *, allow_patterns: list[str]) -> str:
+        (tmp_path / "cache").mkdir(exist_ok=True)
+        for file in [file for pattern in allow_patterns for file in (tmp_path / "hub").glob(pattern)]:
+            shutil.copy(file, tmp_path / "cache")
+        return str(tmp_path / "cache")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    return tmp_path / "hub"
+
+
+def test_a_model_of_the_hub_may_have_its_weights_in_a_bin_alone(tiny_model: Path, hub: Path) -> None:
+    shutil.copytree(tiny_model, hub)
+    torch.save(load_file(hub / "model.safetensors"), hub / "pytorch_model.bin")
+    (hub / "model.safetensors").unlink()
+    found = load_model(find_checkpoint("somebody/old"), "BertModel", add_pooling_layer=False)
+    weights = load_file(tiny_model / "model.safetensors")
+    assert all(torch.equal(weight, weights[name]) for name, weight in found.state_dict().items())
+
+
+def test_of_a_model_of_the_hub_with_both_no_bin_is_downloaded(tiny_model: Path, hub: Path) -> None:
+    shutil.copytree(tiny_model, hub)
+    torch.save({}, hub / "pytorch_model.bin")
+    assert not (find_checkpoint("somebody/new").folder / "pytorch_model.bin").exists()
+
+
+def test_a_model_of_the_hub_without_weights_is_refused(tiny_model: Path, hub: Path) -> None:
+    shutil.copytree(tiny_model, hub)
+    (hub / "model.safetensors").unlink()
+    with pytest.raises(IngestError, match=r"somebody/none has no weights .* Give a MODEL"):
+        find_checkpoint("somebody/none")
