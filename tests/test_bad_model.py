@@ -8,11 +8,19 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save_file
+import transformers
+from safetensors.torch import load_file, save_file
 
 from ingest import checkpoint
+from ingest.bert import load_model
 from ingest.checkpoint import find_checkpoint
 from ingest.errors import IngestError
+from ingest.features.model import class_names
+from ingest.features.stage import check_features
+from ingest.reviews import find_data
+from ingest.settings import Settings
+from ingest.trial import label_outputs
+from tests.conftest import save_model
 
 Complaint = Callable[..., str]
 
@@ -42,6 +50,20 @@ def test_a_bert_that_may_not_look_ahead_is_refused(broken: Path, complaint: Comp
     """Its attention is not the softmax over the whole sentence that the store recomputes."""
     change_config(broken, is_decoder=True)
     assert "decoder" in complaint(model=broken)
+
+
+@pytest.mark.parametrize("kind", ["relative_key", "relative_key_query"])
+def test_a_bert_with_relative_positions_is_refused(kind: str, broken: Path) -> None:
+    """transformers would leave them out, and every pattern would be another model's."""
+    change_config(broken, position_embedding_type=kind)
+    with pytest.raises(IngestError, match=r"broken has relative positions .* Give a BERT"):
+        find_checkpoint(str(broken))
+
+
+@pytest.mark.parametrize("kind", ["absolute", None])
+def test_a_bert_that_says_its_positions_are_absolute_is_found(kind: str | None, broken: Path) -> None:
+    change_config(broken, position_embedding_type=kind)
+    assert find_checkpoint(str(broken)).name == "broken"
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", ""])
@@ -79,6 +101,32 @@ def test_weights_that_lack_a_layer_are_refused(broken: Path, complaint: Complain
     """transformers would fill them with random numbers, and nobody would know."""
     save_file({"other": torch.zeros(3)}, broken / "model.safetensors", metadata={"format": "pt"})
     assert "cannot be loaded as a BERT" in complaint(model=broken)
+
+
+@pytest.mark.parametrize("architecture", ["BertModel", "BertForPreTraining"])
+@pytest.mark.parametrize("weight", ["attention.self.distance_embedding.weight", "output.adapter.bias"])
+def test_weights_of_layers_that_transformers_would_leave_out_are_refused(
+    architecture: str, weight: str, tmp_path: Path
+) -> None:
+    model = save_model(tmp_path / "more", architecture=architecture)
+    prefix = "" if architecture == "BertModel" else "bert."
+    add_weights(model, {f"{prefix}encoder.layer.1.{weight}": torch.zeros(3)})
+    with pytest.raises(IngestError, match=f"encoder.layer.1.{weight}"):
+        load_model(find_checkpoint(str(model)), "BertModel", add_pooling_layer=False)
+
+
+def test_heads_of_training_a_pooler_and_numbers_of_positions_may_be_left_out(tmp_path: Path) -> None:
+    """As published BERTs have them."""
+    model = save_model(tmp_path / "pretrained", architecture="BertForPreTraining")
+    add_weights(model, {"bert.embeddings.position_ids": torch.arange(128)[None]})
+    loaded = load_model(find_checkpoint(str(model)), "BertModel", add_pooling_layer=False)
+    weights = load_file(model / "model.safetensors")
+    assert all(torch.equal(weight, weights[f"bert.{name}"]) for name, weight in loaded.state_dict().items())
+
+
+def add_weights(model: Path, more: dict[str, torch.Tensor]) -> None:
+    path = model / "model.safetensors"
+    save_file(load_file(path) | more, path, metadata={"format": "pt"})
 
 
 @pytest.mark.parametrize("length", [129, 9000])
@@ -119,3 +167,79 @@ def test_a_checkpoint_is_found_without_loading_it(broken: Path) -> None:
 def test_a_problem_with_a_checkpoint_is_an_ingest_error(tmp_path: Path) -> None:
     with pytest.raises(IngestError):
         find_checkpoint(str(tmp_path))
+
+
+# -- configs by hand ------------------------------------------------------------------------------------
+
+
+def test_a_config_without_a_number_of_layers_has_that_of_transformers(broken: Path) -> None:
+    leave_out(broken, "num_hidden_layers")
+    found = find_checkpoint(str(broken))
+    check_features(Settings(features="pca-L11.mixed"), found, find_data("embedded"))
+    assert found.config["num_hidden_layers"] == transformers.BertConfig().num_hidden_layers
+
+
+def test_a_config_without_a_number_of_positions_has_that_of_transformers(broken: Path) -> None:
+    leave_out(broken, "max_position_embeddings")
+    longest = transformers.BertConfig().max_position_embeddings
+    checkpoint.check_length(find_checkpoint(str(broken)), longest)
+    with pytest.raises(IngestError, match=f"MAX_LENGTH={longest} or less"):
+        checkpoint.check_length(find_checkpoint(str(broken)), longest + 1)
+
+
+def test_a_config_of_no_stated_architecture_is_no_classifier(broken: Path) -> None:
+    change_config(broken, architectures=None)
+    assert class_names(find_checkpoint(str(broken))) == []
+
+
+def test_classes_without_names_are_two_numbers(tmp_path: Path) -> None:
+    model = save_model(tmp_path / "judge", architecture="BertForSequenceClassification")
+    change_config(model, id2label=None)
+    found = find_checkpoint(str(model))
+    assert class_names(found) == list(transformers.BertConfig().id2label.values())
+    assert label_outputs(found.config, ["bad", "good"]).tolist() == [0, 1]
+
+
+def leave_out(folder: Path, name: str) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    del config[name]
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+# -- from the hub ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that stands for the only model of the hub; what is downloaded of it is copied."""
+
+    def download(_name: str, *, allow_patterns: list[str]) -> str:
+        (tmp_path / "cache").mkdir(exist_ok=True)
+        for file in [file for pattern in allow_patterns for file in (tmp_path / "hub").glob(pattern)]:
+            shutil.copy(file, tmp_path / "cache")
+        return str(tmp_path / "cache")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    return tmp_path / "hub"
+
+
+def test_a_model_of_the_hub_may_have_its_weights_in_a_bin_alone(tiny_model: Path, hub: Path) -> None:
+    shutil.copytree(tiny_model, hub)
+    torch.save(load_file(hub / "model.safetensors"), hub / "pytorch_model.bin")
+    (hub / "model.safetensors").unlink()
+    found = load_model(find_checkpoint("somebody/old"), "BertModel", add_pooling_layer=False)
+    weights = load_file(tiny_model / "model.safetensors")
+    assert all(torch.equal(weight, weights[name]) for name, weight in found.state_dict().items())
+
+
+def test_of_a_model_of_the_hub_with_both_no_bin_is_downloaded(tiny_model: Path, hub: Path) -> None:
+    shutil.copytree(tiny_model, hub)
+    torch.save({}, hub / "pytorch_model.bin")
+    assert not (find_checkpoint("somebody/new").folder / "pytorch_model.bin").exists()
+
+
+def test_a_model_of_the_hub_without_weights_is_refused(tiny_model: Path, hub: Path) -> None:
+    shutil.copytree(tiny_model, hub)
+    (hub / "model.safetensors").unlink()
+    with pytest.raises(IngestError, match=r"somebody/none has no weights .* Give a MODEL"):
+        find_checkpoint("somebody/none")

@@ -1,16 +1,20 @@
 """Pictures by t-SNE and UMAP: what was fitted keeps its place, what was not lies among its nearest, found by brute force."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+import store
 from ingest.pictures import neighbours
 from ingest.pictures.manifolds import fit_head
 from ingest.pictures.neighbours import Nearest, Neighbours
 from store.kernels.projection import place_by_neighbours
 from store.views import ViewName
+from tests.conftest import save_model
 
 HEADS, FITTED, TOKENS, CHANNELS = 2, 12, 20, 5
 VIEW = ViewName("tsne", "raw", 2)
@@ -87,6 +91,14 @@ def test_what_is_near_is_looked_up_once_for_all_pictures(vectors: np.ndarray) ->
     np.testing.assert_array_equal(nearest.of(0, *vectors[:, :, 8:], 8)[0], one[0][:, :, 8:])
 
 
+def test_the_fitted_tokens_of_a_layer_are_not_taken_for_its_first_block(vectors: np.ndarray) -> None:
+    """With one layer, a block is asked for right after the fit of the same layer."""
+    nearest = Nearest(lambda _: (vectors[0, :, :FITTED], vectors[1, :, :FITTED]), device="cpu")
+    nearest.of(0, *vectors[:, :, :FITTED], 0)
+    index, square = nearest.of(0, *vectors, 0)
+    assert index.shape == square.shape == (HEADS, 2, TOKENS, 5)
+
+
 def test_with_fewer_points_than_neighbours_all_of_them_are_near(vectors: np.ndarray, fitted: np.ndarray) -> None:
     query, key = vectors[:, :, :1]
     projection = Neighbours(VIEW, Nearest(lambda _: (query, key), device="cpu"), seed=0)
@@ -118,6 +130,30 @@ def test_far_clusters_stay_clusters(projection: str) -> None:
 def test_a_handful_of_points_can_be_fitted(points: int) -> None:
     found = fit_head(np.eye(points, 7, dtype=np.float32), projection="tsne", components=2, seed=0)
     assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("seed", [-1, (1 << 63) - 1])
+def test_a_seed_of_64_bits_or_below_zero_is_one_of_32_bits(
+    seed: int, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = [fitted_places(vectors, one, monkeypatch) for one in (seed, (1 << 32) - 1)]
+    np.testing.assert_array_equal(*places)
+
+
+def fitted_places(vectors: np.ndarray, seed: int, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
+    """In threads: what processes import takes seconds."""
+    projection = Neighbours(VIEW, Nearest(lambda _: tuple(vectors), device="cpu"), seed=seed)
+    with ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr(neighbours, "processes", lambda: pool)
+        ((_, parameters),) = projection.fits([0], lambda _: tuple(vectors), lambda _: None)
+    return parameters["fitted"]
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 32])
+def test_a_model_of_one_layer_is_ingested_with_any_seed(seed: int, ingest: Callable[..., str], tmp_path: Path) -> None:
+    model = save_model(tmp_path / "one-layer", layers=1)
+    corpus = store.open_corpus(ingest(tmp_path / "store", model=model, seed=seed, views="tsne-raw-2d"))
+    assert (corpus.layers, corpus.views) == (1, ["tsne-raw-2d"])
 
 
 def test_queries_and_keys_of_a_head_are_fitted_together(

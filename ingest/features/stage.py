@@ -25,6 +25,7 @@ from ingest.features.value_pictures import FITTED_TOKENS, ValuePicture
 from ingest.features.vectors import read_point, write_measures, write_vectors
 from ingest.reviews import Data, Reviews, read_reviews
 from ingest.sample import Sample, take_sentences
+from ingest.seeds import seed32
 from ingest.settings import Settings
 from ingest.tensors import ModelGroup
 from store.feature_points import SAMPLE, point_names
@@ -208,4 +209,4 @@ class FeatureStage:
             "tsne": {"perplexity": PERPLEXITY, "steps": STEPS},
             "umap": {"neighbors": self.settings.neighbors, "min_dist": self.settings.min_dist},
         }
-        return Method(projection, self.settings.seed % 2**32, own[projection] | {"metric": self.settings.metric})
+        return Method(projection, seed32(self.settings.seed), own[projection] | {"metric": self.settings.metric})

@@ -17,6 +17,7 @@ from torch import Tensor
 from ingest.pictures.fits import Advance, Parameters, Read
 from ingest.pictures.manifolds import fit_head
 from ingest.pictures.processes import processes
+from ingest.seeds import seed32
 from store.kernels.normalization import unit
 from store.kernels.projection import NEIGHBOURS, place_by_neighbours
 from store.views import ViewName
@@ -35,7 +36,7 @@ class Neighbours:
     placed = f"at the mean of its {NEIGHBOURS} nearest fitted points by cosine, weighted by 1 / distance squared"
 
     def __init__(self, name: ViewName, nearest: "Nearest", *, seed: int) -> None:
-        self.name, self.nearest, self.seed = name, nearest, seed
+        self.name, self.nearest, self.seed = name, nearest, seed32(seed)
 
     def fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
         """The places of the fitted tokens of every layer."""
@@ -66,19 +67,20 @@ class Nearest:
     def __init__(self, read: Read, *, device: str) -> None:
         self._read, self._device = read, torch.device(device)
         self._fitted: tuple[int, Tensor] | None = None
-        self._found: tuple[tuple[int, int], NDArray[np.int64], Floats] | None = None
+        self._found: tuple[tuple[int, int, int], NDArray[np.int64], Floats] | None = None
 
     def of(self, layer: int, query: Floats, key: Floats, first: int) -> tuple[NDArray[np.int64], Floats]:
         """Index among the fitted points, queries first, and squared distance: (head, role, token, neighbour) each.
 
-        `first` is the number of the first token, and with the layer says whether the same is asked again.
+        `first` is the number of the first token. With the layer and how many follow it says whether the same is asked again.
         """
-        if self._found is None or self._found[0] != (layer, first):
+        asked = (layer, first, query.shape[1])
+        if self._found is None or self._found[0] != asked:
             fitted = self._points(layer)
             with ThreadPoolExecutor(cpu_count()) as pool:
                 found = list(pool.map(self._search, fitted, unit(query), unit(key)))
             index, square = (np.stack(each) for each in zip(*found, strict=True))
-            self._found = (layer, first), index, square
+            self._found = asked, index, square
         return self._found[1], self._found[2]
 
     def _search(self, fitted: Tensor, query: Floats, key: Floats) -> tuple[NDArray[np.int64], Floats]:
