@@ -18,6 +18,12 @@ COLOURS = {
     "label": "label of the review",
     "data.genre": "genre",
 }
+#: What a link can say of the picture of a head.
+EVERY_FIELD = (
+    "layer=1&head=1&tokens=200&view=pca-raw-2d&colour=entropy&size=norm&labels=1&q=film&within=prefix&where=position:1..9"
+    "&lasso=pca-raw-2d,1,1,0,0,100,100,900,100,900,900,100,900&token=5&role=key&top=3&least=0.01&lines=sentence"
+    "&marks=1-2&tab=point&at=0.5,0.5,1.5,0,0"
+)
 
 
 @pytest.fixture
@@ -110,12 +116,7 @@ def test_going_back_undoes_a_choice(head: Page) -> None:
 
 
 def test_a_link_restores_every_field(open_page: Open, space_server: str) -> None:
-    asked = (
-        "layer=1&head=1&tokens=200&view=pca-raw-2d&colour=entropy&size=norm&labels=1&q=film&within=prefix&where=position:1..9"
-        "&lasso=pca-raw-2d,1,1,0,0,100,100,900,100,900,900,100,900&token=5&role=key&top=3&least=0.01&lines=sentence"
-        "&marks=1-2&tab=point&at=0.5,0.5,1.5,0,0"
-    )
-    page = drawn(open_page(f"{space_server}/head?{asked}"))
+    page = drawn(open_page(f"{space_server}/head?{EVERY_FIELD}"))
     said(page, "Queries and keys of L1 H1")
     for control, value in {
         "Colour": COLOURS["entropy"],
@@ -135,7 +136,7 @@ def test_a_link_restores_every_field(open_page: Open, space_server: str) -> None
     expect(frame).to_have_attribute(
         "data-masked", re.compile("q=film&within=prefix&where=position:1..9&lasso=pca-raw-2d")
     )
-    assert page.url.endswith(asked)
+    assert page.url.endswith(EVERY_FIELD)
 
 
 def test_choices_are_kept_from_all_heads_to_one(open_page: Open, space_server: str) -> None:
