@@ -10,7 +10,6 @@ from typing import Protocol
 import pytest
 
 from dashboard.app import create_app
-from dashboard.data_links import data_link
 from dashboard.library import Library
 from dashboard.place import find
 from store import Snapshot, StoreError
@@ -94,7 +93,6 @@ def test_nothing_of_a_snapshot_that_is_no_longer_open_is_kept(tiny_store: str, b
     library = Library(tiny_store)
     server = create_app(library).server
     corpus = weakref.ref(library.snapshot().corpus())
-    base = data_link(library.snapshot().corpus())
     assert server.test_client().get(f"{base}/{path}").status_code == 200
     library._open.forget(library.newest)
     gc.collect()

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from dashboard.theme import MANTINE
 from store.schema import head_name
 
-#: Grey that is legible on white and on black; style.css sets the page's own.
+#: Grey that is legible on white and on black; charts.css sets the page's own.
 QUIET = "#868E96"
 LINE = "rgba(134,142,150,0.25)"
 #: Okabe and Ito, those that are seen on white and on black; symbols differ too.
