@@ -1,5 +1,7 @@
 """Addresses of data that a page of an older server has."""
 
+from typing import NoReturn
+
 from flask import Flask, abort
 
 from dashboard.library import Library
@@ -10,5 +12,5 @@ def register(server: Flask, _library: Library) -> None:
     server.get("/data/<path:_address>")(_outdated)
 
 
-def _outdated(_address: str) -> None:
+def _outdated(_address: str) -> NoReturn:
     abort(404, "There is nothing at this address, or not any more. Reload the page.")
