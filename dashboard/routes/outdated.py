@@ -1,5 +1,7 @@
 """Addresses of data that a page of an older server has."""
 
+from typing import NoReturn
+
 from flask import Flask, abort
 
 from dashboard.library import Library
@@ -7,8 +9,8 @@ from dashboard.library import Library
 
 def register(server: Flask, _library: Library) -> None:
     """Answer every address that no other route has."""
-    server.get("/data/<path:_address>")(_outdated)
+    server.add_url_rule("/data/<path:_address>", view_func=_outdated)
 
 
-def _outdated(_address: str) -> None:
+def _outdated(_address: str) -> NoReturn:
     abort(404, "There is nothing at this address, or not any more. Reload the page.")
