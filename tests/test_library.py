@@ -8,6 +8,7 @@ from threading import Thread
 from typing import Protocol
 
 import pytest
+from icechunk import Repository
 
 from dashboard.app import create_app
 from dashboard.library import Library
@@ -59,22 +60,25 @@ def test_a_snapshot_nobody_published_is_not_shown(growing: tuple[str, Library]) 
 
 
 def test_a_snapshot_that_takes_long_to_open_keeps_nobody_waiting(
-    growing: tuple[str, Library], monkeypatch: pytest.MonkeyPatch
+    growing: tuple[str, Library], ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = growing[1]
-    library.snapshot()
+    url, library = growing
+    before = library.snapshot()
+    ingest(Path(url), sentences=20)
     others: list[Snapshot] = []
+    meanwhile: list[Snapshot] = []
+    reader = Thread(target=lambda: others.append(library.snapshot(before.id)))
 
-    def slow(*_asked: object) -> None:
-        reader = Thread(target=lambda: others.append(library.snapshot()), daemon=True)
+    def slow(repository: Repository, url: str, name: str) -> Snapshot:
         reader.start()
         reader.join(10)
-        raise StoreError("There is none.")
+        meanwhile.extend(others)
+        return Snapshot(repository, url, name)
 
     monkeypatch.setattr("dashboard.library.Snapshot", slow)
-    with pytest.raises(StoreError):
-        library.snapshot("ZZZZZZZZZZZZZZZZZZZZ")
-    assert others == [library.snapshot()]
+    library.snapshot()
+    reader.join()
+    assert meanwhile == [before]
 
 
 @pytest.mark.parametrize(

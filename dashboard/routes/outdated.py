@@ -9,7 +9,7 @@ from dashboard.library import Library
 
 def register(server: Flask, _library: Library) -> None:
     """Answer every address that no other route has."""
-    server.get("/data/<path:_address>")(_outdated)
+    server.add_url_rule("/data/<path:_address>", view_func=_outdated)
 
 
 def _outdated(_address: str) -> NoReturn:
