@@ -121,11 +121,15 @@ def _which(place: Place, two: Two) -> html.Div:
 
 def _heads(place: Place, two: Two) -> list[object]:
     if not two.same_heads:
-        return [_choices(place, ranked=False), means_over_heads(place, two)]
+        return [
+            html.H2("Means over all heads"),
+            html.Div(_source(place), className="controls"),
+            means_over_heads(place, two),
+        ]
     counted = later("changes", COUNTING, is_counted(place, two), lambda: changed_heads(place, two))
     return [
         html.H2("Heads that changed most"),
-        _choices(place, ranked=True),
+        _choices(place),
         counted,
         html.H2("Differences of every head"),
         *differences(place, two),
@@ -133,17 +137,21 @@ def _heads(place: Place, two: Two) -> list[object]:
     ]
 
 
-def _choices(place: Place, *, ranked: bool) -> html.Div:
+def _choices(place: Place) -> html.Div:
     address = place.address
     statistics = {name: STATISTICS[name].title for name in telling(address.source)}
     return html.Div(
         [
-            *([choice("ranked", "Ranked by", RANKED, address.ranked, 210)] if ranked else []),
+            choice("ranked", "Ranked by", RANKED, address.ranked, 210),
             choice("statistic", "Statistic", statistics, address.statistic, 230),
-            choice("source", "Mean over the rows of", ROWS, address.source, 160),
+            _source(place),
         ],
         className="controls",
     )
+
+
+def _source(place: Place) -> dmc.Select:
+    return choice("source", "Mean over the rows of", ROWS, place.address.source, 160)
 
 
 def _points(place: Place, two: Two) -> list[object]:
