@@ -28,8 +28,8 @@ def _picture(shown: ShownFeatures) -> html.Div:
         [
             choice("material", "Tokens of", materials, series.features.name, 130),
             choice("vectors", "Vectors", _vectors(shown), "" if series.layer is None else str(series.layer), 150),
-            choice("fview", "Picture", {name: view_title(shown, name) for name in series.views}, shown.view, 215),
-            choice("fcolour", "Colour", colours, shown.colour.column.name, 190),
+            choice("fview", "Picture", {name: view_title(shown, name) for name in series.views}, shown.view, 235),
+            choice("fcolour", "Colour", colours, shown.colour.column.name, 205),
             *labels,
         ],
         className="controls",

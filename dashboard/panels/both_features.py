@@ -66,7 +66,7 @@ def point_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
         return [], [html.P(NO_PICTURE if both_features(two) else NOTHING, role="status")]
     shown = found.shown
     points = {name: point_title(name) for name in found.both.points}
-    views = {name: str(found.both.own.view(name).attrs["title"]) for name in found.both.views}
+    views = {name: _title(found, name) for name in found.both.views}
     colours = {name: one.column.title for name, one in found.columns.items()}
     controls = [
         choice("point", "Point", points, found.point, 140),
@@ -105,7 +105,7 @@ def below_point(place: Place, two: Two) -> list[object]:
     apart = point_places(two, found.both, found.view, found.point).apart
     return [
         caption(
-            f"Shown: {found.both.tokens:,} of {two.tokens:,} tokens, the same in both. The picture is made for each model; the other's places were "
+            f"Shown: {found.both.tokens:,} of {two.tokens:,} tokens, the same in both. {_title(found, found.view)}, made for each model; the other's places were "
             "moved, turned or mirrored and scaled as a whole so that its tokens lie as near to this one's as they can (orthogonal Procrustes). A "
             f"token's two places are then {100 * apart:.1f} % of the side apart on average. {_trust(two, found)}"
         ),
@@ -122,3 +122,7 @@ def _trust(two: Two, found: ShownPoint) -> str:
     trust = {name: float(one.view(found.view).trustworthiness.sel(point=found.point)) for one, name in models}
     said = " and ".join(f"{value:.2f} in {name}" for name, value in trust.items() if value == value)
     return f"{TRUST}: {said}." if said else ""
+
+
+def _title(found: ShownPoint, view: str) -> str:
+    return str(found.both.own.view(view).attrs["title"])

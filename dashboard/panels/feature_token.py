@@ -20,7 +20,7 @@ def feature_token(shown: ShownFeatures) -> list[object]:
         html.H2(f"“{pieces_of(features)[token]}”"),
         html.P(where_of(features, token), className="caption"),
         _sentence(shown, token),
-        html.P([*_page(shown, token), leave]),
+        html.Div([*_page(shown, token), leave], className="controls"),
         *_nearest(shown, token, shown.panel),
     ]
 
@@ -46,7 +46,7 @@ def _page(shown: ShownFeatures, token: int) -> list[object]:
         return []
     tokens = shown.series.features.tokens
     sentence, position = (int(tokens[name].values[token]) for name in ("sentence_index", "position"))
-    return [dcc.Link("its sentence", href=shown.place.address.of_sentence(sentence, queries=str(position)).href), ", "]
+    return [dcc.Link("its sentence", href=shown.place.address.of_sentence(sentence, queries=str(position)).href)]
 
 
 def _nearest(shown: ShownFeatures, token: int, panel: str) -> list[object]:
