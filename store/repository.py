@@ -168,6 +168,22 @@ def check_snapshot(repository: Repository, snapshot: str) -> None:
         raise SnapshotNotFound(f"Snapshot {snapshot} was never published. List them with `python -m store describe`.")
 
 
+def bytes_on_disk(url: str) -> int | None:
+    """Bytes of a local store with its whole history; None where counting would cost a request an object."""
+    path = local_path(url)
+    if path is None:
+        return None
+    return sum(_size(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
+
+
+def _size(file: str) -> int:
+    """0 where an ingest or an expiry has taken the file away since it was listed."""
+    try:
+        return os.stat(file).st_size
+    except FileNotFoundError:
+        return 0
+
+
 def expire(url: str, age: timedelta) -> tuple[int, int]:
     """Forget publications that were superseded more than `age` ago; returns (snapshots, bytes) freed.
 
