@@ -28,7 +28,7 @@ class Snapshot:
         self.url = url
         self.repository = repository
         self.id = snapshot or published_snapshot(repository, url)
-        check_snapshot(repository, self.id)
+        check_snapshot(repository, url, self.id)
         self.session = repository.readonly_session(snapshot_id=self.id)
         self.root = self._checked_root()
         self.models = self._finished_models()
