@@ -39,7 +39,7 @@ class Library:
 
     def _check(self, name: str) -> None:
         try:
-            check_snapshot(self._repository, name)
+            check_snapshot(self._repository, self.url, name)
         except SnapshotNotFound:
             self._open.forget(name)
             raise

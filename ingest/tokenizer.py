@@ -75,7 +75,7 @@ def load_tokenizer(folder: Path) -> Any:
 
     try:
         return AutoTokenizer.from_pretrained(folder)
-    except (ValueError, OSError, KeyError) as error:
+    except Exception as error:  # `tokenizers` raises nothing more exact
         raise IngestError(
             f"The tokenizer in {folder} cannot be loaded ({type(error).__name__}). Save it again with tokenizer.save_pretrained."
         ) from error

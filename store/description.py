@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from store.groups import array_of
-from store.repository import history, local_path
+from store.repository import history
 from store.snapshot import Snapshot
 
 
@@ -75,7 +75,7 @@ def describe(snapshot: Snapshot) -> Description:
         snapshot=snapshot.id,
         published=snapshot.published.isoformat(),
         schema_version=int(str(snapshot.root.attrs["schema_version"])),
-        bytes=bytes_on_disk(snapshot.url),
+        bytes=snapshot.bytes_on_disk,
         models=[describe_model(snapshot, key) for key in snapshot.models],
         corpora=[
             describe_corpus(snapshot, key)
@@ -117,12 +117,6 @@ def describe_corpus(snapshot: Snapshot, key: str) -> CorpusDescription:
     names = ("name", "data_identity", "max_length", "truncated", "label_names")
     recorded: dict[str, Any] = {name: group.attrs[name] for name in names}
     return CorpusDescription(key=key, sentences=array_of(group, "row_size").shape[0], **recorded)
-
-
-def bytes_on_disk(url: str) -> int | None:
-    """Bytes of a local store with its whole history; None where counting would cost a request an object."""
-    path = local_path(url)
-    return None if path is None else sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
 
 
 def as_json(description: Description) -> dict[str, Any]:

@@ -9,6 +9,10 @@ class StoreNotFound(StoreError):
     """There is no store at this place."""
 
 
+class StoreUnreachable(StoreError):
+    """The place of the store does not answer, so nothing is known of what is there."""
+
+
 class StoreIncomplete(StoreError):
     """The store exists, but nothing complete has been published in it yet."""
 

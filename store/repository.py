@@ -6,24 +6,26 @@ disk the branch reference is a plain file, so whoever moves one holds an flock (
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 from urllib.parse import urlsplit
 
 import icechunk
 from icechunk import IcechunkError, Repository
 
-from store.errors import SnapshotNotFound, StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound
+from store.errors import SnapshotNotFound, StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound, StoreUnreachable
 from store.lock import take_lock
 
 MAIN = "main"
 INGEST = "ingest"
 #: Metadata key of the commit that a publication ends with.
 PUBLISHED = "published"
+
+Result = TypeVar("Result")
 
 icechunk.set_logs_filter("error")
 
@@ -99,9 +101,9 @@ def create_repository(url: str) -> Repository:
     return repository
 
 
-def _unopened(url: str, error: IcechunkError) -> StoreError:
+def _unopened(url: str, error: IcechunkError) -> StoreUnreachable:
     said = f"The store at {url} cannot be opened ({first_line(error)})."
-    return StoreError(f"{said} Check the address and your access to it.")
+    return StoreUnreachable(f"{said} Check the address and your access to it.")
 
 
 def _empty_or_repository(path: Path) -> bool:
@@ -132,7 +134,7 @@ def _lock(path: Path, url: str) -> IO[str]:
 def published_snapshot(repository: Repository, url: str) -> str:
     """The snapshot readers see now."""
     try:
-        newest = next(iter(repository.ancestry(branch=MAIN)))
+        newest = _read(repository, url, lambda: next(iter(repository.ancestry(branch=MAIN))))
     except IcechunkError as error:
         raise StoreCorrupt(
             f"What was published last in {url} cannot be read ({first_line(error)}). Ingest again into another place."
@@ -140,6 +142,24 @@ def published_snapshot(repository: Repository, url: str) -> str:
     if newest.parent_id is None:
         raise StoreIncomplete(f"Nothing has been published in {url} yet. Run `make ingest STORE={url}` to its end.")
     return newest.id
+
+
+def _read(repository: Repository, url: str, read: Callable[[], Result]) -> Result:
+    """What `read` gives, at the second try too: its error then says something of the store, not of the way to it.
+
+    Raises
+    ------
+    StoreUnreachable
+        Where the place of the store does not answer either.
+    """
+    try:
+        return read()
+    except IcechunkError:
+        try:
+            repository.lookup_branch(MAIN)
+        except IcechunkError as error:
+            raise _unopened(url, error) from error
+        return read()
 
 
 def history(repository: Repository, *, snapshot: str | None = None) -> list[Publication]:
@@ -152,17 +172,31 @@ def history(repository: Repository, *, snapshot: str | None = None) -> list[Publ
     ]
 
 
-def check_snapshot(repository: Repository, snapshot: str) -> None:
+def check_snapshot(repository: Repository, url: str, snapshot: str) -> None:
     """Raise unless readers have seen this snapshot and it has not expired."""
     try:
         # Asks the storage, where `lookup_snapshot` remembers what has expired since.
-        info = next(iter(repository.ancestry(snapshot_id=snapshot)))
+        info = _read(repository, url, lambda: next(iter(repository.ancestry(snapshot_id=snapshot))))
     except (IcechunkError, ValueError) as error:
-        raise SnapshotNotFound(
-            f"There is no snapshot {snapshot}. List them with `python -m store describe`."
-        ) from error
+        raise SnapshotNotFound(f"There is no snapshot {snapshot}. List them with `make describe`.") from error
     if PUBLISHED not in info.metadata:
-        raise SnapshotNotFound(f"Snapshot {snapshot} was never published. List them with `python -m store describe`.")
+        raise SnapshotNotFound(f"Snapshot {snapshot} was never published. List them with `make describe`.")
+
+
+def bytes_on_disk(url: str) -> int | None:
+    """Bytes of a local store with its whole history; None where counting would cost a request an object."""
+    path = local_path(url)
+    if path is None:
+        return None
+    return sum(_size(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
+
+
+def _size(file: str) -> int:
+    """0 where an ingest or an expiry has taken the file away since it was listed."""
+    try:
+        return os.stat(file).st_size
+    except FileNotFoundError:
+        return 0
 
 
 def expire(url: str, age: timedelta) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import zarr
@@ -9,7 +10,14 @@ from icechunk import IcechunkError, Repository
 
 from store.corpus import Corpus
 from store.errors import SchemaMismatch, StoreCorrupt, StoreError, StoreIncomplete
-from store.repository import PUBLISHED, check_snapshot, first_line, open_repository, published_snapshot
+from store.repository import (
+    PUBLISHED,
+    bytes_on_disk,
+    check_snapshot,
+    first_line,
+    open_repository,
+    published_snapshot,
+)
 from store.schema import SCHEMA_VERSION
 
 
@@ -20,7 +28,7 @@ class Snapshot:
         self.url = url
         self.repository = repository
         self.id = snapshot or published_snapshot(repository, url)
-        check_snapshot(repository, self.id)
+        check_snapshot(repository, url, self.id)
         self.session = repository.readonly_session(snapshot_id=self.id)
         self.root = self._checked_root()
         self.models = self._finished_models()
@@ -31,7 +39,7 @@ class Snapshot:
             root = zarr.open_group(self.session.store, mode="r")
         except (IcechunkError, FileNotFoundError, ValueError) as error:
             raise StoreCorrupt(
-                f"{self.url} cannot be read ({first_line(error)}). Run `python -m store verify {self.url}`."
+                f"{self.url} cannot be read ({first_line(error)}). Run `make verify STORE={self.url}`."
             ) from error
         version = root.attrs.get("schema_version")
         if version != SCHEMA_VERSION:
@@ -59,6 +67,11 @@ class Snapshot:
     def published(self) -> datetime:
         """When readers first saw this state."""
         return datetime.fromisoformat(str(self.repository.lookup_snapshot(self.id).metadata[PUBLISHED]))
+
+    @cached_property
+    def bytes_on_disk(self) -> int | None:
+        """Of the store with its whole history, when it was first asked for; None on object storage."""
+        return bytes_on_disk(self.url)
 
     def corpus(self, model: str | None = None) -> Corpus:
         """One model on its corpus; None for the one ingested last."""

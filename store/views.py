@@ -79,7 +79,10 @@ VIEW_ARRAYS: Mapping[str, Array] = {
     **_per_head("low", ("component",), "lowest place of the cube"),
     **_per_head("side", (), "side of the cube, the same in all directions"),
     "beyond": Array(
-        ("task", "layer", "head"), "int64", (1, 1, "head"), "points of the block outside the cube, drawn on its border"
+        ("task", "layer", "head"),
+        "int64",
+        (1, "layer", "head"),
+        "points of the block outside the cube, drawn on its border",
     ),
     "fidelity": Array(
         ("measure", "judged", "layer", "head"),
@@ -90,7 +93,10 @@ VIEW_ARRAYS: Mapping[str, Array] = {
     ),
     "fit_hash": Array(("layer",), "uint64", (1,), "hash of everything the layer's fit depends on, 0 if not fitted"),
     "view_hash": Array(
-        ("task", "layer"), "uint64", (1, 1), "hash of the fit and the block the places were computed from, 0 if none"
+        ("task", "layer"),
+        "uint64",
+        (1, "layer"),
+        "hash of the fit and the block the places were computed from, 0 if none",
     ),
 }
 

@@ -86,6 +86,12 @@ def test_a_folder_that_lacks_a_file_is_refused(file: str, part: str, broken: Pat
     assert part in complaint(model=broken)
 
 
+@pytest.mark.parametrize("text", ["{", "[1]", "", '{"model": {}}', '{"model": {"type": "WordPiece"}}'])
+def test_a_tokenizer_that_is_none_is_refused(text: str, broken: Path, complaint: Complaint) -> None:
+    (broken / "tokenizer.json").write_text(text)
+    assert "tokenizer" in complaint(model=broken)
+
+
 def test_weights_that_were_cut_off_are_refused(broken: Path, complaint: Complaint) -> None:
     weights = (broken / "model.safetensors").read_bytes()
     (broken / "model.safetensors").write_bytes(weights[: len(weights) // 2])

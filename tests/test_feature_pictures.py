@@ -33,7 +33,8 @@ NAMES = "pca-joint,pca-each,pca-L00.mixed,umap-joint,umap-each,tsne-L01.mixed"
 def drawn(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Features]:
     """Every kind of picture, of which those that look for neighbours are fitted on a part of the tokens."""
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as pool:
-        patch.setattr(placing, "processes", lambda: pool)  # processes take seconds to import what they fit with
+        # Processes take seconds to import what they fit with.
+        patch.setattr(placing, "fit_later", lambda fit, read: pool.submit(lambda: fit(read())))
         for module in (pictures, value_pictures):
             patch.setattr(module, "FEW_TOKENS", 40)
         patch.setattr(pictures, "JOINT_VECTORS", {"pca": 40_000, "umap": 0, "tsne": 0})
@@ -133,11 +134,7 @@ def test_more_neighbours_than_points_are_not_named() -> None:
 def test_a_fit_that_waits_holds_no_other_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting: list[np.ndarray] = []
 
-    class Pool:
-        def submit(self, _: object, vectors: np.ndarray) -> None:
-            waiting.append(vectors)
-
-    monkeypatch.setattr(placing, "processes", Pool)
+    monkeypatch.setattr(placing, "fit_later", lambda _, read: waiting.append(read()))
     monkeypatch.setattr(FeaturePicture, "fitted_tokens", 7)
     feature = create_array({}, data=np.ones((3, 90, 4), np.float16))
     method = Method("umap", 0, {"metric": "euclidean"})

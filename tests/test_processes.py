@@ -1,11 +1,16 @@
 """Fits that wait for a process, where the work they are for ends early."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from functools import partial
+from os import cpu_count
 from threading import Event
 
+import numpy as np
 import pytest
 
+from ingest.features import placing
+from ingest.features.placing import Method
 from ingest.pictures import processes as module
 from ingest.pictures.processes import processes, waiting_fits_dropped
 
@@ -41,3 +46,33 @@ def test_processes_stay_where_nothing_ends_early() -> None:
     with waiting_fits_dropped():
         before = processes()
     assert processes() is before
+
+
+def test_what_waits_for_a_process_is_not_in_memory_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    go, read = Event(), []
+
+    def one_set(number: int) -> np.ndarray:
+        read.append(number)
+        return np.array([number])
+
+    def fit_points(vectors: np.ndarray, *_: object) -> np.ndarray:
+        go.wait()
+        return vectors
+
+    monkeypatch.setattr(placing, "fit_points", fit_points)
+    fits = Method("tsne", 0, {}).begin([partial(one_set, number) for number in range(200)])
+    before = len(read)
+    go.set()
+    assert before <= (cpu_count() or 1) + 1
+    assert np.concatenate(fits()).tolist() == list(range(200))
+
+
+def test_what_waits_is_not_read_after_an_end() -> None:
+    go, read = Event(), []
+    running = Method("tsne", 0, {}).begin([lambda: read.append(go.wait()) or np.zeros(1)] * 200)
+    with pytest.raises(KeyboardInterrupt), waiting_fits_dropped():
+        raise KeyboardInterrupt
+    go.set()
+    with pytest.raises((CancelledError, RuntimeError)):
+        running()
+    assert len(read) <= (cpu_count() or 1) + 1

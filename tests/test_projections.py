@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import zarr
 
 import store
 from ingest.errors import IngestError
 from ingest.pictures import neighbours
+from ingest.pictures.picture import Picture
 from store.repository import history, open_repository
 from store.verification import verify
 from tests.interruption import interrupted
@@ -193,3 +195,28 @@ def test_pictures_of_neighbours_after_growth_equal_those_made_at_once(
     found, expected = read_arrays(grown), read_arrays(once)
     for path, array in expected.items():
         np.testing.assert_array_equal(found[path], array, err_msg=path)
+
+
+def test_what_is_up_to_date_is_looked_up_once_for_all_layers(
+    ingest: Ingest, tiny_model: Path, odd_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On object storage each look is a request for every block."""
+    looked = []
+
+    def read(picture: Picture, name: str) -> np.ndarray:
+        looked[-1] += name == "view_hash"
+        return before(picture, name)
+
+    before = Picture._read
+    monkeypatch.setattr(Picture, "_read", read)
+    for model in (tiny_model, odd_model):
+        looked.append(0)
+        ingest(tmp_path / model.name, model=model, sentences=10)
+    assert looked[0] == looked[1] > 0
+
+
+def test_what_is_up_to_date_in_all_layers_of_a_block_is_one_object(one_view: str) -> None:
+    corpus = store.open_corpus(one_view)
+    hashes = store.open_snapshot(one_view).group(f"models/{corpus.name}/views/pca-exact-2d")["view_hash"]
+    assert isinstance(hashes, zarr.Array)
+    assert hashes.chunks == (1, 2)

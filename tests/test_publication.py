@@ -1,17 +1,18 @@
 """What readers see: whole ingests only, one at a time, and older ones by their id until they expire."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 import zarr
+from icechunk import IcechunkError
 
 import store
 from store import writer
-from store.errors import SnapshotNotFound, StoreError, StoreIncomplete
-from store.repository import expire, history, open_repository
+from store.errors import SnapshotNotFound, StoreError, StoreIncomplete, StoreUnreachable
+from store.repository import expire, history, open_repository, published_snapshot
 from store.verification import verify
 from store.writer import open_writer
 from tests.interruption import interrupted
@@ -89,6 +90,34 @@ def test_a_commit_that_was_never_published_does_not_open(three: str) -> None:
 def test_an_unknown_snapshot_is_refused(three: str, snapshot: str) -> None:
     with pytest.raises(SnapshotNotFound, match=r"`python -m store describe`\.$"):
         store.open_snapshot(three, snapshot)
+
+
+def test_a_store_that_does_not_answer_is_not_called_corrupt(copy: str) -> None:
+    repository = open_repository(copy)
+    Path(copy).rename(f"{copy}-out-of-reach")
+    with pytest.raises(StoreUnreachable, match=r"Check the address and your access to it\.$"):
+        published_snapshot(repository, copy)
+
+
+def test_a_snapshot_of_a_store_that_does_not_answer_is_not_called_unknown(copy: str) -> None:
+    repository = open_repository(copy)
+    Path(copy).rename(f"{copy}-out-of-reach")
+    with pytest.raises(StoreUnreachable):
+        store.Snapshot(repository, copy, "ZZZZZZZZZZZZZZZZZZZZ")
+
+
+def test_a_store_that_did_not_answer_once_is_read(copy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository, expected = open_repository(copy), store.open_snapshot(copy).id
+    answers = iter([IcechunkError("timeout"), next(iter(repository.ancestry(branch="main")))])
+
+    def ancestry(*_: object, **__: object) -> Iterator[object]:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return iter([answer])
+
+    monkeypatch.setattr(writer.Repository, "ancestry", ancestry)
+    assert published_snapshot(repository, copy) == expected
 
 
 def test_a_second_writer_is_refused_while_the_first_writes(copy: str) -> None:

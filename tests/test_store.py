@@ -3,7 +3,10 @@
 import csv
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from shutil import rmtree
+from threading import Event
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ import store
 from store.__main__ import main
 from store.description import as_json, as_text, describe
 from store.errors import StoreError, StoreNotFound
+from store.repository import bytes_on_disk
 from store.schema import PAD, RATIOS, SOURCES, STATISTICS, head_name
 
 Ingest = Callable[..., str]
@@ -184,3 +188,30 @@ def test_provenance_records_settings_versions_and_content(tiny_store: str, tiny_
 
 def test_a_head_is_written_with_numbers_from_zero() -> None:
     assert head_name(7, 9) == "L7 H9"
+
+
+def test_files_that_come_and_go_do_not_hinder_the_count_of_bytes(tmp_path: Path) -> None:
+    """As those of an ingest do that runs meanwhile."""
+    (tmp_path / "stays").write_bytes(bytes(7))
+    stop = Event()
+
+    def come_and_go() -> None:
+        while not stop.is_set():
+            (tmp_path / "passing").mkdir()
+            for name in map(str, range(20)):
+                (tmp_path / "passing" / name).touch()
+            rmtree(tmp_path / "passing")
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(come_and_go)
+        try:
+            assert {bytes_on_disk(str(tmp_path)) for _ in range(500)} == {7}
+        finally:
+            stop.set()
+
+
+def test_bytes_are_counted_once_for_a_snapshot(copy: str) -> None:
+    snapshot = store.open_snapshot(copy)
+    before = describe(snapshot).bytes
+    (Path(copy) / "ballast").write_bytes(bytes(1000))
+    assert describe(snapshot).bytes == before

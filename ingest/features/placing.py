@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from ingest.pictures.manifolds import fit_points, used_settings
-from ingest.pictures.processes import processes
+from ingest.pictures.processes import fit_later
 from ingest.threads import side_by_side
 from store.kernels.normalization import unit
 from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours
@@ -58,11 +58,11 @@ class Method:
     def begin(self, sets: Sequence[Callable[[], Floats]]) -> Callable[[], list[Floats]]:
         """Start a fit of each set, those of the libraries in processes; what is returned waits for them.
 
-        For a process they are read at once, and are held until it is free: a set is no more than what is fitted.
+        A set is read by another thread when a process is nearly free: of all that wait only a few are in memory.
         """
         if self.exact:
             return lambda: side_by_side(lambda read: self.fit(read()), sets)
-        futures = [processes().submit(self.fit, read()) for read in sets]
+        futures = [fit_later(self.fit, read) for read in sets]
         return lambda: [future.result() for future in futures]
 
     def place(self, vectors: Floats, fit: Floats, fitted: Floats) -> Floats:

@@ -39,18 +39,13 @@ class Picture:
         done = self._read("fit_hash")
         return [layer for layer in range(self.layers) if layer >= len(done) or int(done[layer]) != self.fit_hash]
 
-    def pending(self, corpus: PlannedCorpus, layer: int) -> list[Block]:
-        """Blocks whose places are missing in a layer, or were computed from something else."""
-        stale = self._stale()[:, layer]
-        return [block for block in corpus.blocks if stale[block.index]]
-
     def finished(self, corpus: PlannedCorpus) -> bool:
         """Whether there is nothing to do, for exactly this plan."""
-        up_to_date = not self.unfitted() and not self._stale().any()
+        up_to_date = not self.unfitted() and not self.stale().any()
         return up_to_date and self.writer.group(self.path).attrs.get("sentences") == corpus.sentences
 
-    def _stale(self) -> NDArray[np.bool_]:
-        """Blocks of the plan that have to be placed, in each layer: (block, layer)."""
+    def stale(self) -> NDArray[np.bool_]:
+        """Where the places of the plan's blocks are missing or were computed from something else: (block, layer)."""
         done = self._read("view_hash")[: len(self.view_hashes)]
         stale = np.ones((len(self.view_hashes), self.layers), bool)
         stale[: len(done)] = done != self.view_hashes[: len(done), None]

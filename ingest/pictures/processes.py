@@ -1,11 +1,15 @@
-"""Processes that fit what the libraries fit on one core."""
+"""Processes that fit what the libraries fit on one core, and what they are given."""
 
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from multiprocessing import get_context
 from os import cpu_count
+from typing import TypeVar
+
+Input = TypeVar("Input")
+Result = TypeVar("Result")
 
 
 @cache
@@ -17,13 +21,26 @@ def processes() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(cpu_count(), mp_context=get_context("spawn"))
 
 
+@cache
+def _feeders() -> ThreadPoolExecutor:
+    """A thread for every process, and one that has the next input ready."""
+    return ThreadPoolExecutor((cpu_count() or 1) + 1, "fits")
+
+
+def fit_later(fit: Callable[[Input], Result], read: Callable[[], Input]) -> Future[Result]:
+    """A fit in a process, begun in the order of the calls; what it takes is read only when its turn is near."""
+    pool = processes()
+    return _feeders().submit(lambda: pool.submit(fit, read()).result())
+
+
 @contextmanager
 def waiting_fits_dropped() -> Iterator[None]:
     """Where what is done here ends early, no fit begins any more: the interpreter would wait for all of them."""
     try:
         yield
     except BaseException:
-        if processes.cache_info().currsize:
-            processes().shutdown(wait=False, cancel_futures=True)
-            processes.cache_clear()
+        for pool in (_feeders, processes):
+            if pool.cache_info().currsize:
+                pool().shutdown(wait=False, cancel_futures=True)
+                pool.cache_clear()
         raise

@@ -13,6 +13,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.blocks import Block
 from ingest.corpus import PlannedCorpus
 from ingest.pictures.attention_projection import AttentionProjection
 from ingest.pictures.fidelity import judge_layer
@@ -139,9 +140,12 @@ def _make(material: Material, names: list[ViewName]) -> None:
         _fit(material, task)
     layers = tasks[0].picture.layers
     title = str(names[0]) if len(names) == 1 else f"{len(names)} views"
+    stale = np.any([task.picture.stale() for task in tasks], axis=0)
     with bar(title, total=layers, unit="layers") as progress:
         for layer in range(layers):
-            _place_layer(material, tasks, layer)
+            _place_layer(
+                material, tasks, layer, [block for block in material.corpus.blocks if stale[block.index, layer]]
+            )
             for task in tasks:
                 _judge(material, task, layer)
             material.writer.commit(f"{material.model.key}: layer {layer} of {', '.join(map(str, names))}")
@@ -192,10 +196,9 @@ def _fit(material: Material, task: Task) -> None:
             task.picture.write_fit(layer, parameters, task.projection.place(layer, parameters, *read(layer), 0))
 
 
-def _place_layer(material: Material, tasks: list[Task], layer: int) -> None:
-    pending = {block.index: block for task in tasks for block in task.picture.pending(material.corpus, layer)}
+def _place_layer(material: Material, tasks: list[Task], layer: int, blocks: list[Block]) -> None:
     parameters = [task.picture.parameters(layer) for task in tasks]
-    for block in pending.values():
+    for block in blocks:
         rows = block.rows.start + np.arange(block.tokens)
         first = sum(earlier.tokens for earlier in material.corpus.blocks[: block.index])
         vectors = material.normalized(layer, tasks[0].name.normalization, rows)
