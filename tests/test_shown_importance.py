@@ -11,7 +11,7 @@ from store import Corpus
 
 FOUND = xr.Dataset(
     {"change": (("layer", "head"), np.array([[0.5, -0.25], [0, 1]]))},
-    attrs={"measure": "cross entropy", "sentences": 1200, "loss": 0.25},
+    attrs={"kind": "classification", "measure": "cross entropy", "sentences": 1200, "loss": 0.25},
 )
 
 
@@ -24,3 +24,15 @@ def test_the_page_of_a_head_says_what_it_is_worth(tiny_store: str, monkeypatch: 
 
 def test_it_says_nothing_where_it_was_not_found(tiny_store: str) -> None:
     assert head_importance(find(Library(tiny_store), "head", "?layer=0&head=1")) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "loss", "warns"), [("classification", 0.7, True), ("classification", 0.6, False), ("mlm", 5.0, False)]
+)
+def test_a_classifier_that_is_worse_than_a_guess_is_said_to_be(
+    kind: str, loss: float, warns: bool, tiny_store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two labels, ln 2."""
+    monkeypatch.setattr(Corpus, "importance", FOUND.assign_attrs(kind=kind, loss=loss))
+    _, says = head_importance(find(Library(tiny_store), "head", "?layer=0&head=1"))
+    assert ("A guess without looking has 0.693" in says.children) is warns

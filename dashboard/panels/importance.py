@@ -1,5 +1,7 @@
 """What every head is worth to the model: the change of its loss when the head is silenced."""
 
+import math
+
 from dash import html
 
 from dashboard.charts import chart
@@ -22,7 +24,7 @@ def importance(place: Place) -> list[object]:
     attributes = found.attrs
     says = (
         f"Change of the {attributes['measure']}, when the head hands on nothing (Michel et al. 2019), on {int(attributes['sentences']):,} "
-        f"sentences; the whole model has {float(attributes['loss']):.3f}. Above 0 the model gets worse without the head. "
+        f"sentences; the whole model has {float(attributes['loss']):.3f}. Above 0 the model gets worse without the head. {_of_sign(place)}"
     )
     drawn = heat_map(change, written=written, said=written, unit="change of the loss", diverging=True)
     height = 70 + 30 * place.corpus.layers
@@ -38,6 +40,18 @@ def head_importance(place: Place) -> list[object]:
     head, attributes = (place.address.layer, place.address.head), place.corpus.importance.attrs
     says = (
         f"Change of the {attributes['measure']}, when it hands on nothing, on {int(attributes['sentences']):,} sentences; "
-        f"the whole model has {float(attributes['loss']):.3f}. Rank {ranks(change)[head]:.0f} of {change.size}: rank 1 is missed most."
+        f"the whole model has {float(attributes['loss']):.3f}. Rank {ranks(change)[head]:.0f} of {change.size}: rank 1 is missed most. "
+        f"{_of_sign(place)}"
     )
     return [html.H2(f"What it is worth to the model: {change[head]:+.3f}"), html.P(says, className="caption")]
+
+
+def _of_sign(place: Place) -> str:
+    """Said of a classifier that is worse than a guess: without a head that it needs it may be less sure, and so less wrong."""
+    attributes, labels = place.corpus.importance.attrs, len(place.corpus.label_names)
+    if attributes["kind"] != "classification" or float(attributes["loss"]) <= math.log(labels):
+        return ""
+    return (
+        f"A guess without looking has {math.log(labels):.3f}: of single sentences the model is surer than it is right, "
+        "so a change below 0 may only say that it is less sure without the head. "
+    )
