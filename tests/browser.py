@@ -161,6 +161,14 @@ def picture(page: Page) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(shown)).convert("RGB")).astype(int)
 
 
+def seen(page: Page, condition: Callable[[np.ndarray], bool]) -> None:
+    """Wait until what is to be seen of the picture is so."""
+    for _ in range(4 * SECONDS):
+        if condition(picture(page)):
+            return
+    raise AssertionError(f"Not to be seen within {SECONDS} seconds")
+
+
 def quarters(shown: np.ndarray) -> list[np.ndarray]:
     """The panels of four heads."""
     rows, columns = (size // 2 for size in shown.shape[:2])

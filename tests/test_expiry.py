@@ -68,7 +68,7 @@ def test_expiring_frees_what_only_old_publications_needed(copy: str) -> None:
 def test_an_expired_publication_says_so(copy: str) -> None:
     oldest = history(open_repository(copy))[-1].snapshot
     expire(copy, timedelta(0))
-    with pytest.raises(SnapshotNotFound, match=r"`python -m store describe`\.$"):
+    with pytest.raises(SnapshotNotFound, match=r"`make describe`\.$"):
         store.open_snapshot(copy, oldest)
 
 

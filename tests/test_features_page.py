@@ -14,7 +14,7 @@ from dashboard.library import Library
 from dashboard.pages import PAGES, picture_of
 from dashboard.place import Place, find
 from store import Corpus
-from tests.browser import Open, blank, canvas_place, choose, drawn, inked, picture, until
+from tests.browser import SECONDS, Open, blank, canvas_place, choose, drawn, inked, picture, seen, until
 from tests.stores import Ingest
 
 NAME = ".player output"
@@ -26,7 +26,7 @@ def fields(page: Page) -> dict[str, str]:
 
 def in_link(page: Page, field: str, value: str | None) -> None:
     """Wait until the link says so."""
-    for _ in range(100):
+    for _ in range(20 * SECONDS):
         if fields(page).get(field) == value:
             return
         page.wait_for_timeout(50)
@@ -150,9 +150,8 @@ def test_playing_moves_the_tokens_and_where_it_stops_is_the_link(open_page: Open
     page = large(open_page, tiny_server, "L01.mixed")
     before = picture(page)
     page.get_by_role("button", name="Play").click()
-    page.wait_for_timeout(400)
-    assert (before != picture(page)).any(axis=-1).mean() > 0.001
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    seen(page, lambda shown: bool((shown != before).any(axis=-1).mean() > 0.001))
     in_link(page, "point", "L01.feedforward")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from store import Corpus
-from tests.browser import Open, canvas_place, drawn, picture
+from tests.browser import Open, canvas_place, drawn, picture, seen
 
 
 def test_every_head_has_points_in_its_panel(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
@@ -63,8 +63,7 @@ def test_the_theme_switch_repaints_in_the_other_colours(open_page: Open, tiny_se
     page = drawn(open_page(tiny_server))
     before = picture(page).mean()
     page.get_by_role("button", name="Switch between light and dark").click()
-    page.wait_for_timeout(300)
-    assert picture(page).mean() < before - 100
+    seen(page, lambda shown: bool(shown.mean() < before - 100))
 
 
 def test_a_narrow_window_shows_every_panel(open_page: Open, tiny_server: str) -> None:

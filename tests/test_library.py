@@ -55,7 +55,7 @@ def test_a_snapshot_that_expired_since_it_was_opened_is_said_and_the_newest_show
 
 
 def test_a_snapshot_nobody_published_is_not_shown(growing: tuple[str, Library]) -> None:
-    with pytest.raises(StoreError, match="store describe"):
+    with pytest.raises(StoreError, match="make describe"):
         growing[1].snapshot("ZZZZZZZZZZZZZZZZZZZZ")
 
 

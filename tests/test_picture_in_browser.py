@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.browser import Open, canvas_place, drawn, picture, quarters, said
+from tests.browser import Open, canvas_place, drawn, picture, quarters, said, seen
 
 HEADS = "Queries and keys of all 4 heads"
 
@@ -39,15 +39,14 @@ def drag(page: Page, *, keys: str | None = None) -> None:
 
 def test_every_head_has_points_in_space(open_page: Open, space_server: str) -> None:
     page = drawn(open_page(f"{space_server}/?view=pca-exact-3d"))
-    for panel in quarters(picture(page)):
-        assert np.ptp(panel, axis=(0, 1)).max() > 50
+    seen(page, lambda shown: all(np.ptp(panel, axis=(0, 1)).max() > 50 for panel in quarters(shown)))
 
 
 def test_dragging_turns_a_head_in_space(cube: Page) -> None:
     before = picture(cube)
     drag(cube)
     expect(cube).to_have_url(re.compile(r"at=0\.5,0\.5,1,-?\d+,-?\d+"))
-    assert (picture(cube) != before).any(axis=-1).mean() > 0.01
+    seen(cube, lambda shown: bool((shown != before).any(axis=-1).mean() > 0.01))
 
 
 def test_dragging_with_shift_moves_a_head_in_space(cube: Page) -> None:

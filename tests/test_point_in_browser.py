@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from store import Corpus
-from tests.browser import DRAWN, Open, blank, canvas_place, drawn, inked, picture, said
+from tests.browser import DRAWN, Open, blank, canvas_place, drawn, inked, picture, said, seen
 
 PATH = "/head?layer=1&head=0"
 TOKEN = 12
@@ -49,8 +49,10 @@ def lines_of(page: Page) -> list[tuple[int, int, str]]:
 
 
 def table(page: Page, title: str) -> Locator:
-    """The table below a heading beside the picture."""
-    return page.get_by_role("heading", name=title).locator("xpath=following-sibling::table[1]")
+    """The table below a heading beside the picture, once it is there."""
+    found = page.get_by_role("heading", name=title).locator("xpath=following-sibling::table[1]")
+    expect(found).to_be_visible()
+    return found
 
 
 def click_query(page: Page, token: int) -> None:
@@ -117,7 +119,7 @@ def test_the_whole_sentence_has_the_lines_of_every_query(chosen: Page, space: Co
     expected = {(query, key) for query, row in enumerate(pattern) for key in expected_lines(row, 2, 0.05)}
     assert {(query, key) for query, key, _ in lines_of(chosen)} == expected
     expect(chosen.locator(".frame")).to_have_attribute("data-overlay", re.compile("lines=sentence"))
-    assert (picture(chosen) != before).any()
+    seen(chosen, lambda shown: bool((shown != before).any()))
 
 
 def test_a_pair_is_marked_and_unmarked(chosen: Page) -> None:
@@ -126,7 +128,7 @@ def test_a_pair_is_marked_and_unmarked(chosen: Page) -> None:
     chosen.get_by_role("link", name="mark", exact=True).first.click()
     expect(chosen).to_have_url(re.compile(f"marks={query}-{key}"))
     expect(chosen.get_by_role("link", name="unmark")).to_have_count(1)
-    assert (picture(chosen) != before).any()
+    seen(chosen, lambda shown: bool((shown != before).any()))
     chosen.get_by_role("link", name="unmark").click()
     expect(chosen).not_to_have_url(re.compile("marks="))
 

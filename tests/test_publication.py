@@ -88,7 +88,7 @@ def test_a_commit_that_was_never_published_does_not_open(three: str) -> None:
 
 @pytest.mark.parametrize("snapshot", ["nonsense", "1CECHNKREP0F1RSTCMT0", "ZZZZZZZZZZZZZZZZZZZZ"])
 def test_an_unknown_snapshot_is_refused(three: str, snapshot: str) -> None:
-    with pytest.raises(SnapshotNotFound, match=r"`python -m store describe`\.$"):
+    with pytest.raises(SnapshotNotFound, match=r"`make describe`\.$"):
         store.open_snapshot(three, snapshot)
 
 
