@@ -20,7 +20,7 @@ from ingest.features.stage import check_features
 from ingest.reviews import find_data
 from ingest.settings import Settings
 from ingest.trial import label_outputs
-from tests.conftest import save_model
+from tests.tiny_models import save_model
 
 Complaint = Callable[..., str]
 

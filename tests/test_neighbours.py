@@ -14,7 +14,7 @@ from ingest.pictures.manifolds import fit_head
 from ingest.pictures.neighbours import Nearest, Neighbours
 from store.kernels.projection import place_by_neighbours
 from store.views import ViewName
-from tests.conftest import save_model
+from tests.tiny_models import save_model
 
 HEADS, FITTED, TOKENS, CHANNELS = 2, 12, 20, 5
 VIEW = ViewName("tsne", "raw", 2)
