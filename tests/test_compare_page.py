@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from dashboard.compare.changes import changes, ranked_heads
 from dashboard.compare.divergence import head_divergence
 from dashboard.compare.two import Two
+from store import STATISTICS
 from store.schema import head_name
 from tests.browser import Open, canvas_place, choose, drawn
 from tests.statistics_page import cells, click_cell
@@ -74,6 +75,19 @@ def test_the_heads_that_changed_most_come_first(page: Page, alike: Two) -> None:
     values = (found.divergence.mean[first], found.divergence.low[first], found.divergence.high[first])
     expect(page.locator(".rows.changes tbody tr").first.locator("td").nth(1)).to_have_text(
         "{:.4f}{:.4f} to {:.4f}".format(*values)
+    )
+
+
+def test_what_changed_most_has_its_interval(page: Page, alike: Two) -> None:
+    found = changes(alike, "to_sep", "all")
+    first = ranked_heads(found, "divergence")[0]
+    statistic, less = STATISTICS[found.most[first]], found.most_difference.less
+    scale = 100 if statistic.unit == "share" else 1
+    mean, low, high = (f"{scale * one[first]:+.2f}" for one in (less.mean, less.low, less.high))
+    cell = page.locator(".rows.changes tbody tr").first.locator("td").nth(5)
+    expect(cell).to_contain_text(statistic.title)
+    expect(cell.locator(".between")).to_have_text(
+        re.compile(rf"^{re.escape(mean)} \w+, {re.escape(f'{low} to {high}')}$")
     )
 
 
@@ -176,11 +190,10 @@ def test_a_head_that_the_other_lacks_says_what_to_do(open_page: Open, three_serv
 def test_a_head_that_the_other_lacks_can_be_changed_below_pictures_of_a_point(
     open_page: Open, three_server: str, unlike: Two
 ) -> None:
-    page = open_page(
-        f"{three_server}/compare?model={unlike.other.name}&other={unlike.own.name}&layer=2&head=3&pictures=point"
-    )
+    models = f"model={unlike.other.name}&other={unlike.own.name}"
+    page = drawn(open_page(f"{three_server}/compare?{models}&layer=1&head=3&pictures=point"))
+    expect(page.locator("#likeness .legendtext")).to_be_visible()
     expect(page.get_by_text("Choose a head that both have, for its patterns.")).to_be_visible()
-    choose(page, "Layer", "1")
     choose(page, "Head", "1")
     expect(page.locator("#pattern-difference .heatmaplayer image")).to_be_attached()
 
