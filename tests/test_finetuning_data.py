@@ -80,7 +80,7 @@ def test_a_cut_review_stands_between_its_special_tokens(tiny_model: Path, tmp_pa
 
 
 def test_nobody_is_warned_of_a_review_that_is_cut(tiny_model: Path) -> None:
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_model, model_max_length=8)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_model, model_max_length=6)
     labelled = Labelled(["a film was good and bad and sad"], np.array([1]), ["bad", "good"])
     with warned() as said:
         encode(labelled, tokenizer, max_length=6)

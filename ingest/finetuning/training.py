@@ -74,10 +74,10 @@ class ClassifierTrainer(Trainer):
     def _get_train_sampler(self, train_dataset: Any = None) -> Order:  # noqa: ARG002
         return Order(self, self._lengths)
 
-    def _run_epoch(self, *given: Any, **epoch: Any) -> None:
+    def _run_epoch(self, *epoch: Any, **of: Any) -> None:
         """Trainer looks only after a step whether to stop; a run that was killed after it was stopped needs none."""
         if not self.control.should_training_stop:
-            super()._run_epoch(*given, **epoch)
+            super()._run_epoch(*epoch, **of)
 
 
 @dataclass(frozen=True)
