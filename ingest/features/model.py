@@ -105,11 +105,11 @@ def class_names(checkpoint: Checkpoint) -> list[str]:
     """Names of the labels that a checkpoint tells apart; empty where it was not trained to tell one of several."""
     config = checkpoint.config
     several = config.get("problem_type") in (None, "single_label_classification")
-    if ARCHITECTURES["classification"] not in config.get("architectures", ()) or not several:
+    if ARCHITECTURES["classification"] not in (config.get("architectures") or ()) or not several:
         return []
     if "classifier.weight" not in weight_names(checkpoint):
         return []
-    named = config.get("id2label", {"0": "LABEL_0", "1": "LABEL_1"})
+    named = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
     names = [str(named[number]) for number in sorted(named, key=int)]
     return names if len(names) > 1 else []
 
