@@ -169,12 +169,17 @@ def find_device(name: str) -> torch.device:
 
 
 def find_dtype(name: str, device: torch.device) -> torch.dtype:
-    """The dtype of the matrix products; `auto` is bfloat16 on cuda and float32 elsewhere."""
+    """The dtype of the matrix products; `auto` is `cuda_dtype` on cuda and float32 elsewhere."""
     if name == "auto":
-        return torch.bfloat16 if device.type == "cuda" else torch.float32
+        return cuda_dtype() if device.type == "cuda" else torch.float32
     if name not in DTYPES:
         raise IngestError(f"DTYPE={name} is not known. Give one of auto, {', '.join(DTYPES)}.")
     return DTYPES[name]
+
+
+def cuda_dtype() -> torch.dtype:
+    """The 16 bits that the GPU multiplies in: bfloat16 where it does not merely emulate it, which would be slower."""
+    return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
 
 
 def load_model(checkpoint: Checkpoint, architecture: str, *, fresh: tuple[str, ...] = (), **options: Any) -> Any:

@@ -54,7 +54,9 @@ class Settings:
     tokens: int | None = setting(None, "how many tokens, instead of sentences", int)
     max_length: int = setting(128, "wordpieces of a sentence, [CLS] and [SEP] included; longer ones are cut", int)
     device: str = setting("auto", "auto, cuda, mps or cpu")
-    dtype: str = setting("auto", "auto (bfloat16 on cuda, else float32), float32, bfloat16 or float16")
+    dtype: str = setting(
+        "auto", "auto (bfloat16 on cuda, float16 where the GPU has none, else float32), float32, bfloat16 or float16"
+    )
     seed: int = setting(0, "salts the content hash, so another seed takes another sample", int)
     batch: int | None = setting(None, "tokens of one forward pass (default 512 on a CPU, 65536 on a GPU)", int)
     text: str = setting("text", "name of the text column of the data")

@@ -13,6 +13,7 @@ from torch import Tensor
 from ingest.bert import Bert, Capture, find_device, find_dtype
 from ingest.checkpoint import find_checkpoint
 from ingest.errors import IngestError
+from ingest.finetuning.precision import find_precision
 from store.kernels.attention import attention_pattern
 from tests.definitions import LayerOfSentence, mixing
 
@@ -109,7 +110,18 @@ def test_lower_precision_gives_nearly_the_same_queries(any_model: Path, capture:
 def test_auto_takes_a_device_that_is_there_and_the_dtype_that_suits_it() -> None:
     assert find_device("auto").type in ("cuda", "mps", "cpu")
     assert find_dtype("auto", CPU) == torch.float32
-    assert find_dtype("auto", torch.device("cuda")) == torch.bfloat16
+
+
+@pytest.mark.parametrize(
+    ("able", "dtype", "precision"), [(True, torch.bfloat16, "bf16"), (False, torch.float16, "fp16")]
+)
+def test_a_gpu_computes_in_the_sixteen_bits_it_multiplies_in(
+    able: bool, dtype: torch.dtype, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Older ones emulate bfloat16, as the question without emulation tells."""
+    monkeypatch.setattr("torch.cuda.is_bf16_supported", lambda including_emulation=True: able or including_emulation)
+    cuda = torch.device("cuda")
+    assert (find_dtype("auto", cuda), find_precision(cuda)) == (dtype, precision)
 
 
 @pytest.mark.parametrize("name", ["tpu", "cuda:99", ""])

@@ -2,11 +2,13 @@
 
 import torch
 
+from ingest.bert import cuda_dtype
+
 
 def find_precision(device: torch.device) -> str:
     """`bf16`, `fp16` or `float32`. A CPU has bf16 only where it multiplies in it; elsewhere it would be slower."""
     if device.type == "cuda":
-        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
+        return "bf16" if cuda_dtype() == torch.bfloat16 else "fp16"
     if device.type == "cpu":
         able = torch.cpu.get_capabilities()
         return "bf16" if able.get("avx512_bf16") or able.get("amx_bf16") else "float32"
