@@ -51,7 +51,9 @@ def _model_facts(model: ModelDescription) -> dict[str, str]:
         "asked for": ", ".join(
             f"{name.upper()}={value}" for name, value in made["settings"].items() if value is not None
         ),
-        "stages done": f"sentences, tensors, projections ({', '.join(model.views) or 'none'}); {model.finished}",
+        "pictures": ", ".join(model.views) or "none",
+        "feature points": "; ".join(f"{one.points} of {one.says}" for one in model.materials) or "none",
+        "finished": model.finished,
     }
 
 
