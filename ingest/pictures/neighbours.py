@@ -17,6 +17,7 @@ from torch import Tensor
 from ingest.pictures.fits import Advance, Parameters, Read
 from ingest.pictures.manifolds import fit_head
 from ingest.pictures.processes import processes
+from ingest.threads import one_thread_each
 from store.kernels.normalization import unit
 from store.kernels.projection import NEIGHBOURS, place_by_neighbours
 from store.views import ViewName
@@ -75,7 +76,7 @@ class Nearest:
         """
         if self._found is None or self._found[0] != (layer, first):
             fitted = self._points(layer)
-            with ThreadPoolExecutor(cpu_count()) as pool:
+            with one_thread_each(None), ThreadPoolExecutor(cpu_count()) as pool:
                 found = list(pool.map(self._search, fitted, unit(query), unit(key)))
             index, square = (np.stack(each) for each in zip(*found, strict=True))
             self._found = (layer, first), index, square
