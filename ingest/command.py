@@ -34,6 +34,9 @@ def _sentence(error: Exception) -> str | None:
         return "The disk is full; what was committed is kept. Free some space and run the same command again."
     if isinstance(error, IcechunkError):
         return interruption(error)
+    if _accelerator_full(error):
+        said = "The memory of the device is full; what was committed is kept."
+        return f"{said} Give a smaller BATCH or MAX_LENGTH, or DEVICE=cpu."
     return None
 
 
@@ -41,6 +44,12 @@ def _disk_full(error: Exception) -> bool:
     return (
         getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error) or "StorageFull" in repr(error)
     )
+
+
+def _accelerator_full(error: Exception) -> bool:
+    import torch  # takes seconds, and has been imported if this is the reason
+
+    return isinstance(error, torch.OutOfMemoryError) or "MPS backend out of memory" in str(error)
 
 
 def _fail(name: str, sentence: str, status: int = 1) -> int:

@@ -11,11 +11,20 @@ from ingest.batches import Batch, make_batches
 from ingest.bert import Bert, Capture
 from ingest.blocks import Block
 from ingest.buffers import BlockBuffers, Sums, layer_axis
+from ingest.threads import one_thread_each
 from store.kernels.attention import attention_pattern, value_norm
 from store.kernels.profile import offset_profile, summed_pattern
 from store.kernels.statistics import row_weights, source_rows, sum_over_sentences, token_statistics
 
 BATCH_TOKENS = {"cuda": 65536, "mps": 8192, "cpu": 512}
+#: Wordpieces of a sentence for which these are meant.
+USUAL_LENGTH = 128
+
+
+def default_batch(device: str, *, max_length: int) -> int:
+    """Tokens of one forward pass. The patterns of longer sentences take no more of an accelerator's memory in all."""
+    tokens = BATCH_TOKENS[device]
+    return tokens if device == "cpu" else min(tokens, tokens * USUAL_LENGTH // max_length)
 
 
 class Encoder:
@@ -26,18 +35,16 @@ class Encoder:
         self.batch_tokens = batch_tokens or BATCH_TOKENS[bert.device.type]
         self._grams = bert.output_grams()
         self._projections = bert.output_projections()
-        streams = torch.get_num_threads() if bert.device.type == "cpu" else 1
-        if streams > 1:
-            torch.set_num_threads(1)
-        self._streams = ThreadPoolExecutor(streams, "encode")
 
     def encode(self, block: Block, buffers: BlockBuffers) -> None:
         """Fill the buffers with the block's queries, keys, value norms, statistics, mixing ratios and sums."""
         buffers.clear(block.tokens)
         batches = make_batches(block, tokens=self.batch_tokens)
-        # Added in the order of the batches, so that the sums are the same bit for bit every time.
-        for sums in self._streams.map(lambda batch: self._encode_batch(batch, buffers), batches):
-            buffers.add(sums)
+        streams = torch.get_num_threads() if self.bert.device.type == "cpu" else 1
+        with one_thread_each(streams), ThreadPoolExecutor(streams, "encode") as pool:
+            # Added in the order of the batches, so that the sums are the same bit for bit every time.
+            for sums in pool.map(lambda batch: self._encode_batch(batch, buffers), batches):
+                buffers.add(sums)
         buffers.send()
 
     def _encode_batch(self, batch: Batch, buffers: BlockBuffers) -> Sums:

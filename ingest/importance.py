@@ -63,7 +63,7 @@ def find_importance(
         return False
     from ingest.judged_model import JudgedModel
 
-    judged = JudgedModel(checkpoint, trial.kind, device=device)
+    judged = JudgedModel(checkpoint, trial.kind, device=device, batch_tokens=settings.batch)
     _judge(writer, model, judged, trial, hash_)
     _complete(writer, model, trial, hash_)
     return True

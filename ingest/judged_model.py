@@ -23,8 +23,11 @@ ARCHITECTURES = {"mlm": "BertForMaskedLM", "classification": "BertForSequenceCla
 class JudgedModel:
     """In float32: the change by one head may be small beside the loss."""
 
-    def __init__(self, checkpoint: Checkpoint, kind: str, *, device: torch.device) -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, kind: str, *, device: torch.device, batch_tokens: int | None = None
+    ) -> None:
         self.device = device
+        self._batch_tokens = batch_tokens or BATCH_TOKENS[device.type]
         self._model = load_model(checkpoint, ARCHITECTURES[kind]).to(device).eval()
         self._answer = self._guess_wordpieces if kind == "mlm" else self._guess_labels
         self.layers: int = self._model.config.num_hidden_layers
@@ -40,7 +43,7 @@ class JudgedModel:
         The context of a silenced (layer, head) is 0 before the output projection; the projection's bias stays.
         """
         self._silenced = silenced
-        batches = trial.batches(tokens=BATCH_TOKENS[self.device.type])
+        batches = trial.batches(tokens=self._batch_tokens)
         workers = cpu_count() if self.device.type == "cpu" else 1
         with one_thread_each(workers), ThreadPoolExecutor(workers, "judge") as pool:
             # Added in their order, so that the loss is the same bit for bit every time.

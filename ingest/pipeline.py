@@ -158,10 +158,11 @@ class Ingest:
         if not blocks:
             return
         from ingest.bert import Bert
-        from ingest.encoder import Encoder
+        from ingest.encoder import Encoder, default_batch
 
         bert = Bert(self.checkpoint, device=self.device, dtype=self.dtype)
-        encoder = Encoder(bert, batch_tokens=self.settings.batch)
+        usual = default_batch(self.device.type, max_length=self.settings.max_length)
+        encoder = Encoder(bert, batch_tokens=self.settings.batch or usual)
         provenance = _provenance(self.settings, self.checkpoint, self.data, encoder)
         self.writer.group(self.model.path).attrs["provenance"] = provenance
         encode_corpus(self.writer, self.model, self.corpus, blocks, encoder)

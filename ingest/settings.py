@@ -58,7 +58,11 @@ class Settings:
         "auto", "auto (bfloat16 on cuda, float16 where the GPU has none, else float32), float32, bfloat16 or float16"
     )
     seed: int = setting(0, "salts the content hash, so another seed takes another sample", int)
-    batch: int | None = setting(None, "tokens of one forward pass (default 512 on a CPU, 65536 on a GPU)", int)
+    batch: int | None = setting(
+        None,
+        "tokens of one forward pass (default 512 on a CPU, 65536 on a GPU, there fewer where MAX_LENGTH is above 128)",
+        int,
+    )
     text: str = setting("text", "name of the text column of the data")
     label: str = setting("label", "name of the label column of the data, if it has one")
     stage: str = setting(

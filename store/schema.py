@@ -1,8 +1,10 @@
 """Names, dims, dtypes and chunks of everything in a store: the interface between ingest and dashboard.
 
 A store holds `/corpus/<key>` (sentences and tokens of one data set under one tokenizer), `/models/<key>`
-(what one model does on one corpus), `/models/<key>/normalizations` (`store/normalizations.py`) and
-`/models/<key>/views/<name>` (pictures derived from it, `store/views.py`).
+(what one model does on one corpus), and below a model `normalizations` (`store/normalizations.py`), `views/<name>`
+(pictures derived from it, `store/views.py`), `pairs` (the strongest, `PAIR_ARRAYS` here), the arrays of divergence
+(`store/divergence.py`), `importance` (`store/importance.py`, where it was asked for) and `features/<material>` (vectors
+at the feature points with their pictures, `store/feature_arrays.py`).
 Numbering is 0-based everywhere; a head is shown as `L7 H9` (Clark's "8-10").
 """
 

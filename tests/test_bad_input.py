@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 import store
 from ingest.__main__ import main
@@ -134,6 +135,17 @@ def test_a_mistake_in_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("sys.argv", ["ingest"])
     with pytest.raises(ZeroDivisionError):
         main()
+
+
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError("CUDA out of memory."), RuntimeError("MPS backend out of memory (MPS allocated")]
+)
+def test_a_full_accelerator_is_told(error: Exception, monkeypatch: pytest.MonkeyPatch, complaint: Complaint) -> None:
+    def fill(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("ingest.bert.Bert.run", fill)
+    assert "Give a smaller BATCH or MAX_LENGTH, or DEVICE=cpu." in complaint(device="cpu")
 
 
 def test_settings_are_checked_wherever_they_are_made() -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ingest.batches import group_by_length, make_batches
 from ingest.blocks import Block
+from ingest.encoder import BATCH_TOKENS, default_batch
 
 LENGTHS = st.lists(st.integers(1, 30), min_size=1, max_size=40).map(lambda sizes: np.array(sizes, np.int32))
 TOKENS = st.integers(1, 100)
@@ -62,3 +63,14 @@ def test_real_tokens_of_a_batch_stand_at_the_left(lengths: np.ndarray, tokens: i
         assert (np.diff(batch.real.astype(int), axis=1) <= 0).all()
         assert batch.real[:, 0].all()
         assert batch.real[:, -1].any()
+
+
+@given(st.integers(3, 4096), st.sampled_from(["cuda", "mps"]))
+def test_patterns_of_a_batch_take_no_more_memory_than_those_of_the_usual_length(max_length: int, device: str) -> None:
+    tokens = default_batch(device, max_length=max_length)
+    assert tokens * max_length <= BATCH_TOKENS[device] * 128
+
+
+@given(st.integers(3, 128), st.sampled_from(sorted(BATCH_TOKENS)))
+def test_a_batch_of_sentences_of_the_usual_length_or_less_is_as_large_as_can_be(max_length: int, device: str) -> None:
+    assert default_batch(device, max_length=max_length) == BATCH_TOKENS[device]

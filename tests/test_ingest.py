@@ -234,3 +234,13 @@ def test_low_precision_statistics_agree_roughly(ingest: Ingest, tmp_path: Path, 
     assert low.attributes["dtype"] == "bfloat16"
     difference = abs(low.head_statistic - exact.head_statistic).sel(source="all", statistic="to_sep")
     assert 0 < float(difference.max()) < 0.02
+
+
+def test_torch_has_all_its_threads_after_the_tensors(ingest: Ingest, tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        ingest(tmp_path / "store", sentences=5)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

@@ -55,7 +55,9 @@ def _model_facts(model: ModelDescription) -> dict[str, str]:
             for name, value in made["settings"].items()
             if value is not None and name not in PLACES
         ),
-        "stages done": f"sentences, tensors, projections ({', '.join(model.views) or 'none'}); {model.finished}",
+        "pictures": ", ".join(model.views) or "none",
+        "feature points": "; ".join(f"{one.points} of {one.says}" for one in model.materials) or "none",
+        "finished": model.finished,
     }
 
 

@@ -47,8 +47,11 @@ class Vectors:
 class PointModel:
     """A loaded checkpoint with hooks at its feature points, and its classifier if it has one."""
 
-    def __init__(self, checkpoint: Checkpoint, *, device: torch.device, fine: bool) -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, *, device: torch.device, fine: bool, batch_tokens: int | None = None
+    ) -> None:
         self.bert = Bert(checkpoint, device=device, dtype=torch.float32)
+        self._batch_tokens = batch_tokens or BATCH_TOKENS[device.type]
         self.points = point_names(self.bert.layers, fine=fine)
         self.bert.listen_at_points(self.points)
         self.class_names = class_names(checkpoint)
@@ -62,7 +65,7 @@ class PointModel:
         value = np.empty((layers, self.bert.heads, block.tokens, self.bert.channels), np.float16)
         probability = np.empty((block.sentences, len(self.class_names)), np.float32)
         into = Vectors(feature, value, probability, 0)
-        batches = make_batches(block, tokens=BATCH_TOKENS[self.bert.device.type])
+        batches = make_batches(block, tokens=self._batch_tokens)
         first = np.cumsum(block.lengths) - block.lengths
         workers = cpu_count() if self.bert.device.type == "cpu" else 1
         with one_thread_each(workers), ThreadPoolExecutor(workers, "features") as pool:

@@ -141,7 +141,7 @@ class FeatureStage:
     def _model(self) -> "PointModel":
         from ingest.features.model import PointModel
 
-        return PointModel(self.checkpoint, device=self.device, fine=self._fine)
+        return PointModel(self.checkpoint, device=self.device, fine=self._fine, batch_tokens=self.settings.batch)
 
     def _write(self, name: str, views: list[FeatureViewName]) -> None:
         """A material anew, in one transaction; with it go its views, which have to be drawn again."""

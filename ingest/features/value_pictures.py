@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ingest.features.pictures import FEW_TOKENS, judged_on
 from ingest.features.placing import COMPONENTS, Floats, Method
 from ingest.sample import evenly
-from ingest.threads import side_by_side
+from ingest.threads import one_thread_each, side_by_side
 from store.feature_arrays import VALUE_VIEW_ARRAYS
 from store.feature_views import PROJECTIONS
 from store.kernels.fidelity import trustworthy
@@ -83,8 +83,9 @@ class ValuePicture:
         """(layer, head, token, component), 0 in layers that it has not."""
         found = np.zeros((*self.value.shape[:3], COMPONENTS), np.float32)
         for layer, fits in zip(self.layers, self._begun, strict=True):
-            for head, (vectors, fit) in enumerate(zip(self._read(layer), fits(), strict=True)):
-                found[layer, head] = self._place(vectors, fit)
+            with one_thread_each(None):
+                for head, (vectors, fit) in enumerate(zip(self._read(layer), fits(), strict=True)):
+                    found[layer, head] = self._place(vectors, fit)
         return found
 
     def _read(self, layer: int) -> NDArray[np.float32]:

@@ -18,6 +18,7 @@ from ingest.pictures.fits import Advance, Parameters, Read
 from ingest.pictures.manifolds import fit_head
 from ingest.pictures.processes import processes
 from ingest.seeds import seed32
+from ingest.threads import one_thread_each
 from store.kernels.normalization import unit
 from store.kernels.projection import NEIGHBOURS, place_by_neighbours
 from store.views import ViewName
@@ -77,7 +78,7 @@ class Nearest:
         asked = (layer, first, query.shape[1])
         if self._found is None or self._found[0] != asked:
             fitted = self._points(layer)
-            with ThreadPoolExecutor(cpu_count()) as pool:
+            with one_thread_each(None), ThreadPoolExecutor(cpu_count()) as pool:
                 found = list(pool.map(self._search, fitted, unit(query), unit(key)))
             index, square = (np.stack(each) for each in zip(*found, strict=True))
             self._found = asked, index, square
