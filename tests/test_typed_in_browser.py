@@ -110,7 +110,7 @@ def test_a_text_that_cannot_be_read_can_be_typed_again(page: Page) -> None:
     box = page.get_by_role("textbox", name="Your own sentence", exact=True)
     box.fill("\u0301\u0301")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Type one, such as: The film was good.")).to_be_visible()
+    expect(page.locator(".problem:visible")).to_contain_text("Type one, such as: The film was good.")
     type_text(page, TEXT)
     assert pieces(page)[1] == "the"
 

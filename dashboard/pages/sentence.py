@@ -41,7 +41,7 @@ def layout(place: Place) -> Page:
     try:
         place.sentence  # noqa: B018 (everything below needs it)
     except Refusal as refusal:
-        alert = dmc.Alert(str(refusal), color="red")
+        alert = dmc.Alert(str(refusal), color="red", className="problem")
         return Page(above=[html.H1("Your own sentence"), own_text(place), alert], beside=_finder(place))
     return _of_sentence(place)
 
