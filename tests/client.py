@@ -1,6 +1,6 @@
 """Requests to the server without a browser. Fixtures for the tests of what it answers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from flask import Flask
@@ -16,9 +16,8 @@ from tests.sentences import a_pair
 
 
 @pytest.fixture(scope="module")
-def client(tiny_store: str) -> Iterator[FlaskClient]:
-    with create_app(Library(tiny_store)).server.test_client() as client:
-        yield client
+def client(tiny_store: str) -> FlaskClient:
+    return create_app(Library(tiny_store)).server.test_client()
 
 
 @pytest.fixture
@@ -38,15 +37,14 @@ class FakeTyped:
 
 
 @pytest.fixture(scope="session")
-def sentence_client(tiny_store: str) -> Iterator[FlaskClient]:
+def sentence_client(tiny_store: str) -> FlaskClient:
     """Routes of sentences alone; what is typed is always the one pair."""
     server = Flask("sentences")
     library = Library(tiny_store)
     library.typed = FakeTyped()  # type: ignore[assignment]
     routes.register(server, library)
     problems.register(server)
-    with server.test_client() as client:
-        yield client
+    return server.test_client()
 
 
 @pytest.fixture

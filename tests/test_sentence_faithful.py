@@ -3,7 +3,7 @@
 import gzip
 import json
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -69,10 +69,10 @@ def corpus(default_store: str) -> Corpus:
 
 
 @pytest.fixture(scope="module")
-def fetch(default_store: str, corpus: Corpus) -> Iterator[Fetch]:
+def fetch(default_store: str, corpus: Corpus) -> Fetch:
     """The bytes that a browser has after it unpacked what came."""
-    with create_app(Library(default_store)).server.test_client() as client:
-        yield lambda asked, rest, **given: _unpacked(client, _url(corpus, asked, rest, given))
+    client = create_app(Library(default_store)).server.test_client()
+    return lambda asked, rest, **given: _unpacked(client, _url(corpus, asked, rest, given))
 
 
 def _url(corpus: Corpus, asked: Asked, rest: str, given: dict[str, str]) -> str:

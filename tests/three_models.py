@@ -50,9 +50,8 @@ def unlike(models: Snapshot) -> Two:
 
 
 @pytest.fixture(scope="session")
-def three_client(three_models: str) -> Iterator[FlaskClient]:
-    with create_app(Library(three_models)).server.test_client() as client:
-        yield client
+def three_client(three_models: str) -> FlaskClient:
+    return create_app(Library(three_models)).server.test_client()
 
 
 @pytest.fixture(scope="session")
