@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 from ingest.finetuning.examples import Labelled
 from ingest.finetuning.run import run
 from ingest.finetuning.settings import FinetuningSettings
+from ingest.threads import one_thread_each
 
 WORDS = {"negative": ["bad", "awful", "hated"], "positive": ["good", "great", "loved"]}
 FILLING = ["the", "film", "was", "a", "plot", "scene", "and", "music"]
@@ -35,9 +36,9 @@ def write_opinions(path: Path, *, reviews: int = 160, labels: tuple[str, ...] = 
 
 def finetune(model: Path, data: Path, out: Path, **settings: Any) -> Path:
     """Runs the real fine-tuning, with settings that suit a tiny model; returns the folder."""
-    torch.set_num_threads(1)  # sums on another number of threads end in other bits
     chosen: dict[str, Any] = {"max_length": 32, "batch": 8, "learning_rate": 3e-3, "epochs": 4, "device": "cpu"}
-    run(FinetuningSettings(model=str(model), data=str(data), out=str(out), **(chosen | settings)))
+    with one_thread_each(None):  # sums on another number of threads end in other bits
+        run(FinetuningSettings(model=str(model), data=str(data), out=str(out), **(chosen | settings)))
     return out
 
 

@@ -1,12 +1,10 @@
 """Judge a picture: how well distance on screen tells attention, head by head, on sentences the fit has not seen."""
 
-from concurrent.futures import ThreadPoolExecutor
-from os import cpu_count
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ingest.sample import Spans, evenly
+from ingest.threads import side_by_side
 from store.kernels.attention import attention_pattern
 from store.kernels.fidelity import recall, screen_distance, spearman, trustworthy
 from store.kernels.normalization import unit
@@ -26,18 +24,14 @@ def judge_layer(query: Floats, key: Floats, normalized: tuple[Floats, Floats], p
     `query`, `key` and the normalized ones are (head, token, channel), `places` (head, role, token, component), `spans` the
     sentences' (first row, end) in them. The first two measures are means over sentences.
     """
-    with ThreadPoolExecutor(cpu_count()) as pool:
-        within = np.mean(
-            list(pool.map(lambda rows: _within(query[:, rows], key[:, rows], places[:, :, rows]), map(_rows, spans))),
-            axis=0,
-        )
-        by_name = {
-            "spearman": within[0],
-            "recall": within[1],
-            "trustworthiness": np.array(list(pool.map(_trustworthiness, *normalized, places))),
-            "across": np.array(list(pool.map(_across, query, key, places))),
-        }
-        return np.stack([by_name[name] for name in MEASURES])
+    within = side_by_side(lambda rows: _within(query[:, rows], key[:, rows], places[:, :, rows]), map(_rows, spans))
+    by_name = dict(zip(("spearman", "recall"), np.mean(within, axis=0), strict=True)) | {
+        "trustworthiness": np.array(
+            side_by_side(lambda head: _trustworthiness(*head), zip(*normalized, places, strict=True))
+        ),
+        "across": np.array(side_by_side(lambda head: _across(*head), zip(query, key, places, strict=True))),
+    }
+    return np.stack([by_name[name] for name in MEASURES])
 
 
 def _rows(span: NDArray[np.int64]) -> slice:
