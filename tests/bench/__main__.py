@@ -2,6 +2,7 @@
 
 import sys
 
+from store import StoreError
 from tests.bench.browser import pages
 from tests.bench.features_page import features_page
 from tests.bench.fidelity import STORE, fidelity
@@ -32,7 +33,7 @@ BENCHMARKS = {
     "peers": compare,
     "typing": typing,
     "statistics": statistics,
-    "features": lambda: features_page(STORE),
+    "features": lambda: features_page("data/headscape"),
 }
 
 
@@ -44,8 +45,12 @@ def main(names: list[str]) -> int:
         )
         return 1
     print(machine())
-    for name in names or BENCHMARKS:
-        BENCHMARKS[name]()
+    try:
+        for name in names or BENCHMARKS:
+            BENCHMARKS[name]()
+    except StoreError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
