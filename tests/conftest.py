@@ -26,6 +26,6 @@ pytest_plugins = [
     "tests.three_models",
 ]
 
-# No clock decides a test, and the same cases run every time.
-hypothesis.settings.register_profile("calm", deadline=None, database=None, derandomize=True)
+# No clock decides a test, and the same cases run every time: as many as leave room for the browser's.
+hypothesis.settings.register_profile("calm", max_examples=60, deadline=None, database=None, derandomize=True)
 hypothesis.settings.load_profile("calm")
