@@ -12,7 +12,6 @@ from torch import Tensor
 from torch.utils.data import Sampler
 from transformers import EvalPrediction, PrinterCallback, Trainer, TrainingArguments
 
-from ingest.errors import IngestError
 from ingest.finetuning.examples import Example
 from ingest.finetuning.order import training_order
 from ingest.finetuning.schedule import EVALUATIONS, Schedule
@@ -139,12 +138,7 @@ def accuracy(prediction: EvalPrediction) -> dict[str, float]:
 
 def train(trainer: ClassifierTrainer, *, last: Path | None) -> dict[str, Any]:
     """Train, on from the checkpoint `last`; the model is then as good as it was at its best evaluation."""
-    try:
-        trainer.train(resume_from_checkpoint=None if last is None else str(last))
-    except torch.OutOfMemoryError as error:
-        raise IngestError(
-            "A batch does not fit into the device's memory. Give a smaller BATCH or MAX_LENGTH."
-        ) from error
+    trainer.train(resume_from_checkpoint=None if last is None else str(last))
     state = trainer.state
     evaluations = [one for one in state.log_history if "eval_accuracy" in one]
     best = next(one for one in evaluations if one["step"] == state.best_global_step)
