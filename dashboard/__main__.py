@@ -51,7 +51,7 @@ def _end(ingest: subprocess.Popen[bytes]) -> None:
     try:
         ingest.wait(PAUSE)  # Ctrl-C in a terminal has told it too
     except subprocess.TimeoutExpired:
-        ingest.send_signal(signal.SIGINT)
+        ingest.terminate()  # under nohup it would not hear Ctrl-C
         ingest.wait()
 
 

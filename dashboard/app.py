@@ -79,7 +79,7 @@ def _follow_address(app: Dash, library: Library) -> None:
             place = find(library, pathname, search)
             page = PAGES[place.address.page](place)
             above = [*shell.notices([*place.notices, *page.notices]), *page.above]
-            around = shell.navigation(place), shell.what_is_shown(place), shell.shown(place)
+            around = shell.navigation(place), shell.what_is_shown(place), shell.shown(place, search)
             return above, page.beside, page.below, *around
         except Exception as error:
             return [html.H1("Headscape"), shell.problem(error)], [], [], no_update, no_update, no_update

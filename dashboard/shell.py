@@ -9,7 +9,7 @@ from dashboard.features import shown as features
 from dashboard.model_names import model_names
 from dashboard.panels import tab_of
 from dashboard.pictures.point_panels import PointPanels
-from dashboard.place import Place
+from dashboard.place import MAX_QUERY, Place
 from dashboard.problems import sentence_for
 from dashboard.sentence import search as finder
 from dashboard.sentence.views import SentenceViews
@@ -106,8 +106,8 @@ def navigation(place: Place) -> list[dmc.NavLink]:
     ]
 
 
-def shown(place: Place) -> dict[str, object]:
-    """What the page shows, for the browser: a choice that says the same is no new link, a default is not in one."""
+def shown(place: Place, link: str | None) -> dict[str, object]:
+    """What the page shows of a link, for the browser: a choice that says the same is no new link, a default is not in one."""
     address = place.address
     fields = address.fields | {"snapshot": place.snapshot.id, "model": place.corpus.name}
     if place.corpus.views:
@@ -117,7 +117,7 @@ def shown(place: Place) -> dict[str, object]:
     if address.page in CHOICES:
         chosen, standard = CHOICES[address.page](place)
         fields, defaults = fields | chosen, defaults | standard
-    return fields | {"defaults": defaults}
+    return fields | {"defaults": defaults, "link": (link or "")[:MAX_QUERY]}
 
 
 def what_is_shown(place: Place) -> list[object]:

@@ -1,6 +1,7 @@
 """How a command ends: its exit status, and one sentence where it could not do what was asked."""
 
 import errno
+import signal
 import sys
 from collections.abc import Callable
 
@@ -13,6 +14,7 @@ from store.repository import interruption
 
 def exit_status(work: Callable[[], None], *, name: str) -> int:
     """0 done or nothing to do, 1 with one sentence on what to do next, 130 interrupted."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what stops a job of a cluster ends it as Ctrl-C does
     try:
         work()
     except (IngestError, StoreError) as error:

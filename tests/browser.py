@@ -134,6 +134,7 @@ def open_page(profile: BrowserContext) -> Iterator[Open]:
 
     yield open_page
     for page in set(profile.pages) - set(free):
+        page.unroute_all()
         forget(page)
         page.remove_listener("console", listen)
         page.remove_listener("pageerror", complain)

@@ -40,6 +40,33 @@ def test_a_choice_changes_its_field_of_the_address_and_no_other(address: Page, c
     assert address.evaluate(f"() => headscape.address.choose({choice})") == search
 
 
+BEFORE = "{ q: '', where: '', defaults: { q: null }, link: '?layer=1' }"
+
+
+@pytest.mark.parametrize(
+    ("choice", "search"),
+    [
+        ("choose('q', '', BEFORE)", "?layer=1&where=kind%3Aword"),
+        ("choose('q', 'film', BEFORE)", "stay"),
+        ("filtered(BEFORE)", "?layer=1&where=kind%3Aword%3Blabel%3A&q=film"),
+    ],
+)
+def test_a_choice_made_before_the_page_followed_the_one_before_it_is_not_lost(
+    address: Page, choice: str, search: str
+) -> None:
+    address.evaluate("""() => {
+      history.replaceState(null, '', '/?layer=1&where=kind%3Aword&q=film');
+      window.dash_clientside.callback_context.triggered = [{ prop_id: '{"add":"condition"}.value', value: "label" }];
+    }""")
+    assert address.evaluate(f"() => headscape.address.{choice.replace('BEFORE', BEFORE)}") == search
+
+
+def test_what_the_page_corrected_in_a_link_is_chosen_by_nobody(address: Page) -> None:
+    address.evaluate("() => history.replaceState(null, '', '/?view=bogus')")
+    shown = "{ view: 'pca-raw-2d', link: '?view=bogus' }"
+    assert address.evaluate(f"() => headscape.address.choose('view', 'pca-raw-2d', {shown})") == "stay"
+
+
 def test_another_text_is_no_pair_any_more(address: Page) -> None:
     address.evaluate("() => history.replaceState(null, '', '/sentence?text=a&second=b&pair=ab&words=1')")
     assert address.evaluate("() => headscape.address.choose('text', '', { text: 'a' })") == "?words=1"

@@ -26,7 +26,6 @@ def ingest(monkeypatch: pytest.MonkeyPatch) -> Iterator[Popen]:
         yield process
         process.kill()
     signal.signal(signal.SIGTERM, before)
-    signal.signal(signal.SIGTERM, before)
 
 
 def ctrl_c(_seconds: float) -> None:
@@ -43,7 +42,7 @@ def test_stopped_before_the_first_picture_it_ends_and_the_ingest_with_it(
 ) -> None:
     monkeypatch.setattr(command, "time", SimpleNamespace(sleep=stop))
     assert command.main(["--ingest", "--port", "0"]) == 0
-    assert ingest.returncode == -signal.SIGINT
+    assert ingest.returncode == -signal.SIGTERM
 
 
 def test_a_store_that_cannot_be_read_is_not_taken_for_none(

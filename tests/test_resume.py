@@ -149,10 +149,13 @@ def test_a_first_ingest_that_is_killed_has_published_nothing(start: Start, wait_
         store.open_corpus(str(tmp_path / "store"))
 
 
-def test_interrupting_says_in_one_sentence_how_to_go_on(start: Start, wait_for: WaitFor, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_interrupting_says_in_one_sentence_how_to_go_on(
+    start: Start, wait_for: WaitFor, tmp_path: Path, how: signal.Signals
+) -> None:
     process = start(str(tmp_path / "store"))
     wait_for(process, str(tmp_path / "store"), ": block 2")
-    process.send_signal(signal.SIGINT)
+    process.send_signal(how)
     _, err = process.communicate(timeout=60)
     said = [line for line in err.replace("\r", "\n").splitlines() if line.strip() and "|" not in line]
     assert process.returncode == 130

@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from store import Corpus
 from tests.browser import Open, changed, choose, drawn, picture, quarters, said
@@ -81,6 +81,49 @@ def test_taking_the_search_away_shows_every_point_again(heads: Page) -> None:
     expect(heads.locator(".frame")).to_have_attribute("data-masked", "")
     expect(heads.locator(".count")).to_be_hidden()
     np.testing.assert_array_equal(picture(heads), before)
+
+
+def held(page: Page, word: str) -> list[Route]:
+    """The controls of a page that says this word wait until they are let go."""
+    routes: list[Route] = []
+
+    def hold(route: Route) -> None:
+        asked = route.request.post_data or ""
+        if "above.children" in asked and word in asked:
+            routes.append(route)
+        else:
+            route.fallback()
+
+    page.route("**/_dash-update-component*", hold)
+    return routes
+
+
+def let_go(page: Page, routes: list[Route]) -> None:
+    for route in routes:
+        route.continue_()
+    assert routes
+    page.wait_for_timeout(500)
+
+
+def test_a_search_taken_away_before_the_page_followed_stays_away(heads: Page) -> None:
+    routes = held(heads, "film")
+    search(heads, "film")
+    heads.get_by_role("textbox", name="Search").fill("")
+    heads.get_by_role("textbox", name="Search").press("Enter")
+    expect(heads.locator(".frame")).to_have_attribute("data-masked", "")
+    let_go(heads, routes)
+    expect(heads).not_to_have_url(re.compile("q="))
+    expect(heads.get_by_role("textbox", name="Search")).to_have_value("")
+
+
+def test_what_is_typed_while_the_page_follows_is_kept(heads: Page) -> None:
+    routes = held(heads, "film")
+    search(heads, "film")
+    heads.get_by_role("textbox", name="Search").fill("goo")
+    let_go(heads, routes)
+    heads.keyboard.type("d")
+    heads.keyboard.press("Enter")
+    expect(heads).to_have_url(re.compile("q=good"))
 
 
 def test_what_no_sentence_has_is_said(heads: Page) -> None:

@@ -50,7 +50,7 @@ def test_what_a_link_asks_of_pictures_that_there_are_none_of_is_said(asked: Aske
 
 def test_what_surrounds_the_page_is_there(asked: Asked) -> None:
     place = asked("material=review-3", undrawn=("review-3",))
-    assert shell.shown(place)["material"] == "review-3"
+    assert shell.shown(place, "")["material"] == "review-3"
     assert (picture_of(place), after_picture_of(place)) == (None, [])
 
 

@@ -40,9 +40,15 @@
 
   const same = (one, other) => (isNothing(one) ? isNothing(other) : String(one) === String(other));
 
-  /** The query string with one field changed; nothing if the page shows that already. */
+  /** What a field stands at: as the page shows it, unless the link says otherwise since and the page has yet to follow. */
+  function standing(field, shown) {
+    const now = fieldsNow().get(field);
+    return now === new URLSearchParams(shown.link).get(field) ? shown[field] : (now ?? shown.defaults?.[field]);
+  }
+
+  /** The query string with one field changed; nothing if it stands there already. */
   function choose(field, value, shown) {
-    if (!shown || value === undefined || same(shown[field], value)) return dash().no_update;
+    if (!shown || value === undefined || same(standing(field, shown), value)) return dash().no_update;
     return link(withField(fieldsNow(), field, value, shown.defaults?.[field]));
   }
 
@@ -70,7 +76,7 @@
   function filtered(shown) {
     const [id, value] = used();
     if (!shown || (id.remove && !value) || (id.add && !value)) return dash().no_update;
-    const conditions = new Map((shown.where || "").split(";").filter(Boolean).map((one) => [one.slice(0, one.indexOf(":")), one.slice(one.indexOf(":") + 1)]));
+    const conditions = new Map((standing("where", shown) || "").split(";").filter(Boolean).map((one) => [one.slice(0, one.indexOf(":")), one.slice(one.indexOf(":") + 1)]));
     if (id.remove === "all") conditions.clear();
     else if (id.remove) conditions.delete(id.remove);
     else if (id.add) conditions.set(value, "");

@@ -1,7 +1,11 @@
-// A choice draws the controls anew; the keyboard stays where it was.
+// A choice draws the controls anew; the keyboard stays where it was, and a text that is being typed stays as it is.
 (function () {
   const FOCUSABLE = "a[href], button, input, [tabindex]";
+  const TEXT_BOX = ".mantine-TextInput-input";
+  const setText = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
   let last = null;
+  /** What was typed into the control that has the keyboard, until Enter. */
+  let typed = null;
 
   const partsOf = (control) => [control, ...control.querySelectorAll(FOCUSABLE)];
 
@@ -11,10 +15,33 @@
     return control ? { id: control.id, part: partsOf(control).indexOf(element) } : null;
   }
 
-  document.addEventListener("focusin", (event) => (last = placeOf(event.target)));
-  new MutationObserver(() => {
+  /** React hears of a text only by an event of its element. */
+  function typeAgain(box) {
+    const { text, caret } = typed;
+    setText.call(box, text);
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+    box.setSelectionRange(caret, caret);
+  }
+
+  function restore() {
     if (document.activeElement !== document.body || !last) return;
     const control = document.getElementById(last.id);
-    if (control?.closest("#above, #beside, #below")) partsOf(control)[last.part]?.focus({ preventScroll: true });
-  }).observe(document.documentElement, { childList: true, subtree: true });
+    if (!control?.closest("#above, #beside, #below")) return;
+    const part = partsOf(control)[last.part];
+    part?.focus({ preventScroll: true });
+    if (part && typed && part.value !== typed.text) typeAgain(part);
+  }
+
+  document.addEventListener("focusin", (event) => {
+    const place = placeOf(event.target);
+    if (place?.id !== last?.id) typed = null;
+    last = place;
+  });
+  document.addEventListener("input", ({ target }) => {
+    if (target.matches(TEXT_BOX)) typed = { text: target.value, caret: target.selectionStart };
+  });
+  const left = (event) => event.target.matches?.(TEXT_BOX) || (typed = null);
+  document.addEventListener("pointerdown", left, true);
+  document.addEventListener("keydown", (event) => event.key === "Enter" && (typed = null), true);
+  new MutationObserver(restore).observe(document.documentElement, { childList: true, subtree: true });
 })();
