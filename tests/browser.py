@@ -206,6 +206,11 @@ def blank(page: Page) -> None:
     until(page, f"({_INK})() === 0")
 
 
+def never_there(page: Page) -> None:
+    """What glides from here on glides for ever: its way begins later than any frame is drawn."""
+    page.evaluate("(now => { performance.now = () => now() + 1e6; })(performance.now.bind(performance))")
+
+
 _INK = """() => {
   const sheet = document.querySelector(".overlay");
   const { data } = sheet.getContext("2d").getImageData(0, 0, sheet.width, sheet.height);

@@ -57,6 +57,14 @@ def test_white_space_and_case_of_a_phrase_do_not_matter(tiny_corpus: Corpus, tex
     assert (selected(tiny_corpus, f" {first.upper()} \t {second}") == found).all()
 
 
+def test_accents_of_a_phrase_do_not_matter_as_they_do_not_to_the_model(tiny_corpus: Corpus, text: str) -> None:
+    phrase = " ".join(text.split()[:2])
+    accented = re.sub("[aeo]", lambda vowel: f"{vowel.group()}\u0301", phrase)
+    assert accented != phrase
+    assert selected(tiny_corpus, phrase).any()
+    assert (selected(tiny_corpus, accented) == selected(tiny_corpus, phrase)).all()
+
+
 def test_the_canvas_gets_the_tokens_of_a_phrase(client: FlaskClient, base: str, tiny_corpus: Corpus, text: str) -> None:
     phrase = " ".join(text.split()[:2])
     answer = client.get(f"{base}/features/review-{REVIEW}/mask.bin", query_string={"q": phrase, "within": "phrase"})

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from dashboard.compare.two import Two
 from dashboard.theme import PALETTE, Scheme, ramp
-from tests.browser import Open, drawn
+from tests.browser import Open, drawn, never_there
 
 #: Notes every text that is drawn on a canvas.
 NOTE = """() => {
@@ -144,8 +144,7 @@ def test_what_is_drawn_over_the_points_is_explained(show: Show, picture: str, as
 
 def test_a_picture_of_a_point_that_is_on_its_way_says_so(show: Show) -> None:
     page = show("one point")
-    # A way begun at a later time than any frame is drawn at has no end.
-    page.evaluate("(now => { performance.now = () => now() + 1e6; })(performance.now.bind(performance))")
+    never_there(page)
     page.get_by_role("button", name="Play").click()
     expect(page.locator(".player output")).to_contain_text("L0 projected")
     assert " ".join(save(page)[1]).count("at L0 projected, on the way there") == 1

@@ -1,5 +1,7 @@
 """The text of a review, put together again from its wordpieces: the store has the text of the corpus' sentences alone."""
 
+import unicodedata
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,16 +15,21 @@ from store.features import Features
 def phrase_in_review(features: Features, sought: str) -> NDArray[np.bool_]:
     """Which tokens are of a word that the phrase, in lower case, covers: (token,); a review is one sentence here."""
     word_index = features.tokens.word_index.values
-    return tokens_of_phrase(review_text(features), np.zeros(len(word_index), np.int64), word_index, parted(sought))
+    own = review_text(features)
+    return tokens_of_phrase(own, np.zeros(len(word_index), np.int64), word_index, _plain(parted(sought)))
 
 
 @once
 def review_text(features: Features) -> Texts:
-    """Its words with a space between them, as the tokenizer made them: of some models without capitals and accents."""
-    words = _words(features)
+    """Its words with a space between them, without capitals and accents: some tokenizers leave these out themselves."""
+    words = [_plain(word) for word in _words(features)]
     word = np.repeat(np.arange(len(words), dtype=np.int32), [len(one) + 1 for one in words])
     first = np.zeros(1, np.int64)
     return Texts(folded(" ".join(words) + BETWEEN), first, word, first, np.ones(1, bool))
+
+
+def _plain(text: str) -> str:
+    return "".join(one for one in unicodedata.normalize("NFD", text) if unicodedata.category(one) != "Mn")
 
 
 def _words(features: Features) -> list[str]:
