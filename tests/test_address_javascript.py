@@ -76,7 +76,7 @@ def test_another_text_is_no_pair_any_more(address: Page) -> None:
     ("sent", "link"),
     [
         ("opened", "/head?layer=4&head=5&view=pca-raw-2d&where=kind%3Aword"),
-        ("stepped", "/head?layer=3&head=6&view=pca-raw-2d&where=kind%3Aword"),
+        ("stepped", "/head?layer=0&head=3&view=pca-raw-2d&where=kind%3Aword"),
         ("left", "/?view=pca-raw-2d&where=kind%3Aword"),
     ],
 )
@@ -85,12 +85,33 @@ def test_going_to_another_picture_keeps_what_was_chosen(address: Page, sent: str
         address.evaluate(
             """(sent) => {
       window.dash_clientside.callback_context.triggered = [{ prop_id: `points.${sent}` }];
-      return headscape.address.go({ panel: 0 }, { rows: -1, columns: 1 }, { panel: 0 }, { panels: [{ name: "L4 H5" }] });
+      return headscape.address.go({ panel: 0 }, { rows: -1, columns: 1 }, { panel: 0 }, { panels: [{ name: "L4 H5" }], shape: [6, 12] });
     }""",
             sent,
         )
         == link
     )
+
+
+@pytest.mark.parametrize(
+    ("search", "step", "link"),
+    [
+        ("?layer=1&head=2", "{ rows: 1, columns: 0 }", "/head?layer=2&head=2"),
+        ("?layer=1", "{ rows: 0, columns: 1 }", "/head?layer=1&head=1"),
+        ("?layer=1&head=2", "{ rows: 0, columns: 1 }", "stay"),
+        ("?layer=1&head=7", "{ rows: -1, columns: 0 }", "/head?layer=0&head=2"),
+        ("?layer=x&head=2", "{ rows: 0, columns: -1 }", "/head?layer=1&head=1"),
+        ("", "{ rows: -1, columns: 0 }", "stay"),
+    ],
+)
+def test_a_neighbour_is_one_of_the_head_in_the_link_where_it_is_a_head(
+    address: Page, search: str, step: str, link: str
+) -> None:
+    """The picture may still be of the head before: arrow keys are faster than it."""
+    address.evaluate("(search) => history.replaceState(null, '', '/head' + search)", search)
+    address.evaluate("window.dash_clientside.callback_context.triggered = [{ prop_id: 'points.stepped' }]")
+    picture = "{ panels: [{ name: 'L1 H2' }], shape: [4, 3] }"
+    assert address.evaluate(f"() => headscape.address.go(null, {step}, null, {picture})") == link
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,16 @@ def test_what_is_typed_while_the_page_follows_is_kept(heads: Page) -> None:
     expect(heads).to_have_url(re.compile("q=good"))
 
 
+def test_a_list_that_was_opened_while_the_page_follows_stays_open(heads: Page) -> None:
+    routes = held(heads, "film")
+    search(heads, "film")
+    heads.get_by_role("textbox", name="as", exact=True).click()
+    expect(heads.get_by_role("option", name=AS["prefix"], exact=True)).to_be_visible()
+    let_go(heads, routes)
+    heads.get_by_role("option", name=AS["prefix"], exact=True).click()
+    expect(heads).to_have_url(re.compile("within=prefix"))
+
+
 def test_what_no_sentence_has_is_said(heads: Page) -> None:
     search(heads, "platypus")
     expect(heads.locator(".count")).to_contain_text("0 of ")

@@ -85,11 +85,22 @@
     return choose("where", [...conditions].map((pair) => pair.join(":")).join(";"), shown);
   }
 
-  /** The page of a head: the one a reader opened in the grid, or the neighbour an arrow key asked for. */
-  function headLink(name, step) {
-    const [, layer, head] = name.match(/^L(\d+) H(\d+)$/).map(Number);
-    const fields = withField(fieldsNow(), "layer", String(layer + (step ? step.rows : 0)));
-    return "/head" + link(withField(fields, "head", String(head + (step ? step.columns : 0))));
+  /** Layer and head of a name. */
+  const numbersOf = (name) => name.match(/^L(\d+) H(\d+)$/).slice(1).map(Number);
+
+  /** The page of a head. */
+  function headLink([layer, head]) {
+    return "/head" + link(withField(withField(fieldsNow(), "layer", String(layer)), "head", String(head)));
+  }
+
+  /** The page of the neighbour an arrow key asked for, of the head the link names: the picture may be of the one before. */
+  function neighbourLink(picture, step) {
+    const now = fieldsNow();
+    const within = (number, i) => number >= 0 && number < picture.shape[i];
+    const named = numbersOf(picture.panels[0].name);
+    const from = ["layer", "head"].map((field) => Number(now.get(field) ?? 0)).map((number, i) => (within(number, i) ? number : named[i]));
+    const to = [from[0] + step.rows, from[1] + step.columns];
+    return to.every(within) ? headLink(to) : dash().no_update;
   }
 
   /** Another picture of the same page: one of its panels, or all of them. */
@@ -129,15 +140,15 @@
     if (!picture) return dash().no_update;
     if (picture.page) return pageLink(picture, sent.includes("points.left") ? {} : picture.panels[opened?.panel]?.fields);
     if (sent.includes("points.left") && left) return headsLink();
-    if (sent.includes("points.stepped") && stepped) return headLink(picture.panels[0].name, stepped);
-    return opened && picture.panels[opened.panel] ? headLink(picture.panels[opened.panel].name) : dash().no_update;
+    if (sent.includes("points.stepped") && stepped) return neighbourLink(picture, stepped);
+    return opened && picture.panels[opened.panel] ? headLink(numbersOf(picture.panels[opened.panel].name)) : dash().no_update;
   }
 
   /** The page of the head that was clicked in a chart: a mark says which it is, in a matrix its row does. */
   function opened() {
     const point = used()[1]?.points?.[0];
     const name = [point?.customdata, point?.y].find((said) => /^L\d+ H\d+$/.test(said));
-    return name ? headLink(name) : dash().no_update;
+    return name ? headLink(numbersOf(name)) : dash().no_update;
   }
 
   /** The point that was clicked, or none. */
@@ -175,6 +186,6 @@
     return navigator.clipboard ? navigator.clipboard.writeText(window.location.href).then(() => "Copied", refused) : refused();
   }
 
-  headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, arrived, told, inSentence, copy, headLink, headsLink };
+  headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, arrived, told, inSentence, copy };
   if (typeof module !== "undefined") module.exports = headscape.address;
 })(typeof window === "undefined" ? globalThis : window);

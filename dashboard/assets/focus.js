@@ -1,4 +1,4 @@
-// A choice draws the controls anew; the keyboard stays where it was, and a text that is being typed stays as it is.
+// A choice draws the controls anew; the keyboard stays where it was, a text that is being typed as it is, an open list open.
 (function () {
   const FOCUSABLE = "a[href], button, input, [tabindex]";
   const TEXT_BOX = ".mantine-TextInput-input";
@@ -12,7 +12,7 @@
   /** The control an element belongs to, and which of its parts it is: a slider has two thumbs. Only Dash's own ids last. */
   function placeOf(element) {
     const control = element.closest('[id^="{"]') || (element.id && element);
-    return control ? { id: control.id, part: partsOf(control).indexOf(element) } : null;
+    return control ? { id: control.id, part: partsOf(control).indexOf(element), element } : null;
   }
 
   /** React hears of a text only by an event of its element. */
@@ -28,7 +28,9 @@
     const control = document.getElementById(last.id);
     if (!control?.closest("#above, #beside, #below")) return;
     const part = partsOf(control)[last.part];
+    const wasOpen = last.element.hasAttribute("data-expanded");
     part?.focus({ preventScroll: true });
+    if (part && wasOpen) part.click();
     if (part && typed && part.value !== typed.text) typeAgain(part);
   }
 

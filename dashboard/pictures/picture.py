@@ -38,6 +38,7 @@ def head_picture(place: Place, chosen: Chosen) -> dict[str, Any]:
     return _picture(place, chosen, where) | {
         "columns": 1,
         "panels": [{"name": name, "says": ""}],
+        "shape": [place.corpus.layers, place.corpus.heads],
         "label": f"Queries and keys of {name}",
         "labels": f"{base}/tokens.json?tokens={labelled}" if address.labels else None,
         "card": f"{base}/token/{where}/",

@@ -16,7 +16,8 @@ class PointPanels(Component):
         What is shown, None for nothing. A part whose URL stays is not fetched again:
 
         - `panels`: for each panel its name and what is said of it on hover, `{"name": "L3 H7", "says": "..."}`;
-          `columns`: panels in a row; `label`: what the canvas shows, for a screen reader and under a saved picture
+          `shape`: layers and heads of the model, where the single panel is one of its heads; `columns`: panels in a row;
+          `label`: what the canvas shows, for a screen reader and under a saved picture
         - `roles`: what the points of a token are, `["query", "key"]` or one of its own
         - `dimensions`: 2 or 3; `points`: URL of the points; `raster`: URL of the picture drawn where there is no WebGL2
         - `colours`: URL of a code per point, None for the colours of the roles;

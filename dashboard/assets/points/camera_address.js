@@ -14,11 +14,11 @@
     let waiting = 0;
     const page = () => root.location.pathname + withCamera(root.location.search, "");
 
-    /** Soon; not at all if the reader has gone to another page by then. */
+    /** Soon; not at all if the reader has gone to another page by then, or if it is where a picture grows out of until its points come. */
     function write() {
       root.clearTimeout(waiting);
       const from = page();
-      waiting = root.setTimeout(() => panels.picture && page() === from && replace(), PAUSE);
+      waiting = root.setTimeout(() => panels.picture && !panels.emerging && page() === from && replace(), PAUSE);
     }
 
     function replace() {

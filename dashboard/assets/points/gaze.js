@@ -5,7 +5,8 @@
   const OPENS_AT = 0.9;
 
   function create(panels) {
-    const state = { gliding: 0, look, zoom, pan, turn, settle, reset, glide, still };
+    const state = { gliding: 0, look, zoom, pan, turn, settle, reset, glide, land, still };
+    let arrive = null;
 
     function look(camera) {
       panels.camera = camera;
@@ -45,9 +46,17 @@
     }
 
     /** Moves there within a moment, then does what follows. */
-    function glide(target, then) {
+    function glide(target, then = () => {}) {
       still();
+      arrive = () => (look(target), then());
       headscape.glide.start(panels, target, then);
+    }
+
+    /** The way ends where it leads: a key is not lost to it. */
+    function land() {
+      if (!state.gliding) return;
+      still();
+      arrive();
     }
 
     function still() {

@@ -5,7 +5,7 @@
   const ease = (part) => part * part * (3 - 2 * part);
   const isStill = () => root.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-  function start(panels, target, then = () => {}) {
+  function start(panels, target, then) {
     if (isStill()) return panels.gaze.look(target), then();
     const [from, begin] = [panels.camera, root.performance.now()];
     const step = (now) => {

@@ -6,7 +6,7 @@
 
   function create(panels) {
     const { ring, tip, says } = panels;
-    const state = { focus: 0, point: -1, kept: false, hide, showPanel, showPoint, nearest, towards, pixelOf, search, around };
+    const state = { focus: 0, point: -1, kept: false, hide, again, showPanel, showPoint, nearest, towards, pixelOf, search, around };
     let index = null;
     let pausing = 0;
     let abort = null;
@@ -115,6 +115,17 @@
       const high = box.top + py + height > root.innerHeight && over > -box.top;
       tip.style.left = `${Math.max(0, Math.min(most, px - (centred ? width / 2 : 0)))}px`;
       tip.style.top = `${high ? over : py}px`;
+    }
+
+    /** The picture has another size now: the ring goes round the same head, or point that the keyboard stands on. */
+    function again() {
+      const { focus, point, kept } = state;
+      if (ring.style.display !== "block") return;
+      hide();
+      if (point < 0) showPanel(focus);
+      else if (kept && panels.single) showPoint(point);
+      else if (kept) panels.twins.showPoint(focus, point);
+      state.kept = kept;
     }
 
     function hide() {

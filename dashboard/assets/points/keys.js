@@ -81,6 +81,7 @@
       const does = act(event.key.length === 1 ? event.key.toLowerCase() : event.key, event.shiftKey);
       if (!does) return;
       event.preventDefault();
+      panels.gaze.land();
       does();
     });
     panels.on(panels.frame, "focus", () => panels.picture && !panels.single && panels.frame.matches(":focus-visible") && hover.showPanel(hover.focus));

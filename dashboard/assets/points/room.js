@@ -29,6 +29,7 @@
     if (panels.scale === scale && headscape.layout.same(panels.layout, layout)) return;
     Object.assign(panels, { layout, scale });
     const emptied = spread(panels);
+    panels.hover.again();
     headscape.names.place(panels);
     // Another size empties a canvas at once; what it shows has to be there before the next frame.
     if (emptied && panels.painter) panels.paintNow();

@@ -1,0 +1,54 @@
+"""A reader who is faster than the picture: keys during its motion, its links while it loads, a window of another size."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser import Open, drawn, never_there
+
+
+def ring(page: Page) -> list[str]:
+    """Where the ring stands in the frame."""
+    return page.locator(".points .ring").first.evaluate("({ style }) => [style.left, style.top]")
+
+
+def test_a_key_is_not_lost_to_a_picture_that_moves(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(tiny_server))
+    page.locator(".frame").focus()
+    never_there(page)
+    page.keyboard.press("Enter")
+    page.keyboard.press("+")
+    expect(page).to_have_url(re.compile("/head[?]"))
+
+
+def test_while_all_heads_load_the_link_says_nothing_of_where_one_looks(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/head?layer=1&head=1"))
+    routes: list[Route] = []
+    page.route("**/grid.bin*", lambda route: routes.append(route))
+    page.locator(".frame").press("Backspace")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("all 4 heads")
+    page.wait_for_timeout(400)
+    assert "at=" not in page.url
+    for route in routes:
+        route.continue_()
+
+
+@pytest.mark.parametrize("path", ["/head?layer=1&head=0", "/"])
+def test_in_a_window_of_another_size_the_ring_goes_with_what_it_is_round(
+    open_page: Open, tiny_server: str, path: str
+) -> None:
+    page = drawn(open_page(tiny_server + path))
+    page.locator(".frame").focus()
+    page.keyboard.press("p" if "head?" in path else "ArrowRight")
+    expect(page.locator(".points .tip")).to_be_visible()
+    before = ring(page)
+    page.set_viewport_size({"width": 1000, "height": 700})
+    drawn(page)
+    expect(page.locator(".points .tip")).to_be_visible()
+    shown = ring(page)
+    assert shown != before
+    page.keyboard.press("Escape")
+    page.keyboard.press("p" if "head?" in path else "ArrowRight")
+    expect(page.locator(".points .tip")).to_be_visible()
+    assert ring(page) == shown
