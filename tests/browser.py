@@ -122,9 +122,11 @@ def open_page(profile: BrowserContext) -> Iterator[Open]:
     def complain(error: Error) -> None:
         errors.append(str(error))
 
-    def open_page(url: str, *, scheme: str = "light", width: int = 1440, height: int = 900) -> Page:
+    def open_page(
+        url: str, *, scheme: str = "light", motion: str = "no-preference", width: int = 1440, height: int = 900
+    ) -> Page:
         page = free.pop() if free else profile.new_page()
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme, reduced_motion=motion)  # type: ignore[arg-type]
         page.set_viewport_size({"width": width, "height": height})
         page.mouse.move(0, 0)
         page.on("console", listen)
@@ -142,8 +144,9 @@ def open_page(profile: BrowserContext) -> Iterator[Open]:
 
 
 def drawn(page: Page) -> Page:
-    """The page once its points are painted."""
+    """The page once its points are painted and its controls stand: they move the picture."""
     expect(page.locator(DRAWN)).to_be_visible()
+    expect(page.locator("#above h1")).to_be_visible()
     page.wait_for_timeout(100)
     return page
 
@@ -218,10 +221,19 @@ _INK = """() => {
 }"""
 
 
+@contextmanager
+def followed(page: Page) -> Iterator[None]:
+    """What is done within makes another link; afterwards the controls are those of that link."""
+    page.locator("#above > *").first.evaluate("one => { one.dataset.before = '' }")
+    yield
+    expect(page.locator("#above > [data-before]")).to_have_count(0)
+
+
 def choose(page: Page, control: str, option: str) -> None:
     """Choose an option of one of the controls."""
     page.get_by_role("textbox", name=control, exact=True).click()
-    page.get_by_role("option", name=option, exact=True).click()
+    with followed(page):
+        page.get_by_role("option", name=option, exact=True).click()
 
 
 def said(page: Page, text: str) -> None:

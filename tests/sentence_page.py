@@ -18,8 +18,9 @@ def sentence_page(open_page: Open, server: str, scheme: str = "light", **asked: 
 
 
 def shown(page: Page) -> Page:
-    """The page once weights are drawn."""
+    """The page once weights are drawn and its controls stand: they move what is drawn."""
     expect(page.locator(f'{ROOT}[data-drawn^="/data/"]')).to_be_visible()
+    expect(page.locator("#above h1")).to_be_visible()
     return page
 
 

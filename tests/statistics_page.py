@@ -13,7 +13,13 @@ def statistics_page(open_page: Open, server: str, asked: str = "", scheme: str =
     """The page Statistics, once its heat map is drawn."""
     page = open_page(f"{server}/statistics{asked}", scheme=scheme)
     expect(page.locator(f"{HEAT_MAP} .heatmaplayer image")).to_be_visible()
+    settled(page)
     return page
+
+
+def settled(page: Page) -> None:
+    """Wait until charts have the size they keep: each gets it shortly after it was first drawn."""
+    expect(page.locator(".dash-graph--pending")).to_have_count(0)
 
 
 def cells(page: Page, figure: str = HEAT_MAP) -> Locator:
@@ -44,8 +50,9 @@ def hover_dot(page: Page, figure: str, number: int) -> Locator:
 
 
 def _box(shown: Locator) -> FloatRect:
-    """Where something is in the window, once it is in it."""
+    """Where something is in the window, once it is in it and stays there."""
     shown.scroll_into_view_if_needed()
+    settled(shown.page)
     box = shown.bounding_box()
     assert box is not None
     return box

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from store import Corpus
-from tests.browser import DRAWN, Open, blank, changed, choose, drawn, inked, picture, said
+from tests.browser import DRAWN, Open, blank, changed, choose, drawn, followed, inked, picture, said, seen
 
 COLOURS = {
     "position": "position in the sentence",
@@ -70,16 +70,18 @@ def test_sizes_go_by_the_norm(head: Page) -> None:
     with head.expect_response(re.compile("/colours/norm/1/0.bin")):
         head.get_by_role("switch", name="size by norm").click()
     expect(head).to_have_url(re.compile("size=norm"))
-    assert (picture(head) != before).any(axis=-1).mean() > 0.005
+    seen(head, lambda shown: changed(before, shown) > 0.005)
 
 
 def test_labels_are_drawn_and_taken_away(head: Page) -> None:
     blank(head)
     switch = head.get_by_role("switch", name="labels")
-    switch.click()
+    with followed(head):
+        switch.click()
     expect(head).to_have_url(re.compile("labels=1"))
     inked(head, least=500)
-    switch.click()
+    with followed(head):
+        switch.click()
     expect(head).not_to_have_url(re.compile("labels"))
     blank(head)
 

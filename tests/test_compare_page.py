@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from dashboard.compare.changes import changes, ranked_heads
@@ -13,6 +12,7 @@ from dashboard.compare.divergence import head_divergence
 from dashboard.compare.two import Two
 from store import STATISTICS
 from store.schema import head_name
+from tests.accessibility import serious
 from tests.browser import Open, canvas_place, choose, drawn
 from tests.statistics_page import cells, click_cell
 
@@ -124,8 +124,7 @@ def test_a_sentence_has_three_matrices(page: Page) -> None:
 def test_axe_finds_nothing_serious(open_page: Open, three_server: str, alike: Two, scheme: str) -> None:
     page = compare_page(lambda url: open_page(url, scheme=scheme), three_server, alike)
     page.wait_for_timeout(400)
-    found = Axe().run(page).response["violations"]
-    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    assert serious(page, scheme) == []
 
 
 def test_what_is_chosen_is_in_the_link(open_page: Open, three_server: str, alike: Two) -> None:

@@ -122,6 +122,7 @@ def test_the_way_into_a_panel_and_back_keeps_what_is_selected(open_page: Open, t
     page = drawn(open_page(f"{tiny_server}/features?q=film"))
     page.mouse.click(*panel_place(page, "L0 projected"))
     in_link(page, "point", "L00.projected")
+    expect(page.locator('.frame[data-drawn*="/L00.projected.bin"]')).to_be_visible()
     drawn(page).locator(".frame").focus()
     page.keyboard.press("Backspace")
     in_link(page, "point", None)

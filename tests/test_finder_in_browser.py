@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from dashboard.sentence.finder import sentence_means
 from store import Corpus
-from tests.browser import Open, choose, drawn, said
+from tests.browser import Open, choose, drawn
 from tests.sentence_page import asked, has_lines, sentence_page, shown
 
 
@@ -101,7 +101,7 @@ def test_a_pair_leads_to_its_sentence(open_page: Open, tiny_server: str) -> None
 def test_a_statistic_leads_to_the_sentences_with_most_of_it(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/head?layer=1&head=1&tab=statistics"))
     page.get_by_role("link", name="attention to [SEP]").click()
-    said(shown(page), page.get_by_role("heading", level=1).inner_text())
+    expect(shown(page).get_by_role("heading", level=1)).to_contain_text("Sentence ")
     assert asked(page)["by"] == "to_sep"
     expect(found(page).first).to_contain_text("%")
 

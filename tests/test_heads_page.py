@@ -38,7 +38,7 @@ def test_a_click_opens_the_head(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(tiny_server))
     page.mouse.click(*canvas_place(page, 0.25, 0.75))
     expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of L1 H0")
-    assert page.url.endswith("/head?layer=1&head=0")
+    expect(page).to_have_url(re.compile(r"/head\?layer=1&head=0$"))
 
 
 def test_the_keyboard_reaches_and_opens_a_head(open_page: Open, tiny_server: str) -> None:

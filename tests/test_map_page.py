@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from store import Corpus
 from tests.browser import Open, choose, serving
-from tests.statistics_page import click_cell, has_head, hover_dot
+from tests.statistics_page import click_cell, has_head, hover_dot, settled
 from tests.tiny_models import save_model
 
 
@@ -23,12 +23,14 @@ def page(open_page: Open, space_server: str) -> Page:
 def map_page(open_page: Open, server: str, asked: str = "") -> Page:
     page = open_page(f"{server}/map{asked}")
     expect(page.locator("#matrix .heatmaplayer image")).to_be_visible()
+    settled(page)
     return page
 
 
 def dots(page: Page) -> list[str]:
     """What every dot of the map says."""
     marks = page.locator("#head-map .scatterlayer .points path")
+    expect(marks).to_have_count(4)
     return [hover_dot(page, "#head-map", number).text_content() or "" for number in range(marks.count())]
 
 

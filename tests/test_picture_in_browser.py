@@ -35,6 +35,8 @@ def drag(page: Page, *, keys: str | None = None) -> None:
     page.mouse.down()
     page.mouse.move(*canvas_place(page, 0.7, 0.6), steps=4)
     page.mouse.up()
+    if keys:
+        page.keyboard.up(keys)
 
 
 def test_every_head_has_points_in_space(open_page: Open, space_server: str) -> None:

@@ -151,7 +151,7 @@ def test_a_piece_of_the_sentence_is_a_link_to_its_point(chosen: Page, space: Cor
 
 
 def test_the_keyboard_alone_goes_from_all_heads_to_a_sentence(open_page: Open, space_server: str) -> None:
-    page = drawn(open_page(space_server))
+    page = drawn(open_page(space_server, motion="reduce"))
     tab_to(page, "document.activeElement.matches('.frame')")
     for key in ("ArrowRight", "Enter"):
         page.keyboard.press(key)
@@ -164,6 +164,7 @@ def test_the_keyboard_alone_goes_from_all_heads_to_a_sentence(open_page: Open, s
     expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/focus/"))
     expect(page.locator(".frame")).to_be_focused()
     before = asked(page, "token")
+    expect(page.locator(".piece.here")).to_be_visible()
     tab_to(page, "document.activeElement.matches('.piece:not(.here)')")
     page.keyboard.press("Enter")
     expect(page).not_to_have_url(re.compile(f"token={before}(&|$)"))

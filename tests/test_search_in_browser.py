@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from store import Corpus
-from tests.browser import Open, changed, choose, drawn, picture, quarters, said
+from tests.browser import Open, changed, choose, drawn, followed, picture, quarters, said, seen
 
 AS = {"token": "token", "prefix": "beginning of a token", "phrase": "phrase in a sentence"}
 
@@ -27,10 +27,10 @@ def search(page: Page, text: str, within: str = "token") -> None:
         expect(page.locator(".frame")).to_have_attribute("data-masked", re.compile(f"within={within}"))
 
 
-def sentences_of(page: Page) -> list[int]:
-    """Numbers of the sentences in the table."""
+def has_sentences(page: Page, numbers: list[int]) -> None:
+    """Wait until these sentences stand in the table."""
     rows = page.get_by_role("region", name="Sentences found").locator("tbody tr")
-    return [int(cell.replace(",", "")) for cell in rows.locator("td:first-child").all_inner_texts()]
+    expect(rows.locator("td:first-child")).to_have_text([f"{number:,}" for number in numbers])
 
 
 def mask_of(page: Page) -> np.ndarray:
@@ -52,7 +52,7 @@ def test_a_search_counts_what_is_in_the_store(heads: Page, space: Corpus, within
     count = heads.locator(".count")
     expect(count).to_contain_text(f"{2 * meets.sum():,} of {2 * len(meets):,} drawn queries and keys are selected")
     expect(count).to_contain_text(f"finds {meets.sum():,} tokens in {len(sentences):,} sentences of the whole corpus")
-    assert sentences_of(heads) == sentences[:50].tolist()
+    has_sentences(heads, sentences[:50].tolist())
     np.testing.assert_array_equal(mask_of(heads)[0], np.stack([meets, meets], axis=-1))
 
 
@@ -62,25 +62,26 @@ def test_a_phrase_is_sought_in_the_sentences(heads: Page, space: Corpus) -> None
     search(heads, phrase, "phrase")
     expected = [at for at, one in enumerate(space.sentences.text.values) if phrase.lower() in str(one).lower()]
     expect(heads.locator(".count")).to_contain_text(f"in {len(expected):,} sentences")
-    assert sentences_of(heads) == expected
+    has_sentences(heads, expected)
     expect(heads.locator(".rows mark").first).to_have_text(re.compile(phrase, re.IGNORECASE))
 
 
 def test_what_is_found_stands_out_in_all_heads_at_once(heads: Page) -> None:
-    before = picture(heads)
+    before = quarters(picture(heads))
     search(heads, "film")
-    for panel_before, panel in zip(quarters(before), quarters(picture(heads)), strict=True):
-        assert changed(panel_before, panel) > 0.005
+    seen(heads, lambda shown: min(map(changed, before, quarters(shown))) > 0.005)
 
 
 def test_taking_the_search_away_shows_every_point_again(heads: Page) -> None:
     before = picture(heads)
-    search(heads, "film")
-    heads.get_by_role("textbox", name="Search").fill("")
-    heads.get_by_role("textbox", name="Search").press("Enter")
+    with followed(heads):
+        search(heads, "film")
+    with followed(heads):
+        heads.get_by_role("textbox", name="Search").fill("")
+        heads.get_by_role("textbox", name="Search").press("Enter")
     expect(heads.locator(".frame")).to_have_attribute("data-masked", "")
     expect(heads.locator(".count")).to_be_hidden()
-    np.testing.assert_array_equal(picture(heads), before)
+    seen(heads, lambda shown: np.array_equal(shown, before))
 
 
 def held(page: Page, word: str) -> list[Route]:

@@ -110,7 +110,7 @@ def test_the_tab_lists_the_selected_tokens(boxed: Page, space: Corpus) -> None:
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_a_file_has_exactly_the_selected_points(boxed: Page, space: Corpus, form: str) -> None:
     with boxed.expect_download() as download:
-        boxed.get_by_role("tabpanel").get_by_role("link", name=form).click()
+        boxed.get_by_role("tabpanel", name="Selection").get_by_role("link", name=form).click()
     path = download.value.path()
     rows = (
         parquet.read_table(path).to_pylist()

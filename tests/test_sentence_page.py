@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from store import Corpus
 from store.kernels.attention import attention_pattern
-from tests.browser import Open, choose
+from tests.browser import Open, choose, followed
 from tests.sentence_page import ROOT, asked, drawn_weights, has_lines, pieces, sentence_page, shown
 
 SENTENCE = 3
@@ -27,7 +27,8 @@ def page(open_page: Open, tiny_server: str) -> Page:
 
 
 def turn(page: Page, switch: str) -> None:
-    page.get_by_role("switch", name=switch, exact=True).click()
+    with followed(page):
+        page.get_by_role("switch", name=switch, exact=True).click()
 
 
 def came(page: Page, wanted: str) -> None:

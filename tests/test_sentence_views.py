@@ -4,9 +4,9 @@ import json
 from urllib.parse import quote
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
+from tests.accessibility import serious
 from tests.browser import Open
 from tests.fake_sentence import LEAST, ROOT, Show, lines, neuron, sent, stored, token
 
@@ -93,9 +93,7 @@ def test_a_neuron_view_keeps_its_chosen_query_in_sight(show: Show) -> None:
 @pytest.mark.parametrize("kind", ["head", "model", "matrix", "neuron"])
 def test_nobody_is_shut_out(show: Show, scheme: str, kind: str) -> None:
     page = show(scheme, show=kind, queries=[2], chosen=[0, 2])
-    found = Axe().run(page).response["violations"]
-    serious = [one for one in found if one["impact"] in ("serious", "critical")]
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in serious] == []
+    assert serious(page, scheme) == []
 
 
 def test_another_layer_takes_the_place_of_the_one_before(show: Show) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from store import Corpus, StoreError
+from tests.accessibility import serious
 from tests.browser import CHROMIUM, FLAGS, Open, canvas_place, drawn, serving
 
 
@@ -65,16 +65,6 @@ def test_one_of_several_models_can_be_chosen(
         page.close()
 
 
-def serious(page: Page) -> list[tuple[str, list[str]]]:
-    """What axe calls serious or critical: rule, elements."""
-    violations = Axe().run(page).response["violations"]
-    return [
-        (found["id"], [node["html"] for node in found["nodes"]])
-        for found in violations
-        if found["impact"] in ("serious", "critical")
-    ]
-
-
 #: A page in each of its states.
 PATHS = (
     "/",
@@ -127,7 +117,7 @@ def is_accessible(page: Page) -> None:
     page.get_by_role("button", name="Switch between light and dark").click()
     page.mouse.move(0, 0)
     page.wait_for_timeout(400)
-    assert serious(page) == []
+    assert serious(page, "dark") == []
 
 
 @pytest.fixture(scope="session")

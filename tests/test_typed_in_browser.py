@@ -10,7 +10,7 @@ import torch
 import transformers
 from playwright.sync_api import Page, expect
 
-from tests.browser import Open, choose, drawn
+from tests.browser import Open, choose, drawn, followed
 from tests.sentence_page import ROOT, asked, drawn_weights, pieces, sentence_page, shown
 from tests.stores import MAX_LENGTH
 
@@ -28,7 +28,8 @@ def page(open_page: Open, tiny_server: str) -> Page:
 def type_text(page: Page, text: str, box: str = "Your own sentence") -> Page:
     """Type it and press Enter; returns once its weights are drawn."""
     page.get_by_role("textbox", name=box, exact=True).fill(text)
-    page.keyboard.press("Enter")
+    with followed(page):
+        page.keyboard.press("Enter")
     expect(page.locator(ROOT)).to_have_attribute("data-drawn", re.compile("/typed/"))
     return page
 
@@ -109,7 +110,8 @@ def test_ten_thousand_words_are_cut_and_it_is_said(page: Page) -> None:
 def test_a_text_that_cannot_be_read_can_be_typed_again(page: Page) -> None:
     box = page.get_by_role("textbox", name="Your own sentence", exact=True)
     box.fill("\u0301\u0301")
-    page.keyboard.press("Enter")
+    with followed(page):
+        page.keyboard.press("Enter")
     expect(page.locator(".problem:visible")).to_contain_text("Type one, such as: The film was good.")
     type_text(page, TEXT)
     assert pieces(page)[1] == "the"
