@@ -25,7 +25,7 @@ TRAINING_STEPS = 200
 MAX_LENGTH = 24
 SENTENCES = 40
 #: Of the store of the embedded model.
-DEFAULT_SENTENCES = 200
+DEFAULT_SENTENCES = 100
 #: A picture that takes no time, unless a test is about another.
 VIEW = "pca-exact-2d"
 #: Of feature points, those that take no time, and the one whole review.

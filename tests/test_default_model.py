@@ -15,7 +15,7 @@ from ingest.checkpoint import EMBEDDED_SHA256, find_checkpoint
 from store.verification import verify
 from tests.stores import DEFAULT_SENTENCES
 
-JUDGED = range(0, DEFAULT_SENTENCES, 10)
+JUDGED = range(0, DEFAULT_SENTENCES, 5)
 
 
 @pytest.fixture(scope="module")
