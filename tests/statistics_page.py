@@ -1,6 +1,8 @@
 """The pages of all heads' numbers in a browser: what tests of their figures share."""
 
 import re
+from collections.abc import Callable
+from contextlib import suppress
 
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
@@ -28,13 +30,37 @@ def cells(page: Page, figure: str = HEAT_MAP) -> Locator:
 
 
 def click_cell(page: Page, layer: int, head: int, shape: tuple[int, int], figure: str = HEAT_MAP) -> None:
-    """Click the middle of a cell."""
+    """Click the middle of a cell; it opens a head."""
+    _until_opened(page, lambda: _click_cell(page, layer, head, shape, figure))
+
+
+def _click_cell(page: Page, layer: int, head: int, shape: tuple[int, int], figure: str) -> None:
     box = _box(page.locator(f"{figure} .heatmaplayer image"))
     across, down = ((place + 0.5) / count for place, count in zip((head, layer), shape[::-1], strict=True))
     page.mouse.move(box["x"] + across * box["width"] - 3, box["y"] + down * box["height"])
     page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
     expect(page.locator(f"{figure} .hovertext")).to_be_visible()
     page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
+
+
+def click_dot(page: Page, figure: str, number: int, says: str) -> None:
+    """Click a dot that says this; it opens a head."""
+
+    def click() -> None:
+        expect(hover_dot(page, figure, number)).to_contain_text(says)
+        page.mouse.down()
+        page.mouse.up()
+
+    _until_opened(page, click)
+
+
+def _until_opened(page: Page, click: Callable[[], None]) -> None:
+    """A chart that is just being laid out again hears no click: as a reader would, click again."""
+    for _ in range(3):
+        with suppress(AssertionError):
+            click()
+            expect(page).to_have_url(re.compile(r"/head\?"), timeout=4000)
+            return
 
 
 def hover_dot(page: Page, figure: str, number: int) -> Locator:

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from store import Corpus
 from tests.browser import Open, choose, serving
-from tests.statistics_page import click_cell, has_head, hover_dot, settled
+from tests.statistics_page import click_cell, click_dot, has_head, hover_dot, settled
 from tests.tiny_models import save_model
 
 
@@ -54,9 +54,7 @@ def test_dots_stand_where_the_store_says(page: Page, space: Corpus) -> None:
 
 
 def test_a_dot_opens_its_head(page: Page) -> None:
-    expect(hover_dot(page, "#head-map", 2)).to_contain_text("L1 H0")
-    page.mouse.down()
-    page.mouse.up()
+    click_dot(page, "#head-map", 2, "L1 H0")
     has_head(page, 1, 0)
 
 

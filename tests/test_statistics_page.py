@@ -14,7 +14,7 @@ from store import STATISTICS, Corpus
 from store.schema import RATIOS
 from store.snapshot import open_snapshot
 from tests.browser import Open, choose, serving
-from tests.statistics_page import cells, click_cell, has_head, hover_dot, statistics_page
+from tests.statistics_page import cells, click_cell, click_dot, has_head, hover_dot, statistics_page
 from tests.tiny_models import save_model
 
 FIGURES = (
@@ -192,9 +192,7 @@ def test_a_dot_says_its_head_number_and_interval(page: Page, space: Corpus) -> N
 
 
 def test_a_dot_opens_its_head(page: Page) -> None:
-    expect(hover_dot(page, "#curves-near", 3)).to_contain_text("L1 H1")
-    page.mouse.down()
-    page.mouse.up()
+    click_dot(page, "#curves-near", 3, "L1 H1")
     has_head(page, 1, 1)
 
 
