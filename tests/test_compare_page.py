@@ -124,7 +124,7 @@ def test_a_sentence_has_three_matrices(page: Page) -> None:
 def test_axe_finds_nothing_serious(open_page: Open, three_server: str, alike: Two, scheme: str) -> None:
     page = compare_page(lambda url: open_page(url, scheme=scheme), three_server, alike)
     page.wait_for_timeout(400)
-    assert serious(page, scheme) == []
+    assert serious(page) == []
 
 
 def test_what_is_chosen_is_in_the_link(open_page: Open, three_server: str, alike: Two) -> None:

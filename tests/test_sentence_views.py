@@ -93,7 +93,7 @@ def test_a_neuron_view_keeps_its_chosen_query_in_sight(show: Show) -> None:
 @pytest.mark.parametrize("kind", ["head", "model", "matrix", "neuron"])
 def test_nobody_is_shut_out(show: Show, scheme: str, kind: str) -> None:
     page = show(scheme, show=kind, queries=[2], chosen=[0, 2])
-    assert serious(page, scheme) == []
+    assert serious(page) == []
 
 
 def test_another_layer_takes_the_place_of_the_one_before(show: Show) -> None:

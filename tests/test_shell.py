@@ -117,7 +117,7 @@ def is_accessible(page: Page) -> None:
     page.get_by_role("button", name="Switch between light and dark").click()
     page.mouse.move(0, 0)
     page.wait_for_timeout(400)
-    assert serious(page, "dark") == []
+    assert serious(page) == []
 
 
 @pytest.fixture(scope="session")
