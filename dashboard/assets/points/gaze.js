@@ -49,7 +49,7 @@
     function glide(target, then = () => {}) {
       still();
       arrive = () => (look(target), then());
-      headscape.glide.start(panels, target, then);
+      headscape.glide.start(panels, target, arrive);
     }
 
     /** The way ends where it leads: a key is not lost to it. */

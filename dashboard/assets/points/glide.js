@@ -5,14 +5,14 @@
   const ease = (part) => part * part * (3 - 2 * part);
   const isStill = () => root.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-  function start(panels, target, then) {
-    if (isStill()) return panels.gaze.look(target), then();
+  function start(panels, target, arrive) {
+    if (isStill()) return arrive();
     const [from, begin] = [panels.camera, root.performance.now()];
     const step = (now) => {
       const part = Math.max(0, Math.min(1, (now - begin) / MILLISECONDS));
-      panels.gaze.look(part < 1 ? headscape.camera.between(from, target, ease(part)) : target);
-      panels.gaze.gliding = part < 1 ? root.requestAnimationFrame(step) : 0;
-      if (!panels.gaze.gliding) then();
+      if (part === 1) return (panels.gaze.gliding = 0), arrive();
+      panels.gaze.look(headscape.camera.between(from, target, ease(part)));
+      panels.gaze.gliding = root.requestAnimationFrame(step);
     };
     panels.gaze.gliding = root.requestAnimationFrame(step);
   }
