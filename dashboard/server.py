@@ -1,4 +1,4 @@
-"""The production server: gunicorn with threads; each worker opens the store for itself after the fork."""
+"""The production server: gunicorn's processes, waitress' event loop and threads in each, the store opened after the fork."""
 
 from typing import Any
 
@@ -6,12 +6,13 @@ from gunicorn.app.base import BaseApplication
 
 from dashboard.app import create_app
 from dashboard.library import Library
+from dashboard.worker import BufferingWorker
 
 WORKERS = 2
 #: Of each worker: more than may wait for a turn, so that everybody else is still answered.
 THREADS = 16
-#: Bytes of the first line of a request, the most that gunicorn reads: a typed pair is in it.
-REQUEST_LINE = 8190
+#: Seconds that a stopped worker has for the answers it has begun.
+GRACE = 10
 
 
 def address_of(host: str, port: int) -> str:
@@ -33,11 +34,11 @@ class Server(BaseApplication):  # type: ignore[misc]
             "bind": self.address,
             "workers": WORKERS,
             "threads": THREADS,
-            "worker_class": "gthread",
+            "worker_class": BufferingWorker,
             "control_socket_disable": True,
             "loglevel": "warning",
             "timeout": 60,
-            "limit_request_line": REQUEST_LINE,
+            "graceful_timeout": GRACE,
         }
         for name, value in settings.items():
             self.cfg.set(name, value)

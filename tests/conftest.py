@@ -21,6 +21,7 @@ pytest_plugins = [
     "tests.stores",
     "tests.complaints",
     "tests.client",
+    "tests.fronts",
     "tests.browser",
     "tests.fake_sentence",
     "tests.three_models",

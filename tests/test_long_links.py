@@ -4,11 +4,11 @@ from urllib.parse import quote_plus
 
 import pytest
 
+from dashboard.connections import REQUEST_LINE
 from dashboard.library import Library
 from dashboard.link_reader import LinkReader
 from dashboard.place import Place, find
 from dashboard.sentence.picture import base_of, link
-from dashboard.server import REQUEST_LINE
 from tests.browser import Open
 
 #: Every position of the longest sentence a BERT reads.

@@ -1,4 +1,4 @@
-"""`python -m tests.bench [ingest|memory|reading|kills|fidelity|projections|browser|peers|typing|statistics|features ...]`: measure, and print the tables."""
+"""`python -m tests.bench [ingest|memory|reading|kills|fidelity|projections|browser|peers|typing|slow|statistics|features ...]`: measure, and print the tables."""
 
 import sys
 
@@ -11,6 +11,7 @@ from tests.bench.kills import kills
 from tests.bench.peers import compare
 from tests.bench.projections import seconds_per_head
 from tests.bench.reading import reads
+from tests.bench.slow import slow
 from tests.bench.statistics import computed, recomputed
 from tests.bench.table import machine
 from tests.bench.typing import typing
@@ -32,6 +33,7 @@ BENCHMARKS = {
     "browser": lambda: pages([(12, 12, 64, 50_000), (12, 12, 16, 1_000_000)]),
     "peers": compare,
     "typing": typing,
+    "slow": slow,
     "statistics": statistics,
     "features": lambda: features_page("data/headscape"),
 }

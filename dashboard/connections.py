@@ -1,0 +1,195 @@
+"""Connections of a worker: a client that is slow, or that never finishes what it began, costs no thread."""
+
+import logging
+import resource
+import socket
+import time
+from collections import Counter
+from typing import Any
+
+from waitress.adjustments import Adjustments
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.server import TcpWSGIServer
+from waitress.task import ThreadedTaskDispatcher
+
+from dashboard.event_loop import EventLoop
+
+#: Bytes of the first line of a request, as much as most proxies pass on: a typed pair is in it.
+REQUEST_LINE = 8190
+#: Bytes of a request: of its line and headers together (the line again in Referer, cookies), of its body.
+HEADERS, BODY = 32 << 10, 1 << 20
+#: Seconds from the first byte of a request to the end of its headers, and of its body.
+HEADERS_SECONDS, BODY_SECONDS = 20, 60
+#: Seconds that a connection may stay open without a request, that a client may take nothing of its answer, and that a
+#: thread waits until the client has taken enough of a long answer.
+IDLE_SECONDS, STALLED_SECONDS, THREAD_SECONDS = 60, 60, 30
+#: Bytes of an answer that are held in memory, and on disk, for a client that is slower than we are. Beyond these the
+#: answer's thread waits until the client has taken some.
+IN_MEMORY, ON_DISK = 1 << 20, 64 << 20
+#: Open connections of a worker, and files that each may need: the socket, a request's body, an answer.
+CONNECTIONS, FILES = 1_000, 3
+#: Files that a worker needs beside connections: the store's, libraries'.
+OTHER_FILES = 200
+#: Beyond the limit: connections that are accepted while no other one can be closed, and waitress' own sockets.
+SPARE = 20
+
+log = logging.getLogger("headscape.connections")
+
+
+def adjustments(connections: int) -> Adjustments:
+    """Settings of waitress for so many connections."""
+    return Adjustments(
+        max_request_header_size=HEADERS,
+        max_request_body_size=BODY + 1,  # the first size that is refused
+        inbuf_overflow=64 << 10,
+        outbuf_overflow=IN_MEMORY,
+        outbuf_high_watermark=ON_DISK,
+        connection_limit=connections + SPARE,
+        cleanup_interval=1,
+        channel_request_lookahead=1,  # it goes on reading while it answers, and so sees that a client has left
+        log_socket_errors=False,
+        ident="",
+        server_name="localhost",
+    )
+
+
+def most_connections() -> int:
+    """Connections for which there are enough files; the limit of this process is raised as far as it may be."""
+    wanted = CONNECTIONS * FILES + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    return max(1, (allowed - OTHER_FILES) // FILES)
+
+
+class Request(HTTPRequestParser):  # type: ignore[misc]
+    """Refuses what proxies and servers read in two ways (RFC 9112, 6.3), and a line that a proxy would cut."""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Raises ParsingError, which is answered with 400."""
+        super().parse_header(header_plus)
+        if len(self.first_line) > REQUEST_LINE:
+            raise ParsingError(f"The request line has more than {REQUEST_LINE:,} bytes.")
+        if "TRANSFER_ENCODING" in self.headers or (self.chunked and "CONTENT_LENGTH" in self.headers):
+            raise ParsingError("Transfer-Encoding goes neither with Content-Length nor with HTTP/1.0.")
+
+
+class Connection(HTTPChannel):  # type: ignore[misc]
+    """One client's connection. Everything but `service` and what it writes runs in the event loop."""
+
+    parser_class = Request
+    #: When the first byte of the request came that is not complete yet, and since when a thread waits to write.
+    began, writing = 0.0, float("inf")
+
+    def add_channel(self, map: dict[int, Any] | None = None) -> None:  # noqa: A002
+        """Let the event loop watch it."""
+        super().add_channel(map)
+        self.server.loop.change(self._fileno)
+
+    def del_channel(self, map: dict[int, Any] | None = None) -> None:  # noqa: A002
+        """Let the event loop forget it."""
+        if self._fileno is not None:
+            self.server.loop.forget(self._fileno)
+        super().del_channel(map)
+
+    @property
+    def changes(self) -> bool:
+        """Whether a thread works for it, or will, and may change at any time what it waits for."""
+        return bool(self.requests)
+
+    def received(self, data: bytes) -> bool:
+        """Remember when a request began."""
+        before = self.request
+        taken = super().received(data)
+        if self.request is not None and self.request is not before:
+            self.began = time.time()
+        return bool(taken)
+
+    def write_soon(self, data: bytes) -> int:
+        """Remember since when a thread waits."""
+        self.writing = time.time()
+        try:
+            return int(super().write_soon(data))
+        finally:
+            self.writing = float("inf")
+
+    def overdue(self, now: float) -> bool:
+        """Whether its client has let us wait for too long."""
+        if self.total_outbufs_len:
+            return bool(self.last_activity < now - STALLED_SECONDS or self.writing < now - THREAD_SECONDS)
+        return not self.requests and self.waits_since < now - self._patience
+
+    @property
+    def waits_since(self) -> float:
+        """Since when the client has let us wait; only where no thread works for it."""
+        return float(self.last_activity if self.request is None or self.total_outbufs_len else self.began)
+
+    @property
+    def _patience(self) -> float:
+        if self.request is None:
+            return IDLE_SECONDS
+        return BODY_SECONDS if self.request.headers_finished else HEADERS_SECONDS
+
+
+class Front(TcpWSGIServer):  # type: ignore[misc]
+    """Accepts connections, and closes those that wait for their client for too long.
+
+    Where as many are open as may be, the next one takes the place of another: of the address with the most connections
+    that wait for their client, the one that has waited longest. Where none waits for its client, the next one has to.
+    """
+
+    channel_class = Connection
+
+    def __init__(
+        self, application: Any, listening: socket.socket, threads: ThreadedTaskDispatcher, loop: EventLoop
+    ) -> None:
+        self.loop, self.most = loop, most_connections()
+        super().__init__(
+            application,
+            loop.sockets,
+            _sock=listening,
+            dispatcher=threads,
+            adj=adjustments(self.most),
+            sockinfo=(listening.family, listening.type, listening.proto, listening.getsockname()),
+            bind_socket=False,
+        )
+
+    @property
+    def answers(self) -> bool:
+        """Whether a request is being answered."""
+        return any(one.requests or one.total_outbufs_len for one in self.active_channels.values())
+
+    def stop_accepting(self) -> None:
+        """Leave new connections to other workers. Those that are open stay open."""
+        self.loop.forget(self._fileno)
+        self.del_channel()
+        self.socket.close()
+
+    def close(self) -> None:
+        """Close every connection too."""
+        for one in list(self.active_channels.values()):
+            one.handle_close()
+        super().close()
+
+    def handle_accept(self) -> None:
+        """Make room for one more."""
+        if len(self.active_channels) >= self.most:
+            self._make_room()
+        super().handle_accept()
+
+    def maintenance(self, now: float) -> None:
+        """Close what is overdue. waitress closes only where the client can take something, so a stalled one never."""
+        overdue = [one for one in self.active_channels.values() if one.overdue(now)]
+        for one in overdue:
+            one.handle_close()
+        if overdue:
+            log.warning("Closed connections whose clients were too slow: %d", len(overdue))
+
+    def _make_room(self) -> None:
+        waiting = [one for one in self.active_channels.values() if not one.requests]
+        if waiting:
+            most = Counter(one.addr[0] for one in waiting).most_common(1)[0][0]
+            min((one for one in waiting if one.addr[0] == most), key=lambda one: one.waits_since).handle_close()
+            log.warning("Closed a connection to make room for another: %d are open", len(self.active_channels) + 1)

@@ -1,0 +1,65 @@
+"""The server's event loop in a thread of a test's own process, on an application of a few lines."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from waitress.task import ThreadedTaskDispatcher
+
+from dashboard.connections import Front
+from dashboard.event_loop import EventLoop
+
+Application = Callable[..., Any]
+Serve = Callable[[Application], Front]
+THREADS = 2
+
+
+@contextmanager
+def answering(application: Application) -> Iterator[Front]:
+    """A front on a free port, for as long as the context lasts."""
+    threads, loop, stop = ThreadedTaskDispatcher(), EventLoop(), threading.Event()
+    threads.set_thread_count(THREADS)
+    front = Front(application, socket.create_server(("127.0.0.1", 0)), threads, loop)
+    for number in loop.sockets:
+        loop.change(number)
+
+    def turn() -> None:
+        while not stop.is_set():
+            loop.turn(0.02)
+
+    thread = threading.Thread(target=turn)
+    thread.start()
+    yield front
+    stop.set()
+    thread.join()
+    threads.shutdown()
+    front.close()
+    loop.close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Begin to serve an application; the test's end ends it."""
+    opened = []
+
+    def begin(application: Application) -> Front:
+        opened.append(answering(application))
+        return opened[-1].__enter__()
+
+    yield begin
+    for one in opened:
+        one.__exit__(None, None, None)
+
+
+def connect(front: Front, sent: bytes = b"", *, buffer: int | None = None) -> socket.socket:
+    """A connection on which something has been sent; with a small `buffer` it takes only so many bytes by itself."""
+    client = socket.socket()
+    if buffer:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+    client.settimeout(60)
+    client.connect(("127.0.0.1", int(front.effective_port)))
+    client.sendall(sent)
+    return client

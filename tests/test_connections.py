@@ -1,0 +1,213 @@
+"""Clients that are slow, leave, or finish nothing: what they cost, and when they are dropped."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from dashboard import connections
+from dashboard.connections import Front, most_connections
+from dashboard.reader_gone import reader_gone
+from tests.fronts import THREADS, Serve, connect
+
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+HALF_HEADERS = b"GET / HTTP/1.1\r\nHost: x\r\nX-a: "
+HALF_BODY = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"
+LONG = 8 << 20
+
+
+def short(_environ: object, start: object) -> list[bytes]:
+    start("200 OK", [("Content-Length", "2")])  # type: ignore[operator]
+    return [b"ok"]
+
+
+def long(environ: dict[str, object], start: object) -> list[bytes]:
+    if environ["PATH_INFO"] != "/long":
+        return short(environ, start)
+    start("200 OK", [("Content-Length", str(LONG))])  # type: ignore[operator]
+    return [bytes(LONG)]
+
+
+def answer(front: Front, sent: bytes = GET) -> bytes:
+    with connect(front, sent) as client:
+        return client.recv(12)
+
+
+def is_closed(client: socket.socket) -> bool:
+    """Whether the server closes the connection; waits for it."""
+    try:
+        while client.recv(1 << 16):
+            pass
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("sent", [HALF_HEADERS, HALF_BODY, b""])
+def test_requests_that_are_never_finished_hold_no_thread(sent: bytes, serve: Serve) -> None:
+    front = serve(short)
+    halves = [connect(front, sent) for _ in range(5 * THREADS)]
+    assert answer(front) == b"HTTP/1.1 200"
+    for half in halves:
+        half.close()
+
+
+def test_readers_who_take_nothing_hold_no_thread(serve: Serve) -> None:
+    front = serve(long)
+    readers = [connect(front, GET.replace(b"/ ", b"/long "), buffer=4096) for _ in range(5 * THREADS)]
+    assert all(reader.recv(12) == b"HTTP/1.1 200" for reader in readers)
+    assert answer(front) == b"HTTP/1.1 200"
+    for reader in readers:
+        reader.close()
+
+
+def test_a_long_answer_arrives_whole(serve: Serve) -> None:
+    with connect(serve(long), GET.replace(b"/ ", b"/long "), buffer=4096) as client:
+        head, _, body = client.recv(1 << 16).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200")
+        received = len(body)
+        while received < LONG:
+            received += len(client.recv(1 << 20))
+    assert received == LONG
+
+
+def test_a_connection_is_used_again(serve: Serve) -> None:
+    with connect(serve(short), GET) as client:
+        for _ in range(3):
+            received = b""
+            while not received.endswith(b"\r\n\r\nok"):
+                received += client.recv(1 << 16)
+            client.sendall(GET)
+
+
+@pytest.mark.parametrize(
+    ("limit", "sent"),
+    [("HEADERS_SECONDS", HALF_HEADERS), ("BODY_SECONDS", HALF_BODY), ("IDLE_SECONDS", b""), ("IDLE_SECONDS", GET)],
+)
+def test_what_comes_too_slowly_is_dropped(
+    limit: str, sent: bytes, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, limit, 0)
+    with connect(serve(short), sent) as client:
+        assert is_closed(client)
+
+
+def test_a_byte_now_and_then_does_not_prolong_a_request(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEADERS_SECONDS", 0.5)
+    with connect(serve(short), HALF_HEADERS) as client:
+        assert wait(lambda: refuses(client, b"a"))
+
+
+def refuses(client: socket.socket, sent: bytes) -> bool:
+    """Whether the server has closed the connection on which this is sent."""
+    try:
+        client.sendall(sent)
+    except ConnectionError:
+        return True
+    return False
+
+
+def test_a_reader_who_takes_nothing_for_long_is_dropped(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "STALLED_SECONDS", 0)
+    front = serve(long)
+    with connect(front, GET.replace(b"/ ", b"/long "), buffer=4096):
+        assert wait(lambda: front.active_channels)
+        assert wait(lambda: not front.active_channels)
+
+
+def wait(is_so: object) -> bool:
+    for _ in range(600):
+        if is_so():  # type: ignore[operator]
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    monkeypatch.setattr(connections, "most_connections", lambda: 4)
+    return 4
+
+
+def test_beyond_the_limit_the_one_that_waited_longest_makes_room(few: int, serve: Serve) -> None:
+    front = serve(short)
+    halves = [connect(front, HALF_HEADERS) for _ in range(few)]
+    assert wait(lambda: len(front.active_channels) == few)
+    assert answer(front) == b"HTTP/1.1 200"
+    assert is_closed(halves[0])
+    assert len(front.active_channels) <= few
+    for half in halves:
+        half.close()
+
+
+def test_beyond_the_limit_what_is_being_answered_goes_on(few: int, serve: Serve) -> None:
+    go = threading.Event()
+
+    def slow(environ: dict[str, object], start: object) -> list[bytes]:
+        go.wait()
+        return short(environ, start)
+
+    front = serve(slow)
+    asked = [connect(front, GET) for _ in range(few)]
+    assert wait(lambda: len(front.active_channels) == few)
+    more = connect(front, GET)
+    go.set()
+    assert all(client.recv(12) == b"HTTP/1.1 200" for client in (*asked, more))
+    for client in (*asked, more):
+        client.close()
+
+
+def test_there_are_enough_files_for_every_connection() -> None:
+    assert most_connections() >= 200
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\nX-a: b\r\n\r\n",
+        b"GET /" + b"a" * 8_200 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+    ],
+)
+def test_a_request_that_can_be_read_in_two_ways_is_refused(sent: bytes, serve: Serve) -> None:
+    assert answer(serve(short), sent)[8:] == b" 400"
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX-a: " + b"a" * 40_000 + b"\r\n\r\n", b"431"),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n", b"413"),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", b"501"),
+    ],
+)
+def test_a_request_that_is_too_large_is_refused(sent: bytes, status: bytes, serve: Serve) -> None:
+    assert answer(serve(short), sent)[9:] == status
+
+
+def test_a_reader_who_leaves_is_noticed_while_the_answer_is_computed(serve: Serve) -> None:
+    begun, noticed = threading.Event(), threading.Event()
+
+    def patient(environ: dict[str, object], start: object) -> list[bytes]:
+        assert not reader_gone(environ)
+        begun.set()
+        if wait(lambda: reader_gone(environ)):
+            noticed.set()
+        return short(environ, start)
+
+    client = connect(serve(patient), GET)
+    assert begun.wait(60)
+    client.close()
+    assert noticed.wait(60)
+
+
+def test_without_a_server_that_knows_nobody_is_taken_for_gone() -> None:
+    assert not reader_gone({})
