@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dash import ALL, MATCH, Dash, Input, Output, State, html, no_update
 
-from dashboard import problems, routes, security, shell
+from dashboard import counting, problems, routes, security, shell
 from dashboard.library import Library
 from dashboard.pages import LATER, PAGES, after_picture_of, picture_of, sentence_of
 from dashboard.place import find
@@ -29,6 +29,7 @@ def create_app(library: Library) -> Dash:
     app.layout = shell.layout
     _follow_address(app, library)
     _fill_later(app, library)
+    counting.register(app, library)
     _follow_painting(app, library)
     _follow_choices(app)
     _follow_canvas(app)

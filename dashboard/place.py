@@ -5,6 +5,7 @@ from functools import cached_property
 from urllib.parse import parse_qsl
 
 from dashboard.address import PAGES, Address
+from dashboard.heads.part_counts import PartCounts
 from dashboard.library import Library
 from dashboard.link_fields import of_comparison, of_features, of_picture, of_sentence, of_statistics
 from dashboard.link_reader import LinkReader
@@ -25,6 +26,7 @@ class Place:
     corpus: Corpus
     notices: tuple[str, ...]
     typed: TypedSentences
+    counts: PartCounts
 
     @cached_property
     def sentence(self) -> Sentence:
@@ -59,7 +61,7 @@ def find(library: Library, pathname: str | None, search: str | None) -> Place:
         **of_comparison(read),
         other=_other(page, snapshot, corpus, given.get("other"), notices),
     )
-    return Place(address, snapshot, corpus, tuple(notices), library.typed)
+    return Place(address, snapshot, corpus, tuple(notices), library.typed, library.counts)
 
 
 def _given(search: str, notices: list[str]) -> dict[str, str]:

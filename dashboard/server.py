@@ -1,5 +1,8 @@
 """The production server: gunicorn's processes, waitress' event loop and threads in each, the store opened after the fork."""
 
+import shutil
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from gunicorn.app.base import BaseApplication
@@ -25,6 +28,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def __init__(self, store: str, address: str) -> None:
         self.store = store
+        self.shared = Path(tempfile.mkdtemp(prefix="headscape-"))
         self.address = address
         super().__init__()
 
@@ -39,10 +43,11 @@ class Server(BaseApplication):  # type: ignore[misc]
             "loglevel": "warning",
             "timeout": 60,
             "graceful_timeout": GRACE,
+            "on_exit": lambda _: shutil.rmtree(self.shared, ignore_errors=True),
         }
         for name, value in settings.items():
             self.cfg.set(name, value)
 
     def load(self) -> Any:
         """The WSGI application of a worker."""
-        return create_app(Library(self.store)).server
+        return create_app(Library(self.store, self.shared)).server

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from store.errors import StoreError
 from store.kernels.labels import head_labels
-from store.part_means import part_means
+from store.part_means import Watch, part_means, part_statistics
 from store.schema import PAIR_NUMBERS
 from store.text import Text
 
@@ -29,6 +29,14 @@ class Heads(Text):
     def head_means(self, chosen: NDArray[np.bool_]) -> xr.DataArray:
         """As `head_statistic`, over the chosen tokens (n_tokens,) only: (source, statistic, layer, head), NaN without any."""
         return part_means(self.token_statistic, self.tokens, self.rows, chosen)
+
+    def part_statistics(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.Dataset:
+        """`head_means` of the chosen tokens as `mean`, with 95 % intervals as `head_interval` and `layer_interval` are.
+
+        `watch` takes the share that is done; what it raises ends the work.
+        """
+        seed = int(self.attributes["provenance"]["settings"]["seed"])
+        return part_statistics(self.token_statistic, self.tokens, self.rows, chosen, seed=seed, watch=watch)
 
     @cached_property
     def head_interval(self) -> xr.DataArray:
@@ -68,9 +76,9 @@ class Heads(Text):
         """Means over sentences of the mixing ratios (source, ratio, layer). float64, exact."""
         return self._model.layer_mixing.load()
 
-    def mixing_means(self, chosen: NDArray[np.bool_]) -> xr.DataArray:
+    def mixing_means(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.DataArray:
         """As `layer_mixing`, over the chosen tokens (n_tokens,) only: (source, ratio, layer), NaN without any."""
-        return part_means(self.token_mixing, self.tokens, self.rows, chosen)
+        return part_means(self.token_mixing, self.tokens, self.rows, chosen, watch)
 
     @cached_property
     def expansion_rate(self) -> xr.DataArray:

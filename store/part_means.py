@@ -1,24 +1,61 @@
-"""Means over any part of a corpus of numbers that are stored of each token, statistics of heads or mixing ratios, read piece by piece."""
+"""Means over any part of a corpus of numbers that are stored of each token, and their 95 % intervals, read piece by piece.
+
+A piece is one number (a statistic or a mixing ratio) of some consecutive blocks, so that memory does not depend on the
+size of the corpus, and a reader learns how much is done.
+"""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise, product
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from store.errors import StoreError
-from store.kernels.parts import sentence_shares, weighted_sums
-from store.kernels.statistics import mean_over_sentences, source_rows
-from store.schema import BLOCK, SOURCES
+from store.kernels.bootstrap import Replicates, Segments, draw_counts
+from store.kernels.parts import part_segments, sentence_means
+from store.kernels.statistics import mean_over_sentences
+from store.schema import BLOCK, BOUNDS, SOURCES
 
 Floats = NDArray[np.floating]
+#: Bytes of stored numbers that a thread reads at once.
+READ_BYTES = 16 << 20
+#: Takes the share that is done, 0 to 1; what it raises ends the work.
+Watch = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class PartBlock:
+    """The chosen tokens of one block of the token axis.
+
+    Attributes
+    ----------
+    index
+        Number of the block.
+    rows
+        (token,), ascending rows of the token axis.
+    segments
+        The rows of each source among them.
+    sentences
+        Sentences of the whole block.
+    """
+
+    index: int
+    rows: NDArray[np.int64]
+    segments: tuple[Segments, ...]
+    sentences: int
 
 
 def part_means(
-    stored: xr.DataArray, tokens: xr.Dataset, real: NDArray[np.int64], chosen: NDArray[np.bool_]
+    stored: xr.DataArray,
+    tokens: xr.Dataset,
+    real: NDArray[np.int64],
+    chosen: NDArray[np.bool_],
+    watch: Watch = lambda _: None,
 ) -> xr.DataArray:
     """Mean over sentences of the mean over the chosen rows of each source: (source, number, ...) in float64.
 
@@ -34,42 +71,137 @@ def part_means(
         Ascending rows of the token axis that are not padding.
     chosen
         Which of them are in the part, as bool. StoreError where it is not one for each.
+    watch
+        Called after every piece.
     """
+    blocks = _part_blocks(tokens, real, chosen)
+    return _labelled(_Sums(stored, blocks, watch).means(), stored)
+
+
+def part_statistics(
+    stored: xr.DataArray,
+    tokens: xr.Dataset,
+    real: NDArray[np.int64],
+    chosen: NDArray[np.bool_],
+    *,
+    seed: int,
+    watch: Watch = lambda _: None,
+) -> xr.Dataset:
+    """Means of head statistics as `part_means`, and their 95 % intervals by bootstrap over the part's sentences.
+
+    The draws are those of an ingest with this seed, so that the intervals of all tokens are those of the store.
+
+    Returns
+    -------
+    mean (source, statistic, layer, head), interval (bound, source, statistic, layer, head) and layer_interval (bound,
+    source, statistic, layer), of the mean over heads.
+    """
+    numbers, layers, heads, _ = stored.shape
+    replicates = Replicates(sources=len(SOURCES), statistics=numbers, layers=layers, heads=heads, dtype=np.float32)
+    blocks = _part_blocks(tokens, real, chosen)
+    mean = _labelled(_Sums(stored, blocks, watch, replicates, seed).means(), stored)
+    dims = ("bound", *map(str, mean.dims))
+    return xr.Dataset(
+        {
+            "mean": mean,
+            "interval": (dims, _around(mean.values, replicates.interval())),
+            "layer_interval": (dims[:-1], _around(mean.values.mean(axis=-1), replicates.layer_interval())),
+        },
+        {"bound": list(BOUNDS)},
+    )
+
+
+class _Sums:
+    """Sums over sentences (source, number, ...) of the sentences' means, and how many sentences count (source)."""
+
+    def __init__(
+        self,
+        stored: xr.DataArray,
+        blocks: Sequence[PartBlock],
+        watch: Watch,
+        replicates: Replicates | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.stored, self.replicates, self.seed = stored.variable, replicates, seed
+        self.sums = np.zeros((len(SOURCES), *stored.shape[:-1]))
+        self.counts = np.zeros(len(SOURCES), np.int64)
+        self._add_all(list(_runs(blocks, max(1, READ_BYTES // self._block_bytes))), watch)
+
+    def means(self) -> NDArray[np.float64]:
+        """(source, number, ...), NaN where no sentence has rows of a source."""
+        return mean_over_sentences(self.sums, self.counts)
+
+    @property
+    def _block_bytes(self) -> int:
+        """Of one number."""
+        return int(np.prod(self.stored.shape[1:-1])) * BLOCK * self.stored.dtype.itemsize
+
+    def _add_all(self, runs: Sequence[Sequence[PartBlock]], watch: Watch) -> None:
+        numbers = len(self.stored)
+        # Threads of BLAS beside those of the pool took three times the time of the cores.
+        with ThreadPoolExecutor(os.cpu_count(), "part") as pool, threadpool_limits(1, "blas"):
+            for place, run in enumerate(runs):
+                draws = list(pool.map(self._draw, run))
+                pieces = pool.map(lambda number, run=run, draws=draws: self._add(number, run, draws), range(numbers))
+                for done, _ in enumerate(pieces, place * numbers + 1):
+                    watch(done / (len(runs) * numbers))
+                for block, draw in zip(run, draws, strict=True):
+                    self._count(block, draw)
+
+    def _draw(self, block: PartBlock) -> NDArray[np.float32] | None:
+        return None if self.replicates is None else draw_counts(self.seed, block.index, block.sentences)
+
+    def _add(self, number: int, run: Sequence[PartBlock], draws: Sequence[NDArray[np.float32] | None]) -> None:
+        start, stop = int(run[0].rows[0]), int(run[-1].rows[-1]) + 1
+        values: Floats = self.stored[number, ..., start:stop].values
+        for block, draw in zip(run, draws, strict=True):
+            own = values.take(block.rows - start, axis=-1).astype(np.float32)
+            means = sentence_means(own, block.segments, block.sentences)
+            self.sums[:, number] += means.sum(axis=-1, dtype=np.float64)
+            if self.replicates is not None and draw is not None:
+                self.replicates.add_statistic(number, means, draw)
+
+    def _count(self, block: PartBlock, draw: NDArray[np.float32] | None) -> None:
+        self.counts += [len(source.sentences) for source in block.segments]
+        if self.replicates is not None and draw is not None:
+            for number, source in enumerate(block.segments):
+                self.replicates.count(number, source, draw)
+
+
+def _part_blocks(tokens: xr.Dataset, real: NDArray[np.int64], chosen: NDArray[np.bool_]) -> list[PartBlock]:
+    """The blocks that have chosen tokens."""
     if chosen.shape != real.shape or chosen.dtype != bool:
         raise StoreError(f"A part of the corpus is given by a bool for each token. Give {len(real)} of them.")
-    rows = real[chosen]
-    of_source = source_rows(tokens.token_flags.values[rows], np.ones(len(rows), bool))
-    shares, counts = sentence_shares(of_source, tokens.sentence_index.values[rows])
-    means = mean_over_sentences(_sums(stored, rows, shares), counts)
+    flags, sentence = tokens.token_flags.values, tokens.sentence_index.values
+    ends = np.searchsorted(real, np.arange(0, len(sentence) + BLOCK, BLOCK)).tolist()
+    found = []
+    for index, (start, stop) in enumerate(pairwise(ends)):
+        if (rows := real[start:stop][chosen[start:stop]]).size:
+            first, last = int(sentence[real[start]]), int(sentence[real[stop - 1]])
+            segments = part_segments(flags[rows], sentence[rows] - first)
+            found.append(PartBlock(index, rows, segments, last - first + 1))
+    return found
+
+
+def _runs(blocks: Sequence[PartBlock], most: int) -> Iterator[list[PartBlock]]:
+    """Blocks that stand one after the other on the token axis, at most so many."""
+    run: list[PartBlock] = []
+    for block in blocks:
+        if run and (len(run) == most or block.index != run[-1].index + 1):
+            yield run
+            run = []
+        run.append(block)
+    if run:
+        yield run
+
+
+def _around(mean: NDArray[np.float64], interval: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The interval (bound, ...), no narrower than its mean: where all sentences are alike, rounding alone parts them."""
+    low, high = interval
+    return np.stack([np.minimum(low, mean), np.maximum(high, mean)])
+
+
+def _labelled(means: NDArray[np.float64], stored: xr.DataArray) -> xr.DataArray:
     dims = [str(name) for name in stored.dims[:-1]]
-    coordinates = {"source": list(SOURCES)} | {name: stored[name] for name in dims}
+    coordinates = {"source": list(SOURCES)} | {name: stored[name].values for name in dims}
     return xr.DataArray(means, dims=("source", *dims), coords=coordinates, name="part_means")
-
-
-def _sums(stored: xr.DataArray, rows: NDArray[np.int64], shares: Floats) -> NDArray[np.float64]:
-    """Weighted sums (source, number, ...). A piece is one number of one block."""
-    numbers, *others, _ = stored.shape
-    sums = np.zeros((shares.shape[1], numbers, *others))
-    pieces = list(product(range(numbers), _blocks(rows)))
-
-    def summed(piece: tuple[int, slice]) -> Floats:
-        number, own = piece
-        return weighted_sums(_values(stored.variable, number, rows[own]), shares[own])
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for (number, _), part in zip(pieces, pool.map(summed, pieces), strict=True):
-            sums[:, number] += part
-    return sums
-
-
-def _blocks(rows: NDArray[np.int64]) -> Iterator[slice]:
-    """Which of the rows are in one block, for every block that has some."""
-    first = np.flatnonzero(np.diff(rows // BLOCK, prepend=-1)).tolist()
-    return (slice(start, stop) for start, stop in pairwise([*first, len(rows)]))
-
-
-def _values(array: xr.Variable, number: int, rows: NDArray[np.int64]) -> Floats:
-    """(..., token) of these rows, all of one block."""
-    start, stop = int(rows[0]), int(rows[-1]) + 1
-    values: Floats = array[number, ..., start:stop].values
-    return values if len(rows) == stop - start else values[..., rows - start]

@@ -1,17 +1,24 @@
-"""Parts of a corpus are counted one at a time, and whoever cannot wait is told so."""
+"""Parts of a corpus are counted once, one at a time, and whoever cannot wait is told so."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.heads import counted
-from dashboard.heads.part import part_means, part_of
+from dashboard.app import create_app
+from dashboard.heads import part_counts
+from dashboard.heads.count_progress import CountProgress, new_name
+from dashboard.heads.part import part_of
+from dashboard.heads.part_counts import PartCounts
 from dashboard.library import Library
 from dashboard.pages import PAGES
 from dashboard.place import find
+from dashboard.problems import Refusal
 from dashboard.reader_gone import asker_gone
 from dashboard.sentence import typed
 from dashboard.server import THREADS
@@ -22,15 +29,35 @@ WHERE = "where=position:2..7"
 
 
 @pytest.fixture
-def busy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def library(tiny_store: str) -> Library:
+    return Library(tiny_store)
+
+
+@pytest.fixture
+def busy(library: Library) -> Iterator[Library]:
     """A part is being counted, and nobody may wait."""
-    turns = Turns(0, counted.BUSY)
-    monkeypatch.setattr(counted, "_turns", turns)
+    turns = Turns(0, part_counts.BUSY)
+    library.counts._turns = turns
     with turns.turn(lambda: False):
-        yield
+        yield library
 
 
-def test_two_parts_are_never_counted_at_once(tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def never(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From the call on, counting anything fails the test."""
+    return lambda: monkeypatch.setattr(Corpus, "part_statistics", None)
+
+
+def client_of(library: Library) -> FlaskClient:
+    return create_app(library).server.test_client()
+
+
+# -- once -----------------------------------------------------------------------------------------------
+
+
+def test_two_parts_are_never_counted_at_once(
+    tiny_corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     inside: list[int] = []
     most: list[int] = []
 
@@ -39,37 +66,167 @@ def test_two_parts_are_never_counted_at_once(tiny_corpus: Corpus, monkeypatch: p
         time.sleep(0.02)
         most.append(len(inside))
         inside.pop()
-        return tiny_corpus.head_statistic
+        return part_counts._of_all(tiny_corpus)
 
-    monkeypatch.setattr(Corpus, "head_means", count)
+    monkeypatch.setattr(part_counts, "count", count)
+    counts = PartCounts(tmp_path)
     parts = [part_of(tiny_corpus, f"position:1..{last}") for last in range(3, 7)]
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda part: part_means(tiny_corpus, part), parts))
+        list(pool.map(lambda part: counts.numbers(tiny_corpus, part), parts))
     assert most == [1] * 4
 
 
-@pytest.mark.usefixtures("busy")
+def test_another_process_finds_what_was_counted(tiny_corpus: Corpus, tmp_path: Path, never: Callable[[], None]) -> None:
+    part = part_of(tiny_corpus, "position:1..2")
+    first = PartCounts(tmp_path).numbers(tiny_corpus, part)
+    never()
+    second = PartCounts(tmp_path).numbers(tiny_corpus, part)
+    for name in ("means", "interval", "layer_interval", "mixing"):
+        one, other = getattr(first, name), getattr(second, name)
+        np.testing.assert_array_equal(one, other)
+        assert one.dims == other.dims
+        assert all((one[dim] == other[dim]).all() for dim in one.dims)
+
+
+def test_filters_that_choose_the_same_tokens_are_counted_once(
+    tiny_corpus: Corpus, tmp_path: Path, never: Callable[[], None]
+) -> None:
+    counts = PartCounts(tmp_path)
+    first = counts.numbers(tiny_corpus, part_of(tiny_corpus, "position:1..2"))
+    never()
+    again = "position:1.0..2.5;kind:;position_share:..1;entropy:1..2"
+    assert counts.numbers(tiny_corpus, part_of(tiny_corpus, again)) is first
+
+
+@pytest.mark.parametrize("where", ["kind:", "position:", "position:0..", "token_length:", "kind:;position:0..9999"])
+def test_a_filter_that_leaves_nothing_out_is_the_whole_corpus(
+    library: Library, never: Callable[[], None], where: str
+) -> None:
+    never()
+    page = str(PAGES["statistics"](find(library, "statistics", f"where={where}")).above)
+    assert "Means over all" in page
+    assert "95 % intervals" in page
+
+
+@pytest.mark.parametrize("change", ["statistic=entropy", "source=cls", "values=rank", "sort=distance", "layer=1"])
+def test_no_other_choice_counts_again(library: Library, never: Callable[[], None], change: str) -> None:
+    place = find(library, "statistics", WHERE)
+    library.counts.numbers(place.corpus, part_of(place.corpus, place.address.where))
+    never()
+    page = str(PAGES["statistics"](find(library, "statistics", f"{WHERE}&{change}")).above)
+    assert "heat-map" in page
+    assert "'count': 'numbers'" not in page
+
+
+def test_files_of_old_parts_are_deleted(tiny_corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(part_counts, "FILES", 2)
+    counts = PartCounts(tmp_path)
+    for last in range(3, 7):
+        counts.numbers(tiny_corpus, part_of(tiny_corpus, f"position:1..{last}"))
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+# -- waiting --------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("name", ["statistics", "mixing", "heat-map"])
-def test_whoever_cannot_wait_is_told_so(client: FlaskClient, base: str, name: str) -> None:
-    answer = client.get(f"{base}/{name}.csv?{WHERE}")
-    assert (answer.status_code, answer.text) == (503, counted.BUSY)
+def test_whoever_cannot_wait_is_told_so(busy: Library, base: str, name: str) -> None:
+    answer = client_of(busy).get(f"{base}/{name}.csv?{WHERE}")
+    assert (answer.status_code, answer.text) == (503, part_counts.BUSY)
 
 
-@pytest.mark.usefixtures("busy")
-def test_the_whole_corpus_needs_no_turn(client: FlaskClient, base: str) -> None:
-    assert client.get(f"{base}/statistics.csv").status_code == 200
+def test_the_whole_corpus_needs_no_turn(busy: Library, base: str) -> None:
+    assert client_of(busy).get(f"{base}/statistics.csv").status_code == 200
 
 
-@pytest.mark.usefixtures("busy")
-def test_a_page_that_cannot_wait_says_so_and_keeps_its_filters(tiny_store: str) -> None:
-    above = PAGES["statistics"](find(Library(tiny_store), "statistics", WHERE)).above
-    says = str(above)
-    assert counted.BUSY in says
-    assert "Means over" in says
+def test_a_page_is_there_before_its_numbers(library: Library, never: Callable[[], None]) -> None:
+    never()
+    page = str(PAGES["statistics"](find(library, "statistics", WHERE)).above)
+    for there in ("Means over", "Remove filter", "Attention by relative position", "'count': 'cancel'"):
+        assert there in page
+    assert "heat-map" not in page
+
+
+def callbacks(library: Library) -> dict[str, Any]:
+    """The functions that a waiting page calls, by the element they fill."""
+    registered = create_app(library).callback_map
+    found = {}
+    for what in ("numbers", "state", "cancel"):
+        (entry,) = (one for name, one in registered.items() if f'"count":"{what}"' in name)
+        found[what] = entry["callback"].__wrapped__
+    return found
+
+
+def test_who_cannot_wait_may_count_again(busy: Library) -> None:
+    filled = str(callbacks(busy)["numbers"]({"name": new_name()}, "/statistics", f"?{WHERE}"))
+    assert part_counts.BUSY in filled
+    assert f"href='/statistics?{WHERE}'" in filled
+
+
+def test_how_far_a_count_is_can_be_asked_elsewhere(tiny_corpus: Corpus, tmp_path: Path) -> None:
+    name, shares = new_name(), []
+    with CountProgress(tmp_path).counting(name) as wait:
+        watch, wait_began = wait.watch, wait.begin
+
+        def note(share: float) -> None:
+            wait._noted = 0
+            watch(share)
+            shares.append((share, CountProgress(tmp_path).find(name).share))  # type: ignore[union-attr]
+
+        wait_began()
+        tiny_corpus.part_statistics(np.arange(tiny_corpus.n_tokens) % 2 == 0, note)
+    assert len(shares) == 17
+    assert all(share == noted for share, noted in shares)
+    assert CountProgress(tmp_path).find(name) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cancelled_count_stops_its_work(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, numbers = new_name(), []
+    sums = Corpus.part_statistics
+
+    def cancel_amid(corpus: Corpus, rows: np.ndarray, watch: Callable[[float], None]) -> object:
+        def listen(share: float) -> None:
+            numbers.append(share)
+            library.progress.cancel(name)
+            watch(share)
+
+        return sums(corpus, rows, listen)
+
+    monkeypatch.setattr(Corpus, "part_statistics", cancel_amid)
+    filled = str(callbacks(library)["numbers"]({"name": name}, "/statistics", f"?{WHERE}"))
+    assert "Counting was cancelled." in filled
+    assert len(numbers) == 1
+    assert list(library._folder.iterdir()) == []
+
+
+def test_who_cancels_while_waiting_leaves_the_line(busy: Library) -> None:
+    busy.counts._turns._most = 9
+    name = new_name()
+    with ThreadPoolExecutor(1) as pool:
+        filled = pool.submit(callbacks(busy)["numbers"], {"name": name}, "/statistics", f"?{WHERE}")
+        while not busy.counts._turns.waiting:
+            time.sleep(0.01)
+        assert "Waiting for another count" in str(callbacks(busy)["state"](1, {"name": name}))
+        busy.progress.cancel(name)
+        assert "Counting was cancelled." in str(filled.result())
+
+
+@pytest.mark.parametrize("name", ["", "../../etc/passwd", "0" * 17])
+def test_no_other_file_is_read_or_written(tmp_path: Path, name: str) -> None:
+    progress = CountProgress(tmp_path)
+    for use in (progress.find, progress.cancel, progress.counting):
+        with pytest.raises(Refusal, match="There is no such count"):
+            use(name)
+
+
+def test_a_count_that_nobody_waits_for_cannot_be_cancelled(tmp_path: Path) -> None:
+    CountProgress(tmp_path).cancel(new_name())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_all_who_may_wait_leave_threads_of_the_server_free() -> None:
-    assert (1 + counted.WAITING) + (1 + typed.WAITING) < THREADS
+    assert (1 + part_counts.WAITING) + (1 + typed.WAITING) < THREADS
 
 
 def test_who_asks_without_a_request_has_not_left() -> None:

@@ -11,10 +11,10 @@ from pyarrow import parquet
 
 from dashboard.heads.definitions import telling
 from dashboard.heads.numbers import heads_table
-from dashboard.heads.part import Part, part_means, part_of
-from dashboard.heads.part_mixing import part_mixing
+from dashboard.heads.part import Part, part_of
 from dashboard.pictures.exports import as_csv
 from store import STATISTICS, Corpus
+from tests.counts import counted
 
 Rows = list[dict[str, str]]
 WORDS = "kind:word;position:..6"
@@ -55,7 +55,7 @@ def test_statistics_of_the_whole_corpus_are_those_of_the_store(
 
 def test_statistics_of_a_part_are_those_of_its_tokens(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
     rows = rows_of(client, f"{base}/statistics.csv?where={WORDS}&q=film&within=phrase&source=word")
-    means = part_means(tiny_corpus, part_of(tiny_corpus, WORDS, q="film", within="phrase")).sel(source="word")
+    means = counted(tiny_corpus, part_of(tiny_corpus, WORDS, q="film", within="phrase")).means.sel(source="word")
     for name in STATISTICS:
         np.testing.assert_allclose(numbers(rows, name, means.shape[1:]), means.sel(statistic=name), err_msg=name)
 
@@ -70,7 +70,7 @@ def test_what_all_tokens_receive_is_in_no_file(client: FlaskClient, base: str, s
 def test_labels_of_a_part_are_those_of_its_tokens(
     client: FlaskClient, base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def labels(corpus: Corpus, part: Part) -> np.ndarray:
+    def labels(corpus: Corpus, part: Part, _means: object) -> np.ndarray:
         return corpus.head_labels.copy(data=np.full((corpus.layers, corpus.heads), f"{part.tokens} tokens"))
 
     monkeypatch.setattr("dashboard.routes.statistics.part_labels", labels)
@@ -153,7 +153,7 @@ def test_every_mixing_ratio_of_every_layer_is_there(client: FlaskClient, base: s
 
 
 def test_mixing_of_a_part_is_that_of_its_tokens(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
-    found = part_mixing(tiny_corpus, part_of(tiny_corpus, WORDS))
+    found = counted(tiny_corpus, part_of(tiny_corpus, WORDS)).mixing
     for row in rows_of(client, f"{base}/mixing.csv?where={WORDS}"):
         expected = found.sel(source=row["source"], ratio=row["ratio"], layer=int(row["layer"]))
         assert float(row["share"]) == pytest.approx(float(expected), nan_ok=True)
@@ -172,7 +172,7 @@ def test_the_heat_map_is_a_file_of_ranks(client: FlaskClient, base: str, tiny_co
 
 def test_the_heat_map_is_a_file_of_differences(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
     rows = rows_of(client, f"{base}/heat-map.csv?statistic=to_cls&values=difference&against=to_sep&where={WORDS}")
-    means = part_means(tiny_corpus, part_of(tiny_corpus, WORDS)).sel(source="all")
+    means = counted(tiny_corpus, part_of(tiny_corpus, WORDS)).means.sel(source="all")
     less = means.sel(statistic="to_cls") - means.sel(statistic="to_sep")
     np.testing.assert_allclose(numbers(rows, "difference", less.shape), less)
 

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import store.part_means
-from dashboard.heads.part import Part, part_labels, part_means, part_of, uniform_entropy
+from dashboard.heads.part import Part, part_labels, part_of, uniform_entropy
 from store import Corpus, StoreError
-from store.kernels.parts import sentence_shares, weighted_sums
+from store.kernels.parts import part_segments, sentence_means
 from store.schema import CLS, PUNCTUATION, SEP, SOURCES, SYMBOL
+from tests.counts import counted
 
 #: Which flags make a token a row of a source.
 OF_SOURCE: dict[str, Callable[[int], bool]] = {
@@ -118,7 +119,7 @@ def test_means_of_a_part_are_what_one_gets_by_hand(
 ) -> None:
     part = part_of(two_views, ";".join(asked))
     expected = by_hand(two_views, tokens, part.rows)
-    np.testing.assert_allclose(part_means(two_views, part), expected, rtol=2e-3, atol=2e-4)
+    np.testing.assert_allclose(counted(two_views, part).means, expected, rtol=2e-3, atol=2e-4)
 
 
 def test_a_corpus_of_many_blocks_is_read_block_by_block(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,21 +132,50 @@ def test_a_corpus_of_many_blocks_is_read_block_by_block(two_views: Corpus, monke
 def test_a_part_without_tokens_has_no_means(two_views: Corpus) -> None:
     part = part_of(two_views, "position:9999..")
     assert (part.tokens, part.sentences) == (0, 0)
-    assert np.isnan(part_means(two_views, part)).all()
+    assert np.isnan(counted(two_views, part).means).all()
 
 
-def test_rows_of_a_sentence_share_its_weight() -> None:
-    rows = np.array([[True, True, True, True], [True, False, False, False], [False] * 4])
-    shares, sentences = sentence_shares(rows, np.array([0, 0, 0, 2]))
-    third = np.float32(1 / 3)
-    assert shares.T.tolist() == [[third, third, third, 1], [1, 0, 0, 0], [0, 0, 0, 0]]
-    assert sentences.tolist() == [2, 1, 0]
+def test_intervals_of_all_tokens_are_those_of_the_store(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store.part_means, "BLOCK", 64)  # as in the ingest of the tests: the draws are by block
+    found = two_views.part_statistics(np.ones(two_views.n_tokens, bool))
+    assert found.interval.dims == two_views.head_interval.dims
+    np.testing.assert_allclose(found.interval, two_views.head_interval, rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(found.layer_interval, two_views.layer_interval, rtol=2e-5, atol=1e-6)
 
 
-def test_sums_are_weighed_by_source() -> None:
-    values = np.array([[1, 2, 3], [10, 20, 30]], np.float16)
-    shares = np.array([[1, 0.5], [0, 0], [0, 0.5]], np.float32)
-    np.testing.assert_array_equal(weighted_sums(values, shares), [[1, 10], [2, 20]])
+def test_intervals_of_a_part_are_those_of_its_sentences(two_views: Corpus, tokens: list[dict[str, Any]]) -> None:
+    """Against the normal approximation over the sentences' means, spelled out."""
+    chosen = np.array([token["position"] > 0 for token in tokens])
+    found = two_views.part_statistics(chosen).sel(source="all", statistic="entropy")
+    stored = two_views.token_statistic.sel(statistic="entropy").values[..., two_views.rows].astype(np.float64)
+    sentence = np.array([token["sentence"] for token in tokens])
+    means = np.stack([stored[..., chosen & (sentence == one)].mean(axis=-1) for one in np.unique(sentence[chosen])])
+    error = means.std(axis=0) / len(means) ** 0.5
+    np.testing.assert_allclose(found["mean"], means.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose((found.interval[1] - found.interval[0]) / (2 * 1.96 * error), 1, atol=0.25)
+
+
+def test_a_mean_lies_within_its_interval(two_views: Corpus) -> None:
+    found = two_views.part_statistics(np.arange(two_views.n_tokens) % 2 == 0)
+    low, high = found.interval
+    there = ~np.isnan(low.values)
+    assert (low <= found["mean"]).values[there].all()
+    assert (found["mean"] <= high).values[there].all()
+
+
+def test_one_sentence_has_means_and_no_interval(two_views: Corpus) -> None:
+    found = two_views.part_statistics(two_views.tokens.sentence_index.values[two_views.rows] == 2)
+    assert np.isfinite(found["mean"].sel(source="all", statistic="entropy")).all()
+    assert np.isnan(found.interval).all()
+
+
+def test_means_are_of_the_rows_of_each_source() -> None:
+    flags, sentence = np.array([CLS, 0, SEP, CLS, 0, 0]), np.array([0, 0, 0, 2, 2, 2])
+    segments = part_segments(flags, sentence)
+    means = sentence_means(np.array([[1, 2, 6, 1, 2, 3]], np.float16), segments, 4)
+    of = dict(zip(SOURCES, means[:, 0].tolist(), strict=True))
+    assert (of["all"], of["cls"], of["sep"], of["word"]) == ([3, 0, 2, 0], [1, 0, 1, 0], [6, 0, 0, 0], [2, 0, 2.5, 0])
+    assert of["other"] == [1.5, 0, 2, 0]
 
 
 @pytest.mark.parametrize("rows", [np.ones(3, bool), np.ones(1, np.int64)])
@@ -157,19 +187,21 @@ def test_a_part_that_is_not_of_this_corpus_is_refused(two_views: Corpus, rows: n
 # -- labels ---------------------------------------------------------------------------------------------
 
 
-def test_labels_of_a_part_are_of_its_means(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_of_a_part_are_of_its_means(two_views: Corpus) -> None:
     means = two_views.head_statistic.copy(data=np.zeros(two_views.head_statistic.shape))
     means.loc["all", "to_next", 1, 0] = 0.9
-    monkeypatch.setattr(Corpus, "head_means", lambda *_: means)
-    assert part_labels(two_views, part_of(two_views, "position:3..4")).values.tolist() == [["", ""], ["next", ""]]
+    assert part_labels(two_views, part_of(two_views, "position:3..4"), means).values.tolist() == [
+        ["", ""],
+        ["next", ""],
+    ]
 
 
 def test_a_part_without_tokens_has_no_labels(two_views: Corpus) -> None:
-    assert (part_labels(two_views, part_of(two_views, "position:9999..")) == "").all()
+    assert (part_labels(two_views, part_of(two_views, "position:9999.."), two_views.head_statistic) == "").all()
 
 
 def test_labels_of_all_tokens_are_those_of_the_corpus(two_views: Corpus) -> None:
-    assert part_labels(two_views, part_of(two_views, None)) is two_views.head_labels
+    assert part_labels(two_views, part_of(two_views, None), two_views.head_statistic) is two_views.head_labels
 
 
 def test_uniform_entropy_of_a_part_is_of_the_length_of_its_sentences(
@@ -187,7 +219,7 @@ def test_uniform_entropy_of_a_part_is_of_the_length_of_its_sentences(
 def test_a_link_that_chooses_nothing_gives_the_exact_numbers_of_the_whole_corpus(
     two_views: Corpus, where: str | None
 ) -> None:
-    assert part_means(two_views, part_of(two_views, where)) is two_views.head_statistic
+    assert counted(two_views, part_of(two_views, where)).means is two_views.head_statistic
 
 
 @pytest.mark.parametrize(
@@ -216,12 +248,6 @@ def test_a_search_chooses_what_it_finds(two_views: Corpus) -> None:
     pieces = np.array(two_views.wordpieces(two_views.rows))
     position = two_views.tokens.position.values[two_views.rows]
     np.testing.assert_array_equal(found.rows, (pieces == "film") & (position >= 1) & (position <= 5))
-
-
-def test_the_same_part_is_computed_once(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = part_means(two_views, part_of(two_views, "position:1..2"))
-    monkeypatch.setattr(Corpus, "head_means", None)
-    assert part_means(two_views, part_of(two_views, "position:1.0..2;entropy:1..2")) is first
 
 
 def test_nobody_can_change_a_part_that_is_kept(two_views: Corpus) -> None:

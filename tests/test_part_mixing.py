@@ -1,13 +1,15 @@
 """Mixing ratios and attention to [SEP] of parts of the corpus, against sums spelled out sentence by sentence."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from dashboard.heads.part import part_means, part_of
-from dashboard.heads.part_mixing import part_mixing
+from dashboard.heads.part import part_of
 from store import Corpus
-from store.kernels.parts import weighted_sums
+from store.kernels.parts import sentence_means
 from store.schema import CLS, SEP
+from tests.counts import counted
 
 PARTS = (None, "position:..4", "label:positive", "kind:[SEP]")
 
@@ -27,20 +29,20 @@ def flags(corpus: Corpus) -> np.ndarray:
 def test_mixing_of_all_rows_of_a_part(tiny_corpus: Corpus, where: str | None) -> None:
     part = part_of(tiny_corpus, where)
     values = tiny_corpus.token_mixing.values[..., tiny_corpus.rows].astype(np.float64)
-    found = part_mixing(tiny_corpus, part).sel(source="all")
+    found = counted(tiny_corpus, part).mixing.sel(source="all")
     np.testing.assert_allclose(found, by_hand(values, tiny_corpus, part.rows), rtol=1e-3)
 
 
 def test_mixing_of_one_kind_of_a_part(tiny_corpus: Corpus) -> None:
     part = part_of(tiny_corpus, "label:positive")
     values = tiny_corpus.token_mixing.values[..., tiny_corpus.rows].astype(np.float64)
-    found = part_mixing(tiny_corpus, part).sel(source="cls")
+    found = counted(tiny_corpus, part).mixing.sel(source="cls")
     expected = by_hand(values, tiny_corpus, part.rows & (flags(tiny_corpus) & CLS != 0))
     np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
 def test_a_part_without_such_rows_has_no_mixing(tiny_corpus: Corpus) -> None:
-    found = part_mixing(tiny_corpus, part_of(tiny_corpus, "position:1..2")).sel(source="cls")
+    found = counted(tiny_corpus, part_of(tiny_corpus, "position:1..2")).mixing.sel(source="cls")
     assert np.isnan(found).all()
 
 
@@ -49,25 +51,26 @@ def test_attention_to_sep_of_all_others(tiny_corpus: Corpus, where: str | None) 
     part = part_of(tiny_corpus, where)
     values = tiny_corpus.token_statistic.sel(statistic="to_sep").values[..., tiny_corpus.rows].astype(np.float64)
     expected = by_hand(values, tiny_corpus, part.rows & (flags(tiny_corpus) & SEP == 0))
-    found = part_means(tiny_corpus, part).sel(source="other", statistic="to_sep")
+    found = counted(tiny_corpus, part).means.sel(source="other", statistic="to_sep")
     np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
 def test_sep_alone_leaves_no_others(tiny_corpus: Corpus) -> None:
-    assert np.isnan(part_means(tiny_corpus, part_of(tiny_corpus, "kind:[SEP]")).sel(source="other")).all()
+    assert np.isnan(counted(tiny_corpus, part_of(tiny_corpus, "kind:[SEP]")).means.sel(source="other")).all()
 
 
 def test_no_more_than_a_block_is_read_at_once(tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 
-    def listen(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    def listen(values: np.ndarray, segments: Any, sentences: int) -> np.ndarray:
         sizes.append(values.shape[-1])
-        return weighted_sums(values, shares)
+        return sentence_means(values, segments, sentences)
 
-    monkeypatch.setattr("store.part_means.weighted_sums", listen)
+    monkeypatch.setattr("store.part_means.sentence_means", listen)
     monkeypatch.setattr("store.part_means.BLOCK", 64)
+    monkeypatch.setattr("store.part_means.READ_BYTES", 1)
     part = part_of(tiny_corpus, "position:1..")
     values = tiny_corpus.token_mixing.values[..., tiny_corpus.rows].astype(np.float64)
-    found = part_mixing(tiny_corpus, part).sel(source="all")
+    found = counted(tiny_corpus, part).mixing.sel(source="all")
     np.testing.assert_allclose(found, by_hand(values, tiny_corpus, part.rows), rtol=1e-3)
     assert max(sizes) <= 64

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from dashboard.heads.grid import HeadGrid
-from dashboard.heads.part import part_means, part_of
-from dashboard.heads.shown_grid import shown_grid
+from dashboard.heads.part import part_of
+from dashboard.heads.shown_grid import grid_notices, shown_grid
 from dashboard.library import Library
 from dashboard.place import Place, find
+from tests.counts import counted
 from tests.stores import Ingest
 from tests.tiny_models import save_model
 
@@ -26,7 +27,7 @@ def library(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest, genre_data
 def difference(library: Library, asked: str) -> tuple[Place, HeadGrid]:
     other = list(library.snapshot().models)[1]
     place = find(library, "statistics", f"?values=difference&other={other}&{asked}")
-    return place, shown_grid(place, part_means(place.corpus, part_of(place.corpus, place.address.where)), None)
+    return place, shown_grid(place, counted(place.corpus, part_of(place.corpus, place.address.where)))
 
 
 def name(library: Library) -> str:
@@ -35,7 +36,7 @@ def name(library: Library) -> str:
 
 
 def test_the_other_model_is_named_with_its_corpus(library: Library) -> None:
-    assert difference(library, "")[1].title == f"attention to [SEP] less that of {name(library)}"
+    assert difference(library, "")[1].title == f"attention to [SEP] minus that of {name(library)}"
 
 
 def test_how_much_of_the_other_corpus_is_subtracted_is_said(library: Library) -> None:
@@ -43,28 +44,28 @@ def test_how_much_of_the_other_corpus_is_subtracted_is_said(library: Library) ->
     tokens = place.snapshot.corpus(place.address.other).n_tokens
     share = f"5 of {tokens} tokens ({500 / tokens:.1f} %)"
     assert grid.says == f"Subtracted are means over {share} of {name(library)}. "
-    assert grid.notices == ()
+    assert grid_notices(place) == ()
 
 
 def test_a_condition_the_other_corpus_cannot_meet_is_said(library: Library) -> None:
-    _, grid = difference(library, "where=data.genre:war")
+    place, _ = difference(library, "where=data.genre:war")
     said = "There is no column “data.genre” to filter by. The condition is left out."
-    assert grid.notices == (f"{name(library)}: {said}",)
+    assert grid_notices(place) == (f"{name(library)}: {said}",)
 
 
 def test_an_empty_part_of_the_other_corpus_is_said(library: Library) -> None:
-    _, grid = difference(library, "where=frequency:30..")
-    assert grid.notices == (
-        f"No token of {name(library)} is so, and there is nothing to subtract. Take a filter away.",
+    place, grid = difference(library, "where=frequency:30..")
+    assert grid_notices(place) == (
+        f"No tokens of {name(library)} match, so there is nothing to subtract. Remove a filter.",
     )
     assert {text for row in grid.said for text in row} == {"no such rows"}
 
 
 def test_where_nothing_can_be_subtracted_that_is_said(library: Library) -> None:
     place = find(library, "statistics", "?values=difference&statistic=entropy")
-    grid = shown_grid(place, place.corpus.head_statistic, None)
+    grid = shown_grid(place, counted(place.corpus, part_of(place.corpus, None)))
     assert grid.kind == "value"
-    assert grid.notices == (
+    assert grid_notices(place) == (
         "No other statistic counts nats, so that nothing can be subtracted: shown are values. "
         "Choose another model at “of”, or another statistic.",
     )
@@ -72,4 +73,4 @@ def test_where_nothing_can_be_subtracted_that_is_said(library: Library) -> None:
 
 def test_a_store_of_one_model_offers_no_other(tiny_store: str) -> None:
     place = find(Library(tiny_store), "statistics", "?values=difference&statistic=distance")
-    assert shown_grid(place, place.corpus.head_statistic, None).notices[0].endswith("Choose another statistic.")
+    assert grid_notices(place)[0].endswith("Choose another statistic.")

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.heads.part import part_means, part_of
+from dashboard.heads.part import part_of
 from store import STATISTICS, Corpus
 from store.schema import RATIOS
 from store.snapshot import open_snapshot
 from tests.browser import Open, choose, serving
+from tests.counts import counted
 from tests.statistics_page import cells, click_cell, click_dot, has_head, hover_dot, statistics_page
 from tests.tiny_models import save_model
 
@@ -131,7 +132,7 @@ def test_a_filter_recomputes_every_number(open_page: Open, space_server: str, sp
     page = statistics_page(open_page, space_server, f"?where={where}")
     part = part_of(space, where)
     assert 0 < part.tokens < space.n_tokens
-    expected = part_means(space, part).sel(statistic="to_sep", source="all").values
+    expected = counted(space, part).means.sel(statistic="to_sep", source="all").values
     expect(cells(page)).to_have_text(shares(expected))
     expect(page.locator(".count")).to_contain_text(
         f"{part.tokens:,} of {space.n_tokens:,} tokens ({100 * part.tokens / space.n_tokens:.1f} %) in {part.sentences:,} of"
@@ -143,7 +144,7 @@ def test_a_filter_is_added_and_taken_away(page: Page, space: Corpus) -> None:
     page.get_by_role("textbox", name="Filter kind of token").click()
     part = part_of(space, "kind:word")
     page.get_by_role("option", name=f"word ({part.tokens:,})", exact=True).click()
-    expected = part_means(space, part).sel(statistic="to_sep", source="all").values
+    expected = counted(space, part).means.sel(statistic="to_sep", source="all").values
     expect(cells(page)).to_have_text(shares(expected))
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Remove filter kind of token").click()
@@ -258,7 +259,7 @@ def test_the_table_is_a_file_of_the_same_part(open_page: Open, space_server: str
     with page.expect_download() as download:
         page.get_by_text("All heads as").get_by_role("link", name="csv").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text("utf-8"))))
-    expected = part_means(space, part_of(space, "kind:word")).sel(source="word", statistic="to_sep").values
+    expected = counted(space, part_of(space, "kind:word")).means.sel(source="word", statistic="to_sep").values
     np.testing.assert_allclose([float(row["to_sep"]) for row in rows], expected.ravel(), rtol=1e-6)
 
 
@@ -278,7 +279,7 @@ def test_the_keyboard_alone_opens_a_head(page: Page) -> None:
 def test_a_link_restores_all_of_it(open_page: Open, space_server: str, space: Corpus) -> None:
     asked = "?statistic=to_cls&source=word&values=difference&against=to_sep&where=label:positive&sort=distance&named=L1"
     page = statistics_page(open_page, space_server, asked)
-    means = part_means(space, part_of(space, "label:positive")).sel(source="word")
+    means = counted(space, part_of(space, "label:positive")).means.sel(source="word")
     less = 100 * (means.sel(statistic="to_cls") - means.sel(statistic="to_sep")).values
     expect(cells(page)).to_have_text([f"{one:+.1f}" for one in less.ravel()])
     order = np.argsort(-means.sel(statistic="distance").values[1])

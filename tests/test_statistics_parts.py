@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import pytest
 import xarray as xr
 
+from dashboard.heads.part import part_of
 from dashboard.library import Library
 from dashboard.page import Page
 from dashboard.pages import PAGES
@@ -29,7 +30,10 @@ def place_of(library: Library, page: str, asked: str) -> Place:
 
 
 def made(library: Library, asked: str = "", page: str = "statistics") -> Page:
-    return PAGES[page](place_of(library, page, asked))
+    """The page once its part is counted."""
+    place = place_of(library, page, asked)
+    library.counts.numbers(place.corpus, part_of(place.corpus, place.address.where))
+    return PAGES[page](place)
 
 
 def parts(page: Page) -> Iterator[Any]:
@@ -110,7 +114,7 @@ def test_a_link_to_what_all_tokens_receive_says_what_to_do(library: Library) -> 
 
 
 def test_labels_in_the_table_are_of_the_part(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    def labels(corpus: Corpus, part: Any) -> xr.DataArray:
+    def labels(corpus: Corpus, part: Any, _means: xr.DataArray) -> xr.DataArray:
         return corpus.head_labels.copy(data=np.full((2, 2), f"{part.tokens} tokens"))
 
     monkeypatch.setattr("dashboard.pages.statistics.part_labels", labels)
@@ -118,7 +122,7 @@ def test_labels_in_the_table_are_of_the_part(library: Library, monkeypatch: pyte
 
 
 def test_a_part_says_what_stays_of_the_whole_corpus(library: Library) -> None:
-    said = "Attention by distance and what heads are worth stay those of the whole corpus"
+    said = "The figures below are of the whole corpus"
     assert said in text(made(library, "where=position:0..0"))
     assert said not in text(made(library))
 
@@ -132,8 +136,13 @@ def test_lines_have_the_intervals_of_the_store(library: Library) -> None:
     np.testing.assert_allclose(bars.arrayminus, mean - low)
 
 
-def test_lines_of_a_part_have_no_intervals(library: Library) -> None:
-    assert figure(made(library, "where=kind:word"), "curves-near").data[1].error_y.array is None
+def test_lines_of_a_part_have_its_intervals(library: Library) -> None:
+    bars = figure(made(library, "where=kind:word"), "curves-near").data[1].error_y
+    corpus = library.snapshot().corpus()
+    found = library.counts.numbers(corpus, part_of(corpus, "kind:word"))
+    low, high = found.layer_interval.sel(source="all", statistic="to_previous").values
+    np.testing.assert_allclose(bars.array + bars.arrayminus, high - low)
+    assert (bars.array > 0).all()
 
 
 # -- heads ----------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ NO_ROWS = "no such rows"
 class HeadGrid:
     """Values (layer, head), what stands in each cell, what is said of it on hover, and the unit of the colours.
 
-    `kind` is one of `address.VALUES`, `says` a sentence on what else it is made of, `notices` are of what could not be followed.
+    `kind` is one of `address.VALUES`, `says` a sentence on what else it is made of.
     """
 
     values: Values
@@ -33,7 +33,6 @@ class HeadGrid:
     diverging: bool = False
     reverse: bool = False
     says: str = ""
-    notices: tuple[str, ...] = ()
 
 
 def values_of(means: xr.DataArray, statistic: str, source: str) -> Values:
@@ -57,7 +56,7 @@ def ranks_grid(values: Values, statistic: str) -> HeadGrid:
 
 
 def difference_grid(values: Values, against: Values, statistic: str, what: str) -> HeadGrid:
-    """Values less others of the same unit; `what` names the others."""
+    """Values minus others of the same unit; `what` names the others."""
     unit = STATISTICS[statistic].unit
     less = values - against
     written = [["" if one != one else f"{'+' if one > 0 else ''}{brief(one, unit)}" for one in row] for row in less]
@@ -65,7 +64,7 @@ def difference_grid(values: Values, against: Values, statistic: str, what: str) 
         [_subtracted(own, other, text, unit) for own, other, text in zip(*rows, strict=True)]
         for rows in zip(values, against, written, strict=True)
     ]
-    title = f"{STATISTICS[statistic].title} less {what}"
+    title = f"{STATISTICS[statistic].title} minus {what}"
     return HeadGrid(less, written, spelled, title, difference_unit(unit), "difference", diverging=True)
 
 

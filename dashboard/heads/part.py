@@ -1,12 +1,13 @@
-"""The part of a corpus that conditions choose, and every statistic of every head over it."""
+"""The part of a corpus that conditions choose."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.heads.counted import counted
 from dashboard.once import once
 from dashboard.pictures.columns import column_of
 from dashboard.pictures.conditions import Condition, points_that_meet
@@ -17,8 +18,8 @@ from dashboard.recent import Recent
 from store import Corpus
 from store.kernels.labels import head_labels
 
-#: Parts that are kept of a corpus, a byte for each token, and means of parts.
-KEPT_PARTS, KEPT_MEANS = 8, 32
+#: Parts that are kept of a corpus, a byte for each token.
+KEPT_PARTS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,11 @@ class Part:
     sentences: int
     notices: tuple[str, ...] = ()
 
+    @cached_property
+    def digest(self) -> str:
+        """The same for every filter that chooses these tokens."""
+        return sha256(np.packbits(self.rows).tobytes()).hexdigest()
+
 
 def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: str | None = None) -> Part:
     """The tokens that meet all conditions of a link's `where` and that its search finds; all, where it says nothing."""
@@ -55,23 +61,13 @@ def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: 
     return replace(part, notices=(*notices, *left_out))
 
 
-def part_means(corpus: Corpus, part: Part) -> xr.DataArray:
-    """Mean over sentences of the mean over the part's rows of the sentence: (source, statistic, layer, head).
-
-    Sentences without such rows do not count; NaN where none has any. From float16 numbers, except for the whole corpus.
-    """
-    if part.tokens == corpus.n_tokens:
-        return corpus.head_statistic
-    return counted(_means(corpus), part.chosen, lambda: corpus.head_means(part.rows))
-
-
-def part_labels(corpus: Corpus, part: Part) -> xr.DataArray:
+def part_labels(corpus: Corpus, part: Part, means: xr.DataArray) -> xr.DataArray:
     """The label that every head has in the part, (layer, head): by the part's means and the length of its sentences."""
     if part.tokens == corpus.n_tokens:
         return corpus.head_labels
     if not part.tokens:
         return xr.full_like(corpus.head_labels, "")
-    return head_labels(part_means(corpus, part), _lengths(corpus, part))
+    return head_labels(means, _lengths(corpus, part))
 
 
 def uniform_entropy(corpus: Corpus, part: Part) -> float:
@@ -89,11 +85,6 @@ def _lengths(corpus: Corpus, part: Part) -> NDArray[np.int32]:
 @once
 def _parts(_: Corpus) -> Recent[Part]:
     return Recent(KEPT_PARTS)
-
-
-@once
-def _means(_: Corpus) -> Recent[xr.DataArray]:
-    return Recent(KEPT_MEANS)
 
 
 def _left_out(corpus: Corpus, condition: Condition) -> str | None:

@@ -2,7 +2,6 @@
 
 import dash_mantine_components as dmc
 import plotly.graph_objects as go
-import xarray as xr
 from dash import html
 
 from dashboard.charts import chart
@@ -11,8 +10,9 @@ from dashboard.figures.heat_map import heat_map
 from dashboard.file_links import file_href
 from dashboard.heads.definitions import ROWS, telling
 from dashboard.heads.grid import HeadGrid
-from dashboard.heads.part import Part, part_labels, part_means, part_of
-from dashboard.heads.shown_grid import comparable_statistics, compared_with, shown_grid
+from dashboard.heads.part import Part, part_labels, part_of
+from dashboard.heads.part_counts import Counting
+from dashboard.heads.shown_grid import comparable_statistics, compared_with, grid_notices, is_counted, shown_grid
 from dashboard.model_names import model_names
 from dashboard.page import Page
 from dashboard.panels.curves import curves
@@ -21,9 +21,9 @@ from dashboard.panels.head_table import head_table
 from dashboard.panels.importance import importance
 from dashboard.panels.mixing import mixing_figures
 from dashboard.panels.part_filters import part_count, part_filters
+from dashboard.panels.part_progress import counting_place
 from dashboard.panels.profiles import profiles
 from dashboard.place import Place, comparable
-from dashboard.problems import Refusal
 from store import STATISTICS
 from store.schema import head_name
 
@@ -33,7 +33,7 @@ SHOWN = {"value": "values", "rank": "ranks", "difference": "difference"}
 
 
 def layout(place: Place) -> Page:
-    """The page at a place; where the server is too busy to count a part, it says so below the filters."""
+    """The page at a place. Numbers of a part that was never counted come later; the rest is there at once."""
     corpus = place.corpus
     part = part_of(corpus, place.address.where)
     top = [
@@ -41,39 +41,42 @@ def layout(place: Place) -> Page:
         html.Div([_controls(place), part_filters(place)], className="control-rows"),
         part_count(place, part),
     ]
-    try:
-        numbers, notices = _of_part(place, part) if part.tokens else ([], ())
-    except Refusal as refusal:
-        numbers, notices = [dmc.Alert(str(refusal), color="red")], ()
-    return Page(above=[*top, *numbers], notices=(*part.notices, *notices))
+    notices = (*part.notices, *grid_notices(place))
+    if not part.tokens:
+        return Page(above=top, notices=notices)
+    shown = numbers(place) if is_counted(place, part) else [counting_place()]
+    return Page(above=[*top, *shown, *_of_whole(place, part)], notices=notices)
 
 
-def _of_part(place: Place, part: Part) -> tuple[list[object], tuple[str, ...]]:
-    """Everything that is counted of a part, and what of the link could not be followed."""
-    corpus = place.corpus
-    means = part_means(corpus, part)
-    interval = corpus.head_interval if part.tokens == corpus.n_tokens else None
-    grid = shown_grid(place, means, interval)
-    return [*_grid(place, grid), *_numbers(place, part, means, interval)], grid.notices
-
-
-def _numbers(place: Place, part: Part, means: xr.DataArray, interval: xr.DataArray | None) -> list[object]:
+def numbers(place: Place, counting: Counting | None = None) -> list[object]:
+    """Everything that is counted of the link's part. Raises `Refusal` where the server cannot count it now."""
+    part = part_of(place.corpus, place.address.where)
+    found = place.counts.numbers(place.corpus, part, counting)
+    labels = part_labels(place.corpus, part, found.means)
     return [
+        *_grid(place, shown_grid(place, found, counting)),
         html.H2("By layer"),
         html.P(
-            "A dot is a head, a line the mean of its layer (Figures 2 and 4 of Clark et al. 2019)"
-            f"{'' if interval is None else ', bars are 95 % intervals of these means (bootstrap over sentences)'}. Point at a dot for its head "
-            f"and number{'' if interval is None else ' with its interval'}; click it to open the head.",
+            "A dot is a head, a line the mean of its layer (Figures 2 and 4 of Clark et al. 2019), bars are 95 % intervals of these means "
+            "(bootstrap over sentences). Point at a dot for its head and number with its interval; click it to open the head.",
             className="caption",
         ),
-        html.Div(curves(place, part, means, interval), className="figures"),
-        html.H2("By distance"),
+        html.Div(curves(place, part, found), className="figures"),
+        html.H2("Token mixing"),
+        *mixing_figures(place, found.mixing),
+        *head_table(place, found.means, labels.values),
+    ]
+
+
+def _of_whole(place: Place, part: Part) -> list[object]:
+    """What no filter changes."""
+    said = "The figures below are of the whole corpus; filters do not change them."
+    return [
+        *([html.P(said, className="caption")] if part.tokens < place.corpus.n_tokens else []),
+        html.H2("Attention by relative position"),
         html.Div(head_choices(place), className="controls"),
         html.Div(profiles(place), className="figures halves"),
-        html.H2("How much tokens are mixed"),
-        *mixing_figures(place, part),
         *importance(place),
-        *head_table(place, means, part_labels(place.corpus, part).values),
     ]
 
 
@@ -96,7 +99,7 @@ def _compared(place: Place) -> list[dmc.Select]:
     titles = model_names(place.snapshot)
     models = {"": "this model"} | {name: titles[name] for name in others}
     statistics = {name: STATISTICS[name].title for name in comparable_statistics(address.statistic)}
-    against = choice("against", "less", statistics, compared_with(place) or "", 230)
+    against = choice("against", "minus", statistics, compared_with(place) or "", 230)
     other = choice("other", "of", models, address.other or "", 190)
     return [*([against] if statistics and not address.other else []), *([other] if others else [])]
 

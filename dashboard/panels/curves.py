@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
-import xarray as xr
 from dash import html
 
 from dashboard.charts import chart
 from dashboard.figures.layer_curves import Series, layer_curves
 from dashboard.heads.grid import said, values_of
 from dashboard.heads.part import Part, uniform_entropy
+from dashboard.heads.part_counts import PartNumbers
 from dashboard.heads.shown_grid import interval_of
 from dashboard.place import Place
 from store import STATISTICS
@@ -19,14 +19,13 @@ _CLASSES = (("to_cls", "[CLS]"), ("to_sep", "[SEP]"), ("to_punctuation", ". or ,
 _NORMS = (("norm_to_cls", "[CLS]"), ("norm_to_sep", "[SEP]"), ("norm_to_punctuation", ". or ,"))
 
 
-def curves(place: Place, part: Part, means: xr.DataArray, interval: xr.DataArray | None) -> list[object]:
+def curves(place: Place, part: Part, numbers: PartNumbers) -> list[object]:
     """Six figures: attention to neighbours, to special tokens, to [SEP] by who looks, by norm, and two entropies."""
-    of_layers = None if interval is None else place.corpus.layer_interval
 
     def one(statistic: str, title: str, source: str = "all") -> Series:
-        values = values_of(means, statistic, source)
-        spelled = said(values, STATISTICS[statistic].unit, interval_of(interval, statistic, source))
-        between = None if of_layers is None else of_layers.sel(source=source, statistic=statistic).values
+        values = values_of(numbers.means, statistic, source)
+        spelled = said(values, STATISTICS[statistic].unit, interval_of(numbers.interval, statistic, source))
+        between = numbers.layer_interval.sel(source=source, statistic=statistic).values
         return Series(title, values, spelled, between)
 
     from_sep = [one("to_sep", "from [SEP]", "sep"), one("to_sep", "from others", "other")]
@@ -45,7 +44,7 @@ def _figure(of: str, title: str, series: Sequence[Series], uniform: float | None
     unit = "share" if uniform is None else "nats"
     shown = None if uniform is None or uniform != uniform else uniform
     there = any(np.isfinite(one.values).any() for one in series)
-    says = "" if there else "There are no such rows here. Take a filter away. "
+    says = "" if there else "There are no such rows here. Remove a filter. "
     drawn = chart(
         layer_curves(series, unit=unit, reference=shown), of=of, says=says, label=title, height=270, opens=True
     )

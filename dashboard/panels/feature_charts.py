@@ -10,7 +10,6 @@ from dashboard.figures.mixing import mixing
 from dashboard.figures.point_curves import point_curves
 from dashboard.figures.point_matrix import point_matrix
 from dashboard.file_links import file_href
-from dashboard.heads.part import part_of
 from dashboard.panels.mixing import ratio_lines
 from store.feature_points import FACTORS
 
@@ -34,7 +33,7 @@ def _mixing(shown: ShownFeatures) -> html.Div:
         "tokens of the corpus, sentences weighed equally. "
     )
     found = chart(
-        mixing(ratio_lines(place.corpus, part_of(place.corpus, None), "all")),
+        mixing(ratio_lines(place.corpus.layer_mixing, "all")),
         of="feature-mixing",
         says=says,
         label="Mixing ratios by layer",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import plotly.graph_objects as go
+import xarray as xr
 from dash import html
 from numpy.typing import NDArray
 
@@ -10,10 +11,7 @@ from dashboard.figures.expansion import expansion
 from dashboard.figures.mixing import mixing
 from dashboard.file_links import file_href
 from dashboard.heads.definitions import ROWS
-from dashboard.heads.part import Part
-from dashboard.heads.part_mixing import part_mixing
 from dashboard.place import Place
-from store import Corpus
 from store.schema import RATIOS
 
 #: The ratio that counts all there is in the attention block.
@@ -30,10 +28,9 @@ _NAMES = {
 _KINDS = {"all": "all", "cls": "[CLS]", "sep": "[SEP]", "punctuation": ". or ,", "word": "words"}
 
 
-def mixing_figures(place: Place, part: Part) -> list[object]:
-    """Three figures, and what the ratios are."""
-    found = part_mixing(place.corpus, part)
-    ratios = ratio_lines(place.corpus, part, place.address.source)
+def mixing_figures(place: Place, found: xr.DataArray) -> list[object]:
+    """Three figures of mixing ratios (source, ratio, layer), and what the ratios are."""
+    ratios = ratio_lines(found, place.address.source)
     kinds = {kind: found.sel(source=name, ratio=WHOLE).values for name, kind in _KINDS.items()}
     rate = expansion(place.corpus.expansion_rate.values)
     data, rates = file_href(place, "mixing.csv", {"where": place.address.where}), file_href(place, "expansion.csv")
@@ -41,7 +38,11 @@ def mixing_figures(place: Place, part: Part) -> list[object]:
     figures = [
         _figure(five, mixing(ratios), of="mixing", label="Mixing ratios by layer", data=data),
         _figure(
-            "All of it, by kind of token", mixing(kinds), of="mixing-kinds", label="Mixing by kind of token", data=data
+            "Mixing ratio by token type",
+            mixing(kinds),
+            of="mixing-kinds",
+            label="Mixing ratio by token type",
+            data=data,
         ),
         _figure(
             "Expansion rate of f, from the weights",
@@ -54,10 +55,9 @@ def mixing_figures(place: Place, part: Part) -> list[object]:
     return [html.Div(figures, className="figures"), _meanings()]
 
 
-def ratio_lines(corpus: Corpus, part: Part, source: str) -> dict[str, NDArray[np.float64]]:
-    """Every ratio by its name, over the rows of some tokens: (layer)."""
-    found = part_mixing(corpus, part).sel(source=source)
-    return {_NAMES[name]: found.sel(ratio=name).values for name in RATIOS}
+def ratio_lines(found: xr.DataArray, source: str) -> dict[str, NDArray[np.float64]]:
+    """Every ratio (source, ratio, layer) by its name, over the rows of some tokens: (layer)."""
+    return {_NAMES[name]: found.sel(source=source, ratio=name).values for name in RATIOS}
 
 
 def _figure(title: str, drawn: go.Figure, *, of: str, label: str, data: str) -> html.Div:

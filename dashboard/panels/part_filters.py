@@ -22,18 +22,20 @@ def part_filters(place: Place) -> html.Div:
 
 def part_count(place: Place, part: Part) -> html.P:
     """How much of the corpus the numbers are means over."""
+    said = [_counted(place, part)]
+    if place.address.where:
+        said += [" ", dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")]
+    return html.P(said, className="count", role="status")
+
+
+def _counted(place: Place, part: Part) -> object:
     corpus = place.corpus
-    if not place.address.where:
-        said = f"Means over all {corpus.n_tokens:,} tokens in {corpus.n_sentences:,} sentences; each sentence weighs the same."
-        return html.P(said, className="count", role="status")
+    if part.tokens == corpus.n_tokens:
+        return f"Means over all {corpus.n_tokens:,} tokens in {corpus.n_sentences:,} sentences; each sentence weighs the same."
     if not part.tokens:
-        said = "No token is so, and there is nothing to average. Take a filter away."
-    else:
-        share = 100 * part.tokens / corpus.n_tokens
-        said = (
-            f"Means over {part.tokens:,} of {corpus.n_tokens:,} tokens ({share:.1f} %) in {part.sentences:,} of "
-            f"{corpus.n_sentences:,} sentences; each of these weighs the same. Attention by distance and what heads are worth stay "
-            "those of the whole corpus; 95 % intervals are left out, as only those of the whole corpus are known."
-        )
-    clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
-    return html.P([said, " ", clear], className="count", role="status")
+        return "No tokens match. Remove a filter."
+    share = 100 * part.tokens / corpus.n_tokens
+    return (
+        f"Means over {part.tokens:,} of {corpus.n_tokens:,} tokens ({share:.1f} %) in {part.sentences:,} of "
+        f"{corpus.n_sentences:,} sentences; each of these weighs the same."
+    )

@@ -16,8 +16,7 @@ from dashboard.heads.numbers import (
     profile_table,
     received_table,
 )
-from dashboard.heads.part import Part, part_labels, part_means, part_of
-from dashboard.heads.part_mixing import part_mixing
+from dashboard.heads.part import Part, part_labels, part_of
 from dashboard.heads.shown_grid import shown_grid
 from dashboard.library import Library
 from dashboard.pictures.exports import Table
@@ -44,8 +43,9 @@ def _of_parts(server: Flask, library: Library) -> None:
     def statistics_of_heads(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
         source, part = source_of_means(), _part(corpus)
-        means = part_means(corpus, part).sel(source=source)
-        table = heads_table(means, part_labels(corpus, part), importance_of(corpus))
+        means = library.counts.numbers(corpus, part).means
+        labels = part_labels(corpus, part, means)
+        table = heads_table(means.sel(source=source), labels, importance_of(corpus))
         return _file(table, f"statistics-{source}{_of_part(corpus, part)}", form)
 
     @server.get(f"{BASE}/heat-map.{FORM}")
@@ -54,7 +54,7 @@ def _of_parts(server: Flask, library: Library) -> None:
         place = find(library, "statistics", urlencode(asked.args.to_dict() | {"snapshot": snapshot, "model": model}))
         address = place.address
         part = part_of(corpus, address.where)
-        grid = shown_grid(place, part_means(corpus, part), None)
+        grid = shown_grid(place, library.counts.numbers(corpus, part))
         name = f"{grid.kind}-{address.statistic}-{address.source}{_of_part(corpus, part)}"
         return _file(grid_table(grid.values, grid.kind), name, form)
 
@@ -62,7 +62,7 @@ def _of_parts(server: Flask, library: Library) -> None:
     def mixing_of_layers(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
         part = _part(corpus)
-        return _file(mixing_table(part_mixing(corpus, part)), f"mixing{_of_part(corpus, part)}", form)
+        return _file(mixing_table(library.counts.numbers(corpus, part).mixing), f"mixing{_of_part(corpus, part)}", form)
 
 
 def _of_wholes(server: Flask, library: Library) -> None:

@@ -37,7 +37,8 @@ class Segments(NamedTuple):
         """Mean over each sentence's rows: (..., present) from (..., token)."""
         if not len(self.start):
             return np.zeros((*values.shape[:-1], 0), np.float32)
-        sums = np.add.reduceat(values[..., self.rows], self.start, axis=-1, dtype=np.float32)
+        # `take` is four times as fast as an index of float16.
+        sums = np.add.reduceat(values.take(self.rows, axis=-1), self.start, axis=-1, dtype=np.float32)
         means: NDArray[np.float32] = np.divide(sums, self.size, dtype=np.float32)
         return means
 
@@ -62,8 +63,10 @@ def draw_counts(seed: int, block: int, sentences: int) -> NDArray[np.float32]:
 class Replicates:
     """Sums of every replicate. Their size does not depend on how many sentences are added."""
 
-    def __init__(self, *, sources: int, statistics: int, layers: int, heads: int) -> None:
-        self.sums = np.zeros((layers, sources, statistics, heads, REPLICATES))
+    def __init__(
+        self, *, sources: int, statistics: int, layers: int, heads: int, dtype: type[np.floating] = np.float64
+    ) -> None:
+        self.sums = np.zeros((layers, sources, statistics, heads, REPLICATES), dtype)
         self.counts = np.zeros((sources, REPLICATES))
         self.sentences = np.zeros(sources, np.int64)
 
@@ -76,6 +79,11 @@ class Replicates:
         """Add sentences' means (statistic, head, present) that count (present, replicate)."""
         self.sums[layer, source] += means @ counts
 
+    def add_statistic(self, statistic: int, means: NDArray[np.float32], counts: NDArray[np.float32]) -> None:
+        """Add sentences' means of one statistic (source, layer, head, sentence), 0 where a sentence has no such rows."""
+        sums = means.reshape(-1, means.shape[-1]) @ counts
+        self.sums[:, :, statistic] += sums.reshape(*means.shape[:-1], REPLICATES).swapaxes(0, 1)
+
     def interval(self) -> NDArray[np.float64]:
         """95 % percentile intervals of the means: (bound, source, statistic, layer, head).
 
@@ -87,7 +95,7 @@ class Replicates:
         """The same of the mean over heads: (bound, source, statistic, layer). Heads of a replicate have the same sentences."""
         return self._percentiles(self.sums.mean(axis=3, keepdims=True))[..., 0]
 
-    def _percentiles(self, replicates: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _percentiles(self, replicates: NDArray[np.floating]) -> NDArray[np.float64]:
         """(bound, source, statistic, layer, head) from sums (layer, source, statistic, head, replicate)."""
         layers, sources, statistics, heads, _ = replicates.shape
         bounds = np.full((len(PERCENTILES), sources, statistics, layers, heads), np.nan)

@@ -1,36 +1,38 @@
 """Means over sentences of the rows of any part of a corpus, from what is stored of each row."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
+
+from store.kernels.bootstrap import Segments, find_segments
+from store.kernels.statistics import source_rows
 
 Floats = NDArray[np.floating]
 
 
-def sentence_shares(rows: NDArray[np.bool_], sentence: NDArray[np.integer]) -> tuple[Floats, NDArray[np.int64]]:
-    """What each row weighs so that the rows of a sentence weigh 1 together, and how many sentences have rows.
+def part_segments(flags: NDArray[np.integer], sentence: NDArray[np.integer]) -> tuple[Segments, ...]:
+    """The rows of each source among a part's tokens.
 
     Parameters
     ----------
-    rows
-        (source, token), `store.kernels.statistics.source_rows` of the part's tokens.
-    sentence
-        (token,), number of the sentence of each token, from 0.
+    flags, sentence
+        (token,), flags and number of the sentence of every token; tokens of a sentence stand together, numbers from 0.
 
     Returns
     -------
-    (token, source) in float32, and (source,).
+    One for each of `schema.SOURCES`.
     """
-    length = int(sentence.max(initial=-1)) + 1
-    sizes = np.stack([np.bincount(sentence[own], minlength=length) for own in rows])
-    shares = rows / np.maximum(sizes, 1)[:, sentence]
-    return np.ascontiguousarray(shares.T, np.float32), (sizes > 0).sum(axis=1)
+    lengths = np.bincount(sentence)
+    return tuple(find_segments(rows, lengths) for rows in source_rows(flags, np.ones(len(flags), bool)))
 
 
-def weighted_sums(values: Floats, shares: Floats) -> Floats:
-    """Sum over tokens of values (..., token) by the shares (token, source) of `sentence_shares`: (source, ...).
+def sentence_means(values: Floats, segments: Sequence[Segments], sentences: int) -> NDArray[np.float32]:
+    """Mean over each sentence's rows of each source: (source, ..., sentence) from (..., token).
 
-    The values of a statistic in float16 are multiplied in float32, whose rounding is far below theirs.
+    0 where a sentence has no such rows. Values in float16 are added in float32, whose rounding is far below theirs.
     """
-    flat = values.reshape(-1, values.shape[-1]).astype(np.float32)
-    sums: Floats = (flat @ shares).T.reshape(-1, *values.shape[:-1])
-    return sums
+    means = np.zeros((len(segments), *values.shape[:-1], sentences), np.float32)
+    for own, source in zip(means, segments, strict=True):
+        own[..., source.sentences] = source.means(values)
+    return means

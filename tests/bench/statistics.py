@@ -8,7 +8,8 @@ from statistics import median
 
 import torch
 
-from dashboard.heads.part import part_means, part_of
+from dashboard.heads.part import part_of
+from dashboard.heads.part_counts import count
 from ingest.bert import Bert, find_device
 from ingest.checkpoint import find_checkpoint
 from ingest.corpus import prepare_corpus
@@ -96,5 +97,5 @@ def _seconds(corpus: Corpus, where: str) -> tuple[float, float]:
     began = time.perf_counter()
     part = part_of(corpus, where)
     found = time.perf_counter()
-    part_means(corpus, part)
+    count(corpus, part, lambda _: None)
     return found - began, time.perf_counter() - found

@@ -1,0 +1,55 @@
+"""Callbacks of a page that waits for a count: its numbers, how far they are, Cancel."""
+
+from dash import MATCH, Dash, Input, Output, State
+
+from dashboard import shell
+from dashboard.library import Library
+from dashboard.pages import statistics
+from dashboard.panels.part_progress import CANCEL, CLOCK, NUMBERS, STATE, part_id, state, uncounted
+from dashboard.place import find
+from dashboard.problems import Refusal
+
+
+def register(app: Dash, library: Library) -> None:
+    """Add the callbacks. Each finds a count by its name: another process of the server may be the one that counts."""
+    _fill_numbers(app, library)
+    _follow_count(app, library)
+
+
+def _fill_numbers(app: Dash, library: Library) -> None:
+    @app.callback(
+        Output(part_id(NUMBERS, MATCH), "children"),
+        Input(part_id(NUMBERS, MATCH), "id"),
+        State("location", "pathname"),
+        State("location", "search"),
+    )
+    def fill(asked: dict[str, str], pathname: str, search: str) -> list[object]:
+        try:
+            with library.progress.counting(asked["name"]) as counting:
+                return statistics.numbers(find(library, pathname, search), counting)
+        except Refusal as refusal:
+            return uncounted(str(refusal), f"{pathname}{search}")
+        except Exception as error:
+            return [shell.problem(error)]
+
+
+def _follow_count(app: Dash, library: Library) -> None:
+    @app.callback(
+        Output(part_id(STATE, MATCH), "children"),
+        Input(part_id(CLOCK, MATCH), "n_intervals"),
+        State(part_id(CLOCK, MATCH), "id"),
+        prevent_initial_call=True,
+    )
+    def look(_count: int, asked: dict[str, str]) -> list[object]:
+        return state(library.progress.find(asked["name"]))
+
+    @app.callback(
+        Output(part_id(CANCEL, MATCH), "disabled"),
+        Input(part_id(CANCEL, MATCH), "n_clicks"),
+        State(part_id(CANCEL, MATCH), "id"),
+        prevent_initial_call=True,
+    )
+    def cancel(clicks: int | None, asked: dict[str, str]) -> bool:
+        if clicks:
+            library.progress.cancel(asked["name"])
+        return bool(clicks)

@@ -1,0 +1,149 @@
+"""What is counted of parts of corpora: once for each part, whichever process of the server is asked."""
+
+import io
+import os
+from dataclasses import astuple, dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from dashboard.heads.part import Part
+from dashboard.reader_gone import asker_gone
+from dashboard.recent import Recent
+from dashboard.turns import Turns
+from store import Corpus
+from store.part_means import Watch
+
+#: Readers who wait in a process while a part is counted; with those of typed sentences fewer than the server has threads.
+WAITING = 4
+BUSY = "The server is busy counting parts of the corpus for other readers. Try again in a few seconds."
+#: Parts whose numbers a process holds, and files of them: 0.2 MB each for 72 heads.
+HELD, FILES = 32, 256
+#: Share of the work that statistics of heads are; the rest are mixing ratios.
+MOSTLY = 0.9
+
+
+@dataclass(frozen=True)
+class PartNumbers:
+    """Every number of a part of a corpus.
+
+    Attributes
+    ----------
+    means
+        (source, statistic, layer, head): mean over sentences of the mean over the part's rows; NaN where there are none.
+    interval, layer_interval
+        (bound, source, statistic, layer, head) and, of the mean over heads, (bound, source, statistic, layer): 95 %
+        intervals by bootstrap over sentences.
+    mixing
+        (source, ratio, layer), means of the mixing ratios.
+    """
+
+    means: xr.DataArray
+    interval: xr.DataArray
+    layer_interval: xr.DataArray
+    mixing: xr.DataArray
+
+
+class Counting:
+    """A reader's wait for a count; this one never ends it and tells nobody."""
+
+    def begin(self) -> None:
+        """It is this reader's turn."""
+
+    def watch(self, share: float) -> None:
+        """So much is done, 0 to 1; raises where nobody waits any more."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether nobody waits any more."""
+        return asker_gone()
+
+
+class PartCounts:
+    """Numbers of parts, held by this process or found in the files of a `folder` that all processes of the server share."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._held: Recent[PartNumbers] = Recent(HELD)
+        self._turns = Turns(WAITING, BUSY)
+
+    def find(self, corpus: Corpus, part: Part) -> PartNumbers | None:
+        """Numbers that need no counting: of the whole corpus, or of a part that was counted."""
+        if part.tokens == corpus.n_tokens:
+            return _of_all(corpus)
+        key = _key(corpus, part)
+        found = self._held.find(key)
+        return found or self._read(corpus, key)
+
+    def numbers(self, corpus: Corpus, part: Part, counting: Counting | None = None) -> PartNumbers:
+        """The part's numbers. Raises `Refusal` where too many readers wait."""
+        waits = counting or Counting()
+        if (found := self.find(corpus, part)) is not None:
+            return found
+        with self._turns.turn(lambda: waits.gone):
+            return self.find(corpus, part) or self._counted(corpus, part, waits)  # somebody may have asked before us
+
+    def _counted(self, corpus: Corpus, part: Part, counting: Counting) -> PartNumbers:
+        counting.begin()
+        key = _key(corpus, part)
+        counted = count(corpus, part, counting.watch)
+        self._write(key, counted)
+        return self._held.get(key, lambda: counted)
+
+    def _read(self, corpus: Corpus, key: str) -> PartNumbers | None:
+        try:
+            with np.load(self._folder / f"{key}.npz", allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+        except FileNotFoundError:
+            return None
+        return self._held.get(key, lambda: _labelled(corpus, arrays))
+
+    def _write(self, key: str, numbers: PartNumbers) -> None:
+        content = io.BytesIO()
+        np.savez(content, **{name.name: getattr(numbers, name.name).values for name in fields(numbers)})
+        write_whole(self._folder / f"{key}.npz", content.getvalue())
+        oldest_first = sorted(self._folder.glob("*.npz"), key=_age)
+        for file in oldest_first[:-FILES]:
+            file.unlink(missing_ok=True)
+
+
+def count(corpus: Corpus, part: Part, watch: Watch) -> PartNumbers:
+    """Read what the store has of every token of the part."""
+    found = corpus.part_statistics(part.rows, lambda share: watch(MOSTLY * share))
+    mixing = corpus.mixing_means(part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * share))
+    return PartNumbers(found["mean"], found["interval"], found["layer_interval"], mixing)
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Others find all of it or nothing."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(f".{os.getpid()}")
+    part.write_bytes(content)
+    part.replace(file)
+
+
+def _age(file: Path) -> float:
+    """When it was written; 0 where another process has just taken it away."""
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:
+        return 0
+
+
+def _of_all(corpus: Corpus) -> PartNumbers:
+    return PartNumbers(corpus.head_statistic, corpus.head_interval, corpus.layer_interval, corpus.layer_mixing)
+
+
+def _labelled(corpus: Corpus, arrays: dict[str, np.ndarray]) -> PartNumbers:
+    """What a file holds, labelled as the numbers of the whole corpus are."""
+    like = astuple(_of_all(corpus))
+    named = zip(fields(PartNumbers), like, strict=True)
+    return PartNumbers(*(whole.copy(data=arrays[field.name]) for field, whole in named))
+
+
+def _key(corpus: Corpus, part: Part) -> str:
+    """Two filters that choose the same tokens are one part."""
+    said = f"{corpus.snapshot} {corpus.name} {part.digest}"
+    return sha256(said.encode()).hexdigest()
