@@ -16,9 +16,10 @@ from dashboard.page import Page
 from dashboard.panels.feature_charts import feature_charts
 from dashboard.panels.feature_token import feature_token
 from dashboard.place import Place
+from dashboard.under_way import unmade
 
-EMPTY = "This model has no feature points yet. Make them with `make ingest`."
-UNDRAWN = "There is no picture of the tokens of {} yet. Run `make ingest` to its end."
+EMPTY = "This model has no feature points yet."
+UNDRAWN = "There is no picture of the tokens of {} yet."
 #: What of a link says something of one material alone.
 OF_MATERIAL = ("vectors", "point", "fview", "ftoken", "flasso", "at")
 
@@ -50,9 +51,10 @@ def _what_to_do(place: Place) -> list[object]:
     """There are no feature points, or none of the link's material are drawn: then those that are can be chosen."""
     materials = place.corpus.materials
     if not materials:
-        return [EMPTY]
+        return unmade(place, EMPTY)
     there = [part for name in drawn_materials(place.corpus) for part in (" ", _link_to(place, name))]
-    return [UNDRAWN.format(material_title(place.address.material or materials[0])), *there]
+    missing = UNDRAWN.format(material_title(place.address.material or materials[0]))
+    return [*unmade(place, missing), *there]
 
 
 def _link_to(place: Place, material: str) -> dcc.Link:

@@ -33,7 +33,7 @@ def layout(place: Place) -> Page:
     corpus, address = place.corpus, place.address
     name = head_name(address.layer, address.head)
     if not corpus.views:
-        return without_picture(name)
+        return without_picture(place, name)
     chosen = _chosen(place)
     above = [
         html.Div([html.H1(f"Queries and keys of {name}"), _neighbours(place), _choices(place)], className="title-row"),

@@ -6,7 +6,8 @@ from dashboard.file_links import file_links
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.pairs import Pair, strongest_pairs
 from dashboard.place import Place
-from store import StoreError
+from dashboard.under_way import unmade_of
+from store.errors import NotIngested
 
 SHOWN = 40
 
@@ -16,8 +17,8 @@ def panel(place: Place, _chosen: Chosen) -> list[object]:
     title = html.H2("Strongest pairs over the corpus")
     try:
         found = strongest_pairs(place.corpus, place.address.layer, place.address.head)
-    except StoreError as error:
-        return [title, html.P(str(error))]
+    except NotIngested as error:
+        return [title, html.P(unmade_of(place, error))]
     head = html.Thead(html.Tr([html.Th(name) for name in ("query", "key", "logit", "weight", "sentence")]))
     rows = [_row(place, pair) for pair in found[:SHOWN]]
     return [
