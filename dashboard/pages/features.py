@@ -15,6 +15,7 @@ from dashboard.file_links import file_links
 from dashboard.page import Page
 from dashboard.panels.feature_charts import feature_charts
 from dashboard.panels.feature_token import feature_token
+from dashboard.pictures.over_points import drawn_over, over_feature
 from dashboard.place import Place
 from dashboard.under_way import unmade
 
@@ -37,7 +38,7 @@ def layout(place: Place) -> Page:
     return Page(
         above=[_title(shown), _how_to_read(shown), *controls(shown)],
         beside=[] if shown.panel is None else feature_token(shown),
-        below=[*captions(shown), *_files(shown)],
+        below=[*drawn_over(over_feature(place.address)), *captions(shown), *_files(shown)],
         notices=shown.notices,
     )
 

@@ -14,6 +14,7 @@ from dashboard.pictures.captions import caption, head_fidelity_caption
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.filters import count_line, selection_count
 from dashboard.pictures.legends import legend, marks
+from dashboard.pictures.no_hits import no_hits
 from dashboard.place import Place
 from dashboard.under_way import unmade
 
@@ -45,7 +46,11 @@ def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
         return heads, [html.P(unmade(place, missing, "Run `make projections` with each of them."), role="status")]
     chosen, views = chosen_of(place, two), choices_of_views(view, common_views(two))
     colours = legend(chosen.legend) if chosen.coloured else marks()
-    return [*heads, *views, colour_choice(place), search_controls(place)], [colours, _selected(place, two, chosen)]
+    return [*heads, *views, colour_choice(place), search_controls(place)], [
+        colours,
+        _selected(place, two, chosen),
+        *no_hits(place),
+    ]
 
 
 def _selected(place: Place, two: Two, chosen: Chosen) -> html.P:

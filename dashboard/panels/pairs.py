@@ -6,6 +6,7 @@ from dashboard.file_links import file_links
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.pairs import Pair, strongest_pairs
 from dashboard.place import Place
+from dashboard.tables import heading
 from dashboard.under_way import unmade_of
 from store.errors import NotIngested
 
@@ -19,7 +20,7 @@ def panel(place: Place, _chosen: Chosen) -> list[object]:
         found = strongest_pairs(place.corpus, place.address.layer, place.address.head)
     except NotIngested as error:
         return [title, html.P(unmade_of(place, error))]
-    head = html.Thead(html.Tr([html.Th(name) for name in ("query", "key", "logit", "weight", "sentence")]))
+    head = heading(("query", "key", "logit", "weight", "show", "sentence"), {"logit", "weight", "sentence"})
     rows = [_row(place, pair) for pair in found[:SHOWN]]
     return [
         title,
@@ -46,13 +47,8 @@ def _row(place: Place, pair: Pair) -> html.Tr:
             html.Td(pair.key_piece),
             html.Td(f"{pair.logit:.2f}", className="number"),
             html.Td(f"{100 * pair.weight:.0f} %", className="number"),
-            html.Td(
-                [
-                    dcc.Link("mark", href=address.href, title="Mark the pair in the picture"),
-                    ", ",
-                    _sentence(place, pair),
-                ]
-            ),
+            html.Td(dcc.Link("mark", href=address.href, title="Mark the pair in the picture")),
+            html.Td(_sentence(place, pair), className="number"),
         ]
     )
 
