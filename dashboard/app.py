@@ -9,6 +9,7 @@ from dashboard.library import Library
 from dashboard.pages import LATER, PAGES, after_picture_of, picture_of, sentence_of
 from dashboard.place import find
 from dashboard.problems import sentence_for
+from dashboard.under_way import UNDER_WAY, stage_line
 
 INDEX = (Path(__file__).parent / "index.html").read_text("utf-8")
 
@@ -201,15 +202,19 @@ def _follow_sentence(app: Dash) -> None:
 def _notice_newer(app: Dash, library: Library) -> None:
     @app.callback(
         Output("newer", "children"),
+        Output({UNDER_WAY: ALL}, "children"),
         Input("poll", "n_intervals"),
         Input("shown", "data"),
+        State({UNDER_WAY: ALL}, "id"),
         State("location", "pathname"),
         State("location", "search"),
         prevent_initial_call=True,
     )
-    def notice(_count: int, shown: dict[str, str] | None, pathname: str, search: str) -> object:
-        newest = library.newest
+    def notice(
+        _count: int, shown: dict[str, str] | None, waits: list[object], pathname: str, search: str
+    ) -> tuple[object, list[str]]:
+        newest, lines = library.newest, [stage_line(library.ingest)] * len(waits)
         if shown is None or shown["snapshot"] == newest:
-            return None
+            return None, lines
         address = find(library, pathname, search).address.with_(snapshot=None)
-        return shell.newer_notice(address, library.snapshot(newest))
+        return shell.newer_notice(address, library.snapshot(newest)), lines

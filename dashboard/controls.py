@@ -10,6 +10,7 @@ from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.columns import columns
 from dashboard.pictures.filters import filter_controls, selection_count
 from dashboard.pictures.legends import legend, marks
+from dashboard.pictures.no_hits import no_hits
 from dashboard.place import Place
 from store import Corpus
 from store.normalizations import NORMALIZATIONS
@@ -25,6 +26,7 @@ def around_picture(place: Place, chosen: Chosen, *, head: bool) -> list[object]:
         html.Div(rows, className="control-rows"),
         legend(chosen.legend) if chosen.coloured else marks(),
         selection_count(chosen),
+        *no_hits(place),
     ]
 
 
@@ -142,6 +144,8 @@ def number(field: str, label: str, value: float, low: float, high: float, step: 
         size="xs",
         w=92,
         debounce=300,
+        decimalSeparator=".",
+        allowedDecimalSeparators=[".", ","],  # as many readers write it; without, 0,3 became 03
     )
 
 

@@ -12,6 +12,7 @@ from dashboard.recent import Recent
 from dashboard.sentence.typed import TypedSentences
 from store import Snapshot
 from store.errors import SnapshotNotFound
+from store.ingest_progress import IngestProgress, ingest_progress
 from store.repository import check_snapshot, open_repository, published_snapshot
 
 #: Snapshots kept open: the newest and those of tabs opened before it.
@@ -46,6 +47,11 @@ class Library:
     def progress(self) -> CountProgress:
         """How far counts are that pages wait for."""
         return CountProgress(self._folder)
+
+    @property
+    def ingest(self) -> IngestProgress | None:
+        """How far the ingest is that writes the store now; None where none does, or nobody can tell."""
+        return ingest_progress(self.url)
 
     @property
     def newest(self) -> str:

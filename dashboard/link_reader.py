@@ -91,6 +91,8 @@ class LinkReader:
 
     def _typed(self, name: str, most: int) -> str | None:
         asked = self.given.get(name, "").strip()
+        if self.given.get(name) and not asked and name == "text":
+            self.notices.append("The typed text has no letters. Type a sentence; shown is one of the corpus.")
         kept = asked[:most]
         while len(quote_plus(kept)) > most:
             kept = kept[: len(kept) * most // len(quote_plus(kept))]

@@ -13,6 +13,7 @@ from dashboard.reader_gone import asker_gone
 from dashboard.sentence.sentence import Sentence, stored_sentence
 from dashboard.sentence.typed import TypedSentences
 from store import Corpus, Snapshot, StoreError
+from store.ingest_progress import IngestProgress
 
 MAX_QUERY = 8_000
 
@@ -27,6 +28,7 @@ class Place:
     notices: tuple[str, ...]
     typed: TypedSentences
     counts: PartCounts
+    ingest: IngestProgress | None = None
 
     @cached_property
     def sentence(self) -> Sentence:
@@ -61,7 +63,7 @@ def find(library: Library, pathname: str | None, search: str | None) -> Place:
         **of_comparison(read),
         other=_other(page, snapshot, corpus, given.get("other"), notices),
     )
-    return Place(address, snapshot, corpus, tuple(notices), library.typed, library.counts)
+    return Place(address, snapshot, corpus, tuple(notices), library.typed, library.counts, library.ingest)
 
 
 def _given(search: str, notices: list[str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Colours, once for Mantine, the canvas and the raster. Queries and keys differ in lightness as well as in hue."""
 
 from collections.abc import Mapping, Sequence
+from colorsys import hls_to_rgb
 from typing import Literal
 
 Scheme = Literal["light", "dark"]
@@ -50,16 +51,24 @@ CATEGORIES: Mapping[Scheme, tuple[str, ...]] = {
     "light": ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6B6F76", "#1A1B1E"),
     "dark": ("#56B4E9", "#FF9E64", "#2EC4A0", "#E6A0C8", "#F0C24B", "#9FD3F5", "#9AA0A8", "#F1F3F5"),
 }
-#: BertViz's colours of heads (Category10); heads are named by number too, as no ten colours are told apart by everybody.
-_HEADS = ("#1F77B4", "#FF7F0E", "#2CA02C", "#D62728", "#9467BD", "#8C564B", "#E377C2", "#7F7F7F", "#BCBD22", "#17BECF")
+#: Lightness (of HLS) of the colours of heads, taken in turn: neighbours in hue differ in it too.
+_LIGHTNESS: Mapping[Scheme, tuple[float, ...]] = {"light": (0.42, 0.3, 0.54), "dark": (0.62, 0.76, 0.52)}
 #: Codes of colours that a point can have; one more means that it has none.
 CODES = 255
 _MISSING: Mapping[Scheme, str] = {"light": "#B4B8BE", "dark": "#5A5E66"}
 
 
 def head_colours(heads: int) -> dict[str, list[str]]:
-    """The colour of every head by scheme; they repeat after ten."""
-    return {scheme: [_HEADS[head % len(_HEADS)] for head in range(heads)] for scheme in PALETTE}
+    """A colour for every head by scheme, no two alike. Heads are named by number too: no twelve are told apart by everybody."""
+    return {
+        scheme: [_of_head(head / max(heads, 1), levels[head % len(levels)]) for head in range(heads)]
+        for scheme, levels in _LIGHTNESS.items()
+    }
+
+
+def _of_head(hue: float, lightness: float) -> str:
+    red, green, blue = (round(255 * part) for part in hls_to_rgb((hue + 0.58) % 1, lightness, 0.7))
+    return f"#{red:02X}{green:02X}{blue:02X}"
 
 
 def ramp(kind: str, roles: Sequence[str] = ("query", "key")) -> dict[str, dict[str, list[str]]]:
@@ -70,13 +79,15 @@ def ramp(kind: str, roles: Sequence[str] = ("query", "key")) -> dict[str, dict[s
 def _codes(kind: str, scheme: Scheme, role: str) -> list[str]:
     if kind == "category":
         return [CATEGORIES[scheme][code % len(CATEGORIES[scheme])] for code in range(CODES)]
-    stops = [rgb(stop) for stop in _STOPS[scheme]["key" if role == "key" else "query"]]
-    return [_between(stops, code / (CODES - 1)) for code in range(CODES)]
+    stops = _STOPS[scheme]["key" if role == "key" else "query"]
+    return [between(stops, code / (CODES - 1)) for code in range(CODES)]
 
 
-def _between(stops: list[tuple[int, int, int]], share: float) -> str:
+def between(stops: Sequence[str], share: float) -> str:
     """The colour at a share, 0 to 1, of the way along the stops."""
     first = min(int(share * (len(stops) - 1)), len(stops) - 2)
     part = share * (len(stops) - 1) - first
-    mixed = (round(low + (high - low) * part) for low, high in zip(stops[first], stops[first + 1], strict=True))
+    mixed = (
+        round(low + (high - low) * part) for low, high in zip(rgb(stops[first]), rgb(stops[first + 1]), strict=True)
+    )
     return "#{:02X}{:02X}{:02X}".format(*mixed)

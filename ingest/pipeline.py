@@ -17,6 +17,7 @@ from ingest.pairs import find_pairs
 from ingest.pictures.normalizations import normalize_corpus
 from ingest.pictures.processes import waiting_fits_dropped
 from ingest.pictures.projections import Material, finished_views, project_corpus, show_views
+from ingest.progress import noting
 from ingest.reviews import Data, find_data
 from ingest.sample import Sample, take_sample
 from ingest.settings import Settings
@@ -37,7 +38,8 @@ def run(settings: Settings) -> None:
     check_features(settings, checkpoint, data)
     if settings.stage != "all":
         open_repository(settings.store)  # says it where there is none, and leaves the place as it is
-    with open_writer(settings.store) as writer, waiting_fits_dropped():
+    of = f"{checkpoint.name} on {data.name}"
+    with open_writer(settings.store) as writer, noting(settings.store, of), waiting_fits_dropped():
         ingest = Ingest(writer, settings, checkpoint, data, _planned(writer, settings, checkpoint, data))
         ingest.bring_up_to_date()
         if not ingest.changed and not writer.unpublished:

@@ -1,18 +1,83 @@
-"""Long work shows how far it is, how fast, and how long it will take."""
+"""Long work shows how far it is, how fast, and how long it will take: at the terminal, and to readers of the store."""
 
 import sys
+import time
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from tqdm import tqdm
 
+from store.ingest_progress import IngestProgress, forget_progress, note_progress
+
 T = TypeVar("T")
+#: Seconds between two notes of how far an ingest is.
+PAUSE = 1.0
 
 
-def bar(stage: str, *, total: int, unit: str, done: int = 0) -> "tqdm[None]":
+class Notes:
+    """What an ingest notes beside the store that it writes. Nothing, before `noting` says which."""
+
+    def __init__(self) -> None:
+        self.store: str | None = None
+        self._last = IngestProgress("")
+
+    def begin(self, store: str, of: str) -> None:
+        """An ingest of this."""
+        self.store, self._last = store, IngestProgress(of)
+        note_progress(store, self._last)
+
+    def stage(self, name: str, *, total: float, done: float) -> None:
+        """A stage begins."""
+        self._last = replace(self._last, stage=name, total=total, done=done, first=done, began=time.time(), updated=0)
+        self.update(done)
+
+    def update(self, done: float) -> None:
+        """So much of it is done."""
+        if self.store is not None and time.time() - self._last.updated >= PAUSE:
+            self._last = replace(self._last, done=done, updated=time.time())
+            note_progress(self.store, self._last)
+
+    def end(self) -> None:
+        """The ingest has ended, one way or the other."""
+        if self.store is not None:
+            forget_progress(self.store)
+        self.store = None
+
+
+_notes = Notes()
+
+
+@contextmanager
+def noting(store: str, of: str) -> Iterator[None]:
+    """As long as the context lasts, what the bars show is noted beside the store."""
+    _notes.begin(store, of)
+    try:
+        yield
+    finally:
+        _notes.end()
+
+
+class NotedBar(tqdm):  # type: ignore[misc]
+    """A progress bar that is noted, too."""
+
+    def __init__(self, stage: str, **settings: Any) -> None:
+        super().__init__(**settings)
+        _notes.stage(stage, total=self.total, done=self.initial)
+
+    def update(self, n: float | None = 1) -> bool | None:
+        """So much more is done."""
+        shown = super().update(n)
+        _notes.update(self.n)
+        return shown
+
+
+def bar(stage: str, *, total: int, unit: str, done: int = 0) -> NotedBar:
     """A progress bar; where nobody watches (a log file) it prints a line every ten seconds."""
     watched = sys.stderr.isatty()
-    return tqdm(
+    return NotedBar(
+        stage,
         total=total + 1e-6,  # a thousand thousandths are a little more than one, of which tqdm would warn
         initial=done,
         desc=f"{stage:<12}",

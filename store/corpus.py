@@ -135,7 +135,7 @@ class Corpus(Heads):
             Where the store does not hold it.
         """
         if material not in self.materials:
-            there = f"There are: {', '.join(self.materials)}." if self.materials else "Make them with `make ingest`."
+            there = f"There are: {', '.join(self.materials)}." if self.materials else "Run `make ingest`."
             raise StoreError(f"{self.name} has no feature points of {material!r}. {there}")
         if material in self._features:
             return self._features[material]

@@ -17,6 +17,20 @@ class StoreIncomplete(StoreError):
     """The store exists, but nothing complete has been published in it yet."""
 
 
+class NotIngested(StoreError):
+    """A part of the store that an ingest makes is not there.
+
+    Attributes
+    ----------
+    missing, remedy
+        A sentence on what is not there, and one on how to get it.
+    """
+
+    def __init__(self, missing: str, remedy: str) -> None:
+        super().__init__(f"{missing} {remedy}")
+        self.missing, self.remedy = missing, remedy
+
+
 class SchemaMismatch(StoreError):
     """The store was written by another version of the schema."""
 

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from store.errors import StoreError
+from store.errors import NotIngested
 from store.kernels.labels import head_labels
 from store.part_means import Watch, part_means, part_statistics
 from store.schema import PAIR_NUMBERS
@@ -99,7 +99,7 @@ class Heads(Text):
         """
         group = self._open_if_there(f"models/{self.name}/pairs")
         if "sentences" not in group.attrs:  # as long as they are being found for the first time
-            raise StoreError(f"{self.name} has no strongest pairs yet. Find them with `make ingest`.")
+            raise NotIngested(f"{self.name} has no strongest pairs yet.", "Run `make ingest`.")
         return group[list(PAIR_NUMBERS)].load()
 
     @cached_property
@@ -116,9 +116,9 @@ class Heads(Text):
         """
         group = self._open_if_there(f"models/{self.name}/importance")
         if "importance_hash" not in group.attrs:  # as long as it is being found for the first time
-            raise StoreError(
-                f"What the heads of {self.name} are worth has not been found. Run `make ingest` with its MODEL and IMPORTANCE=100, "
-                "if it guesses masked words or labels."
+            raise NotIngested(
+                f"Head importance of {self.name}: not computed.",
+                "Run `make ingest` with its MODEL and IMPORTANCE=100, if it predicts masked words or labels.",
             )
         return group[["change"]].load()
 
@@ -131,7 +131,7 @@ class Heads(Text):
         """
         group = self._open_if_there(f"models/{self.name}/divergence")
         if "tokens" not in group.attrs:
-            raise StoreError(f"{self.name} has no divergence of its heads yet. Find it with `make ingest`.")
+            raise NotIngested(f"{self.name} has no divergence between its heads yet.", "Run `make ingest`.")
         return group.assign(mean_divergence=group.divergence / group.attrs["tokens"]).load()
 
     @cached_property

@@ -1,8 +1,12 @@
 """One process at a time: an flock on a file beside a folder. Where its process ends, killed or not, the system lets go of it."""
 
 import fcntl
+import time
 from pathlib import Path
 from typing import IO
+
+#: Seconds in which nobody holds a lock who only looks whether it is held.
+LOOK = 0.1
 
 
 def take_lock(folder: Path) -> IO[str] | None:
@@ -17,9 +21,28 @@ def take_lock(folder: Path) -> IO[str] | None:
     if not place.parent.exists():  # where it is a file, opening says so
         place.parent.mkdir(parents=True, exist_ok=True)
     file = open(f"{place}.lock", "a", encoding="ascii")  # noqa: SIM115  # whoever takes the lock closes it
+    if _take(file):
+        return file
+    time.sleep(LOOK)
+    if _take(file):
+        return file
+    file.close()
+    return None
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a process holds the lock of a folder. There is no way to ask but to take it for a moment."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file = open(f"{folder.resolve()}.lock", encoding="ascii")  # noqa: SIM115  # closed below
+    except FileNotFoundError:
+        return False
+    with file:
+        return not _take(file, fcntl.LOCK_SH)
+
+
+def _take(file: IO[str], kind: int = fcntl.LOCK_EX) -> bool:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
-        file.close()
-        return None
-    return file
+        return False
+    return True

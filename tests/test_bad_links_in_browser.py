@@ -11,7 +11,7 @@ from tests.browser import Open, drawn
 SCRIPT = quote("<script>document.title = 'taken'</script>")
 #: Query string -> what the page says of it.
 BAD = {
-    f"q={SCRIPT}": "No sentence of the corpus has",
+    f"q={SCRIPT}": "No token of the corpus matches",
     f"colour={SCRIPT}": "There is no column",
     f"view={SCRIPT}": "There is no view",
     f"model={SCRIPT}&snapshot={SCRIPT}": "There is no model",

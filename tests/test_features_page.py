@@ -270,7 +270,7 @@ def test_a_store_without_feature_points_says_how_to_make_them(
 ) -> None:
     here = place(ingest(tmp_path_factory.mktemp("without") / "store", sentences=5, features="none"), "point=embedding")
     assert picture_of(here) is None
-    assert "Make them with `make ingest`." in str(PAGES["features"](here).above)
+    assert "Run `make ingest`." in str(PAGES["features"](here).above)
 
 
 def test_too_few_tokens_for_a_measure_are_said(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:

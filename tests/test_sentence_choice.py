@@ -115,7 +115,7 @@ def test_as_many_tokens_are_selected_as_their_column_has(go: Go, role: str, coun
 
 
 def test_hidden_tokens_that_are_not_there_are_not_counted(go: Go) -> None:
-    assert "1 tokens are hidden" in written(layout(go(f"{PAIR}&hide=1.1.99")).above)
+    assert "1 hidden token. Show it again" in written(layout(go(f"{PAIR}&hide=1.1.99")).above)
 
 
 # -- heads --------------------------------------------------------------------------------------------

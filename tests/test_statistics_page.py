@@ -77,7 +77,7 @@ def test_ranks_are_those_of_the_means(page: Page, space: Corpus) -> None:
 
 def test_a_difference_of_two_statistics(page: Page, space: Corpus) -> None:
     choose(page, "Show", "difference")
-    choose(page, "less", "attention to itself")
+    choose(page, "minus", "attention to itself")
     less = 100 * (mean(space, "to_sep") - mean(space, "to_self"))
     expect(cells(page)).to_have_text([f"{one:+.1f}" for one in less.ravel()])
 
@@ -119,7 +119,7 @@ def test_a_difference_of_two_models(open_page: Open, two_models: str) -> None:
         page = statistics_page(open_page, address, "?values=difference")
         page.get_by_role("textbox", name="of", exact=True).click()
         page.get_by_role("option", name=re.compile("first-bert")).click()
-        expect(page.get_by_role("heading", name=re.compile("less that of .*first-bert"))).to_be_visible()
+        expect(page.get_by_role("heading", name=re.compile("minus that of .*first-bert"))).to_be_visible()
         expect(cells(page)).to_have_text([f"{100 * one:+.1f}" for one in (second - first).ravel()])
         page.close()
 

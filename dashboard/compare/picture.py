@@ -70,6 +70,7 @@ def _picture(place: Place, two: Two, view: str, chosen: Chosen) -> dict[str, Any
         "cards": [f"{data_link(one)}/token/{where}/" for one in (two.own, two.other)],
         "colours": colours,
         "ramp": ramp(chosen.colour.kind) if colours else None,
+        "outlined": bool(colours) and chosen.colour.kind == "category",
         "mask": mask,
         "sizes": None,
         "at": place.address.at,

@@ -8,6 +8,7 @@ from dashboard.features.materials import drawn_materials, material_title
 from dashboard.features.series import ROLES, value_layers
 from dashboard.features.shown import ShownFeatures
 from dashboard.pictures.legends import legend
+from dashboard.pictures.no_hits import no_hits
 
 
 def controls(shown: ShownFeatures) -> list[object]:
@@ -16,6 +17,7 @@ def controls(shown: ShownFeatures) -> list[object]:
         html.Div([_picture(shown), search_controls(shown.place)], className="control-rows"),
         legend(shown.legend, roles=ROLES, rest=shown.colour.rest),
         _selected(shown),
+        *no_hits(shown.place),
     ]
 
 

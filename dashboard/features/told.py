@@ -2,6 +2,7 @@
 
 from dash import html
 
+from dashboard.amounts import many
 from dashboard.features.materials import material_title
 from dashboard.features.nearest import NEAR, where_of
 from dashboard.features.pieces import pieces_of
@@ -29,7 +30,7 @@ def headline(shown: ShownFeatures) -> str:
     """What the large panel shows, up to its name."""
     series = shown.series
     at = " at" if series.layer is None else ", values of"
-    return f"{series.features.n_tokens:,} tokens of {material_title(series.features.name)}{at} "
+    return f"{many(series.features.n_tokens, 'token')} of {material_title(series.features.name)}{at} "
 
 
 def focused(shown: ShownFeatures, token: int) -> str:

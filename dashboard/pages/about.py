@@ -8,6 +8,7 @@ from dash import dcc, html
 
 from dashboard.page import Page
 from dashboard.place import Place
+from dashboard.tables import heading
 from store.description import CorpusDescription, Description, ModelDescription, describe
 
 #: Settings that may name folders of the server: a reader sees the names of model and corpus, `make describe` tells the rest.
@@ -80,7 +81,7 @@ def _pictures(place: Place) -> list[object]:
     """Every view of the model on screen, and how far it can be trusted."""
     corpus = place.corpus
     rows = [_picture(place, view) for view in corpus.views]
-    names = ("view", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "made in")
+    names = ("view", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
     return [
         html.H2(f"Pictures of {corpus.name}"),
         html.P(
@@ -88,7 +89,7 @@ def _pictures(place: Place) -> list[object]:
             "most attended keys among the 3 nearest; across: Spearman over keys of other sentences. The first is the default.",
             className="caption",
         ),
-        html.Table([html.Thead(html.Tr([html.Th(name) for name in names])), html.Tbody(rows)], className="rows"),
+        html.Table([heading(names, {*names[1:5], "build time"}), html.Tbody(rows)], className="rows"),
     ]
 
 

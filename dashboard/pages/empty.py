@@ -4,9 +4,11 @@ import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.page import Page
+from dashboard.place import Place
+from dashboard.under_way import unmade
 
 
-def without_picture(title: str) -> Page:
+def without_picture(place: Place, title: str) -> Page:
     """Says what to do."""
-    alert = dmc.Alert("This model has no picture yet. Run `make ingest` to its end.", color="orange")
+    alert = dmc.Alert(unmade(place, "This model has no picture yet."), color="orange")
     return Page(above=[html.H1(title), alert])

@@ -15,10 +15,12 @@ from dashboard.file_links import file_links
 from dashboard.page import Page
 from dashboard.panels.feature_charts import feature_charts
 from dashboard.panels.feature_token import feature_token
+from dashboard.pictures.over_points import drawn_over, over_feature
 from dashboard.place import Place
+from dashboard.under_way import unmade
 
-EMPTY = "This model has no feature points yet. Make them with `make ingest`."
-UNDRAWN = "There is no picture of the tokens of {} yet. Run `make ingest` to its end."
+EMPTY = "This model has no feature points yet."
+UNDRAWN = "There is no picture of the tokens of {} yet."
 #: What of a link says something of one material alone.
 OF_MATERIAL = ("vectors", "point", "fview", "ftoken", "flasso", "at")
 
@@ -36,7 +38,7 @@ def layout(place: Place) -> Page:
     return Page(
         above=[_title(shown), _how_to_read(shown), *controls(shown)],
         beside=[] if shown.panel is None else feature_token(shown),
-        below=[*captions(shown), *_files(shown)],
+        below=[*drawn_over(over_feature(place.address)), *captions(shown), *_files(shown)],
         notices=shown.notices,
     )
 
@@ -50,9 +52,10 @@ def _what_to_do(place: Place) -> list[object]:
     """There are no feature points, or none of the link's material are drawn: then those that are can be chosen."""
     materials = place.corpus.materials
     if not materials:
-        return [EMPTY]
+        return unmade(place, EMPTY)
     there = [part for name in drawn_materials(place.corpus) for part in (" ", _link_to(place, name))]
-    return [UNDRAWN.format(material_title(place.address.material or materials[0])), *there]
+    missing = UNDRAWN.format(material_title(place.address.material or materials[0]))
+    return [*unmade(place, missing), *there]
 
 
 def _link_to(place: Place, material: str) -> dcc.Link:

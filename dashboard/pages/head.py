@@ -15,6 +15,7 @@ from dashboard.panels import PANELS, tab_of
 from dashboard.pictures.captions import head_fidelity_caption, sample_caption
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.hit_table import hit_table
+from dashboard.pictures.over_points import drawn_over, over_head
 from dashboard.pictures.picture import head_picture
 from dashboard.place import Place
 from store.schema import head_name
@@ -33,7 +34,7 @@ def layout(place: Place) -> Page:
     corpus, address = place.corpus, place.address
     name = head_name(address.layer, address.head)
     if not corpus.views:
-        return without_picture(name)
+        return without_picture(place, name)
     chosen = _chosen(place)
     above = [
         html.Div([html.H1(f"Queries and keys of {name}"), _neighbours(place), _choices(place)], className="title-row"),
@@ -53,6 +54,7 @@ def _below(place: Place, chosen: Chosen) -> list[object]:
     address, tokens = place.address, chosen.drawn.tokens
     points = f"points/{place.view}/{address.layer}/{address.head}"
     return [
+        *drawn_over(over_head(address)),
         _how_to_read(),
         sample_caption(place, tokens),
         head_fidelity_caption(place.corpus, place.view, address.layer, address.head),

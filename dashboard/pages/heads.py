@@ -26,7 +26,7 @@ def layout(place: Place) -> Page:
     """The page at a place."""
     corpus = place.corpus
     if not corpus.views:
-        return without_picture("Heads")
+        return without_picture(place, "Heads")
     chosen = _chosen(place)
     above = [
         html.H1(f"Queries and keys of all {corpus.layers * corpus.heads} heads"),

@@ -16,7 +16,9 @@ from dashboard.heads.grid import said, values_of
 from dashboard.page import Page
 from dashboard.panels.nearest import nearest
 from dashboard.place import Place
-from store import STATISTICS, StoreError
+from dashboard.under_way import unmade_of
+from store import STATISTICS
+from store.errors import NotIngested
 from store.schema import head_name
 
 NO_LABELS = "No head passes a threshold, so none has a label. Colour by layer or by a statistic."
@@ -27,11 +29,11 @@ def layout(place: Place) -> Page:
     corpus = place.corpus
     title = html.H1(f"Map of all {corpus.layers * corpus.heads} heads")
     if corpus.layers * corpus.heads < 2:
-        return _without(title, "The model has one head, and a map needs two. Ingest a model with more heads.")
+        return _without(title, ["The model has one head, and a map needs two. Ingest a model with more heads."])
     try:
         mean_divergence(corpus)
-    except StoreError as error:
-        return _without(title, str(error))
+    except NotIngested as error:
+        return _without(title, unmade_of(place, error))
     controls = html.Div([_paint(place), *head_choices(place)], className="controls")
     return Page(
         above=[
@@ -48,8 +50,8 @@ def layout(place: Place) -> Page:
     )
 
 
-def _without(title: html.H1, sentence: str) -> Page:
-    return Page(above=[title, dmc.Alert(sentence, color="orange")])
+def _without(title: html.H1, says: list[object]) -> Page:
+    return Page(above=[title, dmc.Alert(says, color="orange")])
 
 
 def _paint(place: Place) -> dmc.Select:

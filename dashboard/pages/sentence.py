@@ -7,6 +7,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.amounts import many
 from dashboard.page import Page
 from dashboard.panels.finder import finder
 from dashboard.panels.positions import positions
@@ -104,7 +105,7 @@ def _hiding(place: Place) -> list[object]:
         away = ".".join(map(str, sorted({*hidden, *chosen})))
         links.append(dcc.Link("Hide the chosen tokens", href=address.with_(hide=away, queries=None, toward=None).href))
     if hidden:
-        said = f"{len(hidden)} tokens are hidden. Show them again"
+        said = f"{many(len(hidden), 'hidden token')}. Show {'it' if len(hidden) == 1 else 'them'} again"
         links.append(dcc.Link(said, href=address.with_(hide=None, queries=None, toward=None).href))
     return [html.P(one) for one in links]
 
@@ -126,9 +127,9 @@ def _caption(place: Place) -> html.P:
     said, url = _file(place)
     return html.P(
         [
-            f"{tokens:,} tokens; weights recomputed from the stored queries and keys. "
+            f"{many(tokens, 'token')}; weights recomputed from the stored queries and keys. "
             if not address.text
-            else f"{tokens:,} tokens, run through the model now. ",
+            else f"{many(tokens, 'token')}, run through the model now. ",
             html.A(f"{said} as csv", href=url, download=""),
             ".",
         ],

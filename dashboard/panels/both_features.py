@@ -16,18 +16,20 @@ from dashboard.file_links import file_href
 from dashboard.pictures.captions import caption
 from dashboard.pictures.legends import legend
 from dashboard.place import Place
+from dashboard.under_way import unmade
 from store.feature_points import SAMPLE, point_title
 
-NOTHING = "Not both models have feature points of the sample. Make them with `make ingest`."
+NOTHING = "Not both models have feature points of the sample."
+RUN_BOTH = "Run `make ingest` with each of them."
 NO_PREDICTIONS = "Each model predicts its own labels: colour by prediction on page Features, a model at a time."
-NO_PICTURE = "The models have no picture of feature points in common. Make one for both with `make ingest`."
+NO_PICTURE = "The models have no picture of feature points in common."
 
 
 def likeness(place: Place, two: Two) -> list[object]:
     """CKA and cosine of the same points as a chart; found when first asked for."""
     both = both_features(two)
     if both is None:
-        return [html.P(NOTHING, role="status")]
+        return [html.P(unmade(place, NOTHING, RUN_BOTH), role="status")]
     found = point_likeness(two, both)
     lines = {"CKA": found.cka} | ({} if found.cosine is None else {"cosine": found.cosine})
     return chart(
@@ -63,7 +65,8 @@ def point_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
     """The controls of the pictures of a point, and below them what colours mean; why there are none, where there are none."""
     found = ShownPoint.of(place, two)
     if found is None:
-        return [], [html.P(NO_PICTURE if both_features(two) else NOTHING, role="status")]
+        missing = NO_PICTURE if both_features(two) else NOTHING
+        return [], [html.P(unmade(place, missing, RUN_BOTH), role="status")]
     shown = found.shown
     points = {name: point_title(name) for name in found.both.points}
     views = {name: _title(found, name) for name in found.both.views}

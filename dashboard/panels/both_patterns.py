@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from dash import dcc, html
 
+from dashboard.amounts import many
 from dashboard.charts import chart
 from dashboard.compare.pattern import both_patterns, sentence_divergence
 from dashboard.compare.search import sentence_href
@@ -83,7 +84,7 @@ def _sentence(place: Place, two: Two) -> list[object]:
         html.P(
             [
                 f"Sentence {address.sentence:,} of {two.sentences:,}{f', {sentence.label}' if sentence.label else ''}, "
-                f"{len(sentence.wordpieces)} tokens; weights recomputed from the stored queries and keys, in one scale of colours. "
+                f"{many(len(sentence.wordpieces), 'token')}; weights recomputed from the stored queries and keys, in one scale of colours. "
                 f"Mean divergence of its rows {sentence_divergence(weights):.4f} nats. ",
                 html.A("All weights as csv", href=file_href(place, where), download=""),
                 ".",

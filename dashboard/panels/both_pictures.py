@@ -14,7 +14,9 @@ from dashboard.pictures.captions import caption, head_fidelity_caption
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.filters import count_line, selection_count
 from dashboard.pictures.legends import legend, marks
+from dashboard.pictures.no_hits import no_hits
 from dashboard.place import Place
+from dashboard.under_way import unmade
 
 #: Of what there are pictures in both models.
 PICTURES = {"head": "a head", "point": "a feature point"}
@@ -40,11 +42,15 @@ def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
     if not two.has(place.address.layer, place.address.head):
         return heads, [html.P(f"{two.without_head()}, for its pictures.", role="status")]
     if view is None:
-        missing = "The models have no picture of one kind. Make it for both with `make projections`."
-        return heads, [html.P(missing, role="status")]
+        missing = "The models have no picture of the same kind."
+        return heads, [html.P(unmade(place, missing, "Run `make projections` with each of them."), role="status")]
     chosen, views = chosen_of(place, two), choices_of_views(view, common_views(two))
     colours = legend(chosen.legend) if chosen.coloured else marks()
-    return [*heads, *views, colour_choice(place), search_controls(place)], [colours, _selected(place, two, chosen)]
+    return [*heads, *views, colour_choice(place), search_controls(place)], [
+        colours,
+        _selected(place, two, chosen),
+        *no_hits(place),
+    ]
 
 
 def _selected(place: Place, two: Two, chosen: Chosen) -> html.P:

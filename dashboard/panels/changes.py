@@ -60,13 +60,15 @@ def _titles(place: Place, two: Two) -> html.Thead:
     rows = "" if place.address.source == "all" else f", rows of {ROWS[place.address.source]}"
     first = [
         html.Th("head", rowSpan=2),
-        html.Th("divergence, nats", rowSpan=2),
+        html.Th("divergence, nats", rowSpan=2, className="number"),
         html.Th(f"{statistic.title}{rows}, {unit_title(statistic.unit)}", colSpan=3, scope="colgroup"),
         html.Th("changed most", rowSpan=2),
         html.Th("label", colSpan=2, scope="colgroup"),
     ]
     second = [("this", own), ("other", other), (_less(statistic.unit), None), ("this", own), ("other", other)]
-    return html.Thead([html.Tr(first), html.Tr([html.Th(name, title=title) for name, title in second])])
+    classes = ["number"] * 3 + [None] * 2
+    names = [html.Th(name, title=title, className=kind) for (name, title), kind in zip(second, classes, strict=True)]
+    return html.Thead([html.Tr(first), html.Tr(names)])
 
 
 def _less(unit: str) -> str:

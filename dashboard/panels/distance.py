@@ -11,6 +11,7 @@ from dashboard.file_links import file_href
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.density import Agreement, Density, density
 from dashboard.place import Place
+from dashboard.tables import heading
 from store.normalizations import NORMALIZATIONS
 from store.views import ViewName
 
@@ -80,7 +81,7 @@ def _constants(place: Place) -> html.Div:
         cells = [html.Td("" if number != number else f"{number:.2f}", className="number") for number in numbers]
         rows.append(html.Tr([html.Td(name, title=meaning), *cells]))
     names = ("normalisation", "c", "|a|", "weighted", "Spearman")
-    head = html.Thead(html.Tr([html.Th(name) for name in names]))
+    head = heading(names, names[1:])
     attributes = place.corpus.normalizations.attrs
     return html.Div(
         [

@@ -7,6 +7,7 @@ from dashboard.controls import choice, number
 from dashboard.place import Place
 from dashboard.sentence.finder import MOST_TERMS, FoundSentences, Line, Wanted, find_sentences, terms
 from dashboard.sentence.search import Search, wanted_of
+from dashboard.tables import heading
 from store.schema import head_name
 
 
@@ -53,10 +54,8 @@ def _said(wanted: Wanted, found: FoundSentences, search: Search) -> html.P:
 
 
 def _table(search: Search, found: FoundSentences) -> html.Div:
-    numbers = [html.Th(name, className="number") for name in (search.ranking.title,)] if search.ranking else []
-    head = html.Thead(
-        html.Tr([html.Th("sentence"), *numbers, *(html.Th(name) for name in ("label", "tokens", "text"))])
-    )
+    ranked = [search.ranking.title] if search.ranking else []
+    head = heading(["sentence", *ranked, "label", "tokens", "text"], {"sentence", *ranked, "tokens"})
     body = html.Tbody([_row(search, line) for line in found.lines])
     return html.Div(
         html.Table([head, body], className="rows"),

@@ -77,8 +77,8 @@ def _sorted(heads: Heads, columns: Columns, by: str | None) -> Heads:
 
 def _table(place: Place, heads: Heads, columns: Columns, labels: NDArray[np.str_]) -> html.Div:
     titles = [_sorting(place, name, one.short, one.title) for name, one in columns.items()]
-    units = [html.Td(one.unit_title) for one in columns.values()]
-    names = html.Tr([_sorting(place, None, "head", "layer and head"), html.Th("label"), *titles])
+    units = [html.Td(one.unit_title, className="number") for one in columns.values()]
+    names = html.Tr([_sorting(place, None, "head", "layer and head", ""), html.Th("label"), *titles])
     top = html.Thead([names, html.Tr([html.Td(), html.Td(), *units])])
     body = html.Tbody([_row(place, head, columns, labels[head]) for head in heads])
     return html.Div(
@@ -90,14 +90,15 @@ def _table(place: Place, heads: Heads, columns: Columns, labels: NDArray[np.str_
     )
 
 
-def _sorting(place: Place, by: str | None, title: str, says: str) -> html.Th:
+def _sorting(place: Place, by: str | None, title: str, says: str, kind: str = "number") -> html.Th:
     """A column's name, a link that sorts by it."""
     now = by == place.address.sort
     link = dcc.Link(title, href=place.address.with_(sort=by).href, title=f"Sort by {says}")
-    return html.Th([link, " ↓" if now and by else ""], **({"aria-sort": "descending"} if now and by else {}))
+    sorted_by = {"aria-sort": "descending"} if now and by else {}
+    return html.Th([link, " ↓" if now and by else ""], className=kind, **sorted_by)
 
 
 def _row(place: Place, head: tuple[int, int], columns: Columns, label: str) -> html.Tr:
     href = place.address.on("head").with_(layer=head[0], head=head[1]).href
-    numbers = [html.Td(one.written(head)) for one in columns.values()]
+    numbers = [html.Td(one.written(head), className="number") for one in columns.values()]
     return html.Tr([html.Td(dcc.Link(head_name(*head), href=href)), html.Td(str(label)), *numbers])

@@ -9,7 +9,7 @@ from dashboard.figures.heat_map import heat_map
 from dashboard.heads.importance import importance_of
 from dashboard.heads.ranks import ranks
 from dashboard.place import Place
-from store import StoreError
+from store.errors import NotIngested
 
 
 def importance(place: Place) -> list[object]:
@@ -17,8 +17,8 @@ def importance(place: Place) -> list[object]:
     title = html.H2("What heads are worth to the model")
     try:
         found = place.corpus.importance
-    except StoreError as error:
-        return [title, html.P(str(error), className="caption")]
+    except NotIngested as error:
+        return [title, html.P(f"{error.missing} {error.remedy}", className="caption")]
     change = found["change"].values
     written = [[f"{one:+.3f}" for one in row] for row in change]
     attributes = found.attrs

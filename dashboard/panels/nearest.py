@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 
 from dashboard.heads.divergence import mean_divergence, sample
 from dashboard.place import Place
-from store import StoreError
+from dashboard.under_way import unmade_of
+from store.errors import NotIngested
 from store.kernels.labels import NearHead, nearest_heads
 from store.schema import head_name
 
@@ -21,8 +22,8 @@ def nearest(place: Place, *, listed: int = LISTED, page: str | None = None) -> l
         return [title, html.P("The model has one head. Ingest one with more to compare them.", className="caption")]
     try:
         mean = mean_divergence(corpus)
-    except StoreError as error:
-        return [title, html.P(str(error), className="caption")]
+    except NotIngested as error:
+        return [title, html.P(unmade_of(place, error), className="caption")]
     found = nearest_heads(mean, address.layer, address.head, listed)
     labels = corpus.head_labels.values
     rows = [_row(place, one, labels, page) for one in found]

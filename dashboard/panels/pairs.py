@@ -6,7 +6,9 @@ from dashboard.file_links import file_links
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.pairs import Pair, strongest_pairs
 from dashboard.place import Place
-from store import StoreError
+from dashboard.tables import heading
+from dashboard.under_way import unmade_of
+from store.errors import NotIngested
 
 SHOWN = 40
 
@@ -16,9 +18,9 @@ def panel(place: Place, _chosen: Chosen) -> list[object]:
     title = html.H2("Strongest pairs over the corpus")
     try:
         found = strongest_pairs(place.corpus, place.address.layer, place.address.head)
-    except StoreError as error:
-        return [title, html.P(str(error))]
-    head = html.Thead(html.Tr([html.Th(name) for name in ("query", "key", "logit", "weight", "sentence")]))
+    except NotIngested as error:
+        return [title, html.P(unmade_of(place, error))]
+    head = heading(("query", "key", "logit", "weight", "show", "sentence"), {"logit", "weight", "sentence"})
     rows = [_row(place, pair) for pair in found[:SHOWN]]
     return [
         title,
@@ -45,13 +47,8 @@ def _row(place: Place, pair: Pair) -> html.Tr:
             html.Td(pair.key_piece),
             html.Td(f"{pair.logit:.2f}", className="number"),
             html.Td(f"{100 * pair.weight:.0f} %", className="number"),
-            html.Td(
-                [
-                    dcc.Link("mark", href=address.href, title="Mark the pair in the picture"),
-                    ", ",
-                    _sentence(place, pair),
-                ]
-            ),
+            html.Td(dcc.Link("mark", href=address.href, title="Mark the pair in the picture")),
+            html.Td(_sentence(place, pair), className="number"),
         ]
     )
 

@@ -3,6 +3,7 @@
 import dash_mantine_components as dmc
 from dash import html
 
+from dashboard.amounts import many
 from dashboard.heads.part import Part
 from dashboard.pictures.columns import columns
 from dashboard.pictures.conditions import parse_conditions
@@ -31,11 +32,11 @@ def part_count(place: Place, part: Part) -> html.P:
 def _counted(place: Place, part: Part) -> object:
     corpus = place.corpus
     if part.tokens == corpus.n_tokens:
-        return f"Means over all {corpus.n_tokens:,} tokens in {corpus.n_sentences:,} sentences; each sentence weighs the same."
+        return f"Means over all {many(corpus.n_tokens, 'token')} in {many(corpus.n_sentences, 'sentence')}; each sentence weighs the same."
     if not part.tokens:
         return "No tokens match. Remove a filter."
     share = 100 * part.tokens / corpus.n_tokens
     return (
         f"Means over {part.tokens:,} of {corpus.n_tokens:,} tokens ({share:.1f} %) in {part.sentences:,} of "
-        f"{corpus.n_sentences:,} sentences; each of these weighs the same."
+        f"{many(corpus.n_sentences, 'sentence')}; each of these weighs the same."
     )

@@ -11,6 +11,7 @@ from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.focus import Point, focus
 from dashboard.pictures.picture import NEAR, marks
 from dashboard.place import Place
+from dashboard.tables import heading
 
 EMPTY = (
     "Click a point, or press p and Enter in the picture: its sentence, its lines and what is nearest to it stand here."
@@ -90,7 +91,7 @@ def _lines_table(place: Place, found: dict[str, Any]) -> html.Div:
     rows = [_line(place, found, marked, *line) for line in found["lines"]]
     if not rows:
         return html.Div(html.P(f"No weight in this sentence reaches {place.address.least:g}. Lower it to see more."))
-    head = html.Thead(html.Tr([html.Th(title) for title in ("query", "key", "weight", "")]))
+    head = heading(("query", "key", "weight", ""), {"weight"})
     title = "In its sentence, all queries" if place.address.lines == "sentence" else "In its sentence"
     return html.Div([html.H3(title), html.Table([head, html.Tbody(rows)], className="rows")])
 
@@ -115,7 +116,7 @@ def _near_table(place: Place, found: dict[str, Any]) -> list[object]:
     role = "query" if place.address.role == "key" else "key"
     names = {"key": "keys", "query": "queries"}
     rows = [_near(place, role, near) for near in found["near"]]
-    head = html.Thead(html.Tr([html.Th(title) for title in (role, "logit", "sentence")]))
+    head = heading((role, "logit", "sentence"), {"logit"})
     searched = "all" if found["searched"] == found["of"] else f"the first {found['searched']:,} of"
     return [
         html.H3(f"Nearest {names[role]} anywhere in the corpus"),

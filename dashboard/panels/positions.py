@@ -10,7 +10,13 @@ from dashboard.charts import chart
 from dashboard.file_links import file_href
 from dashboard.place import Place
 from dashboard.sentence.position_means import PositionMeans, position_means
+from dashboard.theme import PALETTE, between
 from store.schema import head_name
+
+#: Stops of the colours of the sentence's own matrix, which stands beside this one (`assets/sentence/shades.js`).
+_STOPS = (PALETTE["light"]["panel"], PALETTE["light"]["query"], "#00223D")
+#: As there, from no weight to 1 by the square root: most weights are small, and would all look alike.
+SHADES = [((step / 16) ** 2, between(_STOPS, step / 16)) for step in range(17)]
 
 
 def positions(place: Place) -> list[object]:
@@ -21,11 +27,18 @@ def positions(place: Place) -> list[object]:
     data = file_href(place, f"positions/{address.layer}/{address.head}.csv")
     says = (
         f"Mean attention of {name} over the first {found.sentences:,} of {place.corpus.n_sentences:,} sentences; a cell counts "
-        f"those that have both positions{_cut(found)}. "
+        f"those that have both positions{_cut(found)}. Colours are on the scale of the sentence's matrix. "
     )
     return [
         html.H2(f"{name} by position"),
-        *chart(figure(found), of="positions", says=says, label=f"Mean attention of {name} by position", data=data),
+        *chart(
+            figure(found),
+            of="positions",
+            says=says,
+            label=f"Mean attention of {name} by position",
+            data=data,
+            turns=True,
+        ),
     ]
 
 
@@ -39,9 +52,10 @@ def figure(found: PositionMeans) -> go.Figure:
     heat: Any = go.Heatmap(
         z=np.where(found.count > 0, found.mean, np.nan),
         customdata=found.count,
-        colorscale=[(0, "#EAF2F8"), (0.5, "#56A3D0"), (1, "#00223D")],
+        colorscale=SHADES,
         zmin=0,
-        colorbar={"thickness": 10, "title": {"text": "weight"}},
+        zmax=1,
+        colorbar={"thickness": 10, "title": {"text": "weight"}, "tickvals": [0, 0.01, 0.05, 0.25, 0.5, 1]},
         hovertemplate="query at %{y}, key at %{x}: %{z:.4f}<br>%{customdata} sentences<extra></extra>",
     )
     axis = {"showgrid": False, "zeroline": False, "color": "#868E96"}

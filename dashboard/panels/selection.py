@@ -7,9 +7,12 @@ from dashboard.heads.statistics import spell
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.summary import Comparison, Difference, Row, Summary, selected_rows, summarize
 from dashboard.place import Place
+from dashboard.tables import heading
 
 #: Rows of the table beside the picture; the files have all.
 SHOWN = 60
+#: Titles of columns of numbers.
+NUMBERS = ("selected", "rest", "d", "points", "at", "sentence")
 EMPTY = "Search, filter, or draw a lasso or box in the picture: what is selected is compared with the rest here."
 
 
@@ -97,4 +100,4 @@ def _row(place: Place, row: Row) -> html.Tr:
 
 
 def _rows(names: tuple[str, ...], rows: list[html.Tr]) -> html.Table:
-    return html.Table([html.Thead(html.Tr([html.Th(name) for name in names])), html.Tbody(rows)], className="rows")
+    return html.Table([heading(names, NUMBERS), html.Tbody(rows)], className="rows")

@@ -20,6 +20,7 @@ from dashboard.panels.nearest import nearest
 from dashboard.panels.profiles import head_profile
 from dashboard.pictures.chosen import Chosen
 from dashboard.place import Place
+from dashboard.tables import heading
 from store import STATISTICS
 from store.kernels.labels import LABELS
 from store.schema import head_name
@@ -61,11 +62,11 @@ def _label(place: Place) -> list[object]:
 
 
 def _table(place: Place) -> html.Table:
-    names = html.Tr([html.Th("mean of all rows"), html.Th("value"), html.Th("rank")])
+    names = heading(("mean of all queries", "value", "rank"), {"value", "rank"})
     every = [(name, "all", STATISTICS[name].title) for name in telling("all")]
     of_cls = [(name, "cls", title) for name, title in OF_CLS.items()]
     rows = [_row(place, *one) for one in [*every, *of_cls]]
-    return html.Table([html.Thead(names), html.Tbody(rows)], className="rows strips")
+    return html.Table([names, html.Tbody(rows)], className="rows strips")
 
 
 def _row(place: Place, name: str, source: str, title: str) -> html.Tr:

@@ -6,7 +6,7 @@ import dash_mantine_components as dmc
 import numpy as np
 from dash import html
 
-from dashboard.heads.statistics import spell
+from dashboard.amounts import many, span
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.columns import Column, Values, columns, values
 from dashboard.pictures.conditions import Condition
@@ -48,7 +48,7 @@ def count_line(chosen: Chosen, said: str) -> html.P:
     """What is said of the selected points, what a search finds in the whole corpus, and how to clear the conditions."""
     if chosen.selection.q:
         found = chosen.hits
-        said += f" The search finds {found.tokens:,} tokens in {found.sentences:,} sentences of the whole corpus."
+        said += f" The search finds {many(found.tokens, 'token')} in {many(found.sentences, 'sentence')} of the whole corpus."
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
     return html.P([said, " ", clear] if chosen.selection.where else said, className="count of-picture", role="status")
 
@@ -113,8 +113,7 @@ def _range(drawn: Drawn, column: Column, condition: Condition) -> html.Div:
         thumbFromLabel=f"{column.title} from",
         thumbToLabel=f"{column.title} to",
     )
-    shown = f"{spell(ends[0], column.unit)} to {spell(ends[1], column.unit)}"
-    return html.Div([slider, html.Span(shown, className="caption")], className="range")
+    return html.Div([slider, html.Span(span(ends[0], ends[1], column.unit), className="caption")], className="range")
 
 
 def _step(width: float) -> float:
@@ -128,7 +127,7 @@ def _more(where: Sequence[Condition], offered: Mapping[str, Column]) -> dmc.Sele
     return dmc.Select(
         id={"add": "condition"},
         label="Filter",
-        placeholder="by a column",
+        placeholder="Add filter...",
         data=data,
         value=None,
         size="xs",

@@ -5,6 +5,7 @@ from dash import dcc, html
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.search import Sentence
 from dashboard.place import Place
+from dashboard.tables import heading
 
 
 def hit_table(place: Place, chosen: Chosen) -> list[object]:
@@ -13,14 +14,12 @@ def hit_table(place: Place, chosen: Chosen) -> list[object]:
         return []
     found = chosen.hits
     if not found.sentences:
-        return [
-            html.P(f"No sentence of the corpus has “{chosen.selection.q}”. Search for a beginning, or for a phrase.")
-        ]
+        return []
     rows = [_row(place, sentence) for sentence in found.rows]
     shown = (
         f"the first {len(rows)} of {found.sentences:,}" if found.sentences > len(rows) else f"all {found.sentences:,}"
     )
-    head = html.Thead(html.Tr([html.Th(title) for title in ("sentence", "token", "label", "text")]))
+    head = heading(("sentence", "token", "label", "text"), {"sentence", "token"})
     return [
         html.H2(f"Sentences with “{chosen.selection.q}”: {shown}"),
         html.Div(

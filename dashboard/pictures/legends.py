@@ -4,10 +4,14 @@ from collections.abc import Sequence
 
 from dash import html
 
-from dashboard.heads.statistics import spell
+from dashboard.amounts import end_of_range
+from dashboard.heads.definitions import unit_title
 from dashboard.pictures.colours import Legend
 from dashboard.theme import CATEGORIES
 from store.schema import ROLES
+
+#: Where a colour says what a point is, its shape says which of the two it is.
+OUTLINED = "● query ◇ key (an outline, once the marks are large enough)"
 
 
 def marks() -> html.P:
@@ -17,7 +21,7 @@ def marks() -> html.P:
 
 def legend(shown: Legend, roles: Sequence[str] = ROLES, rest: str = "points have none") -> html.Div:
     """The colours of a column, with their range or their categories; `rest` is said of the points without a value."""
-    body = _categories(shown) if shown.kind == "category" else _range(shown, roles)
+    body = _categories(shown, roles) if shown.kind == "category" else _range(shown, roles)
     missing = [_rest(f"{shown.missing:,} {rest}")] if shown.missing else []
     return html.Div([html.Span(f"{shown.title}:"), *body, *missing], className="legend of-picture")
 
@@ -35,14 +39,15 @@ def _range(shown: Legend, roles: Sequence[str]) -> list[object]:
         for mark, role in zip("●◆", roles, strict=False)
     ]
     scale = ", by its logarithm" if shown.logarithmic else ""
-    low, high = (spell(value, shown.unit).strip() for value in (shown.low, shown.high))
+    low, high = (end_of_range(value, shown.unit) for value in (shown.low, shown.high))
     span = html.Span(f"(2nd to 98th percentile of what is drawn{scale})", className="caption")
-    return [html.Span(low), *bars, html.Span(high), span]
+    return [html.Span(low), *bars, html.Span(f"{high} {unit_title(shown.unit)}".strip()), span]
 
 
-def _categories(shown: Legend) -> list[object]:
+def _categories(shown: Legend, roles: Sequence[str]) -> list[object]:
     chips = [_chip(category.code, f"{category.name} ({category.count:,})") for category in shown.categories]
-    return [*chips, *([html.Span(f"and {shown.more:,} more; colours repeat")] if shown.more else [])]
+    more = [html.Span(f"and {shown.more:,} more; colours repeat")] if shown.more else []
+    return [*chips, *more, *([html.Span(OUTLINED)] if tuple(roles) == ROLES else [])]
 
 
 def _chip(code: int, text: str) -> html.Span:

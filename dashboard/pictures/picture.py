@@ -62,6 +62,7 @@ def _picture(place: Place, chosen: Chosen, where: str) -> dict[str, Any]:
         "raster": f"{base}/raster/{place.view}/{where}.png?tokens={tokens}",
         "colours": colours,
         "ramp": ramp(chosen.colour.kind) if colours else None,
+        "outlined": bool(colours) and chosen.colour.kind == "category",
         "mask": mask,
         "sizes": f"{base}/colours/norm/{where}.bin?tokens={tokens}" if address.size else None,
         "at": address.at,

@@ -93,6 +93,13 @@ def _folded_pieces(corpus: Corpus) -> list[str]:
     return [folded(str(piece)) for piece in corpus.vocab]
 
 
+@once
+def occurring_pieces(corpus: Corpus) -> list[str]:
+    """Wordpieces of the corpus' tokens in lower case, each once."""
+    ids = np.unique(corpus.tokens.token_id.values[corpus.rows])
+    return sorted({_folded_pieces(corpus)[one] for one in ids})
+
+
 def _by_phrase(corpus: Corpus, sought: str) -> Tokens:
     sentence, word_index = (corpus.tokens[name].values[corpus.rows] for name in ("sentence_index", "word_index"))
     return tokens_of_phrase(texts(corpus), sentence, word_index, sought)

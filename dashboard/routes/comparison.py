@@ -104,7 +104,7 @@ def _features(server: Flask, library: Library) -> None:
 def _both_features(two: Two) -> BothFeatures:
     found = both_features(two)
     if found is None:
-        abort(404, "Not both models have feature points of the sample. Make them with `make ingest`.")
+        abort(404, "Not both models have feature points of the sample. Run `make ingest` with each of them.")
     return found
 
 

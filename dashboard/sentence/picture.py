@@ -23,6 +23,7 @@ def sentence_picture(place: Place) -> dict[str, Any]:
         "keys": [_unit(unit) for unit in keys],
         "layers": corpus.layers,
         "heads": 1 if showing.rollout else corpus.heads,
+        "head_names": ["rollout"] if showing.rollout else [f"H{head}" for head in range(corpus.heads)],
         "layer": address.layer,
         "chosen": chosen_heads(place),
         "head": 0 if showing.rollout or is_mean(address) else address.head,

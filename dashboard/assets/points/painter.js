@@ -95,12 +95,13 @@
       gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 2, 0, gl.RGBA, gl.UNSIGNED_BYTE, texels(colours));
     }
 
-    function uniforms({ layout, camera, scale, size, alpha, dim, between, palette, scheme, roles }) {
+    function uniforms({ layout, camera, scale, size, alpha, dim, between, palette, scheme, roles, outlined }) {
       const { at } = linked;
       const [width, height] = [layout.width * scale, layout.height * scale];
       const pixels = { side: layout.side * scale, gap: layout.gap * scale, title: layout.title * scale, inset: layout.inset * scale, size: size * scale };
       const whole = { perPanel: perPanel(), roles: parts.points.roles, columns: layout.columns, coloured: parts.colours && ramp ? 1 : 0 };
-      const flags = { masked: parts.mask ? 1 : 0, selected: 0, sized: parts.sizes ? 1 : 0, clipped: layout.single ? 0 : 1 };
+      // Where nothing is selected there is nothing to make stand out: no point fades.
+      const flags = { masked: selected.length ? 1 : 0, outlined: outlined ? 1 : 0, selected: 0, sized: parts.sizes ? 1 : 0, clipped: layout.single ? 0 : 1 };
       for (const [name, value] of Object.entries({ ...whole, ...flags })) gl.uniform1i(at[name], value);
       for (const [name, value] of Object.entries({ ...pixels, part: layout.part, zoom: camera.zoom, alpha, dim, between })) gl.uniform1f(at[name], value);
       gl.uniform2f(at.canvas, width, height);

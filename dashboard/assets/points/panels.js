@@ -172,7 +172,7 @@
 
     paintNow() {
       const { layout, camera, scale, palette, scheme } = this;
-      const shown = { layout, camera, scale, palette, scheme, roles: this.roles, ramp: this.picture.ramp?.[scheme], ...this.section() };
+      const shown = { layout, camera, scale, palette, scheme, roles: this.roles, ramp: this.picture.ramp?.[scheme], outlined: this.picture.outlined, ...this.section() };
       const most = this.pace.most(this.data.points, shown.only !== undefined);
       const marks = headscape.marks(Math.min(most, (this.data.points?.tokens || 1) * this.roles.length), layout.side * camera.zoom);
       this.painter.paint({ ...shown, ...marks, most, dim: this.layer.focused ? 0.45 : 1, between: this.player.between });

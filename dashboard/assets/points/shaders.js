@@ -44,6 +44,7 @@
 
   const FRAGMENT = `#version 300 es
     precision mediump float;
+    uniform bool outlined;                   // colours are categories: of the second role only the outline
     in vec4 colour;
     in float pixels;
     flat in int role;
@@ -53,7 +54,9 @@
       float edge = 1.0 - (role == 0 ? length(from) : from.x + from.y);
       float covered = clamp(edge * pixels * 0.5 + 0.5, 0.0, 1.0);
       if (covered <= 0.0) discard;
-      shown = colour * covered;
+      // A ring needs room: in a smaller mark the hole would take all of it.
+      float hole = outlined && role == 1 && pixels > 4.0 ? clamp((edge - 0.45) * pixels * 0.5 + 0.5, 0.0, 1.0) : 0.0;
+      shown = colour * covered * (1.0 - 0.85 * hole);
     }`;
 
   function compile(gl, kind, source) {

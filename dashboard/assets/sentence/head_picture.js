@@ -12,7 +12,7 @@
   function legend(views, y) {
     return views.shown.chosen.flatMap((head, i) => [
       { box: [MARGIN + 44 * i, y - 6, 12, 12], colour: views.colour(head) },
-      { text: `H${head}`, at: [MARGIN + 44 * i + 16, y], colour: views.palette.ink, size: 12 },
+      { text: views.nameOf(head), at: [MARGIN + 44 * i + 16, y], colour: views.palette.ink, size: 12 },
     ]);
   }
 

@@ -13,9 +13,10 @@
   function row(views, head, name, value) {
     const colour = make("span", { className: "colour" });
     colour.style.setProperty("--colour", views.colour(head));
-    return make("tr", {}, make("td", {}, colour), make("td", { textContent: `H${head}` }), make("td", { className: "to", dir: "auto", textContent: name }), make("td", { className: "number", textContent: sentence.weights.exact(value) }));
+    return make("tr", {}, make("td", {}, colour), make("td", { textContent: views.nameOf(head) }), make("td", { className: "to", dir: "auto", textContent: name }), make("td", { className: "number", textContent: sentence.weights.exact(value) }));
   }
 
+  const spoken = (views, head) => views.nameOf(head).replace(/^H(?=\d)/, "head ");
   const tokenOf = (unit) => make("bdi", { textContent: unit.name });
 
   function titled(title, rows, last) {
@@ -32,7 +33,7 @@
     const one = tokenOf(columns[side].units[unit]);
     const names = side === "key" ? [selected, " → ", one] : [one, " → ", selected];
     const mean = `mean ${sentence.weights.exact(sentence.weights.mean(values))}`;
-    const text = `${names.map((part) => part.textContent ?? part).join("")}: ${chosen.map((head, i) => `head ${head} ${sentence.weights.exact(values[i])}`).join(", ")}, ${mean}`;
+    const text = `${names.map((part) => part.textContent ?? part).join("")}: ${chosen.map((head, i) => `${spoken(views, head)} ${sentence.weights.exact(values[i])}`).join(", ")}, ${mean}`;
     return { content: titled(names, chosen.map((head, i) => row(views, head, "", values[i])), chosen.length > 1 && mean), text };
   }
 
@@ -43,7 +44,7 @@
     const others = columns[side === "query" ? "key" : "query"].units;
     const says = side === "query" ? "attends most to" : "gets most from";
     const { name } = columns[side].units[unit];
-    const text = `${name} ${says} ${chosen.map((head, i) => `head ${head}: ${others[found[i].at].name} ${sentence.weights.exact(found[i].value)}`).join(", ")}`;
+    const text = `${name} ${says} ${chosen.map((head, i) => `${spoken(views, head)}: ${others[found[i].at].name} ${sentence.weights.exact(found[i].value)}`).join(", ")}`;
     return { content: titled([tokenOf({ name }), ` ${says}`], chosen.map((head, i) => row(views, head, others[found[i].at].name, found[i].value))), text };
   }
 

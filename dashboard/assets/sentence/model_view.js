@@ -76,7 +76,7 @@
       context.font = sentence.canvas.font(12);
       context.textBaseline = "middle";
       context.textAlign = "center";
-      for (let head = 0; head < data.heads; head++) context.fillText(`H${head}`, corner(place.side, 0, head)[0] + place.side / 2, TOP / 2);
+      for (let head = 0; head < data.heads; head++) context.fillText(views.nameOf(head), corner(place.side, 0, head)[0] + place.side / 2, TOP / 2);
       context.textAlign = "left";
       outline(context);
       for (let layer = 0; layer < data.layers; layer++) context.fillText(`L${layer}`, 0, corner(place.side, layer, 0)[1] + place.side / 2);
@@ -106,7 +106,7 @@
       const [layer, head] = (stood = found);
       const [left, top] = corner(place.side, layer, head);
       Object.assign(ring.style, { display: "block", left: `${left - 2}px`, top: `${top - 2}px`, width: `${place.side + 4}px`, height: `${place.side + 4}px` });
-      const text = `Layer ${layer}, head ${head}`;
+      const text = `Layer ${layer}, ${views.nameOf(head).replace(/^H(?=\d)/, "head ")}`;
       views.pointer.place([make("strong", { textContent: text })], ring.getBoundingClientRect());
       views.announce(text);
     }
@@ -143,7 +143,7 @@
     function picture() {
       const { data, title } = views.shown;
       const name = (text, x, y, align) => ({ text, at: [20 + x, 50 + y], colour: views.palette.ink, size: 12, align });
-      const heads = Array.from({ length: data.heads }, (_, head) => name(`H${head}`, corner(place.side, 0, head)[0] + place.side / 2, TOP / 2, "middle"));
+      const heads = Array.from({ length: data.heads }, (_, head) => name(views.nameOf(head), corner(place.side, 0, head)[0] + place.side / 2, TOP / 2, "middle"));
       const layers = Array.from({ length: data.layers }, (_, layer) => name(`L${layer}`, 0, corner(place.side, layer, 0)[1] + place.side / 2));
       const shapes = [{ text: title, at: [20, 26], colour: views.palette.ink, size: 15, weight: 600 }, ...heads, ...layers, ...(data.codes.length ? images() : [])];
       return { width: place.width + 40, height: place.height + 70, ground: views.palette.background, title, shapes };

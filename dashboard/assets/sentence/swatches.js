@@ -13,6 +13,8 @@
   };
   const alone = (chosen, head, heads) => (isLast(chosen, head) ? Array.from({ length: heads }, (_, i) => i) : [head]);
 
+  const spoken = (name) => name.replace(/^H(?=\d)/, "Head ");
+
   function create(views, signal) {
     const row = make("div", { className: "swatches", role: "group", "aria-label": "Heads. Shift and Enter shows one head alone." });
     let before = [];
@@ -41,8 +43,8 @@
     const count = () => views.shown.data.heads;
 
     function swatch(head) {
-      const made = make("button", { type: "button", className: "head", role: "checkbox", "data-head": head, "aria-label": `Head ${head}`, title: "Click: on or off, one stays on. Double click: this head alone, and again: all." });
-      made.append(make("span", { className: "colour" }), `H${head}`);
+      const made = make("button", { type: "button", className: "head", role: "checkbox", "data-head": head, title: "Click: on or off, one stays on. Double click: this head alone, and again: all." });
+      made.append(make("span", { className: "colour" }), make("span", { className: "head-name" }));
       return made;
     }
 
@@ -51,6 +53,8 @@
       [...row.children].forEach((one, head) => {
         one.setAttribute("aria-checked", String(shown.chosen.includes(head)));
         one.style.setProperty("--colour", views.colour(head));
+        one.querySelector(".head-name").textContent = views.nameOf(head);
+        one.setAttribute("aria-label", spoken(views.nameOf(head)));
       });
     }
 

@@ -62,6 +62,11 @@
       return colours[head % colours.length];
     }
 
+    /** As in a legend: `H3`, or what takes the place of heads. */
+    nameOf(head) {
+      return this.shown.head_names[head] ?? `H${head}`;
+    }
+
     // -- what is asked and what has come ------------------------------------------------------------
 
     update(asked, setProps) {

@@ -1,0 +1,20 @@
+"""How many of what, in words."""
+
+from dashboard.heads.definitions import unit_title
+
+
+def many(count: int, noun: str) -> str:
+    """`1 token`, `1,200 tokens`."""
+    return f"{count:,} {noun if count == 1 else f'{noun}s'}"
+
+
+def end_of_range(value: float, unit: str) -> str:
+    """An end of a range without its unit: whole numbers without decimals, shares as per cent."""
+    if unit == "share":
+        return f"{100 * value:.1f}"
+    return f"{value:,.0f}" if value % 1 == 0 else f"{value:.2f}"
+
+
+def span(low: float, high: float, unit: str) -> str:
+    """`0 to 127 tokens`, `0.4 to 12.0 %`."""
+    return f"{end_of_range(low, unit)} to {end_of_range(high, unit)} {unit_title(unit)}".strip()

@@ -1,0 +1,40 @@
+"""What a page says of a part of the store that is not there yet: how to get it, or that an ingest is under way."""
+
+from dash import html
+
+from dashboard.place import Place
+from store.errors import NotIngested
+from store.ingest_progress import IngestProgress
+
+#: The part of the id of a line that follows the ingest; `app.py` fills it as often as a tab asks for newer snapshots.
+UNDER_WAY = "under-way"
+RUN = "Run `make ingest`."
+
+
+def unmade(place: Place, missing: str, remedy: str = RUN) -> list[object]:
+    """What is not there, and how to get it: an ingest that is running may be making it, and no second one can begin."""
+    running = place.ingest
+    if running is None:
+        return [f"{missing} {remedy}"]
+    line = html.Span(stage_line(running), id={UNDER_WAY: "line"}, role="status")
+    return [f"{missing} ", line, " This page shows it when it is published."]
+
+
+def unmade_of(place: Place, error: NotIngested) -> list[object]:
+    """The same for what the store says of it."""
+    return unmade(place, error.missing, error.remedy)
+
+
+def stage_line(running: IngestProgress | None) -> str:
+    """A sentence on how far the ingest is."""
+    if running is None:
+        return "The ingest has ended."
+    share = "" if running.share is None else f", {100 * running.share:.0f} %"
+    left = "" if running.left is None else f", about {_duration(running.left)} left in this stage"
+    return f"An ingest of {running.of} is under way: {running.stage or 'starting'}{share}{left}."
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

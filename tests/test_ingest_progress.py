@@ -1,0 +1,153 @@
+"""How far an ingest is: what it notes beside the store, and what pages say that wait for it."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dashboard.app import create_app
+from dashboard.library import Library
+from dashboard.pages import PAGES
+from dashboard.place import find
+from dashboard.under_way import stage_line
+from ingest import progress
+from ingest.progress import bar, noting
+from store.ingest_progress import ENDING, IngestProgress, ingest_progress, note_progress
+from store.lock import is_locked, take_lock
+from tests.stores import Ingest
+
+
+@pytest.fixture
+def locked(tmp_path: Path) -> Iterator[str]:
+    """A store that this process writes."""
+    lock = take_lock(tmp_path / "store")
+    assert lock is not None
+    with lock:
+        yield str(tmp_path / "store")
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Note at every step, not once a second."""
+    monkeypatch.setattr(progress, "PAUSE", 0)
+
+
+@pytest.mark.usefixtures("always")
+def test_what_a_bar_shows_can_be_read_beside_the_store(locked: str) -> None:
+    with noting(locked, "a model on reviews"):
+        assert stage_line(ingest_progress(locked)) == "An ingest of a model on reviews is under way: starting."
+        with bar("pairs", total=8, unit="tokens", done=2) as shown:
+            shown.update(3)
+            noted = ingest_progress(locked)
+    assert noted is not None
+    assert (noted.stage, noted.done, noted.first) == ("pairs", 5, 2)
+    assert noted.share == pytest.approx(5 / 8)
+    assert ingest_progress(locked) is None
+
+
+def test_a_bar_notes_once_a_second_at_most(locked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    noted: list[IngestProgress] = []
+    monkeypatch.setattr(progress, "note_progress", lambda _, one: noted.append(one))
+    with noting(locked, "a model"), bar("pairs", total=900, unit="tokens") as shown:
+        for _ in range(900):
+            shown.update()
+    assert len(noted) < 100
+
+
+@pytest.mark.usefixtures("always")
+def test_a_whole_ingest_notes_its_stages_and_leaves_nothing(
+    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def note(url: str, one: IngestProgress) -> None:
+        note_progress(url, one)
+        read = ingest_progress(url)
+        assert read is not None
+        seen.append(read.stage)
+
+    monkeypatch.setattr(progress, "note_progress", note)
+    ingest(tmp_path / "store", sentences=5)
+    assert [stage for stage in ("", "tensors", "pairs", "divergence") if stage in seen] == [
+        "",
+        "tensors",
+        "pairs",
+        "divergence",
+    ]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["store", "store.lock"]
+
+
+def test_the_note_of_a_process_that_was_killed_says_nothing(tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    lock = take_lock(tmp_path / "store")
+    assert lock is not None
+    note_progress(store, IngestProgress("a model"))
+    assert ingest_progress(store) is not None
+    lock.close()
+    assert ingest_progress(store) is None
+
+
+def test_a_note_of_another_version_is_read_as_far_as_it_is_known(locked: str) -> None:
+    Path(locked + ENDING).write_text(json.dumps({"of": "a model", "mood": "good"}), "utf-8")
+    assert ingest_progress(locked) == IngestProgress("a model")
+
+
+def test_nothing_is_noted_on_object_storage() -> None:
+    note_progress("s3://bucket/store", IngestProgress("a model"))
+    assert ingest_progress("s3://bucket/store") is None
+
+
+def test_who_looks_whether_a_lock_is_held_keeps_nobody_from_it(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    assert not is_locked(folder)
+    lock = take_lock(folder)
+    assert lock is not None
+    with lock:
+        assert is_locked(folder)
+    assert not is_locked(folder)
+
+
+def test_time_left_is_by_the_rate_since_it_went_on() -> None:
+    now = time.time()
+    running = IngestProgress("a model", "pairs", done=60, total=100, first=40, began=now - 10, updated=now)
+    assert running.left == pytest.approx(20, abs=0.5)
+    assert stage_line(running) == "An ingest of a model is under way: pairs, 60 %, about 20 s left in this stage."
+
+
+def test_time_left_of_a_stage_that_just_began_is_unknown() -> None:
+    now = time.time()
+    assert IngestProgress("a model", "pairs", done=0, total=100, began=now, updated=now).left is None
+
+
+# -- pages ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def bare(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store without feature points."""
+    return ingest(tmp_path_factory.mktemp("bare") / "store", sentences=5)
+
+
+def test_a_page_that_waits_says_how_far_the_ingest_is(bare: str) -> None:
+    library = Library(bare)
+    lock = take_lock(Path(bare))
+    assert lock is not None
+    with lock:
+        note_progress(bare, IngestProgress("a model on reviews", "features of sample", done=1, first=1, total=4))
+        waiting = str(PAGES["features"](find(library, "features", "")).above)
+    ended = str(PAGES["features"](find(library, "features", "")).above)
+    assert "An ingest of a model on reviews is under way: features of sample, 25 %." in waiting
+    assert "make ingest" not in waiting
+    assert "This model has no feature points yet. Run `make ingest`." in ended
+
+
+def test_the_poll_for_newer_snapshots_brings_how_far_it_is(bare: str) -> None:
+    library = Library(bare)
+    registered = create_app(library).callback_map
+    (entry,) = (one for name, one in registered.items() if "newer.children" in name)
+    notice = entry["callback"].__wrapped__
+    shown = {"snapshot": library.newest}
+    assert notice(1, shown, [{"under-way": "line"}], "/features", "") == (None, ["The ingest has ended."])
+    assert notice(1, shown, [], "/", "") == (None, [])

@@ -1,0 +1,214 @@
+"""Amounts, ranges, empty searches and legends: what a page says of them."""
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+from dash import html
+
+from dashboard import amounts
+from dashboard.amounts import many, span
+from dashboard.controls import number
+from dashboard.heads.part import part_of
+from dashboard.library import Library
+from dashboard.pages import PAGES, picture_of, sentence_of
+from dashboard.panels.positions import SHADES
+from dashboard.pictures.no_hits import no_hits, similar_pieces
+from dashboard.pictures.over_points import drawn_over, over_feature, over_head
+from dashboard.place import Place, find
+from dashboard.theme import PALETTE, head_colours, rgb
+
+ASSETS = Path(amounts.__file__).parent / "assets"
+
+
+@pytest.fixture(scope="module")
+def library(tiny_store: str) -> Library:
+    return Library(tiny_store)
+
+
+def place(library: Library, page: str, asked: str) -> Place:
+    return find(library, page, f"?{asked}")
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0 tokens"), (1, "1 token"), (2, "2 tokens"), (1200, "1,200 tokens")])
+def test_one_is_no_plural(count: int, text: str) -> None:
+    assert many(count, "token") == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "unit", "text"),
+    [
+        (0.0, 127.0, "tokens", "0 to 127 tokens"),
+        (0.25, 3.0, "nats", "0.25 to 3 nats"),
+        (0.0, 0.125, "share", "0.0 to 12.5 %"),
+        (1.5, 2.0, "", "1.50 to 2"),
+    ],
+)
+def test_a_range_says_its_unit_once_and_whole_numbers_without_decimals(
+    low: float, high: float, unit: str, text: str
+) -> None:
+    assert span(low, high, unit) == text
+
+
+def test_a_decimal_comma_is_a_decimal_point() -> None:
+    assert set(number("least", "lines", 0.3, 0, 1, 0.01).allowedDecimalSeparators) == {".", ","}
+
+
+def test_spaces_alone_are_no_sentence_and_said(library: Library) -> None:
+    notices = place(library, "sentence", "text=%20%20").notices
+    assert any("Type a sentence" in one for one in notices)
+    assert place(library, "sentence", "").notices == ()
+
+
+# -- searches -------------------------------------------------------------------------------------------
+
+
+def links(parts: list[html.P]) -> list[dict[str, list[str]]]:
+    """The fields of every link in some paragraphs."""
+    found = [one for part in parts for one in part.children if hasattr(one, "href")]
+    return [parse_qs(urlsplit(one.href).query) for one in found]
+
+
+def test_a_search_without_hits_can_be_cleared_and_offers_what_is_near(library: Library) -> None:
+    here = place(library, "heads", "q=fillm")
+    said = no_hits(here)
+    clear, *near = links(said)
+    assert "No token of the corpus matches “fillm” as a token." in str(said)
+    assert "q" not in clear
+    assert ["film"] in [one["q"] for one in near]
+    assert part_of(here.corpus, None, q="film").tokens > 0
+
+
+def test_a_search_that_finds_something_in_another_way_says_so(library: Library) -> None:
+    (also,) = links(no_hits(place(library, "head", "q=fil")))[1:2]
+    assert also["within"] == ["prefix"]
+
+
+@pytest.mark.parametrize("asked", ["", "q=film", "q=%20"])
+def test_a_search_that_needs_no_help_gets_none(library: Library, asked: str) -> None:
+    assert no_hits(place(library, "heads", asked)) == []
+
+
+def test_only_wordpieces_of_the_corpus_are_offered(library: Library) -> None:
+    corpus = library.snapshot().corpus()
+    there = {piece.lower() for piece in corpus.wordpieces(corpus.rows)}
+    assert set(similar_pieces(corpus, "moviee")) <= there
+
+
+@pytest.mark.parametrize("page", ["heads", "head", "features"])
+def test_every_page_with_a_search_says_when_it_finds_nothing(library: Library, page: str) -> None:
+    assert "matches “zzzz”" in str(PAGES[page](place(library, page, "q=zzzz")).above)
+
+
+# -- legends --------------------------------------------------------------------------------------------
+
+
+def test_over_a_head_everything_drawn_is_in_the_legend(library: Library) -> None:
+    here = place(library, "head", "token=5&marks=1-2&lasso=pca-exact-2d,0,0,query:0,0;1,0;1,1")
+    kinds = [kind for kind, _ in over_head(here.address)]
+    assert kinds[:5] == ["ring", "sentence", "line", "near", "pair"]
+    assert "attention weight: thicker is more" in str(PAGES["head"](here).below)
+
+
+def test_nothing_over_the_points_needs_no_legend(library: Library) -> None:
+    address = place(library, "head", "").address
+    assert drawn_over(over_head(address)) == drawn_over(over_feature(address)) == []
+
+
+def test_a_chosen_token_at_a_feature_point_has_a_legend(library: Library) -> None:
+    here = place(library, "features", "point=embedding&ftoken=3")
+    assert "tokens with the nearest vectors" in str(PAGES["features"](here).below)
+
+
+def test_the_legend_over_the_points_has_the_colours_of_the_canvas() -> None:
+    canvas = (ASSETS / "points" / "overlay.js").read_text("utf-8")
+    style = (ASSETS / "style.css").read_text("utf-8")
+    for name, ink in (("line", "line"), ("near", "near"), ("pair", "pair")):
+        of_canvas = re.findall(rf"{ink}: \"(#[0-9a-f]{{6}})\"", canvas)
+        assert re.findall(rf"--over-{name}: (#[0-9a-f]{{6}})", style) == of_canvas
+        assert len(of_canvas) == 2
+
+
+@pytest.mark.parametrize(("colour", "outlined"), [("kind", True), ("position", False), ("role", False)])
+def test_where_colours_are_categories_keys_are_outlines(library: Library, colour: str, outlined: bool) -> None:
+    here = place(library, "head", f"colour={colour}")
+    assert picture_of(here)["outlined"] is outlined  # type: ignore[index]
+    assert ("◇ key" in str(PAGES["head"](here).above)) == outlined
+
+
+@pytest.mark.parametrize("heads", [1, 12, 16, 24])
+def test_no_two_heads_share_a_colour(heads: int) -> None:
+    for scheme, colours in head_colours(heads).items():
+        assert len(set(colours)) == heads
+        ground = np.array(rgb(PALETTE[scheme]["background"]))
+        assert min(np.abs(np.array(rgb(one)) - ground).sum() for one in colours) > 120
+        apart = [
+            np.abs(np.subtract(rgb(one), rgb(other))).sum() for one in colours for other in colours if one != other
+        ]
+        assert min(apart, default=999) > 30
+
+
+@pytest.mark.parametrize(("asked", "names"), [("rollout=1", ["rollout"]), ("", ["H0", "H1"])])
+def test_a_rollout_is_no_head(library: Library, asked: str, names: list[str]) -> None:
+    assert sentence_of(place(library, "sentence", asked))["head_names"] == names  # type: ignore[index]
+
+
+def test_the_mean_by_position_has_the_scale_of_the_sentences_matrix() -> None:
+    """As `shades.js`: the share of the way along the colours is the root of the weight."""
+    weights, colours = zip(*SHADES, strict=True)
+    np.testing.assert_allclose(np.sqrt(weights), np.linspace(0, 1, len(weights)))
+    assert colours[0] == PALETTE["light"]["panel"]
+    assert colours[8] == PALETTE["light"]["query"]
+
+
+# -- tables ---------------------------------------------------------------------------------------------
+
+
+def cells(row: html.Tr) -> list[bool]:
+    """Whether each cell is aligned as a number is."""
+    return [one.className == "number" if hasattr(one, "className") else False for one in row.children]
+
+
+def tables(part: object) -> list[html.Table]:
+    """Every table in a part of a page."""
+    if isinstance(part, html.Table):
+        return [part]
+    below = getattr(part, "children", part)
+    return [table for one in below for table in tables(one)] if isinstance(below, list | tuple) else tables_in(below)
+
+
+def tables_in(part: object) -> list[html.Table]:
+    return tables(part) if hasattr(part, "children") else []
+
+
+@pytest.mark.parametrize(
+    ("page", "asked"),
+    [
+        ("statistics", ""),
+        ("about", ""),
+        ("heads", "q=film"),
+        ("sentence", "by=entropy"),
+        ("head", "token=5&tab=point"),
+        ("head", "tab=pairs"),
+        ("head", "tab=statistics"),
+        ("head", "tab=distance"),
+        ("head", "tab=selection&where=position:1..3"),
+        ("map", ""),
+        ("features", "point=embedding&ftoken=3"),
+    ],
+)
+def test_the_title_of_a_column_is_aligned_as_its_cells_are(library: Library, page: str, asked: str) -> None:
+    made = PAGES[page](place(library, page, asked))
+    compared = 0
+    for table in tables([made.above, made.beside, made.below]):
+        if not isinstance(table.children, list) or len(table.children) != 2 or not table.children[1].children:
+            continue
+        head, body = (part.children if isinstance(part.children, list) else [part.children] for part in table.children)
+        if len(head[0].children) == len(body[0].children):
+            assert cells(head[0]) == cells(body[0]), (
+                f"{page}: {[getattr(one, 'children', one) for one in head[0].children]}"
+            )
+            compared += 1
+    assert compared
