@@ -26,6 +26,7 @@ NEIGHBORS ?=
 MIN_DIST ?=
 HOST ?= 127.0.0.1
 PORT ?= 8050
+ALLOWED_HOSTS ?=
 DAYS ?= 7
 TORCH ?= torch==2.13.0
 ONLY ?=
@@ -58,8 +59,8 @@ finetune: install  ## teach a BERT the labels of reviews; the result is a MODEL 
 	@$(PYTHON) -m ingest.finetuning --model '$(MODEL)' --data '$(DATA)' --text '$(TEXT)' --label '$(LABEL)' --epochs '$(EPOCHS)' --batch '$(BATCH)' \
 	  --learning-rate '$(LEARNING_RATE)' --max-length '$(MAX_LENGTH)' --freeze '$(FREEZE)' --seed '$(SEED)' --device '$(DEVICE)' --out '$(OUT)'
 
-dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT)
-	@$(PYTHON) -m dashboard --store '$(STORE)' --host '$(HOST)' --port '$(PORT)' --ingest
+dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT ALLOWED_HOSTS)
+	@$(PYTHON) -m dashboard --store '$(STORE)' --host '$(HOST)' --port '$(PORT)' --allowed-hosts '$(ALLOWED_HOSTS)' --ingest
 
 describe: install  ## what is in the store
 	@$(PYTHON) -m store describe '$(STORE)'

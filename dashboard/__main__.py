@@ -7,8 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from store.__main__ import NOTHING_YET
+
+if TYPE_CHECKING:
+    from dashboard.allowed_hosts import AllowedHosts
 
 #: Seconds between two looks at what an ingest has published, and that one is given to end by itself.
 PAUSE = 2
@@ -19,6 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if not _port_is_free(options.host, options.port):
         return _fail(f"Port {options.port} of {options.host} is taken or not to be had. Give another with PORT=...")
+    try:
+        _allowed(options)
+    except ValueError as error:
+        return _fail(str(error))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager stops it as Ctrl-C does
     try:
         return _ingest_and_serve(options)
@@ -73,6 +81,12 @@ def _parser() -> argparse.ArgumentParser:
         "--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1: this machine only)"
     )
     parser.add_argument("--port", type=int, default=8050, help="port to listen on (default 8050)")
+    parser.add_argument(
+        "--allowed-hosts",
+        default="",
+        metavar="NAME,...",
+        help="host names to answer to beside localhost and the address listened on; .example.org: all that end so",
+    )
     parser.add_argument("--ingest", action="store_true", help="ingest the default corpus first where there is no store")
     return parser
 
@@ -101,10 +115,18 @@ def _serve(options: argparse.Namespace) -> int:
     """Until it is stopped."""
     from dashboard.server import Server, address_of
 
-    address = address_of(options.host, options.port)
+    address, allowed = address_of(options.host, options.port), _allowed(options)
     print(f"Headscape serves {options.store} on http://{address} (Ctrl-C stops it).", flush=True)
-    Server(options.store, address).run()
+    if allowed.every_address:
+        print(f"It answers to any IP address and to: {allowed}. Add names with ALLOWED_HOSTS=NAME,...", flush=True)
+    Server(options.store, address, allowed).run()
     return 0
+
+
+def _allowed(options: argparse.Namespace) -> "AllowedHosts":
+    from dashboard.allowed_hosts import allowed_hosts
+
+    return allowed_hosts(options.host, options.allowed_hosts.split(","))
 
 
 def _fail_as(found: subprocess.CompletedProcess[str]) -> int:

@@ -4,7 +4,9 @@ from pathlib import Path
 
 from dash import ALL, MATCH, Dash, Input, Output, State, html, no_update
 
-from dashboard import counting, problems, routes, security, shell
+from dashboard import allowed_hosts, counting, problems, routes, security, shell
+from dashboard.allowed_hosts import AllowedHosts
+from dashboard.connections import BODY
 from dashboard.library import Library
 from dashboard.pages import LATER, PAGES, after_picture_of, picture_of, sentence_of
 from dashboard.place import find
@@ -14,8 +16,8 @@ from dashboard.under_way import UNDER_WAY, stage_line
 INDEX = (Path(__file__).parent / "index.html").read_text("utf-8")
 
 
-def create_app(library: Library) -> Dash:
-    """A dashboard on a library. Nothing is global: two apps in one process do not meet."""
+def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
+    """A dashboard on a library, by default for this machine alone. Nothing is global: two apps in one process do not meet."""
     app = Dash(
         __name__,
         title="Headscape",
@@ -26,7 +28,8 @@ def create_app(library: Library) -> Dash:
         compress=True,
         on_error=_say_error,
     )
-    app.server.config["MAX_CONTENT_LENGTH"] = 1 << 20
+    app.server.config["MAX_CONTENT_LENGTH"] = BODY
+    allowed_hosts.register(app.server, allowed or AllowedHosts())
     app.layout = shell.layout
     _follow_address(app, library)
     _fill_later(app, library)

@@ -7,6 +7,7 @@ from typing import Any
 
 from gunicorn.app.base import BaseApplication
 
+from dashboard.allowed_hosts import AllowedHosts
 from dashboard.app import create_app
 from dashboard.library import Library
 from dashboard.worker import BufferingWorker
@@ -26,8 +27,9 @@ def address_of(host: str, port: int) -> str:
 class Server(BaseApplication):  # type: ignore[misc]
     """Gunicorn on one store. icechunk's threads do not survive a fork, so nothing is opened before it."""
 
-    def __init__(self, store: str, address: str) -> None:
+    def __init__(self, store: str, address: str, allowed: AllowedHosts) -> None:
         self.store = store
+        self.allowed = allowed
         self.shared = Path(tempfile.mkdtemp(prefix="headscape-"))
         self.address = address
         super().__init__()
@@ -50,4 +52,4 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def load(self) -> Any:
         """The WSGI application of a worker."""
-        return create_app(Library(self.store, self.shared)).server
+        return create_app(Library(self.store, self.shared), self.allowed).server

@@ -3,6 +3,7 @@
 import socket
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack
 from urllib.parse import urlsplit
 
 import pytest
@@ -25,10 +26,9 @@ def production(tiny_store: str) -> Iterator[str]:
 @pytest.mark.parametrize("half", HALVES)
 def test_half_sent_requests_do_not_stop_the_server(half: str, production: str) -> None:
     host, port = urlsplit(production).hostname, urlsplit(production).port
-    clients = [socket.create_connection((host, port)) for _ in range(2 * WORKERS * THREADS)]
-    for client in clients:
-        client.sendall(HALVES[half])
-    with urllib.request.urlopen(production, timeout=15) as page:
-        assert "Headscape" in page.read().decode()
-    for client in clients:
-        client.close()
+    with ExitStack() as clients:
+        for _ in range(2 * WORKERS * THREADS):
+            client = clients.enter_context(socket.create_connection((host, port)))
+            client.sendall(HALVES[half])
+        with urllib.request.urlopen(production, timeout=60) as page:
+            assert "Headscape" in page.read().decode()
