@@ -19,7 +19,7 @@ from ingest.pictures.processes import waiting_fits_dropped
 from ingest.pictures.projections import Material, finished_views, project_corpus, show_views
 from ingest.progress import noting
 from ingest.reviews import Data, find_data
-from ingest.sample import Sample, take_sample
+from ingest.sample import Sample, split_sentences, take_sample
 from ingest.settings import Settings
 from ingest.tensors import ATTENTION, ModelGroup, complete, encode_corpus, pending_blocks
 from store.repository import open_repository
@@ -91,9 +91,9 @@ class Ingest:
     def bring_up_to_date(self) -> None:
         """Tensors and normalisations, then picture by picture; a new model can be read after the first of them."""
         self._encode()
-        sample = take_sample(self.corpus)
-        self.changed |= normalize_corpus(self.writer, self.model, self.corpus, sample)
-        material = Material(self.writer, self.model, self.corpus, sample, self.settings.seed, str(self.device))
+        sample, split = take_sample(self.corpus), split_sentences(self.corpus)
+        self.changed |= normalize_corpus(self.writer, self.model, self.corpus, split)
+        material = Material(self.writer, self.model, self.corpus, split, self.settings.seed, str(self.device))
         names = self._names()
         grown = self.changed or self.held_before < self.corpus.sentences
         self._project(material, names[:1], names)

@@ -14,8 +14,8 @@ from store.writer import Writer
 
 #: Fitted on the first whole sentences within so many tokens, a uniform sample of the corpus.
 FIT_TOKENS = 20_000
-#: How many sentences after these judge.
-JUDGED_SENTENCES = 100
+#: How many sentences judge a fit; of a small corpus one in so many.
+JUDGED_SENTENCES, HELD_OUT_ONE_IN = 100, 5
 
 Spans = NDArray[np.int64]
 
@@ -30,14 +30,10 @@ class Sample:
         First row and end of every sentence on the token axis: (sentence, 2).
     rows
         Rows of their tokens on the token axis: (token,).
-    judged
-        Spans of sentences that no fit sees; the last of the sample where there are no others.
     """
 
     spans: Spans
     rows: NDArray[np.int64]
-    judged: Spans
-    held_out: bool
 
     @property
     def sentences(self) -> int:
@@ -49,17 +45,14 @@ class Sample:
         """How many tokens."""
         return len(self.rows)
 
-    @property
-    def judged_on(self) -> str:
-        """What a person reads below a measure."""
-        whose = "no fit has seen" if self.held_out else "of the fit, as there are no others"
-        return f"{len(self.judged):,} sentences {whose}"
-
     def first(self, tokens: int) -> "Sample":
         """Its first sentences within so many tokens; at least one."""
-        sentences = max(1, int(np.searchsorted(np.cumsum(lengths(self.spans)), tokens, side="right")))
-        count = int(lengths(self.spans[:sentences]).sum())
-        return Sample(self.spans[:sentences], self.rows[:count], self.judged, self.held_out)
+        return self.first_sentences(max(1, int(np.searchsorted(np.cumsum(lengths(self.spans)), tokens, side="right"))))
+
+    def first_sentences(self, sentences: int) -> "Sample":
+        """Its first sentences."""
+        spans = self.spans[:sentences]
+        return Sample(spans, self.rows[: int(lengths(spans).sum())])
 
     def content_hash(self, model: ModelGroup, corpus: PlannedCorpus, **identity: object) -> int:
         """Changes when a fit on it would: with its rows, or the numbers of the blocks they stand in."""
@@ -67,20 +60,51 @@ class Sample:
         return content_hash(identity, self.rows, np.array([model.block_hash(block) for block in blocks], np.uint64))
 
 
-def take_sample(corpus: PlannedCorpus) -> Sample:
-    """The sample of a plan."""
+@dataclass(frozen=True)
+class Split:
+    """Sentences that normalisations and pictures are fitted on, and the sentences after them, which judge the fits.
+
+    Attributes
+    ----------
+    fitted
+        The first sentences of the plan.
+    held_out
+        Spans of sentences that no fit sees: (sentence, 2); empty where the plan has too few to spare any.
+    """
+
+    fitted: Sample
+    held_out: Spans
+
+    @property
+    def judging(self) -> Spans:
+        """The held-out sentences; sentences of the fit where there are none."""
+        return self.held_out if len(self.held_out) else self.fitted.spans[-JUDGED_SENTENCES:]
+
+    @property
+    def judged_on(self) -> str:
+        """What a person reads below a measure."""
+        if len(self.held_out):
+            return f"{len(self.held_out):,} held-out sentences"
+        return f"{len(self.judging):,} sentences of the fit, as the corpus is too small to hold any out"
+
+
+def split_sentences(corpus: PlannedCorpus) -> Split:
+    """Where a plan has few sentences, the fit leaves a share of them to judge it."""
     whole = whole_sample(corpus)
-    sample = whole.first(FIT_TOKENS)
-    held_out = sample.sentences < whole.sentences
-    first = sample.sentences if held_out else max(0, whole.sentences - JUDGED_SENTENCES)
-    return Sample(sample.spans, sample.rows, whole.spans[first : first + JUDGED_SENTENCES], held_out)
+    spared = min(JUDGED_SENTENCES, whole.sentences // HELD_OUT_ONE_IN)
+    fitted = whole.first_sentences(whole.sentences - spared).first(FIT_TOKENS)
+    return Split(fitted, whole.spans[fitted.sentences :][:JUDGED_SENTENCES])
+
+
+def take_sample(corpus: PlannedCorpus) -> Sample:
+    """The first sentences of a plan within so many tokens: a uniform sample."""
+    return whole_sample(corpus).first(FIT_TOKENS)
 
 
 def whole_sample(corpus: PlannedCorpus) -> Sample:
-    """All of a plan, judged on itself."""
-    spans = sentence_spans(corpus)
+    """All of a plan."""
     rows = np.concatenate([block.index * block.length + np.arange(block.tokens) for block in corpus.blocks])
-    return Sample(spans, rows, spans, False)
+    return Sample(sentence_spans(corpus), rows)
 
 
 def take_sentences(corpus: PlannedCorpus, chosen: NDArray[np.integer]) -> Block:

@@ -56,7 +56,7 @@ def test_the_picture_says_n_of_n_and_how_faithful_it_is(open_page: Open, tiny_se
     expect(
         page.get_by_text(f"{tiny_corpus.n_tokens:,} tokens of {tiny_corpus.n_sentences:,} sentences")
     ).to_be_visible()
-    expect(page.get_by_text("sentences no fit has seen")).to_be_visible()
+    expect(page.get_by_text("held-out sentences")).to_be_visible()
 
 
 def test_the_theme_switch_repaints_in_the_other_colours(open_page: Open, tiny_server: str) -> None:

@@ -187,7 +187,7 @@ def test_with_few_pairs_there_is_no_scale(tiny_corpus: store.Corpus) -> None:
 def test_every_normalization_is_explained(constants: xr.Dataset) -> None:
     assert constants.normalization.values.tolist() == list(NORMALIZATIONS)
     assert constants.attrs["fitted_on"].startswith("the first ")
-    assert constants.attrs["judged_on"].endswith("sentences no fit has seen")
+    assert constants.attrs["judged_on"].endswith(" held-out sentences")
 
 
 @pytest.mark.parametrize(("judged", "commits_of_26_and_40"), [(5, 1), (100, 2)])

@@ -11,6 +11,7 @@ from scipy.special import softmax
 from scipy.stats import spearmanr
 
 import store
+from dashboard.pictures.captions import fidelity_caption, head_fidelity_caption
 
 Ingest = Callable[..., str]
 FIT_TOKENS = 200
@@ -119,13 +120,29 @@ def judge_by_hand(pattern: np.ndarray, distance: np.ndarray) -> tuple[float, flo
 def test_fidelity_says_what_it_was_judged_on(view: xr.Dataset) -> None:
     assert view.measure.values.tolist() == ["spearman", "recall", "trustworthiness", "across"]
     assert view.judged.values.tolist() == ["held_out", "fitted"]
-    assert view.attrs["judged_on"].endswith("sentences no fit has seen")
+    assert view.attrs["judged_on"].endswith(" held-out sentences")
 
 
-def test_a_fit_on_everything_says_that_nothing_was_left_to_judge_it(ingest: Ingest, tmp_path: Path) -> None:
+def test_a_small_corpus_holds_a_fifth_of_its_sentences_out(ingest: Ingest, tmp_path: Path) -> None:
     corpus = store.open_corpus(ingest(tmp_path / "store", sentences=10, fit_tokens=10_000))
-    attributes = corpus.view("pca-exact-2d").attrs
-    assert attributes["judged_on"] == "10 sentences of the fit, as there are no others"
+    view = corpus.view("pca-exact-2d").load()
+    assert view.attrs["sample_sentences"] == 8
+    assert view.attrs["judged_on"] == corpus.normalizations.attrs["judged_on"] == "2 held-out sentences"
+    assert_judged(corpus, view, "held_out", range(8, 10))
+    assert_judged(corpus, view, "fitted", range(8))
+
+
+def test_a_corpus_too_small_to_hold_sentences_out_has_no_held_out_numbers(ingest: Ingest, tmp_path: Path) -> None:
+    corpus = store.open_corpus(ingest(tmp_path / "store", sentences=4))
+    view = corpus.view("pca-exact-2d")
+    assert view.fidelity.sel(judged="held_out").isnull().all()
+    assert_judged(corpus, view, "fitted", range(4))
+    judged_on = "4 sentences of the fit, as the corpus is too small to hold any out"
+    assert view.attrs["judged_on"] == corpus.normalizations.attrs["judged_on"] == judged_on
+    shown = [fidelity_caption(corpus, "pca-exact-2d"), head_fidelity_caption(corpus, "pca-exact-2d", 1, 0)]
+    for text in ("".join(map(str, one.children)) for one in shown):
+        assert text.endswith(f"on {judged_on}.")
+        assert "nan" not in text
 
 
 def test_coordinates_of_padding_are_nothing_and_of_tokens_are_there(corpus: store.Corpus, view: xr.Dataset) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.pictures.judged import shown_fidelity
 from store import STATISTICS, Corpus
 from store.schema import BOUNDS, head_name
 
@@ -36,7 +37,7 @@ def one_line(corpus: Corpus, view: str) -> list[dict[str, str]]:
     """For every head its name and one line of what it does, for the hover of the grid."""
     shares = corpus.head_statistic.sel(source="all", statistic=list(SHARES)).values
     entropy = corpus.head_statistic.sel(source="all", statistic="entropy").values
-    fidelity = corpus.view(view).fidelity.sel(judged="held_out", measure=["spearman", "recall"]).values
+    fidelity = shown_fidelity(corpus.view(view)).sel(measure=["spearman", "recall"]).values
     return [
         {
             "name": head_name(layer, head),

@@ -7,6 +7,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.page import Page
+from dashboard.pictures.judged import shown_fidelity
 from dashboard.place import Place
 from dashboard.tables import heading
 from store.description import CorpusDescription, Description, ModelDescription, describe
@@ -81,11 +82,12 @@ def _pictures(place: Place) -> list[object]:
     """Every view of the model on screen, and how far it can be trusted."""
     corpus = place.corpus
     rows = [_picture(place, view) for view in corpus.views]
+    judged_on = ", ".join(dict.fromkeys(str(corpus.view(view).attrs["judged_on"]) for view in corpus.views))
     names = ("view", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
     return [
         html.H2(f"Pictures of {corpus.name}"),
         html.P(
-            "Means over heads on sentences no fit has seen. Spearman of attention and distance on screen, -1 is perfect; recall of the 3 "
+            f"Means over heads on {judged_on}. Spearman of attention and distance on screen, -1 is perfect; recall of the 3 "
             "most attended keys among the 3 nearest; across: Spearman over keys of other sentences. The first is the default.",
             className="caption",
         ),
@@ -95,7 +97,7 @@ def _pictures(place: Place) -> list[object]:
 
 def _picture(place: Place, view: str) -> html.Tr:
     opened = place.corpus.view(view)
-    means = opened.fidelity.sel(judged="held_out").mean(("layer", "head"))
+    means = shown_fidelity(opened).mean(("layer", "head"))
     numbers = [float(means.sel(measure=name)) for name in ("spearman", "recall", "across", "trustworthiness")]
     link = dcc.Link(
         view, href=place.address.with_(page="heads", view=view, at=None).href, title=str(opened.attrs["title"])

@@ -2,6 +2,7 @@
 
 from dash import html
 
+from dashboard.pictures.judged import shown_fidelity
 from dashboard.place import Place
 from store import Corpus
 from store.schema import head_name
@@ -27,18 +28,17 @@ def sample_caption(place: Place, tokens: int) -> html.P:
 def fidelity_caption(corpus: Corpus, view: str) -> html.P:
     """Mean agreement of the pictures with attention."""
     opened = corpus.view(view)
-    held_out = opened.fidelity.sel(judged="held_out")
-    worst = held_out.sel(measure="spearman").argmax(("layer", "head"))
+    fidelity = shown_fidelity(opened)
+    worst = fidelity.sel(measure="spearman").argmax(("layer", "head"))
     name = head_name(int(worst["layer"]), int(worst["head"]))
-    measures = _measures(held_out.mean(("layer", "head")).to_series().to_dict())
+    measures = _measures(fidelity.mean(("layer", "head")).to_series().to_dict())
     return caption(f"How faithful, mean over heads, worst {name}: {measures}; on {opened.attrs['judged_on']}.")
 
 
 def head_fidelity_caption(corpus: Corpus, view: str, layer: int, head: int, *, of: str = "") -> html.P:
     """Agreement of one head's picture with attention; `of` says in which model, where there are two."""
     opened = corpus.view(view)
-    held_out = opened.fidelity.sel(judged="held_out")[:, layer, head]
-    measures = _measures(held_out.to_series().to_dict())
+    measures = _measures(shown_fidelity(opened)[:, layer, head].to_series().to_dict())
     return caption(f"How faithful{of}: {measures}; on {opened.attrs['judged_on']}.")
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ingest.corpus import PlannedCorpus
 from ingest.pictures.scaling import GRID, STEP, Pairs, choose_scaling, correlations
 from ingest.progress import bar
-from ingest.sample import Sample, lengths, read_rows, span_rows
+from ingest.sample import Sample, Split, lengths, read_rows, span_rows
 from ingest.tensors import ModelGroup
 from store.groups import array_of, create_arrays
 from store.kernels.fidelity import cosine_distance, spearman
@@ -41,20 +41,20 @@ class Constants:
         return moved
 
 
-def normalize_corpus(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, sample: Sample) -> bool:
+def normalize_corpus(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, split: Split) -> bool:
     """Bring the constants up to date; False if there was nothing to do."""
-    group = writer.group(f"{model.path}/normalizations")
+    group, sample = writer.group(f"{model.path}/normalizations"), split.fitted
     # Also of the sentences that judge: as long as there are few, growth adds to them.
-    read = replace(sample, rows=np.union1d(sample.rows, span_rows(sample.judged)))
-    wanted = str(read.content_hash(model, corpus, version=VERSION, held_out=sample.held_out))
+    read = replace(sample, rows=np.union1d(sample.rows, span_rows(split.judging)))
+    wanted = str(read.content_hash(model, corpus, version=VERSION, fitted=sample.sentences))
     if group.attrs.get("hash") == wanted:
         return False
-    _fill(writer, model, sample, layers=_create(writer, model))
+    _fill(writer, model, split, layers=_create(writer, model))
     group.attrs.update(
         {
             "hash": wanted,
             "fitted_on": f"the first {sample.sentences:,} sentences, {sample.tokens:,} tokens",
-            "judged_on": sample.judged_on,
+            "judged_on": split.judged_on,
         }
     )
     writer.commit(f"{model.key}: normalisations")
@@ -72,8 +72,9 @@ def _create(writer: Writer, model: ModelGroup) -> int:
     return layers
 
 
-def _fill(writer: Writer, model: ModelGroup, sample: Sample, *, layers: int) -> None:
+def _fill(writer: Writer, model: ModelGroup, split: Split, *, layers: int) -> None:
     """Every layer's constants; those of `shared` need all layers' own."""
+    sample = split.fitted
     pairs = Pairs.within(lengths(sample.spans))
     with bar("normalizing", total=3 * layers, unit="layers") as progress:
         own = []
@@ -82,7 +83,7 @@ def _fill(writer: Writer, model: ModelGroup, sample: Sample, *, layers: int) -> 
             progress.update()
         shared = _shared(writer, model, sample, pairs, own, progress.update)
         for layer, constants in enumerate(own):
-            _write(writer, model, layer, {**constants, "shared": shared}, sample, pairs)
+            _write(writer, model, layer, {**constants, "shared": shared}, split, pairs)
             progress.update()
 
 
@@ -134,11 +135,11 @@ def _on_grid(query: Floats, key: Floats, shift: Floats, pairs: Pairs, head: int)
 
 
 def _write(
-    writer: Writer, model: ModelGroup, layer: int, constants: Mapping[str, Constants], sample: Sample, pairs: Pairs
+    writer: Writer, model: ModelGroup, layer: int, constants: Mapping[str, Constants], split: Split, pairs: Pairs
 ) -> None:
     group = writer.group(f"{model.path}/normalizations")
-    fitted = read_rows(writer, model, layer, sample.rows[: pairs.tokens])
-    judged = read_rows(writer, model, layer, span_rows(sample.judged))
+    fitted = read_rows(writer, model, layer, split.fitted.rows[: pairs.tokens])
+    judged = read_rows(writer, model, layer, span_rows(split.judging))
     for index, name in enumerate(NORMALIZATIONS):
         one = constants[name]
         correlation, count = _correlation(*fitted, *one.apply(*fitted), pairs)
@@ -147,7 +148,7 @@ def _write(
         array_of(group, "radius")[index, layer] = np.nan if one.radius is None else one.radius
         array_of(group, "weighted_correlation")[index, layer] = correlation
         array_of(group, "pairs")[index, layer] = count
-        array_of(group, "spearman")[index, layer] = judge(*judged, *one.apply(*judged), lengths(sample.judged))
+        array_of(group, "spearman")[index, layer] = judge(*judged, *one.apply(*judged), lengths(split.judging))
 
 
 def _correlation(

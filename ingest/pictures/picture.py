@@ -119,8 +119,8 @@ class Picture:
         low, side = np.asarray(array_of(group, "low")[layer]), np.asarray(array_of(group, "side")[layer])
         return low[:, None, None] + stored[:, :, rows - start] / MOST * side[:, None, None, None]
 
-    def write_fidelity(self, layer: int, judged: str, measures: Floats) -> None:
-        """Keep the measures (measure, head) of a layer."""
+    def write_fidelity(self, layer: int, judged: str, measures: Floats | float) -> None:
+        """Keep the measures (measure, head) of a layer; NaN where there was nothing to judge on."""
         array_of(self.writer.group(self.path), "fidelity")[:, JUDGED.index(judged), layer] = measures
 
     def describe(self, facts: Mapping[str, str | int | float]) -> None:

@@ -23,7 +23,7 @@ from ingest.pictures.normalizations import read_constants
 from ingest.pictures.pca import Pca
 from ingest.pictures.picture import Picture
 from ingest.progress import bar
-from ingest.sample import JUDGED_SENTENCES, Sample, lengths, read_rows, span_rows
+from ingest.sample import JUDGED_SENTENCES, Sample, Spans, Split, lengths, read_rows, span_rows
 from ingest.tensors import ModelGroup
 from store.groups import array_of
 from store.views import JUDGED, MEASURES, ViewName
@@ -39,7 +39,7 @@ class Material:
     writer: Writer
     model: ModelGroup
     corpus: PlannedCorpus
-    sample: Sample
+    split: Split
     seed: int
     device: str
 
@@ -49,7 +49,7 @@ class Material:
         seed = 0 if kind is Pca else self.seed
         identity = {"view": str(name), "version": kind.version, "seed": seed, "tokens": self.fit_sample(name).tokens}
         # Of the whole sample, also where the fit takes only a part of it: the normalisation's constants depend on it.
-        made_of = self.sample.content_hash(self.model, self.corpus, **identity)
+        made_of = self.split.fitted.content_hash(self.model, self.corpus, **identity)
         return Picture(self.writer, self.model, name, made_of, self.block_hashes)
 
     @cached_property
@@ -60,7 +60,7 @@ class Material:
     def fit_sample(self, name: ViewName) -> Sample:
         """What a picture is fitted on."""
         tokens = KINDS[name.projection].fit_tokens
-        return self.sample if tokens is None else self.sample.first(tokens)
+        return self.split.fitted if tokens is None else self.split.fitted.first(tokens)
 
     def normalized(self, layer: int, name: str, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Normalised queries and keys (head, token, channel) of a layer at rows of the token axis, in float32."""
@@ -105,13 +105,13 @@ def project_corpus(material: Material, names: list[ViewName]) -> Iterator[list[V
 
 
 def finished_views(material: Material, names: list[ViewName]) -> list[str]:
-    """Those that are whole: fewer dimensions first, then the most faithful on sentences no fit has seen."""
+    """Those that are whole: fewer dimensions first, then the most faithful on held-out sentences, or on those of the fit."""
     whole = [name for name in names if material.picture(name).finished(material.corpus)]
 
     def rank(name: ViewName) -> tuple[int, float]:
         fidelity = array_of(material.writer.group(material.picture(name).path), "fidelity")
-        held_out = np.asarray(fidelity[MEASURES.index("spearman"), JUDGED.index("held_out")])
-        return name.components, float(np.nanmean(held_out))
+        held_out, fitted = (np.asarray(fidelity[MEASURES.index("spearman"), JUDGED.index(one)]) for one in JUDGED)
+        return name.components, float(np.where(np.isnan(held_out), fitted, held_out).mean())
 
     return [str(name) for name in sorted(whole, key=rank)]
 
@@ -207,14 +207,18 @@ def _place_layer(material: Material, tasks: list[Task], layer: int, blocks: list
 
 
 def _judge(material: Material, task: Task, layer: int) -> None:
-    for judged, spans in {"held_out": material.sample.judged, "fitted": task.sample.spans[:JUDGED_SENTENCES]}.items():
-        rows = span_rows(spans)
-        query, key = read_rows(material.writer, material.model, layer, rows)
-        ends = np.cumsum(lengths(spans))
-        own = np.stack([ends - lengths(spans), ends], axis=-1)
-        normalized = material.normalize(layer, task.name.normalization, query, key)
-        measures = judge_layer(query, key, normalized, task.picture.places(layer, rows), own)
-        task.picture.write_fidelity(layer, judged, measures)
+    for judged, spans in {"held_out": material.split.held_out, "fitted": task.sample.spans[:JUDGED_SENTENCES]}.items():
+        task.picture.write_fidelity(layer, judged, _measures(material, task, layer, spans) if len(spans) else np.nan)
+
+
+def _measures(material: Material, task: Task, layer: int, spans: Spans) -> Floats:
+    """`store.views.MEASURES` of a layer's heads on some sentences: (measure, head)."""
+    rows = span_rows(spans)
+    query, key = read_rows(material.writer, material.model, layer, rows)
+    ends = np.cumsum(lengths(spans))
+    own = np.stack([ends - lengths(spans), ends], axis=-1)
+    normalized = material.normalize(layer, task.name.normalization, query, key)
+    return judge_layer(query, key, normalized, task.picture.places(layer, rows), own)
 
 
 def _finish(material: Material, task: Task, *, seconds: float) -> None:
@@ -231,7 +235,7 @@ def _finish(material: Material, task: Task, *, seconds: float) -> None:
             "version": task.projection.version,
             "fitted_on": f"queries and keys of the first {sample.sentences:,} sentences, {sample.tokens:,} tokens",
             "placed": task.projection.placed,
-            "judged_on": material.sample.judged_on,
+            "judged_on": material.split.judged_on,
             "sample_sentences": sample.sentences,
             "sample_tokens": sample.tokens,
             "beyond": outside,
