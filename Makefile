@@ -79,7 +79,7 @@ lint: install  ## style and types
 
 check: lint test  ## what main must always pass
 
-bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY: ingest memory reading kills fidelity projections browser peers typing slow statistics features)
+bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY: ingest memory reading kills fidelity attentionviz projections browser peers typing slow statistics features)
 	@$(PYTHON) -m tests.bench $(ONLY)
 
 check-published: install  ## compare bert-base-uncased with the numbers of Clark 2019 and Kobayashi 2021 (MODEL)

@@ -1,8 +1,9 @@
-"""`python -m tests.bench [ingest|memory|reading|kills|fidelity|projections|browser|peers|typing|slow|statistics|features ...]`: measure, and print the tables."""
+"""`python -m tests.bench [ingest|memory|reading|kills|fidelity|attentionviz|projections|browser|peers|typing|slow|statistics|features ...]`: measure, and print the tables."""
 
 import sys
 
 from store import StoreError
+from tests.bench.attentionviz import against_attentionviz
 from tests.bench.browser import pages
 from tests.bench.features_page import features_page
 from tests.bench.fidelity import STORE, fidelity
@@ -29,6 +30,7 @@ BENCHMARKS = {
     "reading": lambda: reads(layers=12, heads=12, channels=64, tokens=50_000),
     "kills": lambda: kills(20),
     "fidelity": fidelity,
+    "attentionviz": lambda: against_attentionviz(STORE),
     "projections": lambda: seconds_per_head(STORE),
     "browser": lambda: pages([(12, 12, 64, 50_000), (12, 12, 16, 1_000_000)]),
     "peers": compare,

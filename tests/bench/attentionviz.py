@@ -1,0 +1,184 @@
+"""The default picture against AttentionViz's at the size that its authors fit, head by head; results are appended to a file.
+
+AttentionViz fits each head's queries and keys of 5,021 tokens together, keys moved onto the queries' mean, by scikit-learn's
+t-SNE and by UMAP. Both fits are judged on the sentences that they were fitted on. The default picture is judged on the same
+sentences, which follow those that it was fitted on: to it they are held out.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from multiprocessing import get_context
+from os import cpu_count
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.pipeline import run
+from ingest.settings import Settings
+from store import Corpus, open_corpus
+from store.kernels.attention import attention_pattern
+from store.kernels.fidelity import recall, screen_distance, spearman
+from store.kernels.normalization import centroid_shift
+from store.schema import head_name
+from store.views import RECALL_KEYS
+from tests.bench.table import show
+
+#: Tokens of the BERT set that its authors published.
+TOKENS = 5_021
+VIEW = "attention-raw-2d"
+#: A fit takes half a minute on a core: a benchmark that was interrupted continues from here.
+RESULTS = Path("data/bench-attentionviz.jsonl")
+#: Heads in the second table.
+CLOSEST = 8
+
+Floats = NDArray[np.floating]
+Spans = NDArray[np.int64]
+Result = dict[str, float]
+open_once = cache(open_corpus)
+
+
+def against_attentionviz(store: str) -> None:
+    """Fit what is not in the file yet, and print the tables."""
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    run(Settings(store=store, views=VIEW, features="none"))
+    corpus = open_corpus(store)
+    heads = list(np.ndindex(corpus.layers, corpus.heads))
+    looks = {look: _theirs(store, look, heads) for look in LOOKS}
+    ours = [_judged(corpus, *_placed(corpus, *head), *head) for head in heads]
+    _show_means(corpus, ours, looks)
+    _show_closest(heads, ours, looks["t-SNE"])
+
+
+# -- the sentences --------------------------------------------------------------------------------------------
+
+
+def _sentences(corpus: Corpus) -> Spans:
+    """First row and end (sentence, 2) of the sentences after those of the default picture's fit, within so many tokens."""
+    after = int(corpus.view(VIEW).attrs["sample_sentences"])
+    start, size = (corpus.sentences[name].values[after:].astype(np.int64) for name in ("row_start", "row_size"))
+    count = int(np.searchsorted(np.cumsum(size), TOKENS, side="right"))
+    return np.stack([start, start + size], axis=-1)[:count]
+
+
+def _rows(corpus: Corpus) -> NDArray[np.int64]:
+    return np.concatenate([np.arange(*span) for span in _sentences(corpus)])
+
+
+def _vectors(corpus: Corpus, layer: int, head: int) -> tuple[Floats, Floats]:
+    """Queries and keys (token, channel)."""
+    rows = _rows(corpus)
+    query, key = (
+        array.variable[layer, head, : int(rows[-1]) + 1].values[rows].astype(np.float32)
+        for array in (corpus.query, corpus.key)
+    )
+    return query, key
+
+
+def _judged(corpus: Corpus, query_place: Floats, key_place: Floats, layer: int, head: int) -> Result:
+    """Means over sentences of one picture (token, component) of queries and keys."""
+    query, key = _vectors(corpus, layer, head)
+    sizes = np.diff(_sentences(corpus), axis=-1)[:, 0]
+    found = []
+    for stop, size in zip(np.cumsum(sizes), sizes, strict=True):
+        rows = slice(stop - size, stop)
+        pattern = attention_pattern(query[rows], key[rows])
+        distance = screen_distance(query_place[rows], key_place[rows])
+        found.append((float(spearman(pattern, distance)), float(recall(pattern, distance, k=RECALL_KEYS))))
+    means = np.mean(found, axis=0)
+    return {"spearman": float(means[0]), "recall": float(means[1])}
+
+
+def _placed(corpus: Corpus, layer: int, head: int) -> tuple[Floats, Floats]:
+    """Our places (token, component) of queries and of keys."""
+    places = corpus.places(VIEW, _rows(corpus), layer=layer, head=head)
+    return places[:, 0], places[:, 1]
+
+
+# -- their fits -----------------------------------------------------------------------------------------------
+
+
+def _tsne(points: Floats) -> Floats:
+    from sklearn.manifold import TSNE
+
+    places: Floats = TSNE(perplexity=50, max_iter=300, metric="cosine", random_state=0, n_jobs=1).fit_transform(points)
+    return places
+
+
+def _umap(points: Floats) -> Floats:
+    from umap import UMAP
+
+    places: Floats = UMAP(init="random", metric="cosine", random_state=0, n_jobs=1).fit_transform(points)
+    return places
+
+
+#: As its data were made: github.com/catherinesyeh/attention-exploration, generate_data.ipynb.
+LOOKS: Mapping[str, Callable[[Floats], Floats]] = {"t-SNE": _tsne, "UMAP": _umap}
+
+
+def _theirs(store: str, look: str, heads: list[tuple[int, ...]]) -> list[Result]:
+    """Results of a look, head by head; each is appended to the file as soon as it is there."""
+    corpus = open_corpus(store)
+    names = {f"{corpus.name} {_sentences(corpus)[0, 0]} {look} {head_name(*head)}": head for head in heads}
+    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    results: dict[str, Result] = {name: result for name, result in map(json.loads, lines) if name in names}
+    with ProcessPoolExecutor(cpu_count(), mp_context=get_context("spawn")) as pool, RESULTS.open("a") as file:
+        missing = names.keys() - results.keys()
+        fits = {pool.submit(_fit, store, look, *names[name]): name for name in sorted(missing)}
+        for fit in as_completed(fits):
+            results[fits[fit]] = fit.result()
+            print(json.dumps((fits[fit], fit.result())), file=file, flush=True)
+    return [results[name] for name in names]
+
+
+def _fit(store: str, look: str, layer: int, head: int) -> Result:
+    """One head by one look, on one core."""
+    from threadpoolctl import threadpool_limits
+
+    corpus, began = open_once(store), perf_counter()
+    query, key = _vectors(corpus, layer, head)
+    with threadpool_limits(1):
+        places = LOOKS[look](np.concatenate([query, key + centroid_shift(query, key)]))
+    judged = _judged(corpus, *np.split(places, 2), layer, head)
+    return judged | {"seconds": perf_counter() - began}
+
+
+# -- the tables -----------------------------------------------------------------------------------------------
+
+
+def _show_means(corpus: Corpus, ours: list[Result], looks: Mapping[str, list[Result]]) -> None:
+    rows: list[tuple[object, ...]] = [(VIEW, *_means(ours), "-", "-", "-")]
+    for look, theirs in looks.items():
+        better = [
+            sum(_ahead(name, *pair) < 0 for pair in zip(ours, theirs, strict=True)) for name in ("spearman", "recall")
+        ]
+        seconds = np.mean([one["seconds"] for one in theirs])
+        rows.append((f"AttentionViz, {look}", *_means(theirs), *better, f"{seconds:.0f}"))
+    title = f"{len(ours)} heads, {len(_rows(corpus)):,} tokens, {len(_sentences(corpus))} sentences: AttentionViz's own fit of them; held out of ours"
+    show(title, ("picture", "Spearman", "recall@3", "better than ours: Spearman", "recall@3", "s per head"), rows)
+
+
+def _show_closest(heads: list[tuple[int, ...]], ours: list[Result], theirs: list[Result]) -> None:
+    """The heads in which the default picture is ahead by the least, in either measure."""
+    all_heads = sorted(
+        (min(_ahead("spearman", own, other), _ahead("recall", own, other)), head_name(*head), own, other)
+        for head, own, other in zip(heads, ours, theirs, strict=True)
+    )
+    rows = [
+        (name, *(f"{one[measure]:.3f}" for measure in ("spearman", "recall") for one in (own, other)))
+        for _, name, own, other in all_heads[:CLOSEST]
+    ]
+    show("Closest heads, t-SNE", ("head", "Spearman: ours", "theirs", "recall@3: ours", "theirs"), rows)
+
+
+def _ahead(measure: str, own: Result, other: Result) -> float:
+    """How much better ours is; Spearman is best at -1."""
+    return (other[measure] - own[measure]) * (1 if measure == "spearman" else -1)
+
+
+def _means(results: list[Result]) -> tuple[str, str]:
+    spearman_mean, recall_mean = (np.mean([one[name] for one in results]) for name in ("spearman", "recall"))
+    return f"{spearman_mean:.3f}", f"{recall_mean:.3f}"
