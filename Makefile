@@ -32,7 +32,7 @@ TORCH ?= torch==2.13.0
 ONLY ?=
 PYTHON := .venv/bin/python
 
-.PHONY: help install ingest projections finetune dashboard describe verify expire test lint check bench check-published clean
+.PHONY: help install ingest projections finetune dashboard describe verify mend expire test lint check bench check-published clean
 
 help:       ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 17
@@ -65,8 +65,11 @@ dashboard: install  ## serve the store, after an ingest where there is none (STO
 describe: install  ## what is in the store
 	@$(PYTHON) -m store describe '$(STORE)'
 
-verify: install  ## read the whole store, recompute a sample, name what is corrupt
+verify: install  ## check every file, read every array, recompute a sample, name what is corrupt
 	@$(PYTHON) -m store verify '$(STORE)'
+
+mend: install  ## where a branch is lost or damaged, return to the newest publication that can be read
+	@$(PYTHON) -m store mend '$(STORE)'
 
 expire: install  ## forget snapshots superseded more than DAYS ago
 	@$(PYTHON) -m store expire '$(STORE)' --days '$(DAYS)'
@@ -79,7 +82,7 @@ lint: install  ## style and types
 
 check: lint test  ## what main must always pass
 
-bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY: ingest memory reading kills fidelity attentionviz projections browser peers typing slow statistics features)
+bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY=names; a wrong one lists them)
 	@$(PYTHON) -m tests.bench $(ONLY)
 
 check-published: install  ## compare bert-base-uncased with the numbers of Clark 2019 and Kobayashi 2021 (MODEL)

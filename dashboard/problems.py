@@ -7,6 +7,7 @@ from werkzeug.exceptions import HTTPException
 
 from store import StoreError
 from store.damage import is_damage
+from store.errors import StoreCorrupt, StoreUnreachable
 
 UNREADABLE = (
     "This part of the store cannot be read. Run `make verify` to see what is corrupt, then ingest into another place."
@@ -27,7 +28,7 @@ class Refusal(Exception):
 def sentence_for(error: Exception) -> tuple[str, int]:
     """The sentence and the HTTP status for an error."""
     if isinstance(error, StoreError):
-        return str(error), 404
+        return str(error), 503 if isinstance(error, (StoreCorrupt, StoreUnreachable)) else 404
     if isinstance(error, Refusal):
         return str(error), error.status
     if isinstance(error, HTTPException):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from icechunk import IcechunkError
 
 from ingest.errors import IngestError
+from store.damage import is_damage
 from store.errors import StoreError
 from store.repository import interruption
 
@@ -36,6 +37,8 @@ def _sentence(error: Exception) -> str | None:
         return "The disk is full; what was committed is kept. Free some space and run the same command again."
     if isinstance(error, IcechunkError):
         return interruption(error)
+    if is_damage(error):
+        return "A part of the store is damaged. Run `make verify` to list the damage, then ingest into another place."
     if _accelerator_full(error):
         said = "The memory of the device is full; what was committed is kept."
         return f"{said} Give a smaller BATCH or MAX_LENGTH, or DEVICE=cpu."

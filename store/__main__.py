@@ -1,4 +1,4 @@
-"""`python -m store describe | verify | expire STORE`: what is in a store, whether it is sound, and forgetting old snapshots."""
+"""`python -m store describe | verify | mend | expire STORE`: what is in a store, whether it is sound, mending, deleting old snapshots."""
 
 import argparse
 import json
@@ -8,11 +8,13 @@ from datetime import timedelta
 
 from icechunk import IcechunkError
 
+from store.damage import is_damage
 from store.description import as_json, as_text, describe
-from store.errors import StoreError, StoreIncomplete, StoreNotFound
+from store.errors import StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound
+from store.mending import mend
 from store.repository import expire, interruption
 from store.snapshot import open_snapshot
-from store.verification import verify
+from store.verification import unprotected, verify, wrong_files
 
 #: Exit status where nothing has been ingested yet.
 NOTHING_YET = 3
@@ -27,6 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _ended(interruption(error))
     except StoreError as error:
         return _ended(str(error), NOTHING_YET if isinstance(error, (StoreNotFound, StoreIncomplete)) else 1)
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        return _ended(
+            f"A part of {options.store} is damaged. Run `make verify STORE={options.store}` to list the damage."
+        )
 
 
 def _ended(said: str, status: int = 1) -> int:
@@ -39,13 +47,14 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     for name, run, explanation in (
         ("describe", _describe, "models, corpora, tokens, stages, snapshot, bytes, provenance"),
-        ("verify", _verify, "read everything, recompute a sample, name what is corrupt"),
+        ("verify", _verify, "check every file, read every array, recompute a sample, name what is corrupt"),
+        ("mend", _mend, "where a branch is lost or damaged, return to the newest publication that can be read"),
         ("expire", _expire, "forget what was superseded long ago, and free its disk space"),
     ):
         command = commands.add_parser(name, help=explanation, description=explanation)
         command.add_argument("store", help="folder, s3://bucket/prefix or gs://bucket/prefix")
         command.set_defaults(run=run)
-        if name != "expire":
+        if name in ("describe", "verify"):
             command.add_argument("--snapshot", help="an older publication; default: what readers see now")
         if name == "describe":
             command.add_argument("--json", action="store_true", help="as JSON")
@@ -73,19 +82,37 @@ def _describe(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    snapshot = open_snapshot(options.store, options.snapshot)
-    findings = list(verify(snapshot))
-    for finding in findings:
-        print(finding)
+    files = list(wrong_files(options.store))
+    try:
+        snapshot = open_snapshot(options.store, options.snapshot)
+        findings = [*files, *verify(snapshot)]
+    except StoreCorrupt:
+        if not files:
+            raise
+        return _found(options.store, files)
     if findings:
-        print(
-            f"store: {len(findings)} findings in {options.store}. Ingest again into another place, or open an older snapshot.",
-            file=sys.stderr,
-        )
-        return 1
+        return _found(options.store, findings)
     print(
         f"{options.store} is sound: every array of snapshot {snapshot.id} was read, a sample of every model recomputed."
     )
+    print(unprotected(snapshot) or "Every array carries checksums.")
+    return 0
+
+
+def _found(store: str, findings: list[str]) -> int:
+    """Print the findings and what to do about them."""
+    for finding in findings:
+        print(finding)
+    count = "1 finding" if len(findings) == 1 else f"{len(findings)} findings"
+    if any(finding.startswith(("refs/", "snapshots/")) for finding in findings):
+        return _ended(f"{count} in {store}. Run `make mend STORE={store}`, then `make verify STORE={store}` again.")
+    return _ended(f"{count} in {store}. Ingest again into another place, or open an older snapshot.")
+
+
+def _mend(options: argparse.Namespace) -> int:
+    done = mend(options.store)
+    for sentence in done or ["Both branches name snapshots that can be read. There is nothing to mend."]:
+        print(sentence)
     return 0
 
 

@@ -4,8 +4,8 @@ from functools import cached_property
 
 import numpy as np
 import xarray as xr
-from icechunk import Session
 from numpy.typing import NDArray
+from zarr.abc.store import Store
 
 from store.errors import StoreError
 from store.features import Features
@@ -29,8 +29,8 @@ class Corpus(Heads):
         Provenance of the sentences and tokens.
     """
 
-    def __init__(self, session: Session, name: str) -> None:
-        super().__init__(session, name)
+    def __init__(self, chunks: Store, snapshot: str, name: str) -> None:
+        super().__init__(chunks, snapshot, name)
         self._views: dict[str, xr.Dataset] = {}  # opening one again costs 40 ms
         self._features: dict[str, Features] = {}
 

@@ -83,7 +83,7 @@ def describe(snapshot: Snapshot) -> Description:
         ],
         history=[
             {"snapshot": old.snapshot, "published": old.published.isoformat(), "message": old.message}
-            for old in history(snapshot.repository, snapshot=snapshot.id)
+            for old in history(snapshot.repository, snapshot.url, snapshot=snapshot.id)
         ],
     )
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import zarr
-from zarr.codecs import ZstdCodec
+from zarr.abc.codec import BytesBytesCodec
+from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from store.schema import Array
 
@@ -35,10 +36,20 @@ def _create(group: zarr.Group, name: str, array: Array, shape: tuple[int, ...], 
         chunks=_resolve(array.chunk, sizes),
         shards=None if array.shard is None else _resolve(array.shard, sizes),
         dimension_names=array.dims,
-        compressors=(ZstdCodec(level=3),) if array.compressed else None,
+        compressors=_codecs(array),
         attributes={"meaning": array.meaning},
         **options,
     )
+
+
+def _codecs(array: Array) -> tuple[BytesBytesCodec, ...]:
+    """The last one appends a checksum to every chunk, in a shard to every inner chunk, which zarr checks whenever it reads one."""
+    return (ZstdCodec(level=3), Crc32cCodec()) if array.compressed else (Crc32cCodec(),)
+
+
+def has_checksums(array: zarr.Array[Any]) -> bool:
+    """Whether the chunks of an array carry checksums; those of stores of Headscape 0.1 and before do not."""
+    return any(isinstance(codec, Crc32cCodec) for codec in array.compressors)
 
 
 def _resolve(lengths: tuple[int | str, ...], sizes: Mapping[str, int]) -> tuple[int, ...]:

@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 import icechunk
 from icechunk import IcechunkError, Repository
 
+from store.branches import INGEST, MAIN, branch_problem, holds_snapshots
+from store.checksums import Checksums, file_stamps, rewrite_checksums
 from store.errors import SnapshotNotFound, StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound, StoreUnreachable
 from store.lock import take_lock
 
-MAIN = "main"
-INGEST = "ingest"
 #: Metadata key of the commit that a publication ends with.
 PUBLISHED = "published"
 
@@ -78,6 +78,7 @@ def _s3_storage(bucket: str, prefix: str) -> icechunk.Storage:
 def open_repository(url: str) -> Repository:
     """Open an existing repository; a folder that is none is never touched."""
     place, path = storage(url), local_path(url)
+    _check_branch(url, MAIN)
     try:
         # icechunk makes a folder where there is none, and panics where there is a file.
         if (path is not None and not path.is_dir()) or not Repository.exists(place):
@@ -92,13 +93,32 @@ def create_repository(url: str) -> Repository:
     path = local_path(url)
     if path is not None and path.exists() and not (path.is_dir() and _empty_or_repository(path)):
         raise StoreError(f"{url} exists and is not a store. Choose another place with STORE=...")
+    _check_branch(url, MAIN)
     try:
         repository = Repository.open_or_create(storage(url))
-        if INGEST not in repository.list_branches():
+        if _is_new(repository):
             repository.create_branch(INGEST, repository.lookup_branch(MAIN))
     except IcechunkError as error:
         raise _unopened(url, error) from error
+    _check_branch(url, INGEST)
     return repository
+
+
+def _is_new(repository: Repository) -> bool:
+    """Whether nothing has been committed: not where branch `ingest` was lost later."""
+    first = repository.lookup_snapshot(repository.lookup_branch(MAIN)).parent_id is None
+    return first and INGEST not in repository.list_branches()
+
+
+def _check_branch(url: str, branch: str) -> None:
+    """Raise StoreCorrupt where the branch of a local store is lost or damaged. icechunk calls that no repository."""
+    path = local_path(url)
+    if path is not None and holds_snapshots(path) and (problem := branch_problem(path, branch)):
+        raise StoreCorrupt(f"The store at {url} is damaged: {problem} {_mend(url)}")
+
+
+def _mend(url: str) -> str:
+    return f"Run `make mend STORE={url}` to return to the newest publication that can be read."
 
 
 def _unopened(url: str, error: IcechunkError) -> StoreUnreachable:
@@ -107,7 +127,7 @@ def _unopened(url: str, error: IcechunkError) -> StoreUnreachable:
 
 
 def _empty_or_repository(path: Path) -> bool:
-    return (path / "refs").is_dir() or not any(path.iterdir())
+    return (path / "refs").is_dir() or holds_snapshots(path) or not any(path.iterdir())
 
 
 @contextmanager
@@ -137,7 +157,7 @@ def published_snapshot(repository: Repository, url: str) -> str:
         newest = _read(repository, url, lambda: next(iter(repository.ancestry(branch=MAIN))))
     except IcechunkError as error:
         raise StoreCorrupt(
-            f"What was published last in {url} cannot be read ({first_line(error)}). Ingest again into another place."
+            f"What was published last in {url} cannot be read ({first_line(error)}). {_mend(url)}"
         ) from error
     if newest.parent_id is None:
         raise StoreIncomplete(f"Nothing has been published in {url} yet. Run `make ingest STORE={url}` to its end.")
@@ -149,12 +169,15 @@ def _read(repository: Repository, url: str, read: Callable[[], Result]) -> Resul
 
     Raises
     ------
+    StoreCorrupt
+        Where branch `main` is lost.
     StoreUnreachable
         Where the place of the store does not answer either.
     """
     try:
         return read()
     except IcechunkError:
+        _check_branch(url, MAIN)
         try:
             repository.lookup_branch(MAIN)
         except IcechunkError as error:
@@ -162,14 +185,16 @@ def _read(repository: Repository, url: str, read: Callable[[], Result]) -> Resul
         return read()
 
 
-def history(repository: Repository, *, snapshot: str | None = None) -> list[Publication]:
+def history(repository: Repository, url: str, *, snapshot: str | None = None) -> list[Publication]:
     """Every publication up to `snapshot` (default: up to now) that has not expired, newest first."""
-    ancestry = repository.ancestry(snapshot_id=snapshot) if snapshot else repository.ancestry(branch=MAIN)
-    return [
-        Publication(info.id, datetime.fromisoformat(str(info.metadata[PUBLISHED])), info.message)
-        for info in ancestry
-        if PUBLISHED in info.metadata
-    ]
+    checksums = Checksums(local_path(url))
+    publications = []
+    for info in repository.ancestry(snapshot_id=snapshot) if snapshot else repository.ancestry(branch=MAIN):
+        checksums.check(f"snapshots/{info.id}")
+        if PUBLISHED in info.metadata:
+            when = datetime.fromisoformat(str(info.metadata[PUBLISHED]))
+            publications.append(Publication(info.id, when, info.message))
+    return publications
 
 
 def check_snapshot(repository: Repository, url: str, snapshot: str) -> None:
@@ -206,14 +231,17 @@ def expire(url: str, age: timedelta) -> tuple[int, int]:
     is the oldest one kept.
     """
     with writing(url):
-        repository = open_repository(url)
+        repository, path = open_repository(url), local_path(url)
         limit = datetime.now(UTC) - age
-        superseded = [publication for publication in history(repository) if publication.published <= limit]
+        superseded = [publication for publication in history(repository, url) if publication.published <= limit]
         if not superseded:
             return 0, 0
+        before = file_stamps(path) if path else {}
         oldest_kept = repository.lookup_snapshot(superseded[0].snapshot).written_at
         expired = repository.expire_snapshots(oldest_kept)
         freed = repository.garbage_collect(oldest_kept)
+        if path:
+            rewrite_checksums(path, before)
         return len(expired), freed.bytes_deleted
 
 

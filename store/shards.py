@@ -1,14 +1,15 @@
 """Write a block of an array as whole shards, past zarr's codec pipeline.
 
 The arrays per token are uncompressed and a block is exactly one shard along `token`, so a shard's bytes are the block's
-own tiles followed by an index that is the same for every shard (Zarr's sharding_indexed codec 1.0). zarr's writer takes
+own tiles, each with its checksum, and an index that is the same for every shard (Zarr's sharding_indexed codec 1.0 with
+crc32c inside). In stores of Headscape 0.1 and before tiles carry no checksums. zarr's writer takes
 a few steps of Python for each of a block's 600 tiles, on the same interpreter lock that feeds the model; the ingest ran
 at 0.76 of a plain forward pass with it. Reading goes through zarr, and tests hold both writers to the same bytes.
 """
 
-import struct
 from functools import lru_cache
 from itertools import product
+from struct import Struct
 from typing import Any
 
 import google_crc32c
@@ -17,6 +18,11 @@ import zarr
 from numpy.typing import NDArray
 from zarr.buffer.cpu import Buffer
 from zarr.core.sync import sync
+
+from store.groups import has_checksums
+
+#: As zarr's codec `crc32c` appends it.
+CHECKSUM = Struct("<I")
 
 
 def write_block(array: zarr.Array[Any], values: NDArray[Any], *, block: int) -> None:
@@ -29,7 +35,7 @@ def write_block(array: zarr.Array[Any], values: NDArray[Any], *, block: int) -> 
     """
     names: tuple[str, ...] = getattr(array.metadata, "dimension_names", None) or ()
     shard = array.shards
-    if shard is None or array.compressors or "token" not in names:
+    if shard is None or len(array.compressors) > has_checksums(array) or "token" not in names:
         raise ValueError(f"{array.path} is not sharded, uncompressed and along dim token")
     axis = names.index("token")
     whole = (*array.shape[:axis], shard[axis], *array.shape[axis + 1 :])
@@ -44,22 +50,33 @@ async def _set_all(array: zarr.Array[Any], values: NDArray[Any], axis: int, bloc
     for place in places:
         part = values[tuple(slice(at * step, (at + 1) * step) for at, step in zip(place, shard, strict=True))]
         key = "/".join(str(block if dim == axis else at) for dim, at in enumerate(place))
-        await (array.store_path / f"c/{key}").set(shard_bytes(part, array.chunks))
+        await (array.store_path / f"c/{key}").set(shard_bytes(part, array.chunks, checksums=has_checksums(array)))
 
 
-def shard_bytes(part: NDArray[Any], tile: tuple[int, ...]) -> Buffer:
-    """A shard: its tiles in C order, the offset and length of each, and the checksum of these."""
+def shard_bytes(part: NDArray[Any], tile: tuple[int, ...], *, checksums: bool) -> Buffer:
+    """A shard: its tiles in C order, each with its checksum where asked, then the index with its own."""
     counts = tuple(size // step for size, step in zip(part.shape, tile, strict=True))
     split = part.reshape([length for pair in zip(counts, tile, strict=True) for length in pair])
     tiles = split.transpose([*range(0, split.ndim, 2), *range(1, split.ndim, 2)])
-    index = _index(int(np.prod(counts)), part.nbytes // int(np.prod(counts)))
-    content = np.empty(part.nbytes + len(index), np.uint8)
-    content[: part.nbytes].view(part.dtype).reshape(tiles.shape)[...] = tiles
-    content[part.nbytes :] = np.frombuffer(index, np.uint8)
+    count = int(np.prod(counts))
+    size = part.nbytes // count
+    stored = size + CHECKSUM.size * checksums
+    index = _index(count, stored)
+    content = np.empty(count * stored + len(index), np.uint8)
+    rows = content[: -len(index)].reshape(count, stored)
+    rows[:, :size].view(part.dtype).reshape(tiles.shape)[...] = tiles
+    if checksums:
+        rows[:, size:] = _checksums(rows[:, :size])
+    content[-len(index) :] = np.frombuffer(index, np.uint8)
     return Buffer.from_array_like(content)
+
+
+def _checksums(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """CRC-32C of each row, little-endian: (row, 4)."""
+    return np.array([google_crc32c.value(row) for row in rows], "<u4").view(np.uint8).reshape(-1, CHECKSUM.size)
 
 
 @lru_cache(maxsize=16)
 def _index(tiles: int, length: int) -> bytes:
     entries = np.stack([np.arange(tiles, dtype="<u8") * length, np.full(tiles, length, "<u8")], axis=-1).tobytes()
-    return entries + struct.pack("<I", google_crc32c.value(entries))
+    return entries + CHECKSUM.pack(google_crc32c.value(entries))

@@ -7,7 +7,10 @@ from typing import Any
 
 import zarr
 from icechunk import IcechunkError, Repository
+from zarr.abc.store import Store
 
+from store.checked_store import CheckedStore
+from store.checksums import Checksums
 from store.corpus import Corpus
 from store.errors import SchemaMismatch, StoreCorrupt, StoreError, StoreIncomplete
 from store.repository import (
@@ -15,6 +18,7 @@ from store.repository import (
     bytes_on_disk,
     check_snapshot,
     first_line,
+    local_path,
     open_repository,
     published_snapshot,
 )
@@ -28,19 +32,21 @@ class Snapshot:
         self.url = url
         self.repository = repository
         self.id = snapshot or published_snapshot(repository, url)
+        checksums = Checksums(local_path(url))
+        checksums.check(f"snapshots/{self.id}")
         check_snapshot(repository, url, self.id)
-        self.session = repository.readonly_session(snapshot_id=self.id)
-        self.root = self._checked_root()
-        self.models = self._finished_models()
+        chunks = repository.readonly_session(snapshot_id=self.id).store
+        self.chunks: Store = CheckedStore(chunks, repository, self.id, checksums) if checksums.listed else chunks
+        try:
+            self.root = self._checked_root()
+            self.models = self._finished_models()
+        except (IcechunkError, FileNotFoundError, ValueError, KeyError) as error:
+            said = f"Snapshot {self.id} of {url} cannot be read ({first_line(error)})."
+            raise StoreCorrupt(f"{said} Run `make mend STORE={url}`, or open an older snapshot.") from error
         self._corpora: dict[str, Corpus] = {}
 
     def _checked_root(self) -> zarr.Group:
-        try:
-            root = zarr.open_group(self.session.store, mode="r")
-        except (IcechunkError, FileNotFoundError, ValueError) as error:
-            raise StoreCorrupt(
-                f"{self.url} cannot be read ({first_line(error)}). Run `make verify STORE={self.url}`."
-            ) from error
+        root = zarr.open_group(self.chunks, mode="r")
         version = root.attrs.get("schema_version")
         if version != SCHEMA_VERSION:
             raise SchemaMismatch(
@@ -81,7 +87,7 @@ class Snapshot:
         if name in self._corpora:
             return self._corpora[name]
         # Two threads may both open it; both get the same, with what is loaded of it.
-        return self._corpora.setdefault(name, Corpus(self.session, name))
+        return self._corpora.setdefault(name, Corpus(self.chunks, self.id, name))
 
 
 def open_snapshot(url: str, snapshot: str | None = None) -> Snapshot:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from icechunk import Session
 from numpy.typing import NDArray
+from zarr.abc.store import Store
 
 from store.errors import StoreError
 from store.schema import PAD
@@ -19,10 +19,10 @@ SENTENCE_ARRAYS = ("row_start", "row_size", "label", "document", "sentence_hash"
 class Text:
     """What of a corpus is the same for every head. Nothing is loaded before it is asked for."""
 
-    def __init__(self, session: Session, name: str) -> None:
+    def __init__(self, chunks: Store, snapshot: str, name: str) -> None:
         self.name = name
-        self.snapshot: str = session.snapshot_id
-        self._session = session
+        self.snapshot = snapshot
+        self._chunks = chunks
         self._model = self.open_group(f"models/{name}")
         self.attributes: Mapping[str, Any] = self._model.attrs
         self._text = self.open_group(f"corpus/{self.attributes['corpus']}")
@@ -35,7 +35,7 @@ class Text:
     def open_group(self, group: str) -> xr.Dataset:
         """A group of the snapshot by its path. Lazy."""
         # chunks=None: wrapping the arrays in dask made every read 3 to 20 times slower.
-        return xr.open_zarr(self._session.store, group=group, chunks=None, consolidated=False)
+        return xr.open_zarr(self._chunks, group=group, chunks=None, consolidated=False)
 
     def _open_if_there(self, group: str) -> xr.Dataset:
         """Empty where the store was written by a Headscape that did not know the group."""

@@ -1,4 +1,4 @@
-"""Read everything in a store, recompute a sample of it, and name what is corrupt."""
+"""Check every file of a store, read every array, recompute a sample, and name what is corrupt."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -9,14 +9,17 @@ import zarr
 from icechunk import IcechunkError
 from numpy.typing import NDArray
 
+from store.branches import INGEST, MAIN, branch_problem, holds_snapshots
+from store.checksums import Checksums
 from store.corpus import Corpus
+from store.errors import StoreCorrupt
 from store.feature_verification import wrong_features
-from store.groups import array_of
+from store.groups import array_of, has_checksums
 from store.kernels.attention import attention_pattern
 from store.kernels.divergence import MOST
 from store.kernels.statistics import sink_threshold, token_statistics
 from store.means import means_of_blocks, sum_of_blocks
-from store.repository import first_line
+from store.repository import first_line, local_path
 from store.schema import BOUNDS, PAD
 from store.snapshot import Snapshot
 
@@ -37,8 +40,9 @@ MEANS = {
 
 
 def verify(snapshot: Snapshot) -> Iterator[str]:
-    """Every finding as one sentence; nothing when the store is sound. Reads shard by shard: memory stays small."""
+    """Every finding in the arrays as one sentence; none when they are sound. Reads shard by shard: memory stays small."""
     findings = 0
+    yield from _unlisted(snapshot)
     for path, array in _arrays(snapshot.root, ""):
         for finding in _unreadable(path, array):
             findings += 1
@@ -60,6 +64,31 @@ def verify(snapshot: Snapshot) -> Iterator[str]:
         yield from wrong_features(corpus)
 
 
+def wrong_files(url: str) -> Iterator[str]:
+    """Every file of a local store that is lost or differs from what was published; object stores check their own."""
+    path = local_path(url)
+    if path is not None and holds_snapshots(path):
+        yield from filter(None, (branch_problem(path, branch) for branch in (MAIN, INGEST)))
+        yield from Checksums(path).wrong_files()
+
+
+def unprotected(snapshot: Snapshot) -> str | None:
+    """A sentence where damage to the store may pass, since it was written before there were checksums."""
+    arrays = [has_checksums(array) for _, array in _arrays(snapshot.root, "")]
+    if all(arrays):
+        return None
+    said = f"{arrays.count(False)} of {len(arrays)} arrays carry no checksums, as an older Headscape wrote them"
+    return f"{said}: a flipped bit in them may pass. Ingest into another place to protect all of them."
+
+
+def _unlisted(snapshot: Snapshot) -> Iterator[str]:
+    """Who writes arrays with checksums lists the files too."""
+    path = local_path(snapshot.url)
+    listed = path is None or f"snapshots/{snapshot.id}" in Checksums(path).listed
+    if not listed and unprotected(snapshot) is None:
+        yield f"The file `checksums` does not list snapshot {snapshot.id}."
+
+
 def _arrays(group: zarr.Group, path: str) -> Iterator[tuple[str, zarr.Array[Any]]]:
     for name, member in group.members():
         here = f"{path}/{name}"
@@ -77,7 +106,7 @@ def _unreadable(path: str, array: zarr.Array[Any]) -> Iterator[str]:
         where = tuple(slice(start, start + step) for start, step in zip(corner, piece, strict=True))
         try:
             array[where]
-        except (IcechunkError, ValueError, RuntimeError, OSError, IndexError) as error:
+        except (StoreCorrupt, IcechunkError, ValueError, RuntimeError, OSError, IndexError) as error:
             yield f"{path} cannot be read at {_spelled(array, corner)}: {first_line(error)}."
 
 

@@ -10,8 +10,10 @@ import icechunk
 import zarr
 from icechunk import Repository
 
+from store.branches import INGEST, MAIN
+from store.checksums import record_checksums
 from store.errors import SchemaMismatch, StoreError
-from store.repository import INGEST, MAIN, PUBLISHED, create_repository, writing
+from store.repository import PUBLISHED, create_repository, local_path, writing
 from store.schema import SCHEMA_VERSION
 
 
@@ -68,6 +70,8 @@ class Writer:
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         self.root.attrs["published"] = now
         self.commit(message, {PUBLISHED: now})
+        if path := local_path(self.url):
+            record_checksums(path)
         os.sync()
         tip = self.repository.lookup_branch(INGEST)
         seen = self.repository.lookup_branch(MAIN)

@@ -17,7 +17,7 @@ Ingest = Callable[..., str]
 
 
 def sentences_by_snapshot(url: str) -> list[int]:
-    snapshots = [publication.snapshot for publication in history(open_repository(url))]
+    snapshots = [publication.snapshot for publication in history(open_repository(url), url)]
     return [store.open_corpus(url, snapshot=snapshot).n_sentences for snapshot in snapshots]
 
 
@@ -47,11 +47,11 @@ def test_expiring_keeps_the_publication_that_was_current_so_long_ago(
     copy: str, clock: Callable[[timedelta], None]
 ) -> None:
     """A reader who opened the second publication shortly before the third may still read."""
-    second = history(open_repository(copy))[1].published
+    second = history(open_repository(copy), copy)[1].published
     clock(second + timedelta(days=7, microseconds=1) - datetime.now(UTC))
     expire(copy, timedelta(days=7))
     assert sentences_by_snapshot(copy) == [15, 10]
-    for publication in history(open_repository(copy)):
+    for publication in history(open_repository(copy), copy):
         assert list(verify(store.open_snapshot(copy, publication.snapshot))) == []
 
 
@@ -66,7 +66,7 @@ def test_expiring_frees_what_only_old_publications_needed(copy: str) -> None:
 
 
 def test_an_expired_publication_says_so(copy: str) -> None:
-    oldest = history(open_repository(copy))[-1].snapshot
+    oldest = history(open_repository(copy), copy)[-1].snapshot
     expire(copy, timedelta(0))
     with pytest.raises(SnapshotNotFound, match=r"`make describe`\.$"):
         store.open_snapshot(copy, oldest)

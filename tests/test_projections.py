@@ -44,7 +44,7 @@ def in_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def publications(url: str | Path) -> int:
-    return len(history(open_repository(str(url))))
+    return len(history(open_repository(str(url)), str(url)))
 
 
 # -- what is asked for --------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def test_a_second_run_for_several_views_has_nothing_to_do(
 
 def test_a_new_model_is_published_after_each_of_its_views(ingest: Ingest, tmp_path: Path) -> None:
     place = ingest(tmp_path / "store", sentences=15, views=THREE)
-    snapshots = [publication.snapshot for publication in history(open_repository(place))]
+    snapshots = [publication.snapshot for publication in history(open_repository(place), place)]
     shown = [store.open_corpus(place, snapshot=snapshot).views for snapshot in reversed(snapshots)]
     assert [len(views) for views in shown] == [1, 2, 3]
     assert shown[0] == ["pca-exact-2d"]
@@ -119,7 +119,7 @@ def test_a_new_model_is_published_after_each_of_its_views(ingest: Ingest, tmp_pa
 
 def test_every_early_publication_is_sound(ingest: Ingest, tmp_path: Path) -> None:
     place = ingest(tmp_path / "store", sentences=15, views="pca-exact-2d,pca-raw-2d")
-    early = history(open_repository(place))
+    early = history(open_repository(place), place)
     assert len(early) == 2
     assert [list(verify(store.open_snapshot(place, one.snapshot))) for one in early] == [[], []]
 

@@ -65,22 +65,22 @@ def test_a_reader_keeps_what_it_opened_while_others_publish(copy: str) -> None:
 def test_publishing_twice_in_one_second_works(copy: str) -> None:
     with open_writer(copy) as opened:
         assert len({opened.publish("one"), opened.publish("two")}) == 2
-    assert [publication.message for publication in history(open_repository(copy))][:2] == ["two", "one"]
+    assert [publication.message for publication in history(open_repository(copy), copy)][:2] == ["two", "one"]
 
 
 def test_history_lists_every_publication_newest_first(three: str) -> None:
-    publications = history(open_repository(three))
+    publications = history(open_repository(three), three)
     assert [publication.message.split(": ")[1].split()[0] for publication in publications] == ["15", "10", "5"]
     assert sorted(publications, key=lambda one: one.published, reverse=True) == publications
 
 
 def test_an_older_publication_opens_by_its_id(three: str) -> None:
-    snapshots = [publication.snapshot for publication in history(open_repository(three))]
+    snapshots = [publication.snapshot for publication in history(open_repository(three), three)]
     assert [store.open_corpus(three, snapshot=one).n_sentences for one in snapshots] == [15, 10, 5]
 
 
 def test_a_commit_that_was_never_published_does_not_open(three: str) -> None:
-    published = {publication.snapshot for publication in history(open_repository(three))}
+    published = {publication.snapshot for publication in history(open_repository(three), three)}
     commits = [info.id for info in open_repository(three).ancestry(branch="main") if info.id not in published]
     with pytest.raises(SnapshotNotFound, match="never published"):
         store.open_snapshot(three, commits[0])
@@ -140,7 +140,7 @@ def test_publishing_over_somebody_elses_publication_is_refused(copy: str, monkey
     """On an object store there is no lock: another process may move `main` between our look and our move."""
     with open_writer(copy) as opened:
         look_up = opened.repository.lookup_branch
-        oldest = history(opened.repository)[-1].snapshot
+        oldest = history(opened.repository, copy)[-1].snapshot
         stale = {"main": oldest}
         monkeypatch.setattr(writer.Repository, "lookup_branch", lambda _, name: stale.get(name) or look_up(name))
         with pytest.raises(StoreError, match=r"Run the ingest again\.$"):

@@ -1,4 +1,4 @@
-"""`python -m tests.bench [ingest|memory|reading|kills|fidelity|attentionviz|projections|browser|peers|typing|slow|statistics|features ...]`: measure, and print the tables."""
+"""`python -m tests.bench [NAME ...]`: run these benchmarks, or all, and print their tables."""
 
 import sys
 
@@ -7,6 +7,7 @@ from tests.bench.attentionviz import against_attentionviz
 from tests.bench.browser import pages
 from tests.bench.features_page import features_page
 from tests.bench.fidelity import STORE, fidelity
+from tests.bench.flips import flips
 from tests.bench.ingest import memory_and_bytes, rate
 from tests.bench.kills import kills
 from tests.bench.peers import compare
@@ -29,6 +30,7 @@ BENCHMARKS = {
     "memory": lambda: memory_and_bytes((2000, 8000)),
     "reading": lambda: reads(layers=12, heads=12, channels=64, tokens=50_000),
     "kills": lambda: kills(20),
+    "flips": lambda: flips("data/headscape", 20),
     "fidelity": fidelity,
     "attentionviz": lambda: against_attentionviz(STORE),
     "projections": lambda: seconds_per_head(STORE),

@@ -1,0 +1,89 @@
+"""Mend the branches of a local store: let each that is lost or damaged name the newest snapshot that can be read."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from icechunk import IcechunkError, Repository, SnapshotInfo
+
+from store.branches import INGEST, MAIN, branch_problem, holds_snapshots, named_snapshot, point_branch
+from store.checksums import FOLDERS, Checksums
+from store.errors import StoreCorrupt, StoreError, StoreNotFound
+from store.repository import PUBLISHED, local_path, storage, writing
+
+
+def mend(url: str) -> list[str]:
+    """Mend `main` and `ingest` where they are damaged; returns what was done, as sentences. Deletes nothing.
+
+    `main` goes to the newest publication that can be read, `ingest` to the newest commit that follows it. Publications
+    follow one another on one line of history, so the newest is the one that `main` named, or one that was complete and
+    about to be named.
+
+    Raises
+    ------
+    StoreError
+        Where the store is no local folder, or none of its publications can be read.
+    """
+    store = local_path(url)
+    if store is None:
+        raise StoreError(f"{url} is not a local folder. Restore its refs/ from the object store's own versions.")
+    if not holds_snapshots(store):
+        raise StoreNotFound(f"There is no store at {url}. Run `make ingest STORE={url}`.")
+    with writing(url), _without_branches(store) as repository:
+        readable = _readable(repository, store)
+        return [*_mend_main(store, readable, url), *_mend_ingest(repository, store, readable)]
+
+
+def _mend_main(store: Path, readable: list[SnapshotInfo], url: str) -> Iterator[str]:
+    published = next((info for info in readable if PUBLISHED in info.metadata), None)
+    if published is None:
+        raise StoreCorrupt(f"No publication of {url} can be read. Ingest again into another place with STORE=...")
+    if problem := _problem(store, MAIN, readable):
+        point_branch(store, MAIN, published.id)
+        when = datetime.fromisoformat(str(published.metadata[PUBLISHED]))
+        yield f"{problem} Branch {MAIN} now names snapshot {published.id}, published {when:%d %b %Y, %H:%M} UTC."
+
+
+def _mend_ingest(repository: Repository, store: Path, readable: list[SnapshotInfo]) -> Iterator[str]:
+    if problem := _problem(store, INGEST, readable):
+        main = named_snapshot(store, MAIN)
+        newest = next(info for info in readable if _follows(repository, info, main))
+        point_branch(store, INGEST, newest.id)
+        yield f"{problem} Branch {INGEST} now names snapshot {newest.id}; `make ingest` continues there."
+
+
+def _problem(store: Path, branch: str, readable: list[SnapshotInfo]) -> str | None:
+    problem = branch_problem(store, branch)
+    if problem is None and named_snapshot(store, branch) not in {info.id for info in readable}:
+        return f"snapshots/{named_snapshot(store, branch)}, which branch {branch} names, cannot be read."
+    return problem
+
+
+@contextmanager
+def _without_branches(store: Path) -> Iterator[Repository]:
+    """The snapshots of a store, opened beside it: icechunk opens no repository that has lost its branch `main`."""
+    with TemporaryDirectory() as folder:
+        for name in FOLDERS:
+            (Path(folder) / name).symlink_to((store / name).resolve())
+        point_branch(Path(folder), MAIN, next(iter((store / "snapshots").iterdir())).name)
+        yield Repository.open(storage(folder))
+
+
+def _readable(repository: Repository, store: Path) -> list[SnapshotInfo]:
+    """Snapshots whose files can be read and match their checksums, the newest first."""
+    checksums, found = Checksums(store), []
+    for file in (store / "snapshots").iterdir():
+        with suppress(IcechunkError, ValueError, StoreCorrupt):
+            checksums.check(f"snapshots/{file.name}")
+            found.append(next(iter(repository.ancestry(snapshot_id=file.name))))
+    return sorted(found, key=lambda info: info.written_at, reverse=True)
+
+
+def _follows(repository: Repository, info: SnapshotInfo, main: str) -> bool:
+    """Whether `main` is the snapshot or among its ancestors."""
+    try:
+        return any(ancestor.id == main for ancestor in repository.ancestry(snapshot_id=info.id))
+    except IcechunkError:
+        return False

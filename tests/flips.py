@@ -1,0 +1,66 @@
+"""Single flipped bits in the files of a store, and what can then be read of it."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import zarr
+
+from store import StoreError, open_snapshot
+from store.damage import is_damage
+
+KINDS = ("chunks", "manifests", "snapshots", "transactions", "refs", "checksums")
+
+
+def chosen_files(store: Path, count: int, *, seed: int) -> list[Path]:
+    """So many files of a store, as evenly of every kind as there are."""
+    chance = random.Random(seed)
+    kinds = [sorted(file for file in _files(store / kind) if file.stat().st_size) for kind in KINDS]
+    for files in kinds:
+        chance.shuffle(files)
+    chosen: list[Path] = []
+    while len(chosen) < count and any(kinds):
+        chosen += [files.pop() for files in kinds if files]
+    return chosen[:count]
+
+
+def _files(place: Path) -> list[Path]:
+    return [place] if place.is_file() else [file for file in place.rglob("*") if file.is_file()]
+
+
+@contextmanager
+def flipped(file: Path, *, seed: int) -> Iterator[None]:
+    """The file with another bit at a random place; at the end it is as it was."""
+    sound = file.read_bytes()
+    flip(file, seed=seed)
+    try:
+        yield
+    finally:
+        file.write_bytes(sound)
+
+
+def flip(file: Path, *, seed: int) -> None:
+    content = bytearray(file.read_bytes())
+    bit = random.Random(seed).randrange(8 * len(content))
+    content[bit // 8] ^= 1 << bit % 8
+    file.write_bytes(content)
+
+
+def read_arrays(url: str) -> dict[str, bytes | str]:
+    """Every array of what is published, by its path: its bytes, or why it cannot be read."""
+    try:
+        members = open_snapshot(url).root.members(max_depth=None)
+        return {path: _read(array) for path, array in members if isinstance(array, zarr.Array)}
+    except StoreError as error:
+        return {"": str(error)}
+
+
+def _read(array: zarr.Array) -> bytes | str:  # type: ignore[type-arg]
+    try:
+        values = array[...]
+    except Exception as error:
+        if not (isinstance(error, StoreError) or is_damage(error)):
+            raise
+        return str(error)
+    return repr(values.tolist()).encode() if values.dtype.kind in "OT" else values.tobytes()

@@ -1,0 +1,63 @@
+"""One flipped bit in any file of a store is found by `verify`, and gives no wrong number."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import zarr
+
+import store
+from store.__main__ import main
+from store.groups import has_checksums
+from store.verification import wrong_files
+from tests.flips import chosen_files, flip, flipped, read_arrays
+
+
+@pytest.fixture
+def copy(tiny_store: str, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny_store, tmp_path / "store"))
+
+
+def test_verify_names_every_file_with_a_flipped_bit(copy: Path) -> None:
+    files = [file for file in chosen_files(copy, 40, seed=0) if file.name != "checksums"]
+    for seed, file in enumerate(files):
+        flip(file, seed=seed)
+    findings = list(wrong_files(str(copy)))
+    assert [file for file in files if not any(str(file.relative_to(copy)) in found for found in findings)] == []
+    assert len(findings) == len(files) > 30
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_verify_finds_a_flipped_bit_in_the_list_of_checksums(seed: int, copy: Path) -> None:
+    flip(copy / "checksums", seed=seed)
+    assert list(wrong_files(str(copy)))
+
+
+def test_a_flipped_bit_gives_an_error_or_the_same_numbers(copy: Path) -> None:
+    sound = read_arrays(str(copy))
+    wrong = []
+    for seed, file in enumerate(chosen_files(copy, 10, seed=1)):
+        with flipped(file, seed=seed):
+            found = read_arrays(str(copy))
+        wrong += [(file, path) for path, value in found.items() if isinstance(value, bytes) and value != sound[path]]
+    assert wrong == []
+
+
+def test_every_array_carries_checksums(copy: Path) -> None:
+    members = store.open_snapshot(str(copy)).root.members(max_depth=None)
+    assert [path for path, array in members if isinstance(array, zarr.Array) and not has_checksums(array)] == []
+
+
+def test_a_flipped_bit_in_a_number_is_named_with_its_array(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chunk = max((copy / "chunks").iterdir(), key=lambda file: file.stat().st_size)
+    flip(chunk, seed=0)
+    assert main(["verify", str(copy)]) == 1
+    found = capsys.readouterr().out.splitlines()
+    assert found[0] == f"chunks/{chunk.name} does not match its checksum."
+    assert found[1].startswith("/models/")
+
+
+def test_a_store_without_its_list_of_checksums_is_not_sound(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (copy / "checksums").unlink()
+    assert main(["verify", str(copy)]) == 1
+    assert "The file `checksums` does not list snapshot" in capsys.readouterr().out

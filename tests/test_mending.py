@@ -1,0 +1,116 @@
+"""A store whose branch is lost or damaged says so, and is mended without losing a publication."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import store
+from store.__main__ import main
+from store.branches import INGEST, MAIN, branch_problem, named_snapshot
+from store.errors import StoreCorrupt, StoreError
+from store.mending import mend
+from store.repository import history, open_repository
+from store.writer import open_writer
+
+Damage = Callable[[Path], object]
+BRANCH_DAMAGE: dict[str, Damage] = {
+    "lost": Path.unlink,
+    "lost with its folder": lambda file: shutil.rmtree(file.parent),
+    "empty": lambda file: file.write_bytes(b""),
+    "cut": lambda file: file.write_bytes(file.read_bytes()[:20]),
+    "of another snapshot": lambda file: file.write_text('{"snapshot":"01TM7KA1SHYBXBYGQK00"}'),
+    "no text": lambda file: file.write_bytes(bytes(37)),
+}
+damages = pytest.mark.parametrize("damage", BRANCH_DAMAGE.values(), ids=BRANCH_DAMAGE)
+
+
+def branch(url: str, name: str) -> Path:
+    return Path(url) / "refs" / f"branch.{name}" / "ref.json"
+
+
+@damages
+def test_a_damaged_main_is_named_with_the_command_that_mends_it(
+    damage: Damage, copy: str, capfd: pytest.CaptureFixture[str], complaint: Callable[..., str]
+) -> None:
+    damage(branch(copy, MAIN))
+    for command in ("describe", "verify"):
+        assert main([command, copy]) == 1
+        assert f"Run `make mend STORE={copy}`" in capfd.readouterr().err
+    said = complaint(store=copy)
+    assert "is damaged: " in said
+    assert "refs/branch.main/ref.json" in said
+    assert f"Run `make mend STORE={copy}` to return to the newest publication that can be read." in said
+
+
+@damages
+def test_mending_main_returns_to_the_newest_publication(damage: Damage, copy: str) -> None:
+    newest = store.open_snapshot(copy).id
+    damage(branch(copy, MAIN))
+    assert len(mend(copy)) == 1
+    assert store.open_snapshot(copy).id == newest
+    assert main(["verify", copy]) == 0
+
+
+def test_mending_a_store_that_lost_all_its_branches(copy: str) -> None:
+    newest = store.open_snapshot(copy).id
+    shutil.rmtree(Path(copy) / "refs")
+    assert len(mend(copy)) == 2
+    assert store.open_snapshot(copy).id == newest
+
+
+def test_mending_goes_back_where_the_newest_snapshot_is_lost(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    newest, before = (publication.snapshot for publication in history(open_repository(copy), copy)[:2])
+    (Path(copy) / "snapshots" / newest).unlink()
+    with pytest.raises(StoreCorrupt, match=f"snapshots/{newest}, which refs/branch.main/ref.json names, is missing"):
+        store.open_snapshot(copy)
+    assert main(["mend", copy]) == 0
+    assert f"Branch main now names snapshot {before}, published " in capsys.readouterr().out
+    assert store.open_snapshot(copy).id == before
+
+
+def test_an_ingest_refuses_a_store_that_lost_its_branch_and_mending_keeps_what_was_committed(
+    copy: str, complaint: Callable[..., str]
+) -> None:
+    with open_writer(copy) as writer:
+        writer.root.attrs["half"] = "done"
+        writer.commit("work that is not published yet")
+        newest = writer.repository.lookup_branch(INGEST)
+    branch(copy, INGEST).unlink()
+    assert "refs/branch.ingest/ref.json is missing. Run `make mend" in complaint(store=copy)
+    mend(copy)
+    assert named_snapshot(Path(copy), INGEST) == newest
+    assert named_snapshot(Path(copy), MAIN) != newest
+
+
+def test_a_reader_needs_no_branch_of_ingest(copy: str) -> None:
+    branch(copy, INGEST).unlink()
+    assert store.open_corpus(copy).n_sentences == 15
+
+
+def test_nothing_is_mended_where_nothing_is_damaged(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mend", copy]) == 0
+    assert "There is nothing to mend" in capsys.readouterr().out
+
+
+def test_a_store_that_lost_every_publication_cannot_be_mended(copy: str) -> None:
+    for file in (Path(copy) / "snapshots").iterdir():
+        file.write_bytes(b"broken")
+    with pytest.raises(StoreCorrupt, match="No publication of"):
+        mend(copy)
+
+
+def test_what_is_no_store_is_not_mended(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="There is no store"):
+        mend(str(tmp_path))
+    with pytest.raises(StoreError, match="is not a local folder"):
+        mend("s3://bucket/prefix")
+
+
+def test_a_mended_branch_is_written_as_icechunk_writes_it(copy: str) -> None:
+    sound = branch(copy, MAIN).read_bytes()
+    branch(copy, MAIN).unlink()
+    mend(copy)
+    assert branch(copy, MAIN).read_bytes() == sound
+    assert branch_problem(Path(copy), MAIN) is None
