@@ -73,9 +73,10 @@ class Encoder:
         )
         norms = value_norm(value.transpose(1, 2), self._grams[layer])
         statistics = token_statistics(pattern, batch.flags, batch.real, norms)
-        statistics = batch.without_padding(statistics.permute(1, 3, 0, 2))
+        # Rounded before they are summed: a mean is that of the stored rows, as its interval is and that of any part.
+        statistics = batch.without_padding(statistics.permute(1, 3, 0, 2)).half()
         ratios = self._projections[layer].mixing(pattern, value, capture.layer_input[layer])
-        mixing = batch.without_padding(ratios.permute(1, 2, 0))
+        mixing = batch.without_padding(ratios.permute(1, 2, 0)).half()
         buffers.put("query", layer, batch.rows, batch.without_padding(query.half()).transpose(0, 1))
         buffers.put("key", layer, batch.rows, batch.without_padding(key.half()).transpose(0, 1))
         buffers.put("value_norm", layer, batch.rows, batch.without_padding(norms.transpose(1, 2)).T)

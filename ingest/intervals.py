@@ -15,7 +15,7 @@ from store.kernels.statistics import source_rows
 from store.schema import SOURCES
 from store.writer import Writer
 
-VERSION = "intervals/2"
+VERSION = "intervals/3"
 #: Layers read and added at the same time.
 STREAMS = 2
 
@@ -42,7 +42,7 @@ def intervals_outdated(writer: Writer, model: ModelGroup) -> bool:
 
 
 def _add_block(
-    group: zarr.Group, block: Block, counts: NDArray[np.float32], replicates: Replicates, pool: ThreadPoolExecutor
+    group: zarr.Group, block: Block, counts: NDArray[np.float64], replicates: Replicates, pool: ThreadPoolExecutor
 ) -> None:
     real = np.ones(block.tokens, bool)
     segments = [find_segments(rows, block.lengths) for rows in source_rows(block.token_flags, real)]
@@ -52,7 +52,7 @@ def _add_block(
 
     def add_layer(layer: int) -> None:
         stored = np.asarray(array_of(group, "token_statistic")[:, layer, :, block.rows])
-        values = stored[..., : block.tokens].astype(np.float32)
+        values = stored[..., : block.tokens].astype(np.float64)
         for source, one in enumerate(segments):
             replicates.add(layer, source, one.means(values), present[source])
 

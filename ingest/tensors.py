@@ -22,7 +22,7 @@ from store.shards import write_block
 from store.writer import Writer
 
 #: Everything a change of the code changes in the numbers must change this too.
-VERSION = "tensors/3"
+VERSION = "tensors/4"
 ATTENTION = "softmax over the tokens of the sentence of query . key / sqrt(channels)"
 
 

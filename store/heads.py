@@ -23,7 +23,7 @@ class Heads(Text):
 
     @cached_property
     def head_statistic(self) -> xr.DataArray:
-        """Means over sentences (source, statistic, layer, head); `source` says over which rows. float64, exact."""
+        """Means over sentences (source, statistic, layer, head) of `token_statistic`; `source` says over which rows. float64."""
         return self._model.head_statistic.load()
 
     def head_means(self, chosen: NDArray[np.bool_]) -> xr.DataArray:
@@ -73,7 +73,7 @@ class Heads(Text):
 
     @cached_property
     def layer_mixing(self) -> xr.DataArray:
-        """Means over sentences of the mixing ratios (source, ratio, layer). float64, exact."""
+        """Means over sentences of `token_mixing` (source, ratio, layer). float64."""
         return self._model.layer_mixing.load()
 
     def mixing_means(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.DataArray:

@@ -59,7 +59,7 @@ def part_means(
 ) -> xr.DataArray:
     """Mean over sentences of the mean over the chosen rows of each source: (source, number, ...) in float64.
 
-    Sentences without such rows do not count; NaN where none has any. Exact but for the float16 of what is stored.
+    Sentences without such rows do not count; NaN where none has any. Over all rows these are the stored means, to float32.
 
     Parameters
     ----------

@@ -193,7 +193,8 @@ MODEL_ARRAYS: Mapping[str, Array] = {
     ),
     "block_count": _by_block(("source",), "sentences of the block that have such rows", "int64"),
     "head_statistic": whole(
-        ("source", "statistic", "layer", "head"), "mean over sentences (each weighs the same) of the mean over rows"
+        ("source", "statistic", "layer", "head"),
+        "mean over sentences (each weighs the same) of the mean over rows of token_statistic",
     ),
     "bound": numbered("bound", "ends of the 95 % interval", "str"),
     "head_interval": whole(

@@ -20,7 +20,7 @@ def add(into: Replicates, means: np.ndarray, counts: np.ndarray) -> None:
     """Sentences of one row each with these means."""
     segments = find_segments(np.ones(len(means), bool), np.ones(len(means), int))
     into.count(0, segments, counts)
-    into.add(0, 0, segments.means(means[None, None].astype(np.float32)), counts)
+    into.add(0, 0, segments.means(means[None, None]), counts)
 
 
 def interval(means: np.ndarray, *, seed: int = 0) -> np.ndarray:
@@ -120,7 +120,7 @@ def test_sentences_without_rows_are_left_out() -> None:
 
 def test_a_replicate_that_draws_no_sentence_does_not_count() -> None:
     found = replicates()
-    counts = np.zeros((2, REPLICATES), np.float32)
+    counts = np.zeros((2, REPLICATES))
     counts[:, ::2] = 1
     add(found, np.array([0.25, 0.75]), counts)
     np.testing.assert_allclose(found.interval().ravel(), 0.5)
