@@ -2,17 +2,21 @@
 
 from pathlib import Path
 
-from dash import ALL, MATCH, Dash, Input, Output, State, html, no_update
+from dash import ALL, MATCH, Dash, Input, Output, State, no_update
 
 from dashboard import allowed_hosts, counting, problems, routes, security, shell
 from dashboard.allowed_hosts import AllowedHosts
 from dashboard.connections import BODY
 from dashboard.library import Library
-from dashboard.pages import LATER, PAGES, after_picture_of, picture_of, sentence_of
+from dashboard.markup import condensed
+from dashboard.pages import LATER, after_picture_of
 from dashboard.place import find
 from dashboard.problems import sentence_for
+from dashboard.standing import STANDING, Shown, snapshot_of
 from dashboard.under_way import UNDER_WAY, stage_line
 
+#: Places of the parts of a page, in the order of assets/page/follow.js.
+PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")
 INDEX = (Path(__file__).parent / "index.html").read_text("utf-8")
 
 
@@ -31,7 +35,7 @@ def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
     app.server.config["MAX_CONTENT_LENGTH"] = BODY
     allowed_hosts.register(app.server, allowed or AllowedHosts())
     app.layout = shell.layout
-    _follow_address(app, library)
+    _follow_address(app)
     _fill_later(app, library)
     counting.register(app, library)
     _follow_painting(app, library)
@@ -58,64 +62,45 @@ def _say_error(error: Exception) -> None:
     sentence_for(error)
 
 
-def _follow_address(app: Dash, library: Library) -> None:
-    """The picture has a callback of its own: what it draws need not wait for the browser to lay out the controls."""
-    asked = Input("location", "pathname"), Input("location", "search")
-
-    @app.callback(Output("points", "picture"), Output("sentence", "sentence"), Output("no-picture", "children"), *asked)
-    def draw(pathname: str, search: str) -> tuple[object, ...]:
-        try:
-            place = find(library, pathname, search)
-            return picture_of(place), sentence_of(place), None
-        except Exception as error:
-            return None, None, shell.problem(error)
-
-    @app.callback(
-        Output("above", "children"),
-        Output("beside", "children"),
-        Output("below", "children"),
-        Output("navigation", "children"),
-        Output("what-is-shown", "children"),
+def _follow_address(app: Dash) -> None:
+    """The browser asks for a page by itself: of pages that follow each other quickly only the last is waited for."""
+    app.clientside_callback(
+        "(pathname, search) => window.headscape.follow.page(pathname, search)",
+        Output("points", "picture"),
+        Output("sentence", "sentence"),
+        Output("no-picture", "children"),
+        *(Output(part, "children") for part in PARTS),
         Output("shown", "data"),
-        *asked,
+        Input("location", "pathname"),
+        Input("location", "search"),
     )
-    def write(pathname: str, search: str) -> tuple[object, ...]:
-        try:
-            place = find(library, pathname, search)
-            page = PAGES[place.address.page](place)
-            above = [*shell.notices([*place.notices, *page.notices]), *page.above]
-            around = shell.navigation(place), shell.what_is_shown(place), shell.shown(place, search)
-            return above, page.beside, page.below, *around
-        except Exception as error:
-            return [html.H1("Headscape"), shell.problem(error)], [], [], no_update, no_update, no_update
+    app.clientside_callback(
+        "() => window.headscape.drawer()",
+        Output("drawer", "opened"),
+        Input("burger", "n_clicks"),
+        Input("location", "pathname"),
+        prevent_initial_call=True,
+    )
 
 
 def _fill_later(app: Dash, library: Library) -> None:
     """Parts that take long are counted by themselves, once their places stand on the page."""
 
-    @app.callback(
-        Output({"later": MATCH}, "children"),
-        Input({"later": MATCH}, "id"),
-        State("location", "pathname"),
-        State("location", "search"),
-    )
-    def fill(asked: dict[str, str], pathname: str, search: str) -> list[object]:
+    @app.callback(Output({"later": MATCH}, "children"), Input({"later": MATCH}, "id"), *STANDING)
+    def fill(asked: dict[str, str], pathname: str, search: str, shown: Shown) -> list[object]:
         try:
-            return LATER[asked["later"]](find(library, pathname, search))
+            place = find(library, pathname, search, snapshot_of(shown))
+            return condensed(LATER[asked["later"]](place), asked["later"])
         except Exception as error:
             return [shell.problem(error)]
 
 
 def _follow_painting(app: Dash, library: Library) -> None:
-    @app.callback(
-        Output("after-picture", "children"),
-        Input("points", "painted"),
-        State("location", "pathname"),
-        State("location", "search"),
-        prevent_initial_call=True,
-    )
-    def add(painted: dict[str, object] | None, pathname: str, search: str) -> list[object]:
-        return after_picture_of(find(library, pathname, search)) if painted and painted["after"] else []
+    @app.callback(Output("after-picture", "children"), Input("points", "painted"), *STANDING, prevent_initial_call=True)
+    def add(painted: dict[str, object] | None, pathname: str, search: str, shown: Shown) -> list[object]:
+        if not (painted and painted["after"]):
+            return []
+        return condensed(after_picture_of(find(library, pathname, search, snapshot_of(shown))), "after-picture")
 
 
 def _follow_choices(app: Dash) -> None:
@@ -138,9 +123,10 @@ def _follow_choices(app: Dash) -> None:
         prevent_initial_call=True,
     )
     app.clientside_callback(
-        "(clicks) => window.headscape.address.copy(clicks)",
+        "(clicks, shown) => window.headscape.address.copy(clicks, shown)",
         Output("copy-link", "children"),
         Input("copy-link", "n_clicks"),
+        State("shown", "data"),
         prevent_initial_call=True,
     )
     app.clientside_callback(
@@ -192,7 +178,7 @@ def _follow_charts(app: Dash) -> None:
 
 def _follow_sentence(app: Dash) -> None:
     """What a reader does in the views of a sentence becomes a link."""
-    for sent in ("opened", "headed", "selected", "stepped"):
+    for sent in ("opened", "headed", "selected", "hidden", "stepped"):
         app.clientside_callback(
             f"(sent, sentence) => window.headscape.address.inSentence('{sent}', sent, sentence)",
             Output("location", "search", allow_duplicate=True),
@@ -205,19 +191,23 @@ def _follow_sentence(app: Dash) -> None:
 def _notice_newer(app: Dash, library: Library) -> None:
     @app.callback(
         Output("newer", "children"),
+        Output("noticed", "data"),
         Output({UNDER_WAY: ALL}, "children"),
         Input("poll", "n_intervals"),
-        Input("shown", "data"),
         State({UNDER_WAY: ALL}, "id"),
-        State("location", "pathname"),
-        State("location", "search"),
+        State("noticed", "data"),
+        *STANDING,
         prevent_initial_call=True,
     )
     def notice(
-        _count: int, shown: dict[str, str] | None, waits: list[object], pathname: str, search: str
-    ) -> tuple[object, list[str]]:
-        newest, lines = library.newest, [stage_line(library.ingest)] * len(waits)
-        if shown is None or shown["snapshot"] == newest:
-            return None, lines
-        address = find(library, pathname, search).address.with_(snapshot=None)
-        return shell.newer_notice(address, library.snapshot(newest)), lines
+        _count: int, waits: list[object], noticed: str | None, pathname: str, search: str, shown: Shown
+    ) -> tuple[object, ...]:
+        newest, standing = library.newest, snapshot_of(shown)
+        lines = [stage_line(library.ingest)] * len(waits)
+        if standing in (None, newest):
+            return None, None, lines
+        place = find(library, pathname, search, standing)
+        notice = f"{newest} {place.address.href}"
+        if notice == noticed:  # one that its reader has closed stays so
+            return no_update, no_update, lines
+        return shell.newer_notice(place, library.snapshot(newest)), notice, lines

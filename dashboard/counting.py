@@ -4,10 +4,12 @@ from dash import MATCH, Dash, Input, Output, State
 
 from dashboard import shell
 from dashboard.library import Library
+from dashboard.markup import condensed
 from dashboard.pages import statistics
 from dashboard.panels.part_progress import CANCEL, CLOCK, NUMBERS, STATE, part_id, state, uncounted
 from dashboard.place import find
 from dashboard.problems import Refusal
+from dashboard.standing import STANDING, Shown, snapshot_of
 
 
 def register(app: Dash, library: Library) -> None:
@@ -20,13 +22,13 @@ def _fill_numbers(app: Dash, library: Library) -> None:
     @app.callback(
         Output(part_id(NUMBERS, MATCH), "children"),
         Input(part_id(NUMBERS, MATCH), "id"),
-        State("location", "pathname"),
-        State("location", "search"),
+        *STANDING,
     )
-    def fill(asked: dict[str, str], pathname: str, search: str) -> list[object]:
+    def fill(asked: dict[str, str], pathname: str, search: str, shown: Shown) -> list[object]:
         try:
             with library.progress.counting(asked["name"]) as counting:
-                return statistics.numbers(find(library, pathname, search), counting)
+                place = find(library, pathname, search, snapshot_of(shown))
+                return condensed(statistics.numbers(place, counting), "numbers")
         except Refusal as refusal:
             return uncounted(str(refusal), f"{pathname}{search}")
         except Exception as error:

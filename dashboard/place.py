@@ -29,6 +29,8 @@ class Place:
     typed: TypedSentences
     counts: PartCounts
     ingest: IngestProgress | None = None
+    #: Where the snapshot that was asked for is no longer in the store, and the newest is shown instead.
+    expired: bool = False
 
     @cached_property
     def sentence(self) -> Sentence:
@@ -44,17 +46,17 @@ class Place:
         return self.address.view or self.corpus.views[0]
 
 
-def find(library: Library, pathname: str | None, search: str | None) -> Place:
-    """What a link means. Raises StoreError only where there is nothing to show at all."""
+def find(library: Library, pathname: str | None, search: str | None, standing: str | None = None) -> Place:
+    """What a link means in a tab that stands at a snapshot. Raises StoreError only where there is nothing to show at all."""
     notices: list[str] = []
     given = _given(search or "", notices)
-    snapshot = _snapshot(library, given.get("snapshot"), notices)
+    snapshot, expired = _snapshot(library, given.get("snapshot") or standing)
     corpus = _corpus(snapshot, given.get("model"), notices)
     read = LinkReader(given, notices)
     page = _page(pathname, notices)
     address = Address(
         page=page,
-        model=corpus.name if len(snapshot.models) > 1 else None,
+        model=corpus.name if len(snapshot.models) > 1 or given.get("model") == corpus.name else None,
         snapshot=snapshot.id if "snapshot" in given and snapshot.id == given["snapshot"] else None,
         **of_picture(read, corpus),
         **of_sentence(read, corpus),
@@ -63,7 +65,7 @@ def find(library: Library, pathname: str | None, search: str | None) -> Place:
         **of_comparison(read),
         other=_other(page, snapshot, corpus, given.get("other"), notices),
     )
-    return Place(address, snapshot, corpus, tuple(notices), library.typed, library.counts, library.ingest)
+    return Place(address, snapshot, corpus, tuple(notices), library.typed, library.counts, library.ingest, expired)
 
 
 def _given(search: str, notices: list[str]) -> dict[str, str]:
@@ -80,13 +82,14 @@ def _page(pathname: str | None, notices: list[str]) -> str:
     return "heads"
 
 
-def _snapshot(library: Library, asked: str | None, notices: list[str]) -> Snapshot:
-    if asked:
-        try:
-            return library.snapshot(asked[:80])
-        except StoreError:
-            notices.append(f"There is no snapshot “{asked[:80]}” any more. This is the newest.")
-    return library.snapshot()
+def _snapshot(library: Library, asked: str | None) -> tuple[Snapshot, bool]:
+    """The one that is asked for, else the newest; whether the one asked for is no longer in the store."""
+    if not asked:
+        return library.snapshot(), False
+    try:
+        return library.snapshot(asked[:80]), False
+    except StoreError:
+        return library.snapshot(), True
 
 
 def _corpus(snapshot: Snapshot, asked: str | None, notices: list[str]) -> Corpus:

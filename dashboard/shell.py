@@ -1,11 +1,14 @@
 """What surrounds every page: header, navigation, notices."""
 
+from typing import Any
+
 import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.address import Address
 from dashboard.compare import choices as comparison
 from dashboard.features import shown as features
+from dashboard.markup import FOLLOWED
 from dashboard.model_names import model_names
 from dashboard.panels import tab_of
 from dashboard.pictures.point_panels import PointPanels
@@ -28,6 +31,9 @@ TITLES = {
 }
 #: Pages whose controls stand at more than the link says.
 CHOICES = {"features": features.choices, "compare": comparison.choices, "sentence": finder.choices}
+#: The window below which the navigation is a drawer: Mantine's 62em.
+NARROW = "md"
+PAGES_LABEL: Any = {"aria-label": "Pages"}
 #: How often an open tab asks whether something newer has been published.
 POLL_MILLISECONDS = 5_000
 
@@ -38,22 +44,34 @@ def layout() -> dmc.MantineProvider:
         [
             dcc.Location(id="location", refresh="callback-nav"),
             dcc.Interval(id="poll", interval=POLL_MILLISECONDS),
-            dcc.Store(id="shown"),
-            dcc.Store(id="saved"),
+            *(dcc.Store(id=name) for name in ("shown", "saved", "noticed")),
             html.A("Skip to the page", href="#page", className="skip"),
             dmc.AppShell(
                 [
                     dmc.AppShellHeader(_header()),
-                    dmc.AppShellNavbar(html.Nav(id="navigation", **{"aria-label": "Pages"}), p="xs"),
-                    dmc.AppShellMain([html.Div(id="newer", role="status"), html.Div(_parts(), id="page", tabIndex=-1)]),
+                    dmc.AppShellNavbar(html.Nav(id="navigation", **PAGES_LABEL), p="xs"),
+                    dmc.AppShellMain(html.Div(_parts(), id="page", tabIndex=-1)),
                 ],
                 header={"height": 56},
-                navbar={"width": 190, "breakpoint": "sm", "collapsed": {"mobile": False}},
+                navbar={"width": 190, "breakpoint": NARROW, "collapsed": {"mobile": True}},
                 padding="md",
             ),
+            _drawer(),
+            html.Div(id="newer", className="newer", role="status"),
         ],
         theme=MANTINE,
         defaultColorScheme="auto",
+    )
+
+
+def _drawer() -> dmc.Drawer:
+    """The navigation of a narrow window: Escape, its button, a click beside it and a chosen page close it."""
+    return dmc.Drawer(
+        html.Nav(id="drawer-navigation", **PAGES_LABEL),
+        id="drawer",
+        title="Pages",
+        size=240,
+        closeButtonProps={"aria-label": "Close the pages"},
     )
 
 
@@ -83,6 +101,7 @@ def _parts() -> list[object]:
 def _header() -> html.Div:
     return html.Div(
         [
+            dmc.Burger(id="burger", opened=False, size="sm", hiddenFrom=NARROW, **{"aria-label": "Open the pages"}),
             dcc.Link("Headscape", href="/", className="brand"),
             html.Div(id="what-is-shown", className="what-is-shown"),
             dmc.Button("Copy link", id="copy-link", variant="default", size="xs"),
@@ -98,12 +117,14 @@ def _header() -> html.Div:
     )
 
 
-def navigation(place: Place) -> list[dmc.NavLink]:
+def navigation(place: Place) -> list[html.A]:
     """Links to the pages, at the same model, head and snapshot."""
-    return [
-        dmc.NavLink(label=title, href=place.address.on(page).href, active=page == place.address.page, id=f"go-{page}")
-        for page, title in TITLES.items()
-    ]
+    return [_page_link(place, page, title) for page, title in TITLES.items()]
+
+
+def _page_link(place: Place, page: str, title: str) -> html.A:
+    current: Any = {"aria-current": "page"} if page == place.address.page else {}
+    return html.A(title, href=place.address.on(page).href, className="page-link", **current, **{FOLLOWED: ""})
 
 
 def shown(place: Place, link: str | None) -> dict[str, object]:
@@ -120,11 +141,14 @@ def shown(place: Place, link: str | None) -> dict[str, object]:
     return fields | {"defaults": defaults, "link": (link or "")[:MAX_QUERY]}
 
 
-def what_is_shown(place: Place) -> list[object]:
+def what_is_shown(place: Place, newest: str) -> list[object]:
     """The header's line: model, corpus, snapshot and its date; a choice where there are several models."""
+    href = place.address.with_(snapshot=None).href
+    newer = [] if place.snapshot.id == newest else [html.A("Open the newest", href=href, className="newest")]
     return [
         _model_choice(place),
         html.Span(_snapshot_line(place.snapshot), className="snapshot", title=place.snapshot.id),
+        *newer,
     ]
 
 
@@ -148,17 +172,18 @@ def _snapshot_line(snapshot: Snapshot) -> str:
     return f"snapshot {snapshot.id[:8]}, {snapshot.published:%d %b %Y %H:%M} UTC"
 
 
-def newer_notice(place: Address, newest: Snapshot) -> dmc.Alert:
-    """Something newer has been published since this page was drawn."""
+def newer_notice(place: Place, newest: Snapshot) -> dmc.Alert:
+    """Something newer was published than what the page shows: asking for it is a new page, which stands at the newest."""
+    newer = f"{newest.published:%d %b %Y, %H:%M} UTC"
+    pinned = place.address.snapshot is not None
     return dmc.Alert(
         [
-            "A newer state of the store was published ",
-            f"{newest.published:%d %b %Y %H:%M} UTC. ",
-            html.A("Show it", href=place.href),
+            f"This link shows an older snapshot; the newest is of {newer}. " if pinned else f"New data: {newer}. ",
+            html.A("Open the newest", href=place.address.with_(snapshot=None).href),
         ],
         color="blue",
-        variant="light",
-        mb="sm",
+        withCloseButton=True,
+        closeButtonLabel="Close",
     )
 
 
@@ -167,6 +192,17 @@ def problem(error: Exception) -> dmc.Alert:
     return dmc.Alert(sentence_for(error)[0], color="red", title="This cannot be shown", className="problem")
 
 
-def notices(sentences: list[str]) -> list[dmc.Alert]:
+def notices(place: Place, of_page: tuple[str, ...]) -> list[dmc.Alert]:
     """What of the link could not be followed."""
-    return [dmc.Alert(sentence, color="orange", variant="light", mb="sm") for sentence in sentences]
+    expired = [_expired(place)] if place.expired else []
+    return [_notice(notice) for notice in [*expired, *place.notices, *of_page]]
+
+
+def _expired(place: Place) -> list[object]:
+    """The snapshot of the link, or of the tab, was deleted."""
+    sentence = "The snapshot of this page was deleted from the store. What you see is the newest one. "
+    return [sentence, html.A("Open the newest", href=place.address.with_(snapshot=None).href), "."]
+
+
+def _notice(says: object) -> dmc.Alert:
+    return dmc.Alert(says, color="orange", variant="light", mb="sm")

@@ -1,6 +1,7 @@
 """A real browser on a real server. Fixtures for the tests that click."""
 
 import io
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -224,9 +225,10 @@ _INK = """() => {
 @contextmanager
 def followed(page: Page) -> Iterator[None]:
     """What is done within makes another link; afterwards the controls are those of that link."""
-    page.locator("#above > *").first.evaluate("one => { one.dataset.before = '' }")
+    before = page.locator("#page").get_attribute("data-link")
     yield
-    expect(page.locator("#above > [data-before]")).to_have_count(0)
+    link = "document.querySelector('#page').dataset.link"
+    until(page, f"{link} !== {json.dumps(before)} && {link} === location.pathname + location.search")
 
 
 def choose(page: Page, control: str, option: str) -> None:

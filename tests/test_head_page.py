@@ -102,16 +102,22 @@ def test_going_back_shows_the_head_before(head_page: Page) -> None:
     expect(head_page.get_by_role("heading", level=1)).to_have_text("Queries and keys of L1 H0")
 
 
-def test_copy_link_copies_the_address(head_page: Page) -> None:
+def pinned(page: Page, corpus: Corpus) -> str:
+    return f"{page.url}&model={corpus.name}&snapshot={corpus.snapshot}"
+
+
+def test_a_copied_link_names_model_and_snapshot(head_page: Page, tiny_corpus: Corpus) -> None:
     head_page.get_by_role("button", name="Copy link").click()
     expect(head_page.get_by_role("button", name="Copied")).to_be_visible()
-    assert head_page.evaluate("navigator.clipboard.readText()") == head_page.url
+    assert head_page.evaluate("navigator.clipboard.readText()") == pinned(head_page, tiny_corpus)
 
 
-def test_where_a_browser_lends_no_clipboard_the_address_bar_is_named(head_page: Page) -> None:
+def test_where_a_browser_lends_no_clipboard_the_address_bar_has_the_link(head_page: Page, tiny_corpus: Corpus) -> None:
+    expected = pinned(head_page, tiny_corpus)
     head_page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     head_page.get_by_role("button", name="Copy link").click()
     expect(head_page.get_by_role("button", name="Copy it from the address bar")).to_be_visible()
+    assert head_page.url == expected
 
 
 def test_the_statistics_beside_the_picture_are_those_of_the_store(head_page: Page, tiny_corpus: Corpus) -> None:

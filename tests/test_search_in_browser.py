@@ -90,12 +90,12 @@ def held(page: Page, word: str) -> list[Route]:
 
     def hold(route: Route) -> None:
         asked = route.request.post_data or ""
-        if "above.children" in asked and word in asked:
+        if word in asked:
             routes.append(route)
         else:
             route.fallback()
 
-    page.route("**/_dash-update-component*", hold)
+    page.route("**/data/page", hold)
     return routes
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from store import Corpus, StoreError
 from tests.accessibility import serious
-from tests.browser import CHROMIUM, FLAGS, Open, canvas_place, drawn, serving
+from tests.browser import CHROMIUM, FLAGS, Open, canvas_place, drawn, followed, serving
 
 
 def test_about_tells_where_every_number_comes_from(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
@@ -28,14 +28,43 @@ def test_the_header_names_snapshot_and_date(open_page: Open, tiny_server: str, t
     ).to_be_visible()
 
 
-def test_a_publication_shows_up_without_a_restart(open_page: Open, tmp_path: Path, ingest: Callable[..., str]) -> None:
+def test_a_publication_moves_nothing_and_waits_until_its_reader_asks_for_it(
+    open_page: Open, tmp_path: Path, ingest: Callable[..., str]
+) -> None:
     url = ingest(tmp_path / "store", sentences=10)
     with serving(url) as address:
         page = drawn(open_page(address))
+        before = page.locator(".frame").bounding_box()
         ingest(Path(url), sentences=20)
-        page.get_by_role("link", name="Show it").click(timeout=15_000)
+        newest = page.locator("#newer").get_by_role("link", name="Open the newest")
+        expect(newest).to_be_visible(timeout=15_000)
+        assert page.locator(".frame").bounding_box() == before
+        with followed(page):
+            page.locator("label").filter(has_text="size by norm").click()
+        expect(page.get_by_text("tokens of 10 sentences")).to_be_visible()
+        newest.click()
         expect(page.get_by_text("tokens of 20 sentences")).to_be_visible()
         page.close()  # before its server: an open page asks it every few seconds
+
+
+def test_in_a_narrow_window_the_pages_are_a_drawer(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(tiny_server, width=360, height=740))
+    drawer, button = page.get_by_role("dialog", name="Pages"), page.get_by_role("button", name="Open the pages")
+    closings: list[Callable[[], None]] = [
+        lambda: page.keyboard.press("Escape"),
+        lambda: page.mouse.click(340, 400),
+        lambda: drawer.get_by_role("button", name="Close the pages").click(),
+    ]
+    for close in closings:
+        button.click()
+        expect(drawer.get_by_role("link", name="Heads")).to_have_attribute("aria-current", "page")
+        close()
+        expect(drawer).to_be_hidden()
+        expect(button).to_be_focused()
+    button.click()
+    drawer.get_by_role("link", name="About this store").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("About this store")
+    expect(drawer).to_be_hidden()
 
 
 def test_a_tab_opened_before_a_publication_still_gets_its_own_snapshot(
@@ -179,7 +208,7 @@ def test_a_page_whose_picture_fails_keeps_its_controls_and_says_why(
     def fail(_place: object) -> None:
         raise StoreError("The places are gone. Make them again.")
 
-    monkeypatch.setattr("dashboard.app.picture_of", fail)
+    monkeypatch.setattr("dashboard.written.picture_of", fail)
     page = open_page(f"{tiny_server}/head?layer=1&head=0")
     expect(page.locator("#no-picture")).to_contain_text("The places are gone. Make them again.")
     expect(page.get_by_role("textbox", name="Colour", exact=True)).to_be_visible()
@@ -189,7 +218,7 @@ def test_a_page_that_fails_says_it_once(open_page: Open, tiny_server: str, monke
     def fail(*_asked: object) -> None:
         raise StoreError("The store is gone. Ingest again.")
 
-    monkeypatch.setattr("dashboard.app.find", fail)
+    monkeypatch.setattr("dashboard.written.find", fail)
     page = open_page(tiny_server)
     expect(page.locator("#above .problem")).to_contain_text("The store is gone. Ingest again.")
     expect(page.locator(".problem:visible")).to_have_count(1)

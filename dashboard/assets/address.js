@@ -168,6 +168,7 @@
     opened: ({ layer, head }, fields, sentence) => [["layer", layer], ["head", head], ["heads", head], ["show", sentence.show === "model" ? null : sentence.show]],
     headed: ({ heads }, fields, sentence) => [["heads", heads.length === sentence.heads ? null : heads.join(".")]],
     selected: ({ side, units }) => [["queries", units.join(".") || null], ["role", units.length && side === "key" ? "key" : null]],
+    hidden: ({ positions }, fields) => [["hide", [...new Set([...(fields.get("hide") || "").split(".").filter(Boolean).map(Number), ...positions])].sort((a, b) => a - b).join(".")], ...["queries", "toward"].map((field) => [field, null])],
     stepped: ({ layer }, fields, sentence) => [["layer", Math.max(0, Math.min(sentence.layers - 1, sentence.layer + layer)) || null]],
   };
 
@@ -179,13 +180,26 @@
     return link(fields);
   }
 
-  /** Browsers lend their clipboard to pages of https and of this machine only. */
-  function copy(clicks) {
-    if (!clicks) return dash().no_update;
-    const refused = () => "Copy it from the address bar";
-    return navigator.clipboard ? navigator.clipboard.writeText(window.location.href).then(() => "Copied", refused) : refused();
+  /** The link of what is on screen: with model and snapshot it shows the same after the next ingest. */
+  function lasting(shown) {
+    const fields = fieldsNow();
+    for (const field of ["model", "snapshot"]) if (shown?.[field]) fields.set(field, shown[field]);
+    return root.location.origin + root.location.pathname + link(fields);
   }
 
-  headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, arrived, told, inSentence, copy };
+  /** Browsers lend their clipboard to pages of https and of this machine only: else the link goes to the address bar. */
+  function copy(clicks, shown) {
+    if (!clicks) return dash().no_update;
+    const refused = () => (root.history.replaceState(root.history.state, "", lasting(shown)), "Copy it from the address bar");
+    return navigator.clipboard ? navigator.clipboard.writeText(lasting(shown)).then(() => "Copied", refused) : refused();
+  }
+
+  /** Path and query of the neighbour of the head that is shown; null where the model ends. */
+  function neighbour(picture, step) {
+    const found = neighbourLink(picture, step);
+    return found === dash().no_update ? null : found;
+  }
+
+  headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, arrived, told, inSentence, copy, neighbour };
   if (typeof module !== "undefined") module.exports = headscape.address;
 })(typeof window === "undefined" ? globalThis : window);

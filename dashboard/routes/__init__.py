@@ -10,6 +10,7 @@ from dashboard.routes import (
     exports,
     features,
     outdated,
+    pages,
     pictures,
     sentences,
     statistics,
@@ -19,5 +20,17 @@ from dashboard.routes import (
 
 def register(server: Flask, library: Library) -> None:
     """Add the data routes to the server."""
-    for part in (assets, pictures, features, tokens, charts, exports, statistics, sentences, comparison, outdated):
+    for part in (
+        assets,
+        pictures,
+        features,
+        tokens,
+        charts,
+        exports,
+        statistics,
+        sentences,
+        comparison,
+        pages,
+        outdated,
+    ):
         part.register(server, library)

@@ -2,7 +2,7 @@
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
   const GAP = 4;
-  const SMALLEST_PANEL = 36;
+  const SMALLEST_PANEL = 20;
   /** All panels fit the window, but for the sake of that none gets smaller than this. */
   const LEGIBLE = 56;
   /** A turned cube is wider than its side; at this size almost every point of one stays in its panel. */

@@ -8,6 +8,26 @@
     return response;
   }
 
+  /** Bytes that came before a picture asks for them: of the last few places only. */
+  const early = new Map();
+  const MOST_EARLY = 2;
+
+  /** Fetch what a picture will ask for; resolves when it is there. */
+  function beforehand(url, signal) {
+    const body = early.get(url) || get(url, signal).then((response) => response.arrayBuffer());
+    early.delete(url);
+    early.set(url, body);
+    body.catch(() => early.get(url) === body && early.delete(url));
+    for (const other of [...early.keys()].slice(0, -MOST_EARLY)) early.delete(other);
+    return body;
+  }
+
+  function fetched(url, signal) {
+    const body = early.get(url);
+    early.delete(url);
+    return body ? body.then((bytes) => ({ arrayBuffer: () => bytes })) : get(url, signal);
+  }
+
   /** `load({name: {url, read}})` resolves to {name: what was read, or null}; to null if it was asked again meanwhile. */
   function create() {
     const parts = new Map();
@@ -20,7 +40,7 @@
       parts.delete(name);
       if (!url) return null;
       const abort = new AbortController();
-      const value = get(url, abort.signal).then(read);
+      const value = fetched(url, abort.signal).then(read);
       parts.set(name, { url, abort, value });
       value.catch(() => parts.get(name)?.value === value && parts.delete(name));
       return value;
@@ -50,6 +70,6 @@
   const bytes = (read) => async (response) => read(await response.arrayBuffer());
   const json = (response) => response.json();
 
-  headscape.loading = { create, get, bytes, json };
+  headscape.loading = { create, get, beforehand, bytes, json };
   if (typeof module !== "undefined") module.exports = headscape.loading;
 })(typeof window === "undefined" ? globalThis : window);

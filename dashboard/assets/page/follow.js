@@ -1,0 +1,99 @@
+// The page follows the address: what is asked for, and how what is on screen becomes what came.
+(function (root) {
+  const headscape = (root.headscape = root.headscape || {});
+  const PARTS = ["above", "beside", "below", "navigation", "drawer", "header"];
+  /** Milliseconds: a title waits so long for the picture of its head at most, charts for its painting. */
+  const TOGETHER = 400;
+  const PAINTED = 1000;
+  /** Until the next head is asked for beforehand, and between two looks at whether the picture is painted. */
+  const REST = 150;
+  const LOOK = 20;
+
+  const dash = () => root.dash_clientside;
+  const standing = (id) => root.dash_component_api.getLayout(id)?.props;
+  const isHead = (page) => page?.shown && root.location.pathname === "/head";
+
+  const pages = headscape.asked.create();
+  /** What is on screen, and charts that have yet to follow it. */
+  let shown = {};
+  let late = [];
+  let resting = 0;
+  let newest = null;
+
+  /** A sentence instead of a page. */
+  function refused(sentence) {
+    const alert = { namespace: "dash_mantine_components", type: "Alert", props: { children: sentence, color: "red", title: "This cannot be shown", className: "problem" } };
+    return { navigation: [], drawer: [], header: [], ...shown, picture: null, sentence: null, said: null, above: [alert], beside: [], below: [] };
+  }
+
+  const pause = (milliseconds) => new Promise((resolve) => root.setTimeout(resolve, milliseconds));
+
+  /** Charts take long to draw: they follow when the picture is painted. */
+  async function drawLate(page) {
+    const isPainted = () => !page.picture || document.querySelector(".frame")?.dataset.drawn === page.picture.points;
+    for (let waited = 0; waited < PAINTED && !isPainted(); waited += LOOK) await pause(LOOK);
+    await new Promise(root.requestAnimationFrame);
+    await pause(0);
+    if (shown === page) late.splice(0).forEach(({ id, props }) => dash().set_props(id, props));
+  }
+
+  /** A part as a whole, where it has become another; else its components change, and it stays. */
+  function renew(part, page) {
+    const found = shown[part] && headscape.changes(shown[part], page[part], standing);
+    late = late.filter((change) => change.part !== part || (found && !found.some(({ id }) => id === change.id)));
+    if (!found) return page[part];
+    for (const change of found) change.type === "Graph" ? late.push({ ...change, part }) : dash().set_props(change.id, change.props);
+    return dash().no_update;
+  }
+
+  function outputs(page) {
+    const parts = PARTS.map((part) => renew(part, page));
+    shown = page;
+    if (late.length) drawLate(page);
+    return [page.picture, page.sentence, page.said, ...parts, page.shown || dash().no_update];
+  }
+
+  /** The next head in the direction of the last step comes beforehand. */
+  function lookAhead(before, page) {
+    root.clearTimeout(resting);
+    if (!isHead(before) || !isHead(page) || !page.picture) return;
+    const [rows, columns] = ["layer", "head"].map((field) => page.shown[field] - before.shown[field]);
+    if (Math.abs(rows) + Math.abs(columns) !== 1) return;
+    resting = root.setTimeout(() => {
+      const next = headscape.address.neighbour(page.picture, { rows, columns });
+      if (next) pages.beforehand(asked(...next.split(/(?=\?)/)));
+    }, REST);
+  }
+
+  /** A tab stays at the snapshot that it shows until its reader asks for another one. */
+  const asked = (pathname, search = "") => ({ pathname, search, snapshot: shown.shown?.snapshot || "" });
+
+  /** Of the next head title, numbers and picture change together. */
+  async function together(page) {
+    const { picture } = page;
+    if (!isHead(shown) || !picture || picture.points === shown.picture?.points) return;
+    await Promise.race([headscape.asked.pointsOf(page), pause(TOGETHER)]);
+  }
+
+  /** What the parts of the page are at a link; nothing new where the reader has gone on. */
+  async function page(pathname, search) {
+    const link = asked(pathname, search);
+    const element = document.getElementById("page");
+    element.setAttribute("aria-busy", "true");
+    root.clearTimeout(resting);
+    const mine = (newest = {});
+    const came = await pages.now(link);
+    if (came && !came.problem) await together(came);
+    if (!came || newest !== mine) return Array(PARTS.length + 4).fill(dash().no_update);
+    const before = shown;
+    const given = outputs(came.problem ? refused(came.problem) : came);
+    lookAhead(before, came);
+    element.removeAttribute("aria-busy");
+    element.dataset.link = pathname + (search || "");
+    return given;
+  }
+
+  /** Whether the navigation of a narrow window is open: from its button to the next page. */
+  headscape.drawer = () => dash().callback_context.triggered.some(({ prop_id }) => prop_id === "burger.n_clicks");
+  headscape.follow = { page };
+})(window);

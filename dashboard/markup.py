@@ -1,0 +1,92 @@
+"""Plain HTML as one Dash component: Dash subscribes each of its own to every change of the page, hundreds in a table."""
+
+from collections.abc import Iterator
+from copy import copy
+from itertools import groupby
+from typing import Any
+
+from dash import dcc
+from dash.development.base_component import Component
+
+#: An element is [tag, properties, *children]; a text is itself. `LINK` goes to another page without leaving this one.
+Tree = Any
+LINK = "link"
+#: Attribute of an anchor that is a link as Dash's own is, with properties that Dash's has not.
+FOLLOWED = "data-followed"
+HTML = "dash_html_components"
+
+
+class Markup(Component):
+    """Elements and texts without callbacks. Its JavaScript is in assets/page/markup.js.
+
+    Parameters
+    ----------
+    id
+        Dash id; no element has it.
+    tree
+        The elements and texts, one after the other.
+    """
+
+    _children_props: list[str] = []  # noqa: RUF012 (Dash reads these as plain class attributes)
+    _base_nodes = ["children"]  # noqa: RUF012
+    _namespace = "headscape"
+    _type = "Markup"
+    _prop_names = ["id", "tree"]  # noqa: RUF012
+    _valid_wildcard_attributes: list[str] = []  # noqa: RUF012
+    available_properties = _prop_names
+    available_wildcard_properties: list[str] = []  # noqa: RUF012
+
+    def __init__(self, id: str, tree: list[Tree]) -> None:  # noqa: A002 (as Dash calls it)
+        super().__init__(id=id, tree=tree)
+
+
+def condensed(children: Any, place: str) -> list[Any]:
+    """The same children, neighbours that are plain HTML as one Markup, also inside of those that are not.
+
+    A chart without an id and every Markup get one from where they stand below `place`, so that the browser can change
+    their properties alone (assets/page/changes.js).
+    """
+    runs = groupby(_flat(children), key=_is_plain)
+    return [one for number, (plain, run) in enumerate(runs) for one in _run(plain, list(run), f"{place}-{number}")]
+
+
+def _run(plain: bool, run: list[Any], place: str) -> list[Any]:
+    if plain:
+        return [Markup(place, [_tree(one) for one in run])]
+    return [_inside(one, f"{place}-{number}") for number, one in enumerate(run)]
+
+
+def _inside(component: Component, place: str) -> Component:
+    """A component that is not plain, its children condensed."""
+    inner = copy(component)
+    if isinstance(getattr(inner, "children", None), list | tuple | Component):
+        inner.children = condensed(inner.children, place)
+    if isinstance(inner, dcc.Graph) and not hasattr(inner, "id"):
+        inner.id = place  # type: ignore[attr-defined]
+    return inner
+
+
+def _flat(children: Any) -> Iterator[Any]:
+    if isinstance(children, list | tuple):
+        for one in children:
+            yield from _flat(one)
+    elif children is not None:
+        yield children
+
+
+def _is_plain(node: Any) -> bool:
+    """Nothing but HTML, texts and links, and nothing that a callback names: its id would be a dict."""
+    if not isinstance(node, Component):
+        return True
+    if not (node._namespace == HTML or isinstance(node, dcc.Link)) or isinstance(getattr(node, "id", None), dict):
+        return False
+    return all(_is_plain(child) for child in _flat(getattr(node, "children", None)))
+
+
+def _tree(node: Any) -> Tree:
+    if not isinstance(node, Component):
+        return node
+    properties = node.to_plotly_json()["props"]
+    children = _flat(properties.pop("children", None))
+    tag = LINK if isinstance(node, dcc.Link) or FOLLOWED in properties else node._type.lower()
+    return [tag, properties, *map(_tree, children)]

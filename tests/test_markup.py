@@ -1,0 +1,52 @@
+"""Plain HTML leaves the server as one component, what a callback names as its own."""
+
+import json
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+from plotly.utils import PlotlyJSONEncoder
+
+from dashboard.markup import FOLLOWED, Markup, condensed
+
+
+def as_sent(children: object) -> Any:
+    return json.loads(json.dumps(condensed(children, "above"), cls=PlotlyJSONEncoder))
+
+
+def test_neighbours_of_plain_html_are_one_component() -> None:
+    (markup,) = condensed([html.H1("Heads"), html.P(["a ", html.B("b"), 3]), None], "above")
+    assert isinstance(markup, Markup)
+    assert as_sent([html.H1("Heads")])[0]["props"]["tree"] == [["h1", {}, "Heads"]]
+
+
+def test_texts_and_elements_keep_their_order_and_properties() -> None:
+    cell = html.Td(["1 ", html.Span("of 2", title="two")], className="number", **{"aria-label": "one"})
+    (sent,) = as_sent([html.Table(html.Tr(cell))])
+    row = ["tr", {}, ["td", {"className": "number", "aria-label": "one"}, "1 ", ["span", {"title": "two"}, "of 2"]]]
+    assert sent["props"]["tree"] == [["table", {}, row]]
+
+
+def test_a_link_within_the_dashboard_is_told_from_one_that_leaves_the_page() -> None:
+    links = [dcc.Link("a", href="/map"), html.A("b", href="/map", **{FOLLOWED: ""}), html.A("c", href="/data/x.csv")]
+    assert [one[0] for one in as_sent(links)[0]["props"]["tree"]] == ["link", "link", "a"]
+
+
+def test_what_a_callback_names_stays_a_component_and_so_does_what_it_stands_in() -> None:
+    button = html.Button("png", id={"save": "png", "of": "x"})
+    before, inside, after = as_sent([html.P("before"), html.P(["Save as ", button, "."]), html.P("after")])
+    assert (before["type"], inside["type"], after["type"]) == ("Markup", "P", "Markup")
+    assert [one["type"] for one in inside["props"]["children"]] == ["Markup", "Button", "Markup"]
+
+
+def test_controls_and_charts_keep_their_types_and_a_chart_gets_an_id() -> None:
+    select, box = as_sent([dmc.Select(id="a", value="1"), html.Div(dcc.Graph(figure={}), className="chart")])
+    assert select["type"] == "Select"
+    (graph,) = box["props"]["children"]
+    assert (graph["type"], graph["props"]["id"]) == ("Graph", "above-0-1-0-0")
+
+
+def test_condensing_changes_nothing_of_what_it_is_given() -> None:
+    shown = html.Div([html.P("a"), dmc.Select(id="a")])
+    condensed([shown], "above")
+    assert [type(child).__name__ for child in shown.children] == ["P", "Select"]

@@ -1,0 +1,56 @@
+"""A page comes in one answer: a link and the snapshot of the tab in a form, picture and parts as JSON."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from dashboard.app import create_app
+from dashboard.library import Library
+
+
+def page(client: FlaskClient, pathname: str, search: str = "", snapshot: str = "") -> Any:
+    response = client.post("/data/page", data={"pathname": pathname, "search": search, "snapshot": snapshot})
+    assert response.status_code == 200, response.text
+    return response.json
+
+
+def test_title_numbers_and_picture_of_a_head_are_one_answer(client: FlaskClient) -> None:
+    came = page(client, "/head", "?layer=1&head=1")
+    assert "/1/1.bin" in came["picture"]["points"]
+    assert "Queries and keys of L1 H1" in json.dumps(came["above"])
+    assert (came["shown"]["layer"], came["shown"]["head"]) == (1, 1)
+
+
+def test_pages_of_two_heads_have_the_same_components(client: FlaskClient) -> None:
+    def ids(node: Any) -> list[Any]:
+        inner = node.get("props", {}).get("children") if isinstance(node, dict) else node
+        own = [(node["type"], str(node["props"].get("id")))] if isinstance(node, dict) else []
+        return own + [one for child in inner for one in ids(child)] if isinstance(inner, list) else own
+
+    one, other = (page(client, "/head", f"?layer=1&head={head}") for head in (0, 1))
+    assert ids(one["above"]) == ids(other["above"])
+    assert ids(one["beside"]) == ids(other["beside"])
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"pathname": "//", "search": "?=&&", "snapshot": "x" * 500}, {"search": "a" * 50_000}]
+)
+def test_a_form_that_says_nothing_is_the_first_page(client: FlaskClient, given: dict[str, str]) -> None:
+    response = client.post("/data/page", data=given)
+    assert response.status_code == 200
+    assert "Queries and keys of all" in response.text
+
+
+def test_a_tab_stays_at_its_snapshot_while_newer_ones_are_published(tmp_path: Path, ingest: Callable[..., str]) -> None:
+    url = ingest(tmp_path / "store", sentences=10)
+    client = create_app(Library(url)).server.test_client()
+    before = page(client, "/")["shown"]["snapshot"]
+    ingest(Path(url), sentences=20)
+    assert page(client, "/head", "", before)["shown"]["snapshot"] == before
+    assert page(client, "/head")["shown"]["snapshot"] != before
+    assert "Open the newest" in json.dumps(page(client, "/head", "", before)["header"])
+    assert "Open the newest" not in json.dumps(page(client, "/head")["header"])
