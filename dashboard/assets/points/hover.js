@@ -6,8 +6,9 @@
 
   function create(panels) {
     const { ring, tip, says } = panels;
-    const state = { focus: 0, point: -1, kept: false, hide, again, showPanel, showPoint, nearest, towards, pixelOf, search, around };
+    const state = { focus: 0, point: -1, kept: false, hide, again, avoidLines, showPanel, showPoint, nearest, towards, pixelOf, search, around };
     let index = null;
+    let at = [0, 0];
     let pausing = 0;
     let abort = null;
 
@@ -67,7 +68,7 @@
       moveRing(x0, y0, x1 - x0, y1 - y0);
       tip.replaceChildren(Object.assign(document.createElement("strong"), { textContent: name }), ` ${line}`);
       says.textContent = `${name} ${line}`;
-      placeTip((x0 + x1) / 2, y1 + 8, y1 - y0 + 8, true);
+      placeTip((x0 + x1) / 2, y1 + 8, y1 - y0 + 8);
     }
 
     function showPoint(point) {
@@ -95,7 +96,7 @@
         if (state.point !== point) return;
         tip.replaceChildren(headscape.card.draw(card));
         says.textContent = `${card.role} ${card.wordpiece}, position ${card.position} in sentence ${card.sentence}`;
-        placeTip(px, py + 14, 20, false);
+        placeCard(px, py);
       } catch (error) {
         if (error.name !== "AbortError") panels.problem.textContent = error.message;
       }
@@ -105,16 +106,31 @@
       Object.assign(ring.style, { display: "block", left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
     }
 
-    /** Below the place, moved left or above where there is no room. */
-    function placeTip(px, py, above, centred) {
+    /** Below a head, moved left or above where there is no room. */
+    function placeTip(px, py, above) {
       tip.style.display = "block";
       const [width, height] = [tip.offsetWidth, tip.offsetHeight];
       const box = panels.frame.getBoundingClientRect();
       const most = Math.min(panels.frame.clientWidth, root.innerWidth - box.left) - width;
       const over = py - height - above - 12;
       const high = box.top + py + height > root.innerHeight && over > -box.top;
-      tip.style.left = `${Math.max(0, Math.min(most, px - (centred ? width / 2 : 0)))}px`;
+      tip.style.left = `${Math.max(0, Math.min(most, px - width / 2))}px`;
       tip.style.top = `${high ? over : py}px`;
+    }
+
+    /** A card of a point, in that part of the frame that is to be seen: above it stand the controls. */
+    function placeCard(px, py) {
+      tip.style.display = "block";
+      at = [px, py];
+      const box = panels.frame.getBoundingClientRect();
+      const room = { left: Math.max(0, -box.left), top: Math.max(0, -box.top), right: Math.min(box.width, root.innerWidth - box.left), bottom: Math.min(box.height, root.innerHeight - box.top) };
+      const [left, top] = headscape.cardPlace(at, [tip.offsetWidth, tip.offsetHeight], room, panels.layer.lines());
+      Object.assign(tip.style, { left: `${left}px`, top: `${top}px` });
+    }
+
+    /** Lines have come since the card was placed. */
+    function avoidLines() {
+      if (state.point >= 0 && tip.style.display === "block") placeCard(...at);
     }
 
     /** The picture has another size now: the ring goes round the same head, or point that the keyboard stands on. */

@@ -11,7 +11,7 @@
   function create(panels) {
     const parts = headscape.loading.create();
     const context = panels.overlay.getContext("2d");
-    const state = { focused: false, load, clear, draw, refresh, moved, renew, release };
+    const state = { focused: false, lines, load, clear, draw, refresh, moved, renew, release };
     let focus = null;
     let pieces = null;
     let labels = [];
@@ -30,6 +30,7 @@
         renew();
         refresh();
         if (state.focused) panels.paint();
+        panels.hover.avoidLines();
       } catch (error) {
         panels.problem.textContent = error.message;
       }
@@ -114,6 +115,19 @@
       for (const [query, key] of panels.picture.marks || []) if (places[query] && places[key]) line(places[query][0], places[key][1], inks.pair, 3.5, 0.95);
       places.forEach((pair) => pair.forEach((place, role) => mark(place, role, 4.5)));
       (focus.near || []).forEach((one) => mark(one.place, panels.roles.length - 1 - Math.max(0, role), 4));
+    }
+
+    /** What is drawn of the chosen point, as [x0, y0, x1, y1, importance] in pixels: its own lines before those of its sentence. */
+    function lines() {
+      if (!focus || !panels.single) return [];
+      const role = panels.roles.indexOf(panels.picture.chosen?.role);
+      const { places, position } = focus;
+      const known = focus.lines.filter(([query, key]) => places[query] && places[key]);
+      const own = places[position]?.[role];
+      return [
+        ...known.map((edge) => [...toPixel(places[edge[0]][0]), ...toPixel(places[edge[1]][1]), edge[role] === position ? 100 : 1]),
+        ...(own ? (focus.near || []).map(({ place }) => [...toPixel(own), ...toPixel(place), 10]) : []),
+      ];
     }
 
     /** A point drawn larger: a disc for the first role, a diamond for the second. */
