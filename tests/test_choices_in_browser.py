@@ -147,3 +147,21 @@ def test_choices_are_kept_from_all_heads_to_one(open_page: Open, space_server: s
     said(page, "Queries and keys of L0 H0")
     expect(page.locator(f'{DRAWN}[data-drawn*="pca-raw-2d/0/0"][data-coloured*="entropy/0/0"]')).to_be_visible()
     expect(page.locator('.frame[data-masked*="q=film"]')).to_be_visible()
+
+
+def test_a_searchable_list_closes_after_a_choice_by_mouse_and_by_enter(head: Page) -> None:
+    box, options = head.get_by_role("textbox", name="Filter", exact=True), head.get_by_role("option")
+    with followed(head):
+        box.click()
+        head.get_by_role("option", name=COLOURS["position"], exact=True).click()
+    head.wait_for_timeout(300)
+    expect(options).to_have_count(0)
+    colour = head.get_by_role("textbox", name="Colour", exact=True)
+    with followed(head):
+        colour.click()
+        colour.fill(COLOURS["entropy"])
+        colour.press("ArrowDown")
+        colour.press("Enter")
+    head.wait_for_timeout(300)
+    expect(options).to_have_count(0)
+    expect(colour).to_be_focused()

@@ -6,6 +6,8 @@
   let last = null;
   /** What was typed into the control that has the keyboard, until Enter. */
   let typed = null;
+  /** A searchable list opens when React hears that it is focused: it does not hear of a focus that is given back. */
+  let quiet = false;
 
   const partsOf = (control) => [control, ...control.querySelectorAll(FOCUSABLE)];
 
@@ -29,11 +31,15 @@
     if (!control?.closest("#above, #beside, #below")) return;
     const part = partsOf(control)[last.part];
     const wasOpen = last.element.hasAttribute("data-expanded");
+    quiet = true;
     part?.focus({ preventScroll: true });
+    quiet = false;
+    if (part) last = { ...last, element: part };
     if (part && wasOpen) part.click();
     if (part && typed && part.value !== typed.text) typeAgain(part);
   }
 
+  window.addEventListener("focusin", (event) => quiet && event.stopImmediatePropagation(), true);
   document.addEventListener("focusin", (event) => {
     const place = placeOf(event.target);
     if (place?.id !== last?.id) typed = null;
