@@ -48,7 +48,10 @@ def neuron(query: int) -> dict[str, object]:
 
 
 def sentence(**asked: object) -> dict[str, object]:
-    units = [{"name": name, "segment": int(i > 5), "special": name[0] == "["} for i, name in enumerate(NAMES)]
+    units = [
+        {"name": name, "positions": [i], "segment": int(i > 5), "special": name[0] == "["}
+        for i, name in enumerate(NAMES)
+    ]
     fields: dict[str, object] = {
         "show": "head",
         "units": units,
@@ -108,11 +111,11 @@ def answer(app: Dash) -> None:
     def ask(fragment: str) -> dict[str, object]:
         return sentence(**json.loads(unquote(fragment.removeprefix("#")) or "{}"))
 
-    @app.callback(
-        Output("sent", "children"), [Input("sentence", name) for name in ("opened", "headed", "selected", "stepped")]
-    )
+    names = ("opened", "headed", "selected", "hidden", "stepped")
+
+    @app.callback(Output("sent", "children"), [Input("sentence", name) for name in names])
     def write(*sent: object) -> str:
-        return json.dumps(dict(zip(("opened", "headed", "selected", "stepped"), sent, strict=True)))
+        return json.dumps(dict(zip(names, sent, strict=True)))
 
 
 @pytest.fixture(scope="session")

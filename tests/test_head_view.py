@@ -141,3 +141,12 @@ def test_shift_and_enter_shows_a_head_alone(show: Show) -> None:
     page.get_by_role("checkbox", name="Head 2").focus()
     page.keyboard.press("Shift+Enter")
     sent(page, "headed", {"heads": [2]})
+
+
+def test_a_double_click_or_h_on_a_token_hides_it(show: Show) -> None:
+    page = show()
+    token(page, "query", 3).dblclick()
+    sent(page, "hidden", {"positions": [3]})
+    token(page, "key", 5).focus()
+    page.keyboard.press("h")
+    sent(page, "hidden", {"positions": [5]})

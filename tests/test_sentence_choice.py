@@ -11,6 +11,7 @@ from plotly.utils import PlotlyJSONEncoder
 from dashboard.data_links import data_link
 from dashboard.library import Library
 from dashboard.pages.sentence import layout
+from dashboard.panels.finder import finder
 from dashboard.panels.pairs import panel as pairs_panel
 from dashboard.panels.positions import positions
 from dashboard.panels.ranked import ranked
@@ -18,7 +19,9 @@ from dashboard.panels.statistics import panel
 from dashboard.pictures.chosen import Chosen
 from dashboard.place import Place, find
 from dashboard.sentence import position_means
+from dashboard.sentence.finder import statistic_ranking
 from dashboard.sentence.picture import sentence_picture
+from dashboard.sentence.search import search_of
 from dashboard.sentence.sentence import Sentence
 from store import Corpus
 from tests.sentences import PIECES, a_pair
@@ -115,7 +118,7 @@ def test_as_many_tokens_are_selected_as_their_column_has(go: Go, role: str, coun
 
 
 def test_hidden_tokens_that_are_not_there_are_not_counted(go: Go) -> None:
-    assert "1 hidden token. Show it again" in written(layout(go(f"{PAIR}&hide=1.1.99")).above)
+    assert written(layout(go(f"{PAIR}&hide=1.1.99")).above).count("show “") == 1
 
 
 # -- heads --------------------------------------------------------------------------------------------
@@ -213,3 +216,17 @@ def test_only_means_of_all_rows_lead_to_sentences(go: Go) -> None:
 def test_a_pair_leads_to_its_query_also_from_a_key(library: Library) -> None:
     place = find(library, "/head", "?layer=1&head=1&role=key&token=3")
     assert "role" not in link_with(pairs_panel(place, Chosen.of(place, 10)), "toward")
+
+
+@pytest.mark.parametrize(
+    ("asked", "head"),
+    [("heads=1", 1), ("heads=0.1", 0), ("heads=1&show=matrix", 0), ("heads=1&rollout=1", 0), ("head=1", 1)],
+)
+def test_sentences_are_ranked_in_the_head_that_is_drawn_alone(go: Go, asked: str, head: int) -> None:
+    place = go(f"by=to_sep&layer=1&{asked}")
+    search = search_of(place)
+    expected = statistic_ranking(place.corpus, "to_sep", 1, head)
+    assert search.head == head
+    assert search.ranking
+    assert search.ranking.values.tolist() == expected.values.tolist()
+    assert f"Most, in L1 H{head}" in written(finder(place, search))

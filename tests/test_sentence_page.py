@@ -240,3 +240,22 @@ def tab_to(page: Page, condition: str) -> None:
             return
         page.keyboard.press("Tab")
     raise AssertionError(f"No Tab leads to where {condition}")
+
+
+def test_a_double_clicked_token_is_hidden_and_shown_again_by_its_name(page: Page, pattern: np.ndarray) -> None:
+    page.locator(".tokens.key .token").nth(2).dblclick()
+    expect(page).to_have_url(re.compile(r"hide=2(&|$)"))
+    rest = np.delete(np.delete(pattern[LAYER], 2, axis=1), 2, axis=2)
+    has_lines(page, rest)
+    page.get_by_role("link", name=re.compile("^show “")).click()
+    has_lines(page, pattern[LAYER])
+    assert "hide" not in asked(page)
+
+
+def test_choosing_a_token_moves_nothing(page: Page) -> None:
+    token = page.locator(".tokens.query .token").nth(2)
+    before = token.bounding_box()
+    with followed(page):
+        token.click()
+    expect(page.get_by_role("link", name="hide the chosen tokens")).to_be_visible()
+    assert token.bounding_box() == before

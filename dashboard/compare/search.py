@@ -32,8 +32,9 @@ def search_in_both(place: Place, two: Two) -> Search:
         ranking: Ranking | None = _divergence(place, two)
         among = head_sample(two).sentences
     else:
-        ranking, among = _of_this(ranking_by(place, by)), two.sentences
-    return Search(own | names, by, ranking, among, lambda sentence: sentence_href(place, sentence), _says(two, by))
+        ranking, among = _of_this(ranking_by(place, by, place.address.head)), two.sentences
+    says, head = _says(two, by), place.address.head
+    return Search(own | names, by, ranking, among, lambda sentence: sentence_href(place, sentence), says, head)
 
 
 def sentence_href(place: Place, sentence: int) -> str:

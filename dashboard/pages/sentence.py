@@ -23,13 +23,16 @@ from dashboard.sentence.title import what
 from store.schema import head_name
 
 HOW = {
-    "head": "Queries left, keys right. Point at a token for its weights, click it to keep them, Shift adds another; double-click a head's colour for it alone.",
+    "head": "Queries left, keys right. Point at a token for its weights, click it to keep them, Shift adds another, double-click or h hides it; double-click a head's colour for it alone.",
     "model": "A thumbnail for every head: queries downwards, keys across, darker is more. Click one, or arrow keys and Enter, to open it.",
-    "matrix": "Queries downwards, keys across. Point at a cell, or use the arrow keys, for its weight.",
+    "matrix": "Queries downwards, keys across. Point at a cell, or use the arrow keys, for its weight; double-click a token's name, or h in its row, hides it.",
     "neuron": "Choose a query: its vector times each key's, channel by channel, summed, scaled by 1 / sqrt(channels), softmax.",
     "mixing": "Layers downwards, tokens across: how much of a token's vector comes from other tokens, the residual and the layer norm counted or not.",
     "positions": "The head in this sentence, and beside it the mean over the corpus by position.",
 }
+#: Views in which tokens can be hidden, and hidden tokens that are named.
+HIDING = ("head", "matrix")
+MOST_LISTED = 12
 
 
 def picture(place: Place) -> dict[str, Any] | None:
@@ -53,7 +56,7 @@ def _of_sentence(place: Place) -> Page:
         html.P(_text(place), className="sentence-text", dir="auto"),
         own_text(place),
         view_controls(place),
-        html.Div([*_hiding(place), *_in_the_picture(place)], className="sentence-links"),
+        html.Div([_hiding(place), *_in_the_picture(place)], className="sentence-links"),
         html.P(HOW[place.address.show], className="how-to-read"),
     ]
     if place.address.show == "mixing":
@@ -95,19 +98,25 @@ def _neighbour(place: Place, text: str, title: str, sentence: int) -> dcc.Link:
     return dcc.Link(text, href=place.address.of_sentence(sentence).href, className="neighbour", title=title)
 
 
-def _hiding(place: Place) -> list[object]:
-    """Leave the chosen tokens out, or have all of them again."""
-    address, tokens = place.address, len(place.sentence.wordpieces)
-    hidden = [position for position in showing_of(place).hide if position < tokens]
-    chosen = [position for unit in chosen_units(place) for position in unit.positions]
-    links = []
-    if chosen and address.show in ("head", "matrix"):
-        away = ".".join(map(str, sorted({*hidden, *chosen})))
-        links.append(dcc.Link("Hide the chosen tokens", href=address.with_(hide=away, queries=None, toward=None).href))
-    if hidden:
-        said = f"{many(len(hidden), 'hidden token')}. Show {'it' if len(hidden) == 1 else 'them'} again"
-        links.append(dcc.Link(said, href=address.with_(hide=None, queries=None, toward=None).href))
-    return [html.P(one) for one in links]
+def _hiding(place: Place) -> html.P:
+    """Hide the chosen tokens, show hidden ones again. Its room is there before there is anything to hide: a click moves nothing."""
+    address = place.address
+    chosen = {position for unit in chosen_units(place) for position in unit.positions}
+    hidden = [position for position in showing_of(place).hide if position < len(place.sentence.wordpieces)]
+    hides = [_with_hidden(place, "hide the chosen tokens", {*hidden, *chosen})] if chosen else []
+    shows = [_with_hidden(place, f"show “{_piece(place, one)}”", {*hidden} - {one}) for one in hidden[:MOST_LISTED]]
+    shows += [_with_hidden(place, f"show all {len(hidden)}", set())] if len(hidden) > 1 else []
+    return html.P([part for one in [*(hides if address.show in HIDING else []), *shows] for part in (one, " ")])
+
+
+def _piece(place: Place, position: int) -> str:
+    return place.sentence.wordpieces[position]
+
+
+def _with_hidden(place: Place, says: str, positions: set[int]) -> dcc.Link:
+    """A link to the same with these positions hidden: the others are counted anew, and none of them is chosen."""
+    hide = ".".join(map(str, sorted(positions))) or None
+    return dcc.Link(says, href=place.address.with_(hide=hide, queries=None, toward=None).href)
 
 
 def _in_the_picture(place: Place) -> list[object]:

@@ -37,7 +37,7 @@ def _controls(place: Place, search: Search) -> html.Div:
             *([choice("labelled", "Label", labels, address.labelled or "", 110)] if len(labels) > 1 else []),
             number("fewest", "tokens from", address.fewest, 1, longest, 1),
             number("most", "to", address.most, 1, longest, 1),
-            choice("by", f"Most, in {head_name(address.layer, address.head)}", search.rankings, search.by, 190),
+            choice("by", f"Most, in {head_name(address.layer, search.head)}", search.rankings, search.by, 190),
         ],
         className="controls",
     )
@@ -55,10 +55,10 @@ def _said(wanted: Wanted, found: FoundSentences, search: Search) -> html.P:
 
 def _table(search: Search, found: FoundSentences) -> html.Div:
     ranked = [search.ranking.title] if search.ranking else []
-    head = heading(["sentence", *ranked, "label", "tokens", "text"], {"sentence", *ranked, "tokens"})
+    head = heading(["sentence", *ranked, "text", "label", "tokens"], {"sentence", *ranked, "tokens"})
     body = html.Tbody([_row(search, line) for line in found.lines])
     return html.Div(
-        html.Table([head, body], className="rows"),
+        html.Table([head, body], className="rows found"),
         className="scroll",
         tabIndex=0,
         role="region",
@@ -72,8 +72,8 @@ def _row(search: Search, line: Line) -> html.Tr:
         [
             html.Td(dcc.Link(f"{line.sentence:,}", href=search.href(line.sentence)), className="number"),
             *ranked,
+            html.Td(line.text, dir="auto", className="text"),
             html.Td(line.label),
             html.Td(f"{line.tokens:,}", className="number"),
-            html.Td(line.text, dir="auto"),
         ]
     )

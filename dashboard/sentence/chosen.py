@@ -40,6 +40,13 @@ def chosen_heads(place: Place) -> list[int]:
     return numbers(place.address.heads) or list(range(place.corpus.heads))
 
 
+def isolated_head(place: Place) -> int:
+    """The head whose lines are drawn alone in the head view, else the head of the link."""
+    address = place.address
+    drawn = numbers(address.heads) if address.show == "head" and not address.rollout else []
+    return drawn[0] if len(drawn) == 1 else address.head
+
+
 def numbers(text: str | None) -> list[int]:
     """From `3.4`."""
     return [int(number) for number in (text or "").split(".") if number]

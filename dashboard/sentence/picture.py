@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from dashboard.data_links import data_link
 from dashboard.place import Place
 from dashboard.sentence.chosen import chosen_heads, chosen_places, chosen_query, showing_of
-from dashboard.sentence.shown_pattern import Showing, Unit, shown_units
+from dashboard.sentence.shown_pattern import Showing, shown_units
 from dashboard.sentence.title import is_mean, title
 from dashboard.theme import PALETTE, head_colours
 
@@ -19,8 +19,8 @@ def sentence_picture(place: Place) -> dict[str, Any]:
     queries, keys = shown_units(place.sentence, showing)
     return {
         "show": "matrix" if address.show == "positions" else address.show,
-        "units": [_unit(unit) for unit in queries],
-        "keys": [_unit(unit) for unit in keys],
+        "units": [asdict(unit) for unit in queries],
+        "keys": [asdict(unit) for unit in keys],
         "layers": corpus.layers,
         "heads": 1 if showing.rollout else corpus.heads,
         "head_names": ["rollout"] if showing.rollout else [f"H{head}" for head in range(corpus.heads)],
@@ -81,7 +81,3 @@ def link(place: Place, fields: dict[str, str]) -> str:
     typed = {"text": place.address.text, "second": place.address.second}
     given = {name: text for name, text in typed.items() if text} | fields
     return f"?{urlencode(given)}" if given else ""
-
-
-def _unit(unit: Unit) -> dict[str, object]:
-    return {name: value for name, value in asdict(unit).items() if name != "positions"}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from dashboard.address import Address
 from dashboard.place import Place
+from dashboard.sentence.chosen import isolated_head
 from dashboard.sentence.finder import ORDER, RANKED, Ranking, Wanted, statistic_ranking
 from store import STATISTICS
 
@@ -28,6 +29,8 @@ class Search:
         The link to a sentence.
     says
         What else is to be said of them.
+    head
+        Of the link's layer; by what it does sentences are ranked.
     """
 
     rankings: Mapping[str, str]
@@ -36,6 +39,7 @@ class Search:
     among: int
     href: Callable[[int], str]
     says: str = ""
+    head: int = 0
 
 
 def wanted_of(address: Address) -> Wanted:
@@ -44,23 +48,24 @@ def wanted_of(address: Address) -> Wanted:
 
 
 def search_of(place: Place) -> Search:
-    """On page Sentence: all sentences of the corpus, which open there."""
-    address = place.address
-    ranking = ranking_by(place, address.by)
+    """On page Sentence: all sentences of the corpus, which open there, ranked in the head whose lines are drawn alone."""
+    address = place.address.with_(head=isolated_head(place))
+    ranking = ranking_by(place, address.by, address.head)
     return Search(
         RANKINGS,
         address.by or ORDER,
         ranking,
         place.corpus.n_sentences,
-        lambda sentence: address.of_sentence(sentence).href,
+        lambda sentence: place.address.of_sentence(sentence).href,
+        head=address.head,
     )
 
 
-def ranking_by(place: Place, by: str | None) -> Ranking | None:
-    """By a statistic of the head of the link; None where sentences stand in their order."""
+def ranking_by(place: Place, by: str | None, head: int) -> Ranking | None:
+    """By a statistic of a head of the link's layer; None where sentences stand in their order."""
     if by in (None, ORDER):
         return None
-    return statistic_ranking(place.corpus, str(by), place.address.layer, place.address.head)
+    return statistic_ranking(place.corpus, str(by), place.address.layer, head)
 
 
 def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:

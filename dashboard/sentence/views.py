@@ -16,7 +16,7 @@ class SentenceViews(Component):
         What is shown, None for nothing. A part whose URL stays is not fetched again:
 
         - `show`: "head" (lines), "model" (thumbnails of all heads), "matrix" (heat map of a head) or "neuron" (channels)
-        - `units` and `keys`: the queries and the keys, `{"name": "the", "segment": 0, "special": False}`
+        - `units` and `keys`: the queries and the keys, `{"name": "the", "positions": [3], "segment": 0, "special": False}`
         - `layers`, `heads`: how many there are; `layer`, `head`: the shown ones; `chosen`: heads whose lines are drawn
         - `queries`: the selected tokens, of the column that `side` says ("query" or "key")
         - `least`: smallest weight that is drawn as a line
@@ -30,6 +30,8 @@ class SentenceViews(Component):
         Out: the heads whose lines a reader wants: `{"heads": [0, 3], "count": 1}`.
     selected
         Out: the selected tokens of a column, none for nothing: `{"side": "query", "units": [4, 5], "count": 1}`.
+    hidden
+        Out: a token to be left out, by the positions of its wordpieces: `{"positions": [4], "count": 1}`.
     stepped
         Out: to the layer below or above: `{"layer": 1, "count": 1}`; -1 is towards the first.
     """
@@ -38,7 +40,7 @@ class SentenceViews(Component):
     _base_nodes = ["children"]  # noqa: RUF012
     _namespace = "headscape"
     _type = "SentenceViews"
-    _prop_names = ["id", "sentence", "opened", "headed", "selected", "stepped"]  # noqa: RUF012
+    _prop_names = ["id", "sentence", "opened", "headed", "selected", "hidden", "stepped"]  # noqa: RUF012
     _valid_wildcard_attributes: list[str] = []  # noqa: RUF012
     available_properties = _prop_names
     available_wildcard_properties: list[str] = []  # noqa: RUF012

@@ -86,6 +86,12 @@
       views.choose({ side, queries: units }, { selected: { side, units } });
     }
 
+    function hide(column, unit) {
+      if (unit < 0) return;
+      leave();
+      views.send({ hidden: { positions: column.units[unit].positions } });
+    }
+
     function escape() {
       leave();
       const { side, queries } = views.shown;
@@ -94,6 +100,7 @@
 
     function press(event, column) {
       const unit = column.unitOf(event);
+      if (event.key === "h" && !event.ctrlKey && !event.metaKey) return hide(column, unit);
       const go = { ArrowUp: [column, unit - 1], ArrowDown: [column, unit + 1], Home: [column, 0], End: [column, column.units.length - 1] }[event.key];
       const across = event.key === (column.side === "query" ? "ArrowRight" : "ArrowLeft") && [columns[other[column.side]], unit];
       if (unit < 0 || !(go || across || event.key === "Enter" || event.key === " ")) return;
@@ -113,6 +120,7 @@
       });
       on("focusout", leave);
       on("keydown", (event) => press(event, column));
+      on("dblclick", (event) => hide(column, column.unitOf(event)));
       on("click", (event) => column.unitOf(event) >= 0 && select(column.side, column.unitOf(event), event.shiftKey || event.ctrlKey || event.metaKey));
     }
 

@@ -55,7 +55,21 @@
       return query >= 0 && key >= 0 && query < units.length && key < keys.length ? [query, key] : null;
     }
 
+    /** The token whose name stands under the pointer: of a row on the left, of a column above. */
+    function named(event) {
+      const { units, keys } = views.shown;
+      const [row, column] = [Math.floor((event.offsetY - place.top) / place.cell), Math.floor((event.offsetX - place.left) / place.cell)];
+      return event.offsetX < place.left ? units[row] : event.offsetY < place.top ? keys[column] : null;
+    }
+
+    function hide(unit) {
+      if (!unit) return;
+      leave();
+      views.send({ hidden: { positions: unit.positions } });
+    }
+
     function press(event) {
+      if (event.key === "h" && !event.ctrlKey && !event.metaKey) return hide(views.shown.units[stood[0]]);
       const step = STEPS[event.key];
       if (event.key === "Escape") return leave();
       if (!step) return;
@@ -67,6 +81,7 @@
 
     canvas.addEventListener("pointermove", (event) => point(under(event)), { signal });
     canvas.addEventListener("pointerleave", leave, { signal });
+    canvas.addEventListener("dblclick", (event) => hide(named(event)), { signal });
     frame.addEventListener("keydown", press, { signal });
     frame.addEventListener("focus", () => frame.matches(":focus-visible") && point(stood), { signal });
     frame.addEventListener("blur", leave, { signal });
