@@ -149,7 +149,9 @@ class _Sums:
                     self._count(block, draw)
 
     def _draw(self, block: PartBlock) -> NDArray[np.float32] | None:
-        return None if self.replicates is None else draw_counts(self.seed, block.index, block.sentences)
+        if self.replicates is None:
+            return None
+        return draw_counts(self.seed, block.index, block.sentences).astype(np.float32)  # small whole numbers: exact
 
     def _add(self, number: int, run: Sequence[PartBlock], draws: Sequence[NDArray[np.float32] | None]) -> None:
         start, stop = int(run[0].rows[0]), int(run[-1].rows[-1]) + 1

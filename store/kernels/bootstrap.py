@@ -70,7 +70,7 @@ class Replicates:
         self.counts = np.zeros((sources, REPLICATES))
         self.sentences = np.zeros(sources, np.int64)
 
-    def count(self, source: int, segments: Segments, counts: NDArray[np.float64]) -> None:
+    def count(self, source: int, segments: Segments, counts: NDArray[np.floating]) -> None:
         """Add the sentences that have rows of a source to what is divided by."""
         self.counts[source] += counts[segments.sentences].sum(axis=0)
         self.sentences[source] += len(segments.sentences)
