@@ -49,9 +49,13 @@ def layer_axis(name: str) -> int:
 
 
 class BlockBuffers:
-    """Results of a block: per token in float16 by row of the block, sums over its sentences in float64."""
+    """Results of a block: per token in float16 by row of the block, sums over its sentences in float64.
 
-    def __init__(self, shape: Shape, device: torch.device) -> None:
+    Keys are stored less `key_constant` (layer, head, channel), see `store.keys`.
+    """
+
+    def __init__(self, shape: Shape, device: torch.device, key_constant: Tensor) -> None:
+        self.key_constant = key_constant.to(device)
         self.per_token = {name: torch.empty(shape.of(name), dtype=torch.float16, device=device) for name in PER_TOKEN}
         # Apple's GPUs have no float64: there the sums are kept on the host.
         self._exact_device = torch.device("cpu") if device.type == "mps" else device

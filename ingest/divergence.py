@@ -104,7 +104,7 @@ def _block_sums(source: zarr.Group, spans: Spans, device: str) -> Iterator[tuple
 
 
 def _read(source: zarr.Group, name: str, rows: slice) -> Halves:
-    """Vectors (head, token, channel) of all layers' heads."""
+    """Vectors (head, token, channel) of all layers' heads; keys as stored, as the softmax ignores their constant."""
     stored = np.asarray(array_of(source, name)[:, :, rows])
     return stored.reshape(-1, *stored.shape[2:])
 

@@ -18,6 +18,7 @@ from ingest.progress import bar
 from ingest.tensors import ModelGroup
 from store.groups import array_of, create_arrays
 from store.kernels.pairs import Admitted, Pairs, admitted_pairs, merge_pairs, strongest_pairs
+from store.keys import read_vectors
 from store.schema import PAIR_ARRAYS, PAIR_NUMBERS, PAIR_RANKS, ROLES
 from store.writer import Writer
 
@@ -111,7 +112,7 @@ def _pair_batches(block: Block) -> Iterator[PairBatch]:
 
 def _layer_pairs(source: zarr.Group, layer: int, block: Block, batches: list[PairBatch]) -> Pairs:
     rows = slice(block.rows.start, block.rows.start + block.tokens)
-    query, key = (np.asarray(array_of(source, name)[layer, :, rows]).astype(np.float32) for name in ROLES)
+    query, key = (read_vectors(source, role, layer, rows) for role in ROLES)
     parts = [
         strongest_pairs(_padded(query, batch), _padded(key, batch), batch.padded_rows, batch.admitted, count=PAIR_RANKS)
         for batch in batches

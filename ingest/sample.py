@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ingest.blocks import Block, content_hash
 from ingest.corpus import PlannedCorpus
 from ingest.tensors import ModelGroup
-from store.groups import array_of
+from store.keys import read_vectors
 from store.schema import ROLES
 from store.writer import Writer
 
@@ -145,9 +145,7 @@ def read_rows(
     writer: Writer, model: ModelGroup, layer: int, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Queries and keys (head, token, channel) of a layer at ascending rows of the token axis."""
-    source, stop = writer.group(model.path), int(rows[-1]) + 1
-    start = int(rows[0])
-    query, key = (
-        np.asarray(array_of(source, name)[layer, :, start:stop])[:, rows - start].astype(np.float32) for name in ROLES
-    )
+    source, start = writer.group(model.path), int(rows[0])
+    span = slice(start, int(rows[-1]) + 1)
+    query, key = (read_vectors(source, role, layer, span)[:, rows - start] for role in ROLES)
     return query, key

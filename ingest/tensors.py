@@ -8,14 +8,17 @@ from itertools import cycle
 from typing import Any
 
 import numpy as np
+import torch
 import zarr
 
 from ingest.blocks import Block, content_hash
 from ingest.buffers import BlockBuffers, Shape
 from ingest.corpus import PlannedCorpus
 from ingest.encoder import Encoder
+from ingest.key_constant import key_constant
 from ingest.progress import bar
 from store.groups import array_of, create_arrays
+from store.keys import CONSTANT
 from store.means import means_of_blocks, sum_of_blocks
 from store.schema import BOUNDS, MODEL_ARRAYS, OFFSETS, RATIOS, SOURCES, STATISTICS, TILE
 from store.shards import write_block
@@ -69,7 +72,10 @@ def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: 
     """Arrays as long as the plan; never shorter than they were."""
     group, bert = writer.group(model.path), encoder.bert
     shape = Shape(bert.layers, bert.heads, bert.channels, corpus.blocks[0].length, _positions(writer, corpus))
+    fresh = "key" not in group
     create_model_arrays(group, shape, blocks=len(corpus.blocks))
+    if fresh:  # later blocks take what the first had; in older stores it is 0
+        array_of(group, CONSTANT)[:] = key_constant(bert).cpu().numpy()
     array_of(group, "expansion_rate")[:] = bert.expansion_rates()
     group.attrs.update(model.identity)
     if writer.changed:
@@ -106,7 +112,8 @@ def _write_behind(
     writer: Writer, model: ModelGroup, blocks: list[Block], encoder: Encoder, shape: Shape
 ) -> Iterator[Block]:
     """Compute a block while the one before is written; yields blocks once they are committed."""
-    two = cycle([BlockBuffers(shape, encoder.bert.device) for _ in range(min(2, len(blocks)))])
+    constant = torch.from_numpy(np.asarray(array_of(writer.group(model.path), CONSTANT)[:]))
+    two = cycle([BlockBuffers(shape, encoder.bert.device, constant) for _ in range(min(2, len(blocks)))])
     with ThreadPoolExecutor(1, "write") as pool:
         writing: tuple[Block, Future[None]] | None = None
         for block, buffers in zip(blocks, two, strict=False):

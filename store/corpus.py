@@ -43,7 +43,7 @@ class Corpus(Heads):
 
     @property
     def key(self) -> xr.DataArray:
-        """Keys (layer, head, token, channel) in float16. Lazy."""
+        """Keys (layer, head, token, channel) in float32, from float16 and a constant of each head (`store.keys`). Lazy."""
         return self._per_token("key")
 
     @property

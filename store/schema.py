@@ -11,7 +11,9 @@ Numbering is 0-based everywhere; a head is shown as `L7 H9` (Clark's "8-10").
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
+#: Stores of schema 3 have no `key_constant`: their keys are stored as they are.
+READABLE = (3, SCHEMA_VERSION)
 
 #: Tokens of a block: the unit of work and the length of a shard; no sentence crosses a block.
 BLOCK = 8192
@@ -168,7 +170,14 @@ MODEL_ARRAYS: Mapping[str, Array] = {
     "statistic": numbered("statistic", "names of the statistics", "str"),
     "source": numbered("source", "query rows over which head statistics are averaged", "str"),
     "query": _vectors("query before the 1/sqrt(channel) scale"),
-    "key": _vectors("key"),
+    "key": _vectors("key less key_constant"),
+    "key_constant": Array(
+        ("layer", "head", "channel"),
+        "float32",
+        ("layer", "head", "channel"),
+        "what the keys of a head have in common, to be added to stored keys (`store.keys`)",
+        fill=0,
+    ),
     "token_statistic": Array(
         ("statistic", "layer", "head", "token"),
         "float16",

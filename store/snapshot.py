@@ -22,7 +22,7 @@ from store.repository import (
     open_repository,
     published_snapshot,
 )
-from store.schema import SCHEMA_VERSION
+from store.schema import READABLE, SCHEMA_VERSION
 
 
 class Snapshot:
@@ -48,7 +48,7 @@ class Snapshot:
     def _checked_root(self) -> zarr.Group:
         root = zarr.open_group(self.chunks, mode="r")
         version = root.attrs.get("schema_version")
-        if version != SCHEMA_VERSION:
+        if version not in READABLE:
             raise SchemaMismatch(
                 f"{self.url} has schema {version}, this Headscape reads {SCHEMA_VERSION}. Update Headscape, or ingest again with `make ingest STORE=...`."
             )

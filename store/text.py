@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from zarr.abc.store import Store
 
 from store.errors import StoreError
+from store.keys import with_keys
 from store.schema import PAD
 
 TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "token_flags")
@@ -23,7 +24,7 @@ class Text:
         self.name = name
         self.snapshot = snapshot
         self._chunks = chunks
-        self._model = self.open_group(f"models/{name}")
+        self._model = with_keys(self.open_group(f"models/{name}"))
         self.attributes: Mapping[str, Any] = self._model.attrs
         self._text = self.open_group(f"corpus/{self.attributes['corpus']}")
         self.corpus_attributes: Mapping[str, Any] = self._text.attrs

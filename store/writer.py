@@ -14,7 +14,7 @@ from store.branches import INGEST, MAIN
 from store.checksums import record_checksums
 from store.errors import SchemaMismatch, StoreError
 from store.repository import PUBLISHED, create_repository, local_path, writing
-from store.schema import SCHEMA_VERSION
+from store.schema import READABLE, SCHEMA_VERSION
 
 
 class Writer:
@@ -34,10 +34,12 @@ class Writer:
             root.require_group("corpus")
             root.require_group("models")
             self.commit("new store")
-        elif version != SCHEMA_VERSION:
+        elif version not in READABLE:
             raise SchemaMismatch(
                 f"{self.url} has schema {version}, this Headscape writes {SCHEMA_VERSION}. Ingest into another place with STORE=..., or update Headscape."
             )
+        elif version != SCHEMA_VERSION:  # committed with the first change
+            root.attrs["schema_version"] = SCHEMA_VERSION
 
     @property
     def root(self) -> zarr.Group:

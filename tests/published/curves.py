@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ingest.bert import Bert
@@ -18,9 +19,8 @@ Curve = NDArray[np.float64]
 
 def head_statistics(bert: Bert, blocks: Sequence[Block]) -> NDArray[np.float64]:
     """Means over the segments: (source, statistic, layer, head). The ingest's own code, segment ids 0."""
-    buffers = BlockBuffers(
-        Shape(bert.layers, bert.heads, bert.channels, blocks[0].length, int(blocks[0].lengths.max())), bert.device
-    )
+    shape = Shape(bert.layers, bert.heads, bert.channels, blocks[0].length, int(blocks[0].lengths.max()))
+    buffers = BlockBuffers(shape, bert.device, torch.zeros(bert.layers, bert.heads, bert.channels))
     encoder = Encoder(bert)
     sums, counts = 0.0, 0
     for block in blocks:
