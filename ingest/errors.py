@@ -1,5 +1,25 @@
 """What a person can get wrong when asking for an ingest; every message ends with what to do next."""
 
+from collections.abc import Iterable
+
+#: Characters of a name, and names of a list, that a message shows.
+LONGEST_NAME, LONGEST_LIST = 80, 20
+
 
 class IngestError(Exception):
     """The ingest cannot be done as asked."""
+
+
+def short(name: object) -> str:
+    """A name as a message shows it: on one line, and cut in the middle where it is long."""
+    text = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in str(name))
+    half = LONGEST_NAME // 2
+    return text if len(text) <= LONGEST_NAME else f"{text[:half]}...{text[-half:]}"
+
+
+def listed(names: Iterable[object]) -> str:
+    """Names as a message lists them: the first `LONGEST_LIST`, and how many there are beyond them."""
+    every = list(names)
+    more = len(every) - LONGEST_LIST
+    shown = [short(name) for name in every[:LONGEST_LIST]]
+    return ", ".join([*shown, f"and {more:,} more"] if more > 0 else shown)

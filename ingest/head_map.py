@@ -14,8 +14,8 @@ def head_map(divergence: NDArray[np.float64], *, seed: int) -> NDArray[np.float6
     from sklearn.manifold import MDS
     from threadpoolctl import threadpool_limits
 
-    if len(divergence) == 1:
-        return np.zeros((1, 2))
+    if not divergence.any():  # one head, or heads that all attend alike
+        return np.zeros((len(divergence), 2))
     # Several cores add up a product of matrices in another order from time to time.
     with threadpool_limits(1):
         fit = MDS(2, metric="precomputed", n_init=5, init="random", eps=1e-10, max_iter=1000, random_state=seed32(seed))

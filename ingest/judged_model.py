@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
-from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -16,6 +14,7 @@ from ingest.encoder import BATCH_TOKENS
 from ingest.errors import IngestError
 from ingest.threads import one_thread_each
 from ingest.trial import NOT_ASKED, Trial
+from ingest.weights import weight_shapes
 
 ARCHITECTURES = {"mlm": "BertForMaskedLM", "classification": "BertForSequenceClassification"}
 
@@ -85,7 +84,7 @@ def find_kind(checkpoint: Checkpoint) -> str:
     IngestError
         Where it has none that could be wrong.
     """
-    names = weight_names(checkpoint)
+    names = weight_shapes(checkpoint).keys()
     if "cls.predictions.transform.dense.weight" in names:
         return "mlm"
     if {"classifier.weight", "bert.pooler.dense.weight"} <= names:
@@ -94,29 +93,3 @@ def find_kind(checkpoint: Checkpoint) -> str:
         f"{checkpoint.name} guesses neither masked words nor labels, so no loss can say what its heads are worth. "
         "Give a MODEL that does, such as bert-base-uncased or what `make finetune` made, or leave IMPORTANCE out."
     )
-
-
-def weight_names(checkpoint: Checkpoint) -> set[str]:
-    """Names of all weights; the weights are not read."""
-    from safetensors import SafetensorError
-
-    files = sorted(checkpoint.folder.glob("*.safetensors"))
-    try:
-        if files:
-            return set().union(*map(_safetensors_names, files))
-        return set().union(*map(_pickle_names, checkpoint.folder.glob("pytorch_model*.bin")))
-    except (OSError, ValueError, RuntimeError, SafetensorError, UnpicklingError) as error:
-        raise IngestError(
-            f"{checkpoint.name} cannot be loaded as a BERT ({type(error).__name__}). Save the model again with save_pretrained."
-        ) from error
-
-
-def _safetensors_names(path: Path) -> set[str]:
-    from safetensors import safe_open
-
-    with safe_open(path, "pt") as file:
-        return set(file.keys())
-
-
-def _pickle_names(path: Path) -> set[str]:
-    return set(torch.load(path, map_location="meta", weights_only=True))

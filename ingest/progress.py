@@ -73,8 +73,8 @@ class NotedBar(tqdm):  # type: ignore[misc]
         return shown
 
 
-def bar(stage: str, *, total: int, unit: str, done: int = 0) -> NotedBar:
-    """A progress bar; where nobody watches (a log file) it prints a line every ten seconds."""
+def bar(stage: str, *, total: int, unit: str, done: int = 0, delay: float = 0) -> NotedBar:
+    """A progress bar, shown after `delay` seconds; where nobody watches (a log file) it prints a line every ten seconds."""
     watched = sys.stderr.isatty()
     return NotedBar(
         stage,
@@ -85,6 +85,7 @@ def bar(stage: str, *, total: int, unit: str, done: int = 0) -> NotedBar:
         unit_scale=True,
         dynamic_ncols=watched,
         mininterval=0.2 if watched else 10,
+        delay=delay,
         file=sys.stderr,
     )
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ingest.bert import Bert, Capture, find_device
 from ingest.checkpoint import Checkpoint
+from ingest.config import size_of
 from ingest.tokenizer import Tokenizer, Tokens
 from store.kernels.attention import attention_pattern, value_norm
 
@@ -27,7 +28,7 @@ class SentenceModel:
     """A checkpoint with its tokenizer, in float32 on the fastest device there is. For one thread at a time."""
 
     def __init__(self, checkpoint: Checkpoint, *, max_length: int) -> None:
-        longest = int(checkpoint.config.get("max_position_embeddings", max_length))
+        longest = size_of(checkpoint.config, "max_position_embeddings")
         self.tokenizer = Tokenizer(checkpoint.folder, max_length=min(max_length, longest))
         self._bert = Bert(checkpoint, device=find_device("auto"), dtype=torch.float32)
         self._grams = self._bert.output_grams()

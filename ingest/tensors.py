@@ -10,22 +10,26 @@ from typing import Any
 import numpy as np
 import torch
 import zarr
+from numpy.typing import NDArray
 
 from ingest.blocks import Block, content_hash
 from ingest.buffers import BlockBuffers, Shape
 from ingest.corpus import PlannedCorpus
 from ingest.encoder import Encoder
+from ingest.errors import IngestError
 from ingest.key_constant import key_constant
 from ingest.progress import bar
 from store.groups import array_of, create_arrays
 from store.keys import CONSTANT
 from store.means import means_of_blocks, sum_of_blocks
-from store.schema import BOUNDS, MODEL_ARRAYS, OFFSETS, RATIOS, SOURCES, STATISTICS, TILE
+from store.schema import BOUNDS, MODEL_ARRAYS, OFFSETS, RATIOS, ROLES, SOURCES, STATISTICS, TILE
 from store.shards import write_block
 from store.writer import Writer
 
 #: Everything a change of the code changes in the numbers must change this too.
 VERSION = "tensors/4"
+#: Bits of the exponent of a float16 that is infinite or no number.
+INFINITE = np.uint16(0x7C00)
 ATTENTION = "softmax over the tokens of the sentence of query . key / sqrt(channels)"
 
 
@@ -129,12 +133,26 @@ def _write_behind(
 
 def _write(writer: Writer, model: ModelGroup, block: Block, buffers: BlockBuffers) -> None:
     group = writer.group(model.path)
-    for name, array in buffers.arrays().items():
+    arrays = buffers.arrays()
+    _check_finite(arrays, block.tokens)
+    for name, array in arrays.items():
         write_block(array_of(group, name), array, block=block.index)
     for name, tensor in buffers.per_block.items():
         array_of(group, name)[block.index] = tensor.cpu().numpy()
     array_of(group, "task_hash")[block.index] = np.uint64(model.block_hash(block))
     writer.commit(f"{model.key}: block {block.index}")
+
+
+def _check_finite(arrays: Mapping[str, NDArray[np.floating]], tokens: int) -> None:
+    """A query or key beyond float16 would make every number that follows from it none."""
+    for role in ROLES:
+        exponents = arrays[role][..., :tokens, :].view(np.uint16) & INFINITE
+        layers = np.flatnonzero((exponents == INFINITE).any(axis=(1, 2, 3)))
+        if len(layers):
+            raise IngestError(
+                f"A {role} of layer {layers[0]} is beyond the range of float16, so its attention cannot be stored. "
+                "Give a MODEL whose weights are those of a trained BERT."
+            )
 
 
 def complete(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, views: list[str]) -> None:

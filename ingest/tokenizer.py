@@ -1,5 +1,6 @@
 """From sentences to wordpieces, with what every wordpiece is: special, punctuation, or the inside of a word."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 
 from ingest.errors import IngestError
 from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
+
+#: Of a text per wordpiece that is kept, before a part of it is tried.
+CHARACTERS = 64
 
 
 @dataclass(frozen=True)
@@ -38,13 +42,29 @@ class Tokenizer:
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
         """Wordpieces of each text between [CLS] and [SEP], cut at `max_length`."""
-        encoded = self._tokenizer(list(texts), truncation=True, max_length=self.max_length)
+        encoded = self._tokenizer(list(map(self._head, texts)), truncation=True, max_length=self.max_length)
         lengths = np.fromiter(map(len, encoded["input_ids"]), np.int32)
         token_id = np.fromiter((token for row in encoded["input_ids"] for token in row), np.int32)
         words = (-1 if word is None else word for row in range(len(lengths)) for word in encoded.word_ids(row))
         position = np.concatenate([np.arange(length, dtype=np.int16) for length in lengths])
         truncated = np.fromiter((bool(encoding.overflowing) for encoding in encoded.encodings), np.bool_)
         return Tokens(lengths, token_id, position, np.fromiter(words, np.int16), self._flags[token_id], truncated)
+
+    def _head(self, text: str) -> str:
+        """As much of a text as has the same wordpieces once it is cut; all of a text as long as a library takes minutes.
+
+        A word of so many letters is unknown to any vocabulary, or has more wordpieces than are kept.
+        """
+        size = CHARACTERS * self.max_length
+        if len(text) <= size:
+            return text
+        text = re.sub(rf"([0-9A-Za-z]{{{size}}})[0-9A-Za-z]+", r"\1", text)
+        while size < len(text):
+            head = text[:size].rpartition(" ")[0]
+            if self._tokenizer(head, truncation=True, max_length=self.max_length).encodings[0].overflowing:
+                return head
+            size *= 4
+        return text
 
     def tokenize_pair(self, first: str, second: str) -> tuple[Tokens, NDArray[np.uint8]]:
         """Wordpieces of [CLS] first [SEP] second [SEP] as one sentence, and the segment of each: (token,), 0 or 1.
@@ -71,10 +91,10 @@ class Tokenizer:
 
 def load_tokenizer(folder: Path) -> Any:
     """The tokenizer that a checkpoint was saved with."""
-    from transformers import AutoTokenizer
+    from transformers import AutoTokenizer, BertConfig
 
-    try:
-        return AutoTokenizer.from_pretrained(folder)
+    try:  # with a config, config.json is left alone: it was checked for what a BERT reads
+        return AutoTokenizer.from_pretrained(folder, config=BertConfig(), trust_remote_code=False)
     except Exception as error:  # `tokenizers` raises nothing more exact
         raise IngestError(
             f"The tokenizer in {folder} cannot be loaded ({type(error).__name__}). Save it again with tokenizer.save_pretrained."

@@ -35,12 +35,12 @@ def complaint_of(
     said = _said(capfd.readouterr().err)
     assert (status, len(said)) == (1, 1), said
     assert said[0].startswith(f"{name}: ")
-    assert _INSTRUCTION.search(said[0]), f"says no next step: {said[0]}"
+    assert INSTRUCTION.search(said[0]), f"says no next step: {said[0]}"
     return said[0].removeprefix(f"{name}: ")
 
 
 #: The last sentence tells what to do.
-_INSTRUCTION = re.compile(
+INSTRUCTION = re.compile(
     r"[.)] (Give|Run|Save|Choose|Name|Install|Ingest|Free|Use|Try|Update|Check|List)[^.]*(\.\S[^.]*)*\.{1,3}$"
 )
 

@@ -20,6 +20,7 @@ pytest_plugins = [
     "tests.reviews",
     "tests.stores",
     "tests.complaints",
+    "tests.broken_model",
     "tests.client",
     "tests.fronts",
     "tests.browser",

@@ -1,39 +1,21 @@
 """Whatever is wrong with a checkpoint, a person gets one sentence that says what to do next."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-import transformers
 from safetensors.torch import load_file, save_file
 
 from ingest import checkpoint
 from ingest.bert import load_model
 from ingest.checkpoint import find_checkpoint
 from ingest.errors import IngestError
-from ingest.features.model import class_names
-from ingest.features.stage import check_features
-from ingest.reviews import find_data
-from ingest.settings import Settings
-from ingest.trial import label_outputs
+from tests.broken_model import change_config
 from tests.tiny_models import save_model
 
 Complaint = Callable[..., str]
-
-
-@pytest.fixture
-def broken(tiny_model: Path, tmp_path: Path) -> Path:
-    """A copy of the tiny checkpoint, to be broken."""
-    return Path(shutil.copytree(tiny_model, tmp_path / "broken"))
-
-
-def change_config(folder: Path, **changes: Any) -> None:
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | changes))
 
 
 @pytest.mark.parametrize("model", ["nobody", "nobody/nothing", "no such name!"])
@@ -173,43 +155,6 @@ def test_a_checkpoint_is_found_without_loading_it(broken: Path) -> None:
 def test_a_problem_with_a_checkpoint_is_an_ingest_error(tmp_path: Path) -> None:
     with pytest.raises(IngestError):
         find_checkpoint(str(tmp_path))
-
-
-# -- configs by hand ------------------------------------------------------------------------------------
-
-
-def test_a_config_without_a_number_of_layers_has_that_of_transformers(broken: Path) -> None:
-    leave_out(broken, "num_hidden_layers")
-    found = find_checkpoint(str(broken))
-    check_features(Settings(features="pca-L11.mixed"), found, find_data("embedded"))
-    assert found.config["num_hidden_layers"] == transformers.BertConfig().num_hidden_layers
-
-
-def test_a_config_without_a_number_of_positions_has_that_of_transformers(broken: Path) -> None:
-    leave_out(broken, "max_position_embeddings")
-    longest = transformers.BertConfig().max_position_embeddings
-    checkpoint.check_length(find_checkpoint(str(broken)), longest)
-    with pytest.raises(IngestError, match=f"MAX_LENGTH={longest} or less"):
-        checkpoint.check_length(find_checkpoint(str(broken)), longest + 1)
-
-
-def test_a_config_of_no_stated_architecture_is_no_classifier(broken: Path) -> None:
-    change_config(broken, architectures=None)
-    assert class_names(find_checkpoint(str(broken))) == []
-
-
-def test_classes_without_names_are_two_numbers(tmp_path: Path) -> None:
-    model = save_model(tmp_path / "judge", architecture="BertForSequenceClassification")
-    change_config(model, id2label=None)
-    found = find_checkpoint(str(model))
-    assert class_names(found) == list(transformers.BertConfig().id2label.values())
-    assert label_outputs(found.config, ["bad", "good"]).tolist() == [0, 1]
-
-
-def leave_out(folder: Path, name: str) -> None:
-    config = json.loads((folder / "config.json").read_text())
-    del config[name]
-    (folder / "config.json").write_text(json.dumps(config))
 
 
 # -- from the hub ---------------------------------------------------------------------------------------

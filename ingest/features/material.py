@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ingest.blocks import Block
 from ingest.checkpoint import Checkpoint
+from ingest.config import size_of
 from ingest.corpus import PlannedCorpus
 from ingest.errors import IngestError
 from ingest.reviews import Review, Reviews
@@ -65,7 +66,7 @@ def sample_material(writer: Writer, corpus: PlannedCorpus, sample: Sample) -> Ma
 def review_material(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Material:
     """A whole review between [CLS] and [SEP], cut where the model reads no further."""
     review = find_review(checkpoint, reviews, number)
-    longest = int(checkpoint.config.get("max_position_embeddings", REVIEW_TOKENS))
+    longest = size_of(checkpoint.config, "max_position_embeddings")
     columns, cut = _as_one_input(checkpoint, split_review(review.text), min(REVIEW_TOKENS, longest))
     tokens, sentences = len(columns["token_id"]), int(columns["sentence_index"][-1]) + 1
     says = f"review {number} of the data, {'its first' if cut else 'all of its'} {tokens:,} tokens"

@@ -14,8 +14,9 @@ from ingest.bert import Bert, load_model
 from ingest.blocks import Block
 from ingest.checkpoint import Checkpoint
 from ingest.encoder import BATCH_TOKENS
-from ingest.judged_model import ARCHITECTURES, weight_names
+from ingest.judged_model import ARCHITECTURES
 from ingest.threads import one_thread_each
+from ingest.weights import weight_shapes
 from store.feature_points import point_names
 
 #: The largest number of float16.
@@ -110,7 +111,7 @@ def class_names(checkpoint: Checkpoint) -> list[str]:
     several = config.get("problem_type") in (None, "single_label_classification")
     if ARCHITECTURES["classification"] not in (config.get("architectures") or ()) or not several:
         return []
-    if "classifier.weight" not in weight_names(checkpoint):
+    if "classifier.weight" not in weight_shapes(checkpoint):
         return []
     named = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
     names = [str(named[number]) for number in sorted(named, key=int)]

@@ -22,9 +22,7 @@ def load_classifier(checkpoint: Checkpoint, names: list[str], *, freeze: int, se
         "BertForSequenceClassification",
         fresh=FRESH,
         ignore_mismatched_sizes=True,
-        num_labels=len(names),
-        id2label=dict(enumerate(names)),
-        label2id={name: number for number, name in enumerate(names)},
+        config={"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}},
     )
     freeze_lower(model, freeze)
     return model

@@ -17,6 +17,8 @@ HEAD_FITS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "attentionviz": ("tsne", {"perplexity": 50, "steps": 300, "metric": "cosine"}),
     "umap": ("umap", {"neighbors": 15, "min_dist": 0.1}),
 }
+#: Points that differ by less in every feature are one: t-SNE would divide by their spread, and crash.
+SAME = 1e-7
 #: Fewer points have no neighbours to keep: there is no fit of them.
 FEWEST_POINTS = 3
 
@@ -33,6 +35,8 @@ def fit_points(points: Floats, kind: str, components: int, seed: int, settings: 
 
     if len(points) < FEWEST_POINTS:
         return np.eye(len(points), components, dtype=np.float32)
+    if np.allclose(points, points[0], rtol=0, atol=SAME):
+        return np.zeros((len(points), components), np.float32)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the libraries remark on settings that are meant
         used = used_settings(settings, len(points))

@@ -17,12 +17,14 @@ NEIGHBOURS = 5
 def fit_pca(points: Floats, *, components: int) -> tuple[Floats, Floats, Floats]:
     """Principal axes of `points` (point, feature): mean (feature), axes (component, feature), explained share (component).
 
-    scikit-learn's exact solver with its deterministic signs: the same points give the same picture.
+    scikit-learn's exact solver with its deterministic signs: the same points give the same picture. Points that are all one
+    have no variance to explain: the share is 0.
     """
     from sklearn.decomposition import PCA
 
-    found = PCA(n_components=components, svd_solver="covariance_eigh").fit(points)
-    return found.mean_, found.components_, found.explained_variance_ratio_
+    with np.errstate(invalid="ignore"):
+        found = PCA(n_components=components, svd_solver="covariance_eigh").fit(points)
+    return found.mean_, found.components_, np.nan_to_num(found.explained_variance_ratio_)
 
 
 def place(points: AnyArray, mean: AnyArray, axes: AnyArray) -> AnyArray:

@@ -1,0 +1,43 @@
+"""A copy of the tiny checkpoint, to be broken, and how a test breaks it."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from ingest.errors import IngestError
+from tests.complaints import INSTRUCTION
+
+
+@pytest.fixture
+def broken(tiny_model: Path, tmp_path: Path) -> Path:
+    """A copy of the tiny checkpoint, to be broken."""
+    return Path(shutil.copytree(tiny_model, tmp_path / "broken"))
+
+
+def change_config(folder: Path, **changes: Any) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | changes))
+
+
+def change_weights(model: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
+    path = model / "model.safetensors"
+    weights = load_file(path)
+    change(weights)
+    save_file(weights, path, metadata={"format": "pt"})
+
+
+def works_or_is_refused(work: Callable[[], object]) -> None:
+    """In one sentence that says what to do."""
+    said = "It worked. Give more."
+    try:
+        work()
+    except IngestError as error:
+        said = str(error)
+    assert INSTRUCTION.search(said), said
+    assert said.isprintable(), said

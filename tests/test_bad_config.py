@@ -1,0 +1,134 @@
+"""A config.json with anything in it: a BERT is built from its checked fields, or its field is named."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import transformers
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ingest import checkpoint
+from ingest.bert import load_model
+from ingest.checkpoint import find_checkpoint
+from ingest.config import FIELDS
+from ingest.errors import IngestError
+from ingest.features.model import class_names
+from ingest.features.stage import check_features
+from ingest.reviews import find_data
+from ingest.settings import Settings
+from ingest.tokenizer import load_tokenizer
+from ingest.trial import label_outputs
+from tests.broken_model import change_config, works_or_is_refused
+from tests.tiny_models import save_model
+
+Complaint = Callable[..., str]
+Ingest = Callable[..., str]
+
+
+# -- configs --------------------------------------------------------------------------------------------
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.integers(-2, 9) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=3,
+)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("num_attention_heads", 0),
+        ("num_attention_heads", 3),
+        ("num_hidden_layers", "two"),
+        ("num_hidden_layers", -1),
+        ("num_hidden_layers", True),
+        ("num_hidden_layers", 10**9),
+        ("max_position_embeddings", "x"),
+        ("max_position_embeddings", None),
+        ("vocab_size", 10**12),
+        ("hidden_size", 1.5),
+        ("layer_norm_eps", float("nan")),
+        ("pad_token_id", 10_000),
+        ("id2label", {"x": "bad"}),
+        ("architectures", 5),
+        ("is_decoder", "no"),
+        ("position_embedding_type", [2]),
+    ],
+)
+def test_a_config_with_an_impossible_value_is_refused_by_its_field(field: str, value: Any, broken: Path) -> None:
+    change_config(broken, **{field: value})
+    with pytest.raises(IngestError, match=rf"config.json of broken says {field} = .*, which must be .*\. Save "):
+        find_checkpoint(str(broken))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("num_hidden_layers", 999), ("vocab_size", 10**7), ("hidden_size", 10**6)]
+)
+def test_a_config_of_other_sizes_than_the_weights_is_refused_before_such_a_model_is_built(
+    field: str, value: int, broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformers.BertModel.from_pretrained", None)
+    change_config(broken, **{field: value})
+    with pytest.raises(IngestError, match=r"cannot be loaded as a BERT \(e.* where config.json says"):
+        load_model(find_checkpoint(str(broken)), "BertModel", add_pooling_layer=False)
+
+
+def test_fields_that_no_bert_reads_do_not_reach_the_model(broken: Path) -> None:
+    odd = {"dtype": "zzz", "quantization_config": {"a": 1}, "output_attentions": "x", "chunk_size_feed_forward": 7}
+    change_config(broken, **odd, auto_map={"AutoTokenizer": ["x.py", "y"]}, attn_implementation=[1], num_labels="many")
+    found = find_checkpoint(str(broken))
+    model = load_model(found, "BertModel", add_pooling_layer=False)
+    assert model.config.chunk_size_feed_forward == 0
+    assert load_tokenizer(found.folder).cls_token == "[CLS]"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    field=st.sampled_from([*FIELDS, "chunk_size_feed_forward", "auto_map", "dtype"]), value=JSON, left_out=st.booleans()
+)
+def test_any_config_loads_or_is_refused(field: str, value: Any, left_out: bool, broken: Path) -> None:
+    config = json.loads((broken / "config.json").read_text())
+    changed = {name: old for name, old in config.items() if name != field} | ({} if left_out else {field: value})
+    (broken / "config.json").write_text(json.dumps(changed))
+    works_or_is_refused(lambda: load_model(find_checkpoint(str(broken)), "BertModel", add_pooling_layer=False))
+    (broken / "config.json").write_text(json.dumps(config))
+
+
+# -- configs by hand ------------------------------------------------------------------------------------
+
+
+def test_a_config_without_a_number_of_layers_has_that_of_transformers(broken: Path) -> None:
+    leave_out(broken, "num_hidden_layers")
+    found = find_checkpoint(str(broken))
+    check_features(Settings(features="pca-L11.mixed"), found, find_data("embedded"))
+    assert found.config["num_hidden_layers"] == transformers.BertConfig().num_hidden_layers
+
+
+def test_a_config_without_a_number_of_positions_has_that_of_transformers(broken: Path) -> None:
+    leave_out(broken, "max_position_embeddings")
+    longest = transformers.BertConfig().max_position_embeddings
+    checkpoint.check_length(find_checkpoint(str(broken)), longest)
+    with pytest.raises(IngestError, match=f"MAX_LENGTH={longest} or less"):
+        checkpoint.check_length(find_checkpoint(str(broken)), longest + 1)
+
+
+def test_a_config_of_no_stated_architecture_is_no_classifier(broken: Path) -> None:
+    change_config(broken, architectures=None)
+    assert class_names(find_checkpoint(str(broken))) == []
+
+
+def test_classes_without_names_are_two_numbers(tmp_path: Path) -> None:
+    model = save_model(tmp_path / "judge", architecture="BertForSequenceClassification")
+    change_config(model, id2label=None)
+    found = find_checkpoint(str(model))
+    assert class_names(found) == list(transformers.BertConfig().id2label.values())
+    assert label_outputs(found.config, ["bad", "good"]).tolist() == [0, 1]
+
+
+def leave_out(folder: Path, name: str) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    del config[name]
+    (folder / "config.json").write_text(json.dumps(config))

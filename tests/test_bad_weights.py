@@ -1,0 +1,99 @@
+"""Weights that are no numbers or no weights: refused by name, never run, or ingested in silence."""
+
+import io
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import store
+from ingest.bert import load_model
+from ingest.checkpoint import find_checkpoint
+from ingest.errors import IngestError
+from ingest.pictures.manifolds import fit_points
+from ingest.weights import weight_shapes
+from tests.broken_model import change_weights, works_or_is_refused
+
+Complaint = Callable[..., str]
+Ingest = Callable[..., str]
+
+
+# -- numbers that are none ------------------------------------------------------------------------------
+
+QUERY = "encoder.layer.1.attention.self.query.weight"
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -1e30])
+def test_a_weight_that_is_no_number_is_refused_by_name(number: float, broken: Path) -> None:
+    change_weights(broken, lambda weights: weights[QUERY].view(-1)[3:4].fill_(number))
+    with pytest.raises(IngestError, match=rf"{QUERY} has numbers such as .*\. Save "):
+        load_model(find_checkpoint(str(broken)), "BertModel", add_pooling_layer=False)
+
+
+def test_queries_beyond_float16_are_refused_by_layer(broken: Path, complaint: Complaint) -> None:
+    change_weights(broken, lambda weights: weights[QUERY].fill_(6e4))
+    assert "A query of layer 1 is beyond the range of float16" in complaint(model=broken)
+
+
+def test_weights_that_are_all_zero_are_ingested_without_a_warning(broken: Path, ingest: Ingest, tmp_path: Path) -> None:
+    """Warnings are errors here: heads that all attend alike have no distances, equal points no variance."""
+    change_weights(broken, lambda weights: [weight.zero_() for weight in weights.values()])
+    place = ingest(tmp_path / "store", model=broken, sentences=5, features="pca-joint", reviews="none")
+    assert float(store.open_corpus(place).divergence.divergence.max()) == 0
+
+
+@pytest.mark.parametrize("kind", ["tsne", "umap"])
+def test_points_that_are_all_one_are_placed_at_one_place(kind: str) -> None:
+    """scikit-learn's t-SNE crashes the process."""
+    assert not fit_points(np.ones((40, 3), np.float32), kind, 2, 0, {}).any()
+
+
+# -- files that are not what they say -------------------------------------------------------------------
+
+
+class Hostile:
+    """Unpickled, it would make a file."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.trace,)
+
+
+@pytest.mark.parametrize("save", [torch.save, lambda content, path: path.write_bytes(pickle.dumps(content))])
+def test_code_in_a_pickle_is_refused_and_never_run(save: Callable[[Any, Path], object], broken: Path) -> None:
+    (broken / "model.safetensors").unlink()
+    save({"embeddings": Hostile(broken / "trace")}, broken / "pytorch_model.bin")
+    with pytest.raises(
+        IngestError, match=r"pytorch_model.bin of broken .* nothing of it was run\. Save the model again"
+    ):
+        load_model(find_checkpoint(str(broken)), "BertModel", add_pooling_layer=False)
+    assert not (broken / "trace").exists()
+
+
+@given(content=st.binary(max_size=60), place=st.integers(0, 400), end=st.integers(0, 400))
+@pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin"])
+def test_any_bytes_of_weights_are_read_or_refused(
+    name: str, content: bytes, place: int, end: int, tiny_model: Path, folder: Path
+) -> None:
+    weights = io.BytesIO()
+    torch.save({QUERY: torch.zeros(2, 2)}, weights)
+    whole = (tiny_model / name).read_bytes() if name == "model.safetensors" else weights.getvalue()
+    for other in folder.glob("*model*"):
+        other.unlink()
+    (folder / name).write_bytes(whole[:place] + content + whole[end:])
+    found = find_checkpoint(str(tiny_model))
+    works_or_is_refused(lambda: weight_shapes(replace(found, folder=folder)))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fuzz")
