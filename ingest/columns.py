@@ -4,15 +4,16 @@ Nothing is kept per review: a sentence knows its review, and its category is loo
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from datasets import Dataset
+from ingest.files.table import Table
 
 #: A column has so many different values, None not counted; fewer say nothing, more are no categories.
 FEWEST, MOST = 2, 64
@@ -20,10 +21,14 @@ FEWEST, MOST = 2, 64
 MOST_LABELS = 256
 MOST_COLUMNS = 16
 ROWS_AT_ONCE = 10_000
+#: Read in one pass: most columns are known to be no categories after the first rows.
+COLUMNS_AT_ONCE = 256
 #: No category: a csv cannot tell the two apart.
 NONE = (None, "")
+#: How a column of numbers spells that there is none.
+NO_NUMBER = frozenset(("NA", "N/A", "NaN", "nan", "NULL", "null", "None"))
 
-_KINDS = re.compile(r"null|(large_)?string|string_view|bool|u?int\d+|float\d+")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
 @dataclass(frozen=True)
@@ -39,31 +44,33 @@ class Column:
     codes: Mapping[Any, int]
 
 
-def find_columns(table: "Dataset", *, besides: Iterable[str]) -> list[Column]:
+def find_columns(table: Table, *, besides: Iterable[str]) -> list[Column]:
     """The first `MOST_COLUMNS` categorical columns in the data's order, `besides` left out."""
-    left_out = set(besides)
+    left_out = {*besides, *table.refused}
+    titles = [title for title in table.columns.column_names if title not in left_out]
     columns: list[Column] = []
-    for title in table.column_names:
-        values = None if title in left_out else _categories(table, title)
-        if values is not None:
-            array = _array_name(title, {column.array for column in columns} | {"sentence"})
-            columns.append(_column(array, title, values, getattr(table.features[title], "names", None)))
-        if len(columns) == MOST_COLUMNS:
-            break
+    for start in range(0, len(titles), COLUMNS_AT_ONCE):
+        some = titles[start : start + COLUMNS_AT_ONCE]
+        for title, values in _distinct_values(table, some, most=MOST).items():
+            if _are_categories(values):
+                array = _array_name(title, {column.array for column in columns} | {"sentence"})
+                columns.append(_column(array, title, values, table.class_names.get(title)))
+            if len(columns) == MOST_COLUMNS:
+                return columns
     return columns
 
 
-def column_codes(table: "Dataset", column: Column, documents: NDArray[np.integer]) -> NDArray[np.int16]:
+def column_codes(table: Table, column: Column, documents: NDArray[np.integer]) -> NDArray[np.int16]:
     """Code of the category of each of these reviews, -1 where it has none."""
-    values = table.select_columns([column.title])
+    values = table.columns.column(column.title)
     codes = np.empty(len(documents), np.int16)
     for start in range(0, len(documents), ROWS_AT_ONCE):
-        part = values[documents[start : start + ROWS_AT_ONCE].tolist()][column.title]
+        part = values.take(pa.array(documents[start : start + ROWS_AT_ONCE])).to_pylist()
         codes[start : start + len(part)] = [column.codes.get(value, -1) for value in part]
     return codes
 
 
-def label_column(table: "Dataset", title: str, *, names: Sequence[str] | None = None) -> Column | None:
+def label_column(table: Table, title: str, *, names: Sequence[str] | None = None) -> Column | None:
     """The column of the reviews' labels; None where there is none, or nothing in it.
 
     Parameters
@@ -74,56 +81,67 @@ def label_column(table: "Dataset", title: str, *, names: Sequence[str] | None = 
     Raises
     ------
     ValueError
-        Where the values are of a kind that cannot be labels, or are more than `MOST_LABELS`.
+        Where the values are of a kind that cannot be labels, or are more than `MOST_LABELS`; says which.
     """
-    if title not in table.column_names:
+    if title in table.refused:
+        raise ValueError(f"it holds {table.refused[title]}")
+    if title not in table.columns.column_names:
         return None
-    known = names or getattr(table.features[title], "names", None)
-    values = list(range(len(known))) if known else _values(table, title, most=MOST_LABELS)
+    known = names or table.class_names.get(title)
+    values = list(range(len(known))) if known else _distinct_values(table, [title], most=MOST_LABELS).get(title)
     if values is None or len(values) > MOST_LABELS:
-        raise ValueError(f"column {title!r} holds no labels")
+        raise ValueError(f"it has more than {MOST_LABELS} different values")
     return _column("label", title, values, known) if values else None
 
 
-def _categories(table: "Dataset", title: str) -> list[Any] | None:
-    """Its values in order, or None if it is not categorical."""
-    values = _values(table, title, most=MOST)
-    if values is None or len(values) < FEWEST or not all(map(_is_whole, values)):
-        return None
-    return values
+def _distinct_values(table: Table, titles: Sequence[str], *, most: int) -> dict[str, list[Any]]:
+    """Per column its different values in order; columns with more than `most` are left out."""
+    found: dict[str, set[Any]] = {title: set() for title in titles}
+    for batch in table.columns.select(list(titles)).to_batches(ROWS_AT_ONCE):
+        for title in list(found):
+            found[title].update(_distinct(batch.column(title)))
+            if len(found[title]) > most + len(NO_NUMBER):
+                del found[title]
+    values = {title: _ordered(values) for title, values in found.items()}
+    return {title: ordered for title, ordered in values.items() if len(ordered) <= most}
 
 
-def _values(table: "Dataset", title: str, *, most: int) -> list[Any] | None:
-    """Its different values in order, or None if they are more, or of another kind. Reads on only while there are few enough."""
-    if not _KINDS.fullmatch(str(getattr(table.features[title], "dtype", ""))):
-        return None
-    found: set[Any] = set()
-    for values in _distinct_values(table, title):
-        found |= {value for value in values if value not in NONE and value == value}  # NaN is none either
-        if len(found) > most:
-            return None
-    return sorted(found)
+def _distinct(column: pa.Array) -> set[Any]:
+    values = set((column.unique() if len(column) > 1000 else column).to_pylist())
+    return {value for value in values if value not in NONE and value == value}  # NaN is none either
 
 
-def _distinct_values(table: "Dataset", title: str) -> Iterator[list[Any]]:
-    for part in table.select_columns([title]).with_format("arrow").iter(ROWS_AT_ONCE):
-        yield part[title].unique().to_pylist()
+def _ordered(values: set[Any]) -> list[Any]:
+    """Numbers by their size, also where they are written as text."""
+    numbers = {value for value in values if isinstance(value, str) and _NUMBER.fullmatch(value)}
+    if numbers and values <= numbers | NO_NUMBER:
+        return sorted(numbers, key=lambda number: (float(number), number))
+    return sorted(values)
+
+
+def _are_categories(values: list[Any]) -> bool:
+    return len(values) >= FEWEST and all(map(_is_whole, values))
 
 
 def _is_whole(value: Any) -> bool:
-    """Integers with gaps are read from csv as floats."""
-    return not isinstance(value, float) or value.is_integer()
+    """Measures are no categories; integers with gaps may have become floats."""
+    if isinstance(value, str):
+        return not _NUMBER.fullmatch(value) or float(value).is_integer()
+    return not isinstance(value, (float, Decimal)) or value == value // 1
 
 
 def _column(array: str, title: str, values: list[Any], known: Sequence[str] | None) -> Column:
     """`known` names numbers; -1 is none of them."""
     values = [value for value in values if value >= 0] if known else values
     names = [known[value] if known else _name(value) for value in values]
-    return Column(array, title, names, {value: code for code, value in enumerate(values)})
+    codes = {value: code for code, value in enumerate(values)}
+    return Column(array, title, names, codes | {str(value): code for value, code in codes.items()} if known else codes)
 
 
 def _name(value: Any) -> str:
-    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
+    if isinstance(value, (float, Decimal)) and _is_whole(value):
+        return f"{value:.0f}"
+    return str(value).removesuffix(" 00:00:00")  # a date that was stored as a time
 
 
 def _array_name(title: str, taken: set[str]) -> str:

@@ -11,7 +11,7 @@ from ingest.blocks import Block, pack, plan, short_key
 from ingest.checkpoint import Checkpoint
 from ingest.columns import column_codes
 from ingest.errors import IngestError
-from ingest.progress import bar, watched
+from ingest.progress import bar
 from ingest.reviews import Data, Reviews, read_reviews
 from ingest.sentences import SPLITTER, Sentence, split_reviews, take_smallest
 from ingest.settings import DEFAULT_SENTENCES, Settings
@@ -143,8 +143,9 @@ def _read_sentences(
     settings: Settings, data: Data, checkpoint: Checkpoint, budget: Budget, reviews: Reviews
 ) -> tuple[list[Sentence], Tokenizer]:
     tokenizer = Tokenizer(checkpoint.folder, max_length=settings.max_length)
-    counted = watched(reviews, "sentences", total=len(reviews), unit="reviews")
-    sentences = take_smallest(split_reviews(counted, seed=settings.seed), budget.most_sentences)
+    with bar("sentences", total=len(reviews), unit="reviews") as progress:
+        every = split_reviews(reviews, seed=settings.seed, passed=progress.update)
+        sentences = take_smallest(every, budget.most_sentences)
     if not sentences:
         raise IngestError(
             f"{data.name} has no text in its column {settings.text!r}. Name the text column with TEXT=..."

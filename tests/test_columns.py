@@ -3,15 +3,18 @@
 import csv
 import shutil
 from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import datasets
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import store
 from ingest.columns import MOST, MOST_COLUMNS, ROWS_AT_ONCE, column_codes, find_columns
+from ingest.files.table import Table
 from store.verification import verify
 from tests.interruption import interrupted
 
@@ -21,7 +24,7 @@ REVIEWS = 80
 
 def names_of(**columns: Sequence[Any]) -> dict[str, list[str]]:
     """Columns that are found categorical in a table of these, by their title."""
-    return {column.title: column.names for column in find_columns(datasets.Dataset.from_dict(columns), besides=())}
+    return {column.title: column.names for column in find_columns(Table.of(pa.table(columns)), besides=())}
 
 
 def written(path: Path, columns: dict[str, Sequence[Any]]) -> Path:
@@ -42,13 +45,29 @@ def written(path: Path, columns: dict[str, Sequence[Any]]) -> Path:
         ([10, 9, None, 10], ["9", "10"]),
         ([10.0, 9.0, None, float("nan")], ["9", "10"]),
         ([-1, 0, 1, 0], ["-1", "0", "1"]),
+        (["10", "9", "NA", "", "10"], ["9", "10"]),
+        (["NA", "DE", "10"], ["10", "DE", "NA"]),
+        ([date(2020, 2, 1), date(2019, 3, 1), None], ["2019-03-01", "2020-02-01"]),
+        ([datetime(2020, 2, 1), datetime(2019, 3, 1, 12), None], ["2019-03-01 12:00:00", "2020-02-01"]),
+        ([Decimal("2.00"), Decimal("1.00")], ["1", "2"]),
     ],
 )
 def test_a_column_of_few_values_is_categorical(values: list[Any], names: list[str]) -> None:
     assert names_of(column=values) == {"column": names}
 
 
-@pytest.mark.parametrize("values", [["war"] * 4, [None] * 4, [1, 1, None, 1], [0.5, 1.5, 0.5, 1.5], [["a"], ["b"]] * 2])
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["war"] * 4,
+        [None] * 4,
+        [1, 1, None, 1],
+        [0.5, 1.5, 0.5, 1.5],
+        ["0.5", "1", "NaN"],
+        [b"a", b"b"],
+        [["a"], ["b"]] * 2,
+    ],
+)
 def test_other_columns_are_left_out(values: list[Any]) -> None:
     assert names_of(column=values) == {}
 
@@ -69,21 +88,20 @@ def test_at_most_sixteen_columns_are_found_the_first_of_the_file() -> None:
 
 
 def test_numbers_that_the_data_names_are_shown_by_name() -> None:
-    features = datasets.Features({"mood": datasets.ClassLabel(names=["sad", "gay", "odd"])})
-    table = datasets.Dataset.from_dict({"mood": [2, 0, -1, None]}, features=features)
+    table = Table.of(pa.table({"mood": [2, 0, -1, None]}), {"mood": ["sad", "gay", "odd"]})
     (column,) = find_columns(table, besides=())
     assert column.names == ["sad", "odd"]
     assert column_codes(table, column, np.arange(4)).tolist() == [1, 0, -1, -1]
 
 
 def test_text_and_label_are_no_further_columns() -> None:
-    table = datasets.Dataset.from_dict({"text": ["a", "b"], "label": [0, 1], "genre": ["war", "art"]})
+    table = Table.of(pa.table({"text": ["a", "b"], "label": [0, 1], "genre": ["war", "art"]}))
     assert [column.title for column in find_columns(table, besides=("text", "label"))] == ["genre"]
 
 
 def test_odd_titles_become_names_that_differ() -> None:
     titles = ["Genre / Kind", "genre-kind", "sentence", "\u6620\u753b", "", "../..", "__init__", "2 stars", "x" * 99]
-    table = datasets.Dataset.from_dict({title: ["a", "b"] for title in titles})
+    table = Table.of(pa.table({title: ["a", "b"] for title in titles}))
     found = {column.title: column.array for column in find_columns(table, besides=())}
     assert list(found) == titles
     assert list(found.values()) == [

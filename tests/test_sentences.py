@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest import sentences
 from ingest.reviews import Review
 from ingest.sentences import Sentence, sentence_hash, split_review, split_reviews, take_smallest
 
@@ -46,6 +47,31 @@ def test_splitting_loses_nothing_but_space_and_breaks(parts: list[str]) -> None:
 @given(review=st.text(max_size=60))
 def test_sentences_are_never_empty_or_padded_with_space(review: str) -> None:
     assert all(sentence and sentence == sentence.strip() for sentence in split_review(review))
+
+
+def test_a_paragraph_is_split_in_parts_as_it_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "2." and "Mr." are read by their neighbours, also where a part begins."""
+    paragraph = " ".join(
+        f"{number}. Mr. Wayne acts in {number}. It was {'very ' * (number % 7)}bad!" for number in range(90)
+    )
+    whole = split_review(paragraph)
+    for length in range(40, 400, 7):
+        monkeypatch.setattr(sentences, "LONGEST_PART", length)
+        assert split_review(paragraph) == whole
+
+
+def test_many_spaces_take_no_longer_than_many_letters() -> None:
+    """A pattern that tries every one of them takes hours."""
+    assert split_review(f"a{' ' * 100_000}b") == ["a b"]
+
+
+def test_what_is_done_of_a_review_is_counted_while_it_is_split() -> None:
+    reviews = [Review(0, "One here. Two here. Three here.", -1), Review(1, "", -1)]
+    parts: list[float] = []
+    for _ in split_reviews(reviews, seed=0, passed=parts.append):
+        pass
+    assert len(parts) == 5
+    assert sum(parts) == pytest.approx(2)
 
 
 def test_sentences_keep_the_label_and_the_review_they_come_from() -> None:

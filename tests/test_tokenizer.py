@@ -132,3 +132,37 @@ def test_concatenating_equals_tokenizing_at_once(tokenizer: Tokenizer) -> None:
 def test_a_folder_without_a_tokenizer_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(IngestError, match=r"save_pretrained\.$"):
         Tokenizer(tmp_path, max_length=12)
+
+
+@given(
+    parts=st.lists(
+        st.sampled_from(["film ", "a", " ", "!", "_", "\u6620", "\u0301", "\x00", "x" * 150, "unknowable"]),
+        max_size=300,
+    ),
+    characters=st.sampled_from([9, 20]),
+)
+def test_the_head_of_a_long_text_has_the_wordpieces_of_the_whole(
+    parts: list[str], characters: int, tokenizer: Tokenizer, own: Any
+) -> None:
+    text = "".join(parts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ingest.tokenizer.CHARACTERS", characters)
+        found = tokenizer.tokenize([text])
+    whole = own([text], truncation=True, max_length=12)
+    assert found.token_id.tolist() == whole["input_ids"][0]
+    assert found.truncated.tolist() == [bool(whole.encodings[0].overflowing)]
+
+
+def test_a_text_as_long_as_a_book_is_not_tokenized_whole(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That would take minutes and gigabytes."""
+    lengths: list[int] = []
+    inner = tokenizer._tokenizer
+    monkeypatch.setattr(
+        tokenizer,
+        "_tokenizer",
+        lambda text, **asked: (
+            lengths.append(len(max([*text] if isinstance(text, list) else [text], key=len))) or inner(text, **asked)
+        ),
+    )
+    tokenizer.tokenize(["film " * 100_000, "a" * 500_000])
+    assert max(lengths) <= 64 * 12

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.errors import IngestError
+from ingest.errors import IngestError, listed
 from ingest.finetuning.truncation import head_and_tail
 from ingest.progress import watched
 from ingest.reviews import Data, Reviews, has_split, read_reviews
@@ -36,10 +36,10 @@ def read_labelled(data: Data, *, text: str, label: str) -> Labelled:
     """The reviews to train on; a text that comes again is left out, or it might be trained on and held out."""
     reviews = read_reviews(data, text=text, label=label)
     if not reviews.label_names:
-        there = reviews.table.column_names
+        there = reviews.table.titles
         said = f"is empty in {data.name}" if label in there else f"is not in {data.name}"
         raise IngestError(
-            f"The label column {label!r} {said}, which has: {', '.join(there)}. Name the label column with LABEL=..."
+            f"The label column {label!r} {said}, which has: {listed(there)}. Name the label column with LABEL=..."
         )
     labelled = _labelled(reviews, reviews.label_names)
     _check_labels(data, labelled)
