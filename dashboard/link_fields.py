@@ -15,6 +15,7 @@ from dashboard.sentence.finder import ORDER, RANKED
 from dashboard.sentence.mean_pattern import MEANS
 from dashboard.sentence.shown_pattern import PAIRS
 from store import STATISTICS, Corpus
+from store.feature_points import stored_point
 from store.schema import RATIOS, ROLES, SOURCES
 
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
@@ -113,7 +114,7 @@ def of_features(read: LinkReader, corpus: Corpus, page: str) -> dict[str, Any]:
     """The fields of the page of feature points; none where the store has none. Page Compare has the sample's points alone."""
     if not corpus.materials:
         return {}
-    read = _of_sample(read, corpus.materials[0]) if page == "compare" else read
+    read = _by_stored_names(_of_sample(read, corpus.materials[0]) if page == "compare" else read)
     material = read.choice("material", tuple(corpus.materials), corpus.materials[0])
     features = corpus.features(material)
     layers = value_layers(features)
@@ -128,6 +129,16 @@ def of_features(read: LinkReader, corpus: Corpus, page: str) -> dict[str, Any]:
         "ftoken": read.number("ftoken", range(features.n_tokens), None),
         "flasso": read.text("flasso", 1_500),
     }
+
+
+def _by_stored_names(read: LinkReader) -> LinkReader:
+    """Points may be called by what they are, `L00.layer_output`, or as in the store, `L00.feedforward`."""
+    given = dict(read.given)
+    if "point" in given:
+        given["point"] = stored_point(given["point"])
+    if (fitted := given.get("fview", "").partition("-"))[2]:
+        given["fview"] = f"{fitted[0]}-{stored_point(fitted[2])}"
+    return LinkReader(given, read.notices)
 
 
 def _of_sample(read: LinkReader, sample: str) -> LinkReader:

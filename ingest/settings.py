@@ -84,7 +84,7 @@ class Settings:
     )
     features: str = setting(
         ",".join(DEFAULT_FEATURES),
-        "pictures of the feature points to make, <pca, umap or tsne>-<joint, each or a point such as L00.mixed>, with commas "
+        "pictures of the feature points to make, <pca, umap or tsne>-<joint, each or a point such as L00.head_outputs>, with commas "
         "between; none is neither pictures nor feature points",
     )
     reviews: str | None = setting(

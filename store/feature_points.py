@@ -7,17 +7,28 @@ from dataclasses import dataclass
 #: The material that stands for the corpus; the others are whole reviews, `review-<index in the data>`.
 SAMPLE = "sample"
 
-_POINT = re.compile(r"L(\d{2,})\.([a-z]+)")
+_POINT = re.compile(r"L(\d{2,})\.([a-z_]+)")
 
 
 @dataclass(frozen=True)
 class PointKind:
-    """A kind of place in a model, for a person."""
+    """A kind of place in a model, for a person.
+
+    Attributes
+    ----------
+    title, meaning
+        What it is called on screen, and what that is.
+    fine
+        Whether only the finer set has it.
+    own_basis
+        Whether its features are the channels of its layer's heads, not those of the residual stream, which all other
+        points have. A cosine of vectors in two bases means nothing.
+    """
 
     title: str
     meaning: str
-    #: Whether only the finer set has it.
     fine: bool = False
+    own_basis: bool = False
 
 
 #: What comes before the layers, in order.
@@ -27,13 +38,19 @@ FIRST_KINDS: Mapping[str, PointKind] = {
 }
 #: What every layer has, in order.
 LAYER_KINDS: Mapping[str, PointKind] = {
-    "mixed": PointKind("mixed", "outputs of the heads side by side, before the output projection"),
-    "projected": PointKind("projected", "after the output projection with its bias, before the residual is added"),
-    "attended": PointKind(
-        "attended", "output of the attention block, after the residual and the layer norm", fine=True
+    "mixed": PointKind(
+        "head outputs", "outputs of the heads side by side, before the output projection", own_basis=True
     ),
-    "expanded": PointKind("expanded", "output of the feed-forward network, before the residual is added", fine=True),
-    "feedforward": PointKind("feedforward", "output of the layer, after the second residual and layer norm"),
+    "projected": PointKind(
+        "attention output", "after the output projection with its bias, before the residual is added"
+    ),
+    "attended": PointKind(
+        "attention block output", "output of the attention block, after the residual and the layer norm", fine=True
+    ),
+    "expanded": PointKind(
+        "feed-forward output", "output of the feed-forward network, before the residual is added", fine=True
+    ),
+    "feedforward": PointKind("layer output", "output of the layer, after the second residual and layer norm"),
 }
 POINT_KINDS: Mapping[str, PointKind] = {**FIRST_KINDS, **LAYER_KINDS}
 
@@ -63,7 +80,19 @@ def point_layer(point: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def stored_point(name: str) -> str:
+    """The name in the store of a point that is called by its title, such as `L03.layer_output`; others stay as they are."""
+    found = _POINT.fullmatch(name)
+    by_title = {kind.title.replace(" ", "_").replace("-", "_"): key for key, kind in LAYER_KINDS.items()}
+    return f"L{found[1]}.{by_title[found[2]]}" if found and found[2] in by_title else name
+
+
+def same_basis(one: str, other: str) -> bool:
+    """Whether vectors at two points have the same features, so that a cosine between them means something."""
+    return one == other or not any(POINT_KINDS[point_kind(point)].own_basis for point in (one, other))
+
+
 def point_title(point: str) -> str:
-    """How a point is written for a person: `L0 mixed`."""
+    """How a point is written for a person: `L0 head outputs`."""
     layer, title = point_layer(point), POINT_KINDS[point_kind(point)].title
     return title if layer is None else f"L{layer} {title}"

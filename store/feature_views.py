@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from store.feature_points import POINT_KINDS, point_kind, point_title
+from store.feature_points import POINT_KINDS, point_kind, point_title, stored_point
 
 #: Projections, and how a person reads their names.
 PROJECTIONS: Mapping[str, str] = {"pca": "PCA", "umap": "UMAP", "tsne": "t-SNE"}
@@ -12,7 +12,7 @@ PROJECTIONS: Mapping[str, str] = {"pca": "PCA", "umap": "UMAP", "tsne": "t-SNE"}
 METRICS = ("euclidean", "cosine")
 JOINT, EACH = "joint", "each"
 
-_NAME = re.compile(rf"({'|'.join(PROJECTIONS)})-({JOINT}|{EACH}|embedding|position|L\d{{2,}}\.[a-z]+)")
+_NAME = re.compile(rf"({'|'.join(PROJECTIONS)})-({JOINT}|{EACH}|embedding|position|L\d{{2,}}\.[a-z_]+)")
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,15 @@ class FeatureViewName:
 
     @classmethod
     def parse(cls, name: str) -> "FeatureViewName":
-        """From `umap-joint`, `pca-each` or `pca-L03.mixed`; a ValueError where that is none."""
+        """From `umap-joint`, `pca-each` or `pca-L03.head_outputs`; a ValueError where that is none."""
         found = _NAME.fullmatch(name)
-        if not found or (found[2] not in (JOINT, EACH) and point_kind(found[2]) not in POINT_KINDS):
+        fitted = stored_point(found[2]) if found else ""
+        if not found or (fitted not in (JOINT, EACH) and point_kind(fitted) not in POINT_KINDS):
             raise ValueError(
                 f"{name!r} is no view of feature points: a view is <projection>-<joint, each or a point>, with the "
-                f"projections {', '.join(PROJECTIONS)} and points such as embedding or L00.mixed"
+                f"projections {', '.join(PROJECTIONS)} and points such as embedding or L00.head_outputs"
             )
-        return cls(found[1], found[2])
+        return cls(found[1], fitted)
 
     def __str__(self) -> str:
         return f"{self.projection}-{self.fitted}"

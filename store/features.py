@@ -78,7 +78,10 @@ class Features:
 
     @cached_property
     def similarity(self) -> xr.DataArray:
-        """Mean over tokens of the cosine between a token's vectors at two points: (point, other_point)."""
+        """Mean over tokens of the cosine between a token's vectors at two points: (point, other_point).
+
+        It means something between points of one basis: `store.feature_points.same_basis`.
+        """
         return self._between_points("similarity")
 
     @cached_property

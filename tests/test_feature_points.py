@@ -77,8 +77,8 @@ def test_points_stand_in_the_order_of_the_model() -> None:
 def test_a_person_reads_layer_and_kind() -> None:
     assert [point_title(point) for point in ("embedding", "L00.mixed", "L11.feedforward")] == [
         "embedding",
-        "L0 mixed",
-        "L11 feedforward",
+        "L0 head outputs",
+        "L11 layer output",
     ]
     assert (point_layer("position"), point_layer("L11.mixed"), point_layer("L120.mixed")) == (None, 11, 120)
 

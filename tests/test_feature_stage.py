@@ -79,7 +79,7 @@ def test_names_of_views_come_back_from_their_text() -> None:
 
 def test_a_person_reads_what_a_view_is_fitted_on() -> None:
     titles = [FeatureViewName.parse(name).title for name in ("pca-joint", "umap-each", "tsne-L03.mixed")]
-    assert titles == ["PCA of all points together", "UMAP of each point, aligned", "t-SNE fitted on L3 mixed"]
+    assert titles == ["PCA of all points together", "UMAP of each point, aligned", "t-SNE fitted on L3 head outputs"]
 
 
 def test_the_default_views_are_views() -> None:

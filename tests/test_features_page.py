@@ -66,7 +66,7 @@ def panel_place(page: Page, name: str) -> tuple[float, float]:
 
 def test_every_point_has_a_named_panel_in_layer_order(grid: Page) -> None:
     named = grid.locator(".panel-names span")
-    kinds = ("mixed", "projected", "feedforward")
+    kinds = ("head outputs", "attention output", "layer output")
     expect(named).to_have_text(["embedding", "position", *(f"L{layer} {kind}" for layer in range(2) for kind in kinds)])
 
 
@@ -86,8 +86,8 @@ def test_every_panel_has_points_and_the_empty_place_none(grid: Page) -> None:
 
 
 def test_a_panel_says_how_far_it_can_be_trusted(grid: Page) -> None:
-    grid.mouse.move(*panel_place(grid, "L1 projected"))
-    expect(grid.locator(".points .tip")).to_contain_text(re.compile(r"L1 projected trustworthiness [01]\.\d\d"))
+    grid.mouse.move(*panel_place(grid, "L1 attention output"))
+    expect(grid.locator(".points .tip")).to_contain_text(re.compile(r"L1 attention output trustworthiness [01]\.\d\d"))
 
 
 def test_the_page_says_which_tokens_by_which_method_and_how_trustworthy(grid: Page, tiny_corpus: Corpus) -> None:
@@ -120,7 +120,7 @@ def test_charts_are_there_again_on_the_way_back(open_page: Open, tiny_server: st
 
 def test_the_way_into_a_panel_and_back_keeps_what_is_selected(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/features?q=film"))
-    page.mouse.click(*panel_place(page, "L0 projected"))
+    page.mouse.click(*panel_place(page, "L0 attention output"))
     in_link(page, "point", "L00.projected")
     expect(page.locator('.frame[data-drawn*="/L00.projected.bin"]')).to_be_visible()
     drawn(page).locator(".frame").focus()
@@ -154,7 +154,7 @@ def test_the_slider_goes_to_any_point(open_page: Open, tiny_server: str) -> None
     page = large(open_page, tiny_server)
     page.get_by_role("slider", name="Point of the model").focus()
     page.keyboard.press("End")
-    expect(page.locator(NAME)).to_have_text("L1 feedforward (8 of 8)")
+    expect(page.locator(NAME)).to_have_text("L1 layer output (8 of 8)")
     in_link(page, "point", "L01.feedforward")
 
 
@@ -182,7 +182,7 @@ def test_a_clicked_token_shows_its_sentence_and_its_nearest(open_page: Open, tin
     page.locator(".frame").focus()
     page.keyboard.press("p")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Nearest at L0 mixed")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nearest at L0 head outputs")).to_be_visible()
     expect(page.locator(".beside .rows tbody tr")).to_have_count(10)
     inked(page, least=50)
     page.get_by_role("link", name="leave it").click()

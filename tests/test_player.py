@@ -65,7 +65,7 @@ def test_pausing_and_playing_on_leaves_no_point_out(open_page: Open, tiny_server
     page = drawn(open_page(f"{tiny_server}/features?point=L00.feedforward"))
     page.evaluate(NOTE)
     page.get_by_role("button", name="Play").click()
-    expect(page.locator(".player output")).to_have_text("L1 feedforward (8 of 8)")
+    expect(page.locator(".player output")).to_have_text("L1 layer output (8 of 8)")
     until(page, "reached.at(-1) === 'L01.feedforward'")
     assert page.evaluate("reached") == ["L01.mixed", "L01.projected", "L01.feedforward"]
 
@@ -93,9 +93,9 @@ def test_where_playing_ends_everything_is_of_the_shown_point(
     page = drawn(open_page(f"{tiny_server}/features?point=L01.mixed&ftoken=3"))
     page.get_by_role("button", name="Play").click()
     expect(page).to_have_url(re.compile("point=L01[.]feedforward"))
-    expect(page.get_by_role("heading", level=1)).to_contain_text("tokens of the sample at L1 feedforward")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("tokens of the sample at L1 layer output")
     expect(page.locator(".caption", has_text="Trustworthiness")).to_contain_text(trust(tiny_corpus, "L01.feedforward"))
-    expect(page.get_by_role("heading", name="Nearest at L1 feedforward")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nearest at L1 layer output")).to_be_visible()
     expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/L01[.]feedforward/3[.]json"))
     expect(page.locator(".middle[data-away]")).to_have_count(0)
 
@@ -108,4 +108,4 @@ def test_who_steps_on_and_back_finds_the_nearest_again(open_page: Open, tiny_ser
     page.locator(".frame").press("ArrowLeft")
     until(page, "above.includes('')")
     expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/L00[.]mixed/3[.]json"))
-    expect(page.get_by_role("heading", level=1)).to_contain_text("at L0 mixed")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("at L0 head outputs")

@@ -118,7 +118,7 @@ def test_layers_and_heads_are_named_beside_all_heads(show: Show) -> None:
 
 
 def test_points_are_named_above_their_panels(show: Show) -> None:
-    assert {"embedding", "L1 feedforward"} <= set(save(show("all points"))[1])
+    assert {"embedding", "L1 layer output"} <= set(save(show("all points"))[1])
 
 
 def test_what_selects_and_how_many_are_in_the_file_and_what_is_of_use_on_the_page_alone_is_not(show: Show) -> None:

@@ -10,6 +10,7 @@ from dashboard.features.columns import NO_PREDICTION
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.told import place_of, told
 from dashboard.pictures.captions import caption
+from store.feature_views import EACH, FeatureViewName
 
 #: What is said of a picture's trustworthiness, before the number.
 TRUST = "Trustworthiness (1: whoever are neighbours here are neighbours among the vectors)"
@@ -38,8 +39,17 @@ def _method(shown: ShownFeatures) -> str:
     )
     return (
         f"{attributes['title']}{parameters}; fitted on {attributes['fitted_on']}; {_rest(attributes)}"
-        "x and y have one scale" + (", the same in every panel." if shown.series.layer is None else ".")
+        "x and y have equal scales"
+        + (", the same in every panel." if shown.series.layer is None else ".")
+        + _bases(shown)
     )
+
+
+def _bases(shown: ShownFeatures) -> str:
+    """Where all points are in one picture."""
+    if shown.series.layer is not None or FeatureViewName.parse(shown.view).fitted == EACH:
+        return ""
+    return " Head outputs have features of their own (channels of heads): where they lie beside the other points means nothing."
 
 
 def _rest(attributes: Mapping[str, object]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.features.cosines import cosines
 from dashboard.features.pieces import pieces_of
 from dashboard.features.series import Series
 from dashboard.pictures.columns import KINDS
@@ -52,6 +53,6 @@ def measure_table(features: Features, measure: str) -> Table:
     if measure not in BETWEEN_POINTS:
         found = {factor: features.explained.sel(factor=factor).values.round(6) for factor in FACTORS}
         return {"point": points, **found}
-    array = features.cka if measure == "cka" else features.similarity
-    one, other = np.indices(array.shape)
-    return {"point": points[one.ravel()], "other_point": points[other.ravel()], measure: array.values.ravel().round(6)}
+    between = features.cka.values if measure == "cka" else cosines(features)
+    one, other = np.indices(between.shape)
+    return {"point": points[one.ravel()], "other_point": points[other.ravel()], measure: between.ravel().round(6)}

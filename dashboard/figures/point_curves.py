@@ -20,7 +20,7 @@ def point_curves(lines: Mapping[str, NDArray[np.float64]], points: Sequence[str]
     traces = [_line(title, values, points, groups, place, unit) for place, (title, values) in enumerate(lines.items())]
     legend = {"orientation": "h", "x": 0, "y": -0.16, "yanchor": "top", "itemclick": False, "font": {"size": 11}}
     down = {"showgrid": True, "tickformat": ".0%" if unit == "share" else ""}
-    margin = {"l": 48, "r": 12, "t": 26, "b": 60}
+    margin = {"l": 48, "r": 12, "t": 26 + 14 * _lines(groups), "b": 60}
     return go.Figure(
         traces,
         layout(
@@ -54,12 +54,17 @@ def _along(points: Sequence[str], groups: Mapping[str, list[int]]) -> dict[str, 
     }
 
 
+def _lines(groups: Mapping[str, list[int]]) -> int:
+    """Lines of the longest name, but for the first: a name stands above its points word by word."""
+    return max(kind.count(" ") for kind in groups)
+
+
 def _titles(groups: Mapping[str, list[int]]) -> list[dict[str, Any]]:
     """The name of every kind above its points."""
     order = _order(groups)
     middle = {kind: (order.index(group[0]) + order.index(group[-1])) / 2 for kind, group in groups.items()}
     look = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "font": {"size": 11}}
-    return [{"x": x, "text": kind, **look} for kind, x in middle.items()]
+    return [{"x": x, "text": kind.replace(" ", "<br>"), **look} for kind, x in middle.items()]
 
 
 def _line(

@@ -5,6 +5,7 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.charts import chart
+from dashboard.features.cosines import cosines
 from dashboard.features.shown import ShownFeatures
 from dashboard.figures.mixing import mixing
 from dashboard.figures.point_curves import point_curves
@@ -45,14 +46,14 @@ def _mixing(shown: ShownFeatures) -> html.Div:
 
 def _beside_first(shown: ShownFeatures) -> html.Div:
     features = shown.series.features
-    lines = {"cosine": features.similarity.values[:, 0], "CKA": features.cka.values[:, 0]}
-    return _figure("How like the word embeddings", _alike(shown, "embedding", lines, "with the point embedding"))
+    lines = {"cosine": cosines(features)[:, 0], "CKA": features.cka.values[:, 0]}
+    return _figure("Similarity to the word embeddings", _alike(shown, "embedding", lines, "with the point embedding"))
 
 
 def _beside_previous(shown: ShownFeatures) -> html.Div:
     features = shown.series.features
-    lines = {"cosine": _previous(features.similarity.values), "CKA": _previous(features.cka.values)}
-    return _figure("How like the point before", _alike(shown, "previous", lines, "with the point before it"))
+    lines = {"cosine": _previous(cosines(features)), "CKA": _previous(features.cka.values)}
+    return _figure("Similarity to the point before", _alike(shown, "previous", lines, "with the point before it"))
 
 
 def _previous(between: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -64,7 +65,8 @@ def _alike(shown: ShownFeatures, of: str, lines: dict[str, NDArray[np.float64]],
     features = shown.series.features
     says = (
         f"Mean over {features.n_tokens:,} tokens of the cosine of a token's vectors, and linear CKA (Kornblith et al. 2019) over "
-        f"{_cka_tokens(shown):,} tokens, {what}. "
+        f"{_cka_tokens(shown):,} tokens, {what}. Head outputs have no cosine with other points, as their features are channels of heads, not of "
+        "the residual stream; CKA compares them all the same. "
     )
     return chart(
         point_curves(lines, features.points),

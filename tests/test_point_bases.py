@@ -1,0 +1,97 @@
+"""Feature points are named for what they are, and vectors of different bases are not compared by cosine."""
+
+import numpy as np
+import pytest
+
+from dashboard.features.cosines import cosines
+from dashboard.features.exports import measure_table
+from dashboard.features.shown import ShownFeatures
+from dashboard.library import Library
+from dashboard.pages import PAGES
+from dashboard.panels.feature_charts import feature_charts
+from dashboard.place import Place, find
+from store import Corpus
+from store.feature_points import point_title, same_basis, stored_point
+from store.feature_views import FeatureViewName
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("embedding", "L01.feedforward", True),
+        ("L00.projected", "position", True),
+        ("L00.mixed", "embedding", False),
+        ("L00.mixed", "L00.projected", False),
+        ("L00.mixed", "L01.mixed", False),
+        ("L00.mixed", "L00.mixed", True),
+    ],
+)
+def test_head_outputs_have_a_basis_of_their_own_in_every_layer(one: str, other: str, same: bool) -> None:
+    assert same_basis(one, other) == same_basis(other, one) == same
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("L03.head_outputs", "L03.mixed"),
+        ("L03.attention_output", "L03.projected"),
+        ("L03.attention_block_output", "L03.attended"),
+        ("L03.feed_forward_output", "L03.expanded"),
+        ("L03.layer_output", "L03.feedforward"),
+        ("L03.feedforward", "L03.feedforward"),
+        ("embedding", "embedding"),
+        ("L03.thought", "L03.thought"),
+    ],
+)
+def test_a_point_can_be_called_by_its_title_or_as_it_is_stored(asked: str, stored: str) -> None:
+    assert stored_point(asked) == stored
+
+
+def test_points_are_named_for_what_they_are() -> None:
+    titles = [point_title(f"L02.{kind}") for kind in ("mixed", "projected", "feedforward")]
+    assert titles == ["L2 head outputs", "L2 attention output", "L2 layer output"]
+
+
+def test_a_picture_can_be_asked_for_by_the_title_of_its_point() -> None:
+    assert str(FeatureViewName.parse("pca-L03.layer_output")) == "pca-L03.feedforward"
+
+
+def place(store: str, asked: str) -> Place:
+    return find(Library(store), "features", f"?{asked}")
+
+
+@pytest.mark.parametrize("name", ["L01.layer_output", "L01.feedforward"])
+def test_old_and_new_links_lead_to_the_same_point(tiny_store: str, name: str) -> None:
+    here = place(tiny_store, f"point={name}")
+    assert here.address.point == "L01.feedforward"
+    assert here.notices == ()
+    assert "L1 layer output" in str(PAGES["features"](here).above)
+
+
+def test_cosines_between_bases_are_left_out_of_files(tiny_corpus: Corpus) -> None:
+    features = tiny_corpus.features("sample")
+    table = measure_table(features, "similarity")
+    own = np.array([same_basis(*pair) for pair in zip(table["point"], table["other_point"], strict=True)])
+    assert np.isnan(table["similarity"][~own]).all()
+    np.testing.assert_allclose(table["similarity"][own], features.similarity.values.ravel()[own], atol=1e-6)
+    assert np.isfinite(measure_table(features, "cka")["cka"]).all()
+
+
+def test_charts_have_no_cosine_of_head_outputs_and_say_why(tiny_store: str, tiny_corpus: Corpus) -> None:
+    drawn = feature_charts(ShownFeatures.of(place(tiny_store, "")))
+    graphs = {
+        one.id: one.children.figure for figure in drawn[1].children for one in figure.children if hasattr(one, "id")
+    }
+    for name in ("alike-embedding", "alike-previous"):
+        cosine = next(one for one in graphs[name].data if one.name == "cosine")
+        named = dict(zip(cosine.text, cosine.y, strict=True))
+        assert np.isnan([named["L0 head outputs"], named["L1 head outputs"]]).all()
+        assert np.isfinite(named["L1 layer output"])
+    assert "Head outputs have no cosine" in str(drawn)
+    assert np.isfinite(cosines(tiny_corpus.features("sample"))[0, 0])
+
+
+@pytest.mark.parametrize(("view", "said"), [("pca-joint", True), ("pca-each", False)])
+def test_a_picture_of_all_points_together_says_that_bases_differ(tiny_store: str, view: str, said: bool) -> None:
+    below = str(PAGES["features"](place(tiny_store, f"fview={view}")).below)
+    assert ("Head outputs have features of their own" in below) == said
