@@ -14,7 +14,7 @@ def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:
         return {}, {}
     stand: dict[str, object] = {"other": two.other.name}
     standard: dict[str, object] = {"other": on_same_corpus(place.snapshot, place.corpus)[0]}
-    if two.has(place.address.layer, place.address.head):
+    if two.same_heads:
         stand["by"], standard["by"] = ranked_by(place, two), standard_ranking(two)
     if view := shown_view(place, two):
         stand["view"] = view

@@ -32,8 +32,6 @@ def chosen_of(place: Place, two: Two) -> Chosen:
 def picture_notices(place: Place, two: Two) -> tuple[str, ...]:
     """What of the link cannot be followed in the pictures of a head."""
     asked, shown = place.address.view, shown_view(place, two)
-    if not two.has(place.address.layer, place.address.head):
-        return ()
     said = () if shown is None else chosen_of(place, two).notices
     if asked in (None, shown):
         return said
@@ -44,7 +42,7 @@ def picture_notices(place: Place, two: Two) -> tuple[str, ...]:
 def both_picture(place: Place, two: Two) -> dict[str, Any] | None:
     """None where the models do not both have it."""
     view = shown_view(place, two)
-    if view is None or not two.has(place.address.layer, place.address.head):
+    if view is None:
         return None
     return _picture(place, two, view, chosen_of(place, two))
 

@@ -39,15 +39,6 @@ class Two:
         """Whether hidden vectors have as many features."""
         return hidden_size(self.own) == hidden_size(self.other)
 
-    def has(self, layer: int, head: int) -> bool:
-        """Whether the other model has such a head too."""
-        return layer < self.other.layers and head < self.other.heads
-
-    def without_head(self) -> str:
-        """What to do where the other model has no such head."""
-        layers, heads = self.other.layers - 1, self.other.heads - 1
-        return f"{self.names[1]} has layers 0 to {layers} with heads 0 to {heads}. Choose a head that both have"
-
     def differences(self) -> list[str]:
         """A sentence on everything that cannot be compared because the models are of different shapes."""
         return [*self._of_heads(), *self._of_size()]
@@ -57,8 +48,8 @@ class Two:
             return []
         (one, two), names = (f"{one.layers} layers of {one.heads} heads" for one in (self.own, self.other)), self.names
         return [
-            f"{names[0]} has {one}, {names[1]} {two}: their heads have no counterparts, so that neither the heads that changed most nor "
-            "differences and divergences of heads can be shown. Means over all heads, pictures, patterns and feature points are below."
+            f"{names[0]} has {one}, {names[1]} {two}: their heads have no counterparts, so no two heads are compared. Below are means over all "
+            "heads and feature points; each model's own heads are on its other pages."
         ]
 
     def _of_size(self) -> list[str]:
@@ -75,6 +66,11 @@ def two_of(place: Place) -> Two | None:
     there = on_same_corpus(place.snapshot, place.corpus)
     other = place.address.other or next(iter(there), None)
     return Two(place.corpus, place.snapshot.corpus(other)) if other else None
+
+
+def pictures_of(place: Place, two: Two) -> str:
+    """Of what there are pictures in both: of heads where these have counterparts, else of feature points alone."""
+    return place.address.pictures if two.same_heads else "point"
 
 
 def hidden_size(corpus: Corpus) -> int:

@@ -7,9 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.layout import DIVERGING, RAMP, Layout, colour_bar, layout, square
+from dashboard.figures.layout import DIVERGING, RAMP, Layout, colour_bar, every, layout, square
 
-#: Tokens that find a place on the axes.
+#: Tokens that find a place on the axes; of more every second, third ... is named.
 NAMED = 36
 #: Weights below which whole per cents do not tell the colours apart.
 FINE = 0.05
@@ -22,7 +22,8 @@ def pattern_matrix(
 ) -> go.Figure:
     """The figure of weights (query, key) with colours up to `most`; of differences in points, with nothing in the middle."""
     names = [f"{token} ({place})" for place, token in enumerate(tokens)]
-    number, scale = ("%{z:+.1f} points", 100) if diverging else ("%{z:.1%}", 1)
+    # With a sign for what is positive, d3 has one for what rounds to 0 too.
+    number, scale = ("%{z:.1f} points", 100) if diverging else ("%{z:.1%}", 1)
     heat: Any = go.Heatmap(
         z=scale * weights,
         x=names,
@@ -38,18 +39,21 @@ def pattern_matrix(
 
 
 def _axes(names: list[str], tokens: Sequence[str]) -> Layout:
-    """Keys across, queries downwards; tokens are named where all of them find a place."""
-    shown = len(tokens) <= NAMED
+    """Keys across, queries downwards."""
+    step = named_every(len(tokens))
     named = {
         "type": "category",
-        "tickvals": names,
-        "ticktext": list(tokens),
-        "showticklabels": shown,
+        "tickvals": names[::step],
+        "ticktext": list(tokens[::step]),
         "tickfont": {"size": 9},
     }
     across, down = named | {"tickangle": 90, "title": "key"}, named | {"autorange": "reversed", "title": "query"}
-    margin = {"l": 78, "r": BESIDE, "t": 8, "b": 78} if shown else {"l": 30, "r": BESIDE, "t": 8, "b": 30}
-    return layout(across, down, margin=margin)
+    return layout(across, down, margin={"l": 78, "r": BESIDE, "t": 8, "b": 78})
+
+
+def named_every(tokens: int) -> int:
+    """1 where every token is named on the axes, 2 where every second is, and so on."""
+    return every(tokens, NAMED)
 
 
 def _bar(most: float, diverging: bool) -> Layout:

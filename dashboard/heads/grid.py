@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from dashboard.amounts import signed
 from dashboard.heads.definitions import brief, difference_unit, unit_title
 from dashboard.heads.ranks import ranks
 from dashboard.heads.statistics import spell
@@ -59,7 +60,8 @@ def difference_grid(values: Values, against: Values, statistic: str, what: str) 
     """Values minus others of the same unit; `what` names the others."""
     unit = STATISTICS[statistic].unit
     less = values - against
-    written = [["" if one != one else f"{'+' if one > 0 else ''}{brief(one, unit)}" for one in row] for row in less]
+    factor, digits = (100, 1) if unit == "share" else (1, 2)
+    written = [[signed(factor * float(one), digits) for one in row] for row in less]
     spelled = [
         [_subtracted(own, other, text, unit) for own, other, text in zip(*rows, strict=True)]
         for rows in zip(values, against, written, strict=True)

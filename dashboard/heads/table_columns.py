@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from dashboard.amounts import signed
 from dashboard.heads.definitions import SHORT, brief, telling, unit_title
 from store import STATISTICS
 
@@ -25,7 +26,7 @@ class TableColumn:
     def written(self, head: tuple[int, int]) -> str:
         """A number without its unit."""
         value = float(self.values[head])
-        return f"{value:+.3f}" if self.signed else brief(value, self.unit)
+        return signed(value, 3) if self.signed else brief(value, self.unit)
 
     @property
     def unit_title(self) -> str:

@@ -11,7 +11,7 @@ from dashboard.compare.kept import is_kept
 from dashboard.compare.picture import both_picture, picture_notices
 from dashboard.compare.point_picture import point_notices, point_picture
 from dashboard.compare.search import DIVERGENCE, ranked_by, search_in_both
-from dashboard.compare.two import Two, two_of
+from dashboard.compare.two import Two, pictures_of, two_of
 from dashboard.controls import choice
 from dashboard.heads.definitions import ROWS, telling
 from dashboard.later import later
@@ -39,7 +39,7 @@ def picture(place: Place) -> dict[str, Any] | None:
     two = two_of(place)
     if two is None:
         return None
-    return point_picture(place, two) if place.address.pictures == "point" else both_picture(place, two)
+    return point_picture(place, two) if pictures_of(place, two) == "point" else both_picture(place, two)
 
 
 def layout(place: Place) -> Page:
@@ -63,8 +63,7 @@ def later_points(place: Place) -> list[object]:
 def later_sentences(place: Place) -> list[object]:
     """The sentences in which the chosen head changed most, or others that are sought."""
     two = two_of(place)
-    there = two and two.has(place.address.layer, place.address.head)
-    return finder(place, search_in_both(place, two)) if two and there else []
+    return finder(place, search_in_both(place, two)) if two and two.same_heads else []
 
 
 def _without_other(place: Place) -> Page:
@@ -90,13 +89,13 @@ def _of_two(place: Place, two: Two) -> Page:
 
 def _notices(place: Place, two: Two) -> tuple[str, ...]:
     """What of the link cannot be followed."""
-    return point_notices(place, two) if place.address.pictures == "point" else picture_notices(place, two)
+    return point_notices(place, two) if pictures_of(place, two) == "point" else picture_notices(place, two)
 
 
 def _sentences(place: Place, two: Two) -> list[object]:
     layer, head = place.address.layer, place.address.head
-    if not two.has(layer, head):
-        return patterns(place, two)
+    if not two.same_heads:
+        return []
     ready = ranked_by(place, two) != DIVERGENCE or head_divergence_is_kept(two, layer, head)
     found = later("sentences", COUNTING_SENTENCES, ready, lambda: finder(place, search_in_both(place, two)))
     return [*patterns(place, two), html.H3("Find a sentence in both"), found]

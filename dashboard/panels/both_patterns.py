@@ -12,7 +12,7 @@ from dashboard.compare.pattern import both_patterns, sentence_divergence
 from dashboard.compare.search import sentence_href
 from dashboard.compare.two import Two
 from dashboard.controls import head_choices, number
-from dashboard.figures.pattern_matrix import pattern_matrix
+from dashboard.figures.pattern_matrix import named_every, pattern_matrix
 from dashboard.file_links import file_href
 from dashboard.place import Place
 from dashboard.sentence.sentence import stored_sentence
@@ -23,9 +23,6 @@ def patterns(place: Place, two: Two) -> list[object]:
     """The sentence and the head of the link, where both models have them."""
     address = place.address
     title = html.H2(f"The same sentence in both, {head_name(address.layer, address.head)}", id="sentence-in-both")
-    if not two.has(address.layer, address.head):
-        heads = html.Div(_heads(place), className="controls")
-        return [title, heads, html.P(f"{two.without_head()}, for its patterns.", role="status")]
     if address.sentence >= two.sentences:
         missing = f"{two.names[1]} was run on the first {two.sentences:,} sentences of the corpus alone. Choose sentence 0 to {two.sentences - 1:,}."
         return [title, _choices(place, two), html.P(missing, role="status")]
@@ -84,7 +81,7 @@ def _sentence(place: Place, two: Two) -> list[object]:
         html.P(
             [
                 f"Sentence {address.sentence:,} of {two.sentences:,}{f', {sentence.label}' if sentence.label else ''}, "
-                f"{many(len(sentence.wordpieces), 'token')}; weights recomputed from the stored queries and keys, in one scale of colours. "
+                f"{many(len(sentence.wordpieces), 'token')}; weights recomputed from the stored queries and keys; both matrices have one colour scale. {_named(len(sentence.wordpieces))}"
                 f"Mean divergence of its rows {sentence_divergence(weights):.4f} nats. ",
                 html.A("All weights as csv", href=file_href(place, where), download=""),
                 ".",
@@ -92,6 +89,12 @@ def _sentence(place: Place, two: Two) -> list[object]:
             className="caption",
         ),
     ]
+
+
+def _named(tokens: int) -> str:
+    """Where the axes have no room for all of them."""
+    step = named_every(tokens)
+    return "" if step == 1 else f"The axes name one token in {step}; hover names every one. "
 
 
 def _matrix(weights: Any, tokens: tuple[str, ...], which: str, name: str, most: float) -> html.Div:

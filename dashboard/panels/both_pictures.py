@@ -7,7 +7,7 @@ from dash import html
 from dashboard.compare.picture import chosen_of, shown_view
 from dashboard.compare.places import both_places, common_views, drawn_of_both
 from dashboard.compare.selected import selected_in_both
-from dashboard.compare.two import Two
+from dashboard.compare.two import Two, pictures_of
 from dashboard.controls import choice, choices_of_views, colour_choice, head_choices, search_controls
 from dashboard.panels.both_features import below_point, point_controls
 from dashboard.pictures.captions import caption, head_fidelity_caption
@@ -24,23 +24,21 @@ PICTURES = {"head": "a head", "point": "a feature point"}
 
 def above_pictures(place: Place, two: Two) -> list[object]:
     """The title, the controls, and what colours mean; why there are no pictures, where there are none."""
-    of_point = place.address.pictures == "point"
+    of_point = pictures_of(place, two) == "point"
     controls, below = point_controls(place, two) if of_point else _head_controls(place, two)
-    of = choice("pictures", "Pictures of", PICTURES, place.address.pictures, 130)
+    of = [choice("pictures", "Pictures of", PICTURES, place.address.pictures, 130)] if two.same_heads else []
     title = html.H2("Pictures in both", id="pictures-of-both")
-    return [title, html.Div([of, *controls], className="controls"), *below]
+    return [title, html.Div([*of, *controls], className="controls"), *below]
 
 
 def below_pictures(place: Place, two: Two) -> list[object]:
     """How to read them, n of N, and how well they lie on each other."""
-    return below_point(place, two) if place.address.pictures == "point" else _below_head(place, two)
+    return below_point(place, two) if pictures_of(place, two) == "point" else _below_head(place, two)
 
 
 def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
     """The controls, and what stands below them."""
     view, heads = shown_view(place, two), head_choices(place)
-    if not two.has(place.address.layer, place.address.head):
-        return heads, [html.P(f"{two.without_head()}, for its pictures.", role="status")]
     if view is None:
         missing = "The models have no picture of the same kind."
         return heads, [html.P(unmade(place, missing, "Run `make projections` with each of them."), role="status")]
@@ -66,7 +64,7 @@ def _selected(place: Place, two: Two, chosen: Chosen) -> html.P:
 
 def _below_head(place: Place, two: Two) -> list[object]:
     view, address = shown_view(place, two), place.address
-    if view is None or not two.has(address.layer, address.head):
+    if view is None:
         return []
     found = both_places(two, view, address.layer, address.head, address.tokens)
     shown = found.places.shape[1]

@@ -3,6 +3,7 @@
 from dash import dcc, html
 
 from dashboard.address import Address
+from dashboard.amounts import signed
 from dashboard.charts import chart
 from dashboard.compare.changes import Changes, changes, changes_are_kept, ranked_heads
 from dashboard.compare.divergence import divergence_sample
@@ -101,7 +102,7 @@ def _number(value: str, between: str = "") -> html.Td:
 
 def _signed(value: float, unit: str) -> str:
     """A difference; shares in points, with a digit more than the shares themselves."""
-    return "" if value != value else f"{100 * value if unit == 'share' else value:+.2f}"
+    return signed(100 * value if unit == "share" else value, 2)
 
 
 def _between(less: MeanInterval, head: tuple[int, int], unit: str) -> str:

@@ -2,6 +2,7 @@
 
 from dash import html
 
+from dashboard.amounts import signed
 from dashboard.charts import chart
 from dashboard.compare.two import Two
 from dashboard.figures.heat_map import heat_map
@@ -75,6 +76,6 @@ def _heads(two: Two) -> str:
 def _row(two: Two, name: str, source: str) -> html.Tr:
     unit = STATISTICS[name].unit
     own, other = (float(values_of(one.head_statistic, name, source).mean()) for one in (two.own, two.other))
-    less = f"{100 * (other - own):+.1f}" if unit == "share" else f"{other - own:+.2f}"
+    less = signed(100 * (other - own), 1) if unit == "share" else signed(other - own, 2)
     texts = ("", "", "") if own != own else (spell(own, unit), spell(other, unit), f"{less} {difference_unit(unit)}")
     return html.Tr([html.Td(STATISTICS[name].title), *(html.Td(text, className="number") for text in texts)])

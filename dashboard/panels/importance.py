@@ -4,6 +4,7 @@ import math
 
 from dash import html
 
+from dashboard.amounts import signed
 from dashboard.charts import chart
 from dashboard.figures.heat_map import heat_map
 from dashboard.heads.importance import importance_of
@@ -20,7 +21,7 @@ def importance(place: Place) -> list[object]:
     except NotIngested as error:
         return [title, html.P(f"{error.missing} {error.remedy}", className="caption")]
     change = found["change"].values
-    written = [[f"{one:+.3f}" for one in row] for row in change]
+    written = [[signed(float(one), 3) for one in row] for row in change]
     attributes = found.attrs
     says = (
         f"Change of the {attributes['measure']}, when the head hands on nothing (Michel et al. 2019), on {int(attributes['sentences']):,} "
@@ -43,7 +44,10 @@ def head_importance(place: Place) -> list[object]:
         f"the whole model has {float(attributes['loss']):.3f}. Rank {ranks(change)[head]:.0f} of {change.size}: rank 1 is missed most. "
         f"{_of_sign(place)}"
     )
-    return [html.H2(f"What it is worth to the model: {change[head]:+.3f}"), html.P(says, className="caption")]
+    return [
+        html.H2(f"What it is worth to the model: {signed(float(change[head]), 3)}"),
+        html.P(says, className="caption"),
+    ]
 
 
 def _of_sign(place: Place) -> str:

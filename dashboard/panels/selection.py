@@ -2,6 +2,7 @@
 
 from dash import dcc, html
 
+from dashboard.amounts import signed
 from dashboard.file_links import file_links
 from dashboard.heads.statistics import spell
 from dashboard.pictures.chosen import Chosen
@@ -59,7 +60,7 @@ def _differences(summary: Summary) -> html.Div:
 
 
 def _standardized(one: Difference) -> str:
-    return "" if one.standardized != one.standardized else f"{one.standardized:+.2f}"
+    return signed(one.standardized, 2)
 
 
 def _number(value: float, unit: str) -> str:

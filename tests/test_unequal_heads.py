@@ -1,0 +1,91 @@
+"""Two models whose heads have no counterparts: nothing of one head is set beside another's."""
+
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+
+from dashboard.amounts import signed
+from dashboard.compare.two import Two
+from dashboard.figures.pattern_matrix import NAMED, named_every, pattern_matrix
+from dashboard.heads.grid import difference_grid
+from dashboard.library import Library
+from dashboard.page import Page
+from dashboard.pages import PAGES, picture_of
+from dashboard.place import Place, find
+
+
+def place(store: str, two: Two, **more: str) -> Place:
+    return find(Library(store), "compare", f"?{urlencode({'model': two.own.name, 'other': two.other.name, **more})}")
+
+
+def written(page: Page) -> str:
+    return str([*page.above, *page.below])
+
+
+@pytest.mark.parametrize("pictures", ["head", "point"])
+def test_only_what_needs_no_counterparts_is_offered(three_models: str, unlike: Two, pictures: str) -> None:
+    here = place(three_models, unlike, pictures=pictures)
+    page = written(PAGES["compare"](here))
+    assert "their heads have no counterparts" in page
+    for offered in ("means-over-heads", "Feature points in both", "Means over all heads"):
+        assert offered in page
+    for of_heads in (
+        "pattern-this",
+        "pattern-difference",
+        "sentence-in-both",
+        "Pictures of",
+        "'choose': 'head'",
+        "changed most",
+    ):
+        assert of_heads not in page
+
+
+def test_the_canvas_shows_no_head_of_them(three_models: str, unlike: Two, alike: Two) -> None:
+    shown = picture_of(place(three_models, unlike))
+    assert shown is not None
+    assert "/features/" in shown["points"]
+    assert "/features/" not in picture_of(place(three_models, alike))["points"]  # type: ignore[index]
+
+
+def test_heads_with_counterparts_are_compared(three_models: str, alike: Two) -> None:
+    page = written(PAGES["compare"](place(three_models, alike)))
+    for offered in ("pattern-difference", "Pictures of", "changed most"):
+        assert offered in page
+
+
+# -- axes and signs -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tokens", "step"), [(1, 1), (NAMED, 1), (NAMED + 1, 2), (52, 2), (109, 4)])
+def test_axes_of_a_long_sentence_name_some_of_its_tokens(tokens: int, step: int) -> None:
+    pieces = [f"token{number}" for number in range(tokens)]
+    axis = pattern_matrix(np.eye(tokens), pieces, most=1.0).layout.xaxis
+    assert named_every(tokens) == step
+    assert list(axis.ticktext) == pieces[::step]
+    assert axis.showticklabels is not False
+
+
+def test_a_thinned_axis_is_said(three_models: str, alike: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.figures.pattern_matrix.NAMED", 2)
+    assert "The axes name one token in " in written(PAGES["compare"](place(three_models, alike)))
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (-0.04, 1, "0.0"),
+        (0.04, 1, "0.0"),
+        (-0.0, 2, "0.00"),
+        (-0.06, 1, "-0.1"),
+        (1.25, 1, "+1.2"),
+        (float("nan"), 1, ""),
+    ],
+)
+def test_what_rounds_to_nothing_has_no_sign(value: float, digits: int, text: str) -> None:
+    assert signed(value, digits) == text
+
+
+def test_cells_of_a_difference_are_never_minus_nothing() -> None:
+    grid = difference_grid(np.array([[0.5, 0.2]]), np.array([[0.50001, 0.1]]), "to_sep", "that of another")
+    assert grid.written == [["0.0", "+10.0"]]
