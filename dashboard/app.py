@@ -75,9 +75,11 @@ def _follow_address(app: Dash) -> None:
         Input("location", "search"),
     )
     app.clientside_callback(
-        "() => window.headscape.drawer()",
+        "(burger, drawer) => window.headscape.drawer(burger, drawer)",
+        Output("burger", "opened"),
         Output("drawer", "opened"),
-        Input("burger", "n_clicks"),
+        Input("burger", "opened"),
+        Input("drawer", "opened"),
         Input("location", "pathname"),
         prevent_initial_call=True,
     )

@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.library import Library
+from dashboard.pages import PAGES
 
 
 def page(client: FlaskClient, pathname: str, search: str = "", snapshot: str = "") -> Any:
@@ -54,3 +55,19 @@ def test_a_tab_stays_at_its_snapshot_while_newer_ones_are_published(tmp_path: Pa
     assert page(client, "/head")["shown"]["snapshot"] != before
     assert "Open the newest" in json.dumps(page(client, "/head", "", before)["header"])
     assert "Open the newest" not in json.dumps(page(client, "/head")["header"])
+
+
+def test_a_link_to_a_deleted_snapshot_says_so_with_a_link_to_the_newest(client: FlaskClient) -> None:
+    came = page(client, "/map", "?snapshot=AAAAAAAAAAAAAAAAAAAA&paint=label")
+    above = json.dumps(came["above"])
+    assert "The snapshot of this page was deleted from the store." in above
+    assert '"href": "/map?paint=label"' in above
+
+
+def test_nothing_is_computed_for_a_reader_who_has_gone_on(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[object] = []
+    monkeypatch.setattr("dashboard.written.asker_gone", lambda: True)
+    monkeypatch.setattr("dashboard.written.picture_of", computed.append)
+    monkeypatch.setitem(PAGES, "heads", computed.append)
+    assert page(client, "/")["picture"] is None
+    assert computed == []

@@ -34,6 +34,20 @@ SWITCH = """(key) => new Promise((resolve) => {
   watch();
 })"""
 
+#: Time from the first of some arrow keys, this long apart, to the frame that has title, numbers and picture of their last head.
+STEPS = """([keys, name, pause]) => new Promise((resolve) => {
+  const numbers = () => document.querySelector("#beside table").textContent;
+  const before = numbers();
+  const place = name.replace("L", "/").replace(" H", "/") + ".bin";
+  const began = performance.now();
+  const isThere = () => document.querySelector("h1").textContent.endsWith(name) && numbers() !== before && document.querySelector(".frame").dataset.drawn.includes(place);
+  const watch = () => (isThere() ? resolve(performance.now() - began) : performance.now() - began > 20000 ? resolve(NaN) : requestAnimationFrame(watch));
+  keys.forEach((key, i) => setTimeout(() => document.querySelector(".frame").dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })), i * pause));
+  watch();
+})"""
+#: Milliseconds between the keys of a reader who is in a hurry.
+HURRY = 120
+
 #: Time from a change of the link to the frame that shows it: what is asked of the canvas by this attribute.
 CHANGE = """([search, attribute]) => new Promise((resolve) => {
   const frame = document.querySelector(".frame");
@@ -125,6 +139,9 @@ def measure(browser: Browser, address: str) -> dict[str, str]:
     page.goto(f"{address}/head?layer=3&head=3")
     page.wait_for_selector(DRAWN)
     times["next head"] = [page.evaluate(SWITCH, key) for key in ["ArrowRight", "ArrowDown"] * (ROUNDS // 2 + 1)]
+    times |= steps(page, address)
+    page.goto(f"{address}/head?layer=3&head=3")
+    page.wait_for_selector(DRAWN)
     times["hover over a point, until its card"] = [hover(page, 0.4 + 0.05 * turn, 0.5) for turn in range(ROUNDS)]
     times["lasso, with table and summary"] = changes(page, [f"?layer=3&head=3&lasso={one}" for one in LASSOS], "masked")
     page.close()
@@ -133,6 +150,22 @@ def measure(browser: Browser, address: str) -> dict[str, str]:
         "on the wire until then": f"{median(wires[1:]) / 1e6:.2f} MB",
     }
     return figures | {name: f"{median(each):,.0f} ms" for name, each in times.items()}
+
+
+def steps(page: Page, address: str) -> dict[str, list[float]]:
+    """Milliseconds to title, numbers and picture of the next head, and of the fourth from here, after a rest each."""
+    page.goto(f"{address}/head?layer=0&head=0")
+    page.wait_for_selector(DRAWN)
+    page.wait_for_selector("#beside table")
+    alone = [_step(page, ["ArrowRight"], head) for head in range(1, ROUNDS + 2)]
+    ways = [("ArrowLeft", ROUNDS - 3), ("ArrowRight", ROUNDS + 1)] * (ROUNDS // 2)
+    quick = [_step(page, [key] * 4, head) for key, head in ways]
+    return {"next head, its numbers too": alone[1:], "four heads on, its numbers too": quick}
+
+
+def _step(page: Page, keys: list[str], head: int) -> float:
+    page.wait_for_timeout(REST)
+    return float(page.evaluate(STEPS, [keys, f"L0 H{head}", HURRY]))
 
 
 def changes(page: Page, links: list[str], attribute: str) -> list[float]:

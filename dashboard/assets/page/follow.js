@@ -93,7 +93,11 @@
     return given;
   }
 
-  /** Whether the navigation of a narrow window is open: from its button to the next page. */
-  headscape.drawer = () => dash().callback_context.triggered.some(({ prop_id }) => prop_id === "burger.n_clicks");
+  /** Whether the navigation of a narrow window is open, for its button and for itself: either changes both, another page closes it. */
+  headscape.drawer = (burger, drawer) => {
+    const [used] = dash().callback_context.triggered.map(({ prop_id }) => prop_id);
+    const open = used === "burger.opened" ? burger : used === "drawer.opened" && drawer;
+    return [open, open];
+  };
   headscape.follow = { page };
 })(window);
