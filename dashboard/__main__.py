@@ -114,12 +114,14 @@ def _describe(store: str) -> subprocess.CompletedProcess[str]:
 def _serve(options: argparse.Namespace) -> int:
     """Until it is stopped."""
     from dashboard.server import Server, address_of
+    from dashboard.server_folder import server_folder
 
     address, allowed = address_of(options.host, options.port), _allowed(options)
     print(f"Headscape serves {options.store} on http://{address} (Ctrl-C stops it).", flush=True)
     if allowed.every_address:
         print(f"It answers to any IP address and to: {allowed}. Add names with ALLOWED_HOSTS=NAME,...", flush=True)
-    Server(options.store, address, allowed).run()
+    with server_folder() as folder:
+        Server(options.store, address, folder, allowed).run()
     return 0
 
 

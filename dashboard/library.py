@@ -5,30 +5,38 @@ import tempfile
 import weakref
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
+
+from cachetools import LRUCache
 
 from dashboard.heads.count_progress import CountProgress
 from dashboard.heads.part_counts import PartCounts
-from dashboard.recent import Recent
-from dashboard.sentence.typed import TypedSentences
+from dashboard.sentence.typed import Encodes, TypedSentences
 from store import Snapshot
 from store.errors import SnapshotNotFound
 from store.ingest_progress import IngestProgress, ingest_progress
 from store.repository import check_snapshot, open_repository, published_snapshot
 
-#: Snapshots kept open: the newest and those of tabs opened before it.
-KEPT = 4
+#: Bytes that open snapshots may come to: the newest and those of tabs opened before it.
+BUDGET = 96 << 20
+#: Bytes of a token and of a sentence, once all columns of an opened corpus have been read.
+TOKEN_BYTES, SENTENCE_BYTES = 24, 256
 
 
 class Library:
-    """Opens snapshots of one store. A new publication is noticed at the next request: asking costs 0.05 ms."""
+    """Opens snapshots of one store. A new publication is noticed at the next request: asking costs 0.05 ms.
 
-    def __init__(self, url: str, shared: Path | None = None) -> None:
-        """`shared` is a folder for what the processes of a server know together; without it one is made when needed."""
+    `shared` is a folder for what the processes of a server know together; without it one is made when needed. Typed
+    sentences are encoded in this process unless an `encoder` is given.
+    """
+
+    def __init__(self, url: str, shared: Path | None = None, encoder: Encodes | None = None) -> None:
         self.url = url
         self._shared = shared
-        self.typed = TypedSentences()
+        self.typed = TypedSentences(encoder)
         self._repository = open_repository(url)
-        self._open: Recent[Snapshot] = Recent(KEPT)
+        self._open: LRUCache[str, Snapshot] = LRUCache(BUDGET, opened_size)
+        self._lock = Lock()
 
     @cached_property
     def _folder(self) -> Path:
@@ -69,11 +77,27 @@ class Library:
         if name:
             self._check(name)
         asked = name or self.newest
-        return self._open.get(asked, lambda: Snapshot(self._repository, self.url, asked))
+        with self._lock:
+            found: Snapshot | None = self._open.get(asked)
+        return found or self._add(asked, Snapshot(self._repository, self.url, asked))
+
+    def _add(self, name: str, opened: Snapshot) -> Snapshot:
+        """Two threads may both open it; both get the same, with what is loaded of it."""
+        with self._lock:
+            kept: Snapshot = self._open.setdefault(name, opened)
+            return kept
 
     def _check(self, name: str) -> None:
         try:
             check_snapshot(self._repository, self.url, name)
         except SnapshotNotFound:
-            self._open.forget(name)
+            with self._lock:
+                self._open.pop(name, None)
             raise
+
+
+def opened_size(snapshot: Snapshot) -> int:
+    """Bytes that a snapshot comes to when the columns of all its corpora are read; at most the budget, so that one fits."""
+    corpora = snapshot.models.values()
+    size = sum(TOKEN_BYTES * int(one["tokens"]) + SENTENCE_BYTES * int(one["sentences"]) for one in corpora)
+    return min(size, BUDGET)

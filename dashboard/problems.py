@@ -13,6 +13,8 @@ UNREADABLE = (
     "This part of the store cannot be read. Run `make verify` to see what is corrupt, then ingest into another place."
 )
 UNEXPECTED = "Something went wrong on the server; its log says what. Reload the page, or go back to the first page."
+#: Seconds after which a busy server may be asked again.
+RETRY_AFTER = 5
 
 log = logging.getLogger("headscape")
 
@@ -23,6 +25,13 @@ class Refusal(Exception):
     def __init__(self, sentence: str, status: int = 400) -> None:
         super().__init__(sentence)
         self.status = status
+
+
+class ReaderLeft(Refusal):
+    """What was asked for by a reader who has left. Nobody reads it, but the log; the status is nginx's for a closed connection."""
+
+    def __init__(self, sentence: str = "The reader left before the answer was there. Ask again.") -> None:
+        super().__init__(sentence, 499)
 
 
 def sentence_for(error: Exception) -> tuple[str, int]:
@@ -43,4 +52,7 @@ def register(server: Flask) -> None:
     @server.errorhandler(Exception)
     def answer(error: Exception) -> Response:
         sentence, status = sentence_for(error)
-        return Response(sentence, status, mimetype="text/plain")
+        response = Response(sentence, status, mimetype="text/plain")
+        if status == 503:
+            response.headers["Retry-After"] = str(RETRY_AFTER)
+        return response

@@ -1,15 +1,15 @@
 """The production server: gunicorn's processes, waitress' event loop and threads in each, the store opened after the fork."""
 
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from gunicorn.app.base import BaseApplication
 
+from dashboard.allocator import return_freed_memory
 from dashboard.allowed_hosts import AllowedHosts
 from dashboard.app import create_app
 from dashboard.library import Library
+from dashboard.sentence.remote_encoder import RemoteEncoder
+from dashboard.server_folder import ServerFolder
 from dashboard.worker import BufferingWorker
 
 WORKERS = 2
@@ -27,10 +27,10 @@ def address_of(host: str, port: int) -> str:
 class Server(BaseApplication):  # type: ignore[misc]
     """Gunicorn on one store. icechunk's threads do not survive a fork, so nothing is opened before it."""
 
-    def __init__(self, store: str, address: str, allowed: AllowedHosts) -> None:
+    def __init__(self, store: str, address: str, folder: ServerFolder, allowed: AllowedHosts) -> None:
         self.store = store
+        self.folder = folder
         self.allowed = allowed
-        self.shared = Path(tempfile.mkdtemp(prefix="headscape-"))
         self.address = address
         super().__init__()
 
@@ -45,11 +45,12 @@ class Server(BaseApplication):  # type: ignore[misc]
             "loglevel": "warning",
             "timeout": 60,
             "graceful_timeout": GRACE,
-            "on_exit": lambda _: shutil.rmtree(self.shared, ignore_errors=True),
         }
         for name, value in settings.items():
             self.cfg.set(name, value)
 
     def load(self) -> Any:
         """The WSGI application of a worker."""
-        return create_app(Library(self.store, self.shared), self.allowed).server
+        return_freed_memory()
+        encoder = RemoteEncoder(self.folder)
+        return create_app(Library(self.store, self.folder.path, encoder), self.allowed).server

@@ -4,23 +4,27 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from threading import Event, Lock
+from time import monotonic
 from typing import TypeVar
 
-from dashboard.problems import Refusal
-from dashboard.recent import Recent
+from dashboard.cache import CACHE
+from dashboard.problems import ReaderLeft, Refusal
 
 #: Seconds between two looks at whether the reader is still there.
 PAUSE = 0.05
-#: Nobody reads it, but the server's log does. The status is nginx's for a client that closed the connection.
-LEFT, LEFT_STATUS = "The reader left before it was their turn. Ask again.", 499
+#: Seconds that a reader waits for a turn: a thread of the server waits with them.
+PATIENCE = 20.0
 T = TypeVar("T")
 
 
 class Turns:
-    """A bounded line; the first of it has the turn. Where it is full, `busy` is what the next one is told."""
+    """A bounded line; the first of it has the turn.
 
-    def __init__(self, most_waiting: int, busy: str) -> None:
-        self._most, self._busy = most_waiting + 1, busy
+    `busy` is what a reader is told where the line is full, and who has waited for `patience` seconds.
+    """
+
+    def __init__(self, most_waiting: int, busy: str, *, patience: float = PATIENCE) -> None:
+        self._most, self._busy, self._patience = most_waiting + 1, busy, patience
         self._line: deque[Event] = deque()
         self._lock = Lock()
 
@@ -29,21 +33,22 @@ class Turns:
         """How many wait for their turn."""
         return max(0, len(self._line) - 1)
 
-    def kept(self, recent: Recent[T], key: Hashable, compute: Callable[[], T], gone: Callable[[], bool]) -> T:
-        """What is kept under the key at once, else what `compute` gives in turn. Whoever waits for the same gets the same."""
-        found = recent.find(key)
+    def cached(self, owner: object, key: Hashable, compute: Callable[[], T], gone: Callable[[], bool]) -> T:
+        """The cached result at once, else what `compute` returns in turn. Whoever waits for the same gets the same."""
+        found: T | None = CACHE.find(owner, key)
         if found is not None:
             return found
         with self.turn(gone):
-            return recent.get(key, compute)  # somebody may have asked for the same, and been before us
+            return CACHE.get(owner, key, compute)  # another reader may have asked for the same, and been before us
 
     @contextmanager
     def turn(self, gone: Callable[[], bool]) -> Iterator[None]:
         """Wait for the turn, and have it for as long as the context lasts. Refused where the line is full or `gone`."""
-        mine = self._join()
+        mine, deadline = self._join(), monotonic() + self._patience
         try:
             while not mine.wait(PAUSE):
                 _check_there(gone)
+                self._check_time(deadline)
             _check_there(gone)
             yield
         finally:
@@ -57,6 +62,10 @@ class Turns:
             self._line[0].set()
             return self._line[-1]
 
+    def _check_time(self, deadline: float) -> None:
+        if monotonic() > deadline:
+            raise Refusal(self._busy, 503)
+
     def _leave(self, mine: Event) -> None:
         with self._lock:
             self._line.remove(mine)
@@ -66,4 +75,4 @@ class Turns:
 
 def _check_there(gone: Callable[[], bool]) -> None:
     if gone():
-        raise Refusal(LEFT, LEFT_STATUS)
+        raise ReaderLeft

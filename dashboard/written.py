@@ -11,9 +11,8 @@ from dashboard.library import Library
 from dashboard.markup import condensed
 from dashboard.pages import PAGES, picture_of, sentence_of
 from dashboard.place import Place, find
-from dashboard.problems import Refusal
+from dashboard.problems import ReaderLeft
 from dashboard.reader_gone import asker_gone
-from dashboard.turns import LEFT, LEFT_STATUS
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def _text(place: Place, search: str, newest: str) -> dict[str, Any]:
 def _asked_still(part: Callable[[Place], Any], place: Place) -> Any:
     """A part of the page, where its reader has not gone on to another one meanwhile."""
     if asker_gone():
-        raise Refusal(LEFT, LEFT_STATUS)
+        raise ReaderLeft
     return part(place)
 
 

@@ -35,6 +35,11 @@ class SentenceModel:
         self._projections = self._bert.output_projections()
         self._segments = int(self._bert.model.config.type_vocab_size)
 
+    @property
+    def size(self) -> int:
+        """Bytes of the weights."""
+        return sum(parameter.nbytes for parameter in self._bert.model.parameters())
+
     def tokenize(self, text: str, second: str) -> tuple[Tokens, NDArray[np.uint8]]:
         """Wordpieces of a sentence, or of a pair where there is a second, and the segment of each: (token,)."""
         if second:

@@ -20,7 +20,8 @@ from dashboard.pages import PAGES
 from dashboard.place import find
 from dashboard.problems import Refusal
 from dashboard.reader_gone import asker_gone
-from dashboard.sentence import typed
+from dashboard.routes import files
+from dashboard.sentence import remote_encoder
 from dashboard.server import THREADS
 from dashboard.turns import Turns
 from store import Corpus
@@ -226,7 +227,8 @@ def test_a_count_that_nobody_waits_for_cannot_be_cancelled(tmp_path: Path) -> No
 
 
 def test_all_who_may_wait_leave_threads_of_the_server_free() -> None:
-    assert (1 + part_counts.WAITING) + (1 + typed.WAITING) < THREADS
+    waiting = part_counts.WAITING + 1, files.WAITING + 1, remote_encoder.READERS
+    assert sum(waiting) < THREADS
 
 
 def test_who_asks_without_a_request_has_not_left() -> None:

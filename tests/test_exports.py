@@ -4,12 +4,13 @@ import csv
 import io
 
 import numpy as np
+import pyarrow
 import pytest
 from pyarrow import parquet
 
 from dashboard.pictures import exports
 from dashboard.pictures.drawn import Drawn
-from dashboard.pictures.exports import as_csv, as_parquet, tables
+from dashboard.pictures.exports import as_csv, tables, write_parquet
 from store import Corpus
 
 TOKENS = 60
@@ -22,6 +23,12 @@ def view(two_views: Corpus, request: pytest.FixtureRequest) -> str:
 
 def written(drawn: Drawn, view: str, selected: np.ndarray) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO("".join(as_csv(tables(drawn, view, selected))), newline="")))
+
+
+def parquet_of(drawn: Drawn, view: str, selected: np.ndarray) -> pyarrow.Table:
+    file = io.BytesIO()
+    write_parquet(tables(drawn, view, selected), file)
+    return parquet.read_table(file)
 
 
 def test_a_file_has_every_point_with_its_place(two_views: Corpus, view: str) -> None:
@@ -52,7 +59,7 @@ def test_both_forms_hold_the_same_however_it_is_cut(
     whole = written(drawn, view, selected)
     monkeypatch.setattr(exports, "ROWS", 7)
     assert written(drawn, view, selected) == whole
-    table = parquet.read_table(io.BytesIO(as_parquet(tables(drawn, view, selected))))
+    table = parquet_of(drawn, view, selected)
     assert table.column_names == list(whole[0])
     assert [{name: str(value) for name, value in row.items()} for row in table.to_pylist()] == whole
 
@@ -62,7 +69,7 @@ def test_a_file_without_points_has_its_columns(two_views: Corpus, view: str) -> 
     assert "".join(as_csv(tables(drawn, view, nothing))).startswith(
         "token,wordpiece,position,sentence,label,kind,role,x,y"
     )
-    assert parquet.read_table(io.BytesIO(as_parquet(tables(drawn, view, nothing)))).num_rows == 0
+    assert parquet_of(drawn, view, nothing).num_rows == 0
 
 
 @pytest.mark.parametrize("text", ["=", "+", "-", "@", "=1+1", "\tx", "\rx", "\nx"])

@@ -1,15 +1,31 @@
 """Files behind the links beside a picture, as a client gets them."""
 
 import csv
+import gzip
 import io
+from collections.abc import Iterator
 
 import numpy as np
+import pytest
 from flask.testing import FlaskClient
 from pyarrow import parquet
 
+from dashboard.app import create_app
+from dashboard.library import Library
+from dashboard.problems import RETRY_AFTER
+from dashboard.reader_gone import DISCONNECTED
+from dashboard.routes import files
+from dashboard.turns import Turns
 from store import Corpus
 
 TOKENS = 20
+LARGE = (
+    "points/pca-exact-2d/grid.csv",
+    "points/pca-exact-2d/grid.parquet",
+    "points/pca-exact-2d/0/1.csv",
+    "selection/pca-exact-2d/0/1.parquet?q=film",
+    "features/sample/tokens/points/pca-each/grid.csv",
+)
 
 
 def rows_of(client: FlaskClient, path: str) -> list[dict[str, str]]:
@@ -57,3 +73,44 @@ def test_densities_count_every_pair(client: FlaskClient, base: str, tiny_corpus:
 def test_a_head_that_is_not_there_is_said(client: FlaskClient, base: str) -> None:
     response = client.get(f"{base}/pairs/9/9.csv")
     assert (response.status_code, response.get_data(as_text=True)[:23]) == (404, "There is no head L9 H9;")
+
+
+def test_a_file_larger_than_what_stays_in_memory_is_the_same(
+    client: FlaskClient, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{base}/points/pca-exact-2d/0/1.csv"
+    whole = client.get(path).data
+    monkeypatch.setattr(files, "IN_MEMORY", 0)
+    with client.get(path, headers={"Accept-Encoding": "gzip"}) as answer:
+        assert gzip.decompress(answer.data) == whole
+        assert answer.content_length == len(answer.data)
+    with client.get(path) as answer:
+        assert (answer.data, answer.content_length) == (whole, len(whole))
+
+
+def test_one_file_of_points_is_made_at_a_time(client: FlaskClient, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = Turns(0, files.BUSY)
+    monkeypatch.setattr(files, "_turns", turns)
+    with turns.turn(lambda: False):
+        answers = [client.get(f"{base}/{path}") for path in LARGE]
+        small = client.get(f"{base}/pairs/0/1.csv")
+    assert [(one.status_code, one.text) for one in answers] == [(503, files.BUSY)] * len(LARGE)
+    assert {one.headers["Retry-After"] for one in answers} == {str(RETRY_AFTER)}
+    assert small.status_code == 200
+
+
+def test_a_file_is_not_finished_for_a_reader_who_leaves(
+    tiny_store: str, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def tables(*_: object) -> Iterator[dict[str, np.ndarray]]:
+        for number in range(10):
+            made.append(number)
+            yield {"token": np.arange(3)}
+
+    monkeypatch.setattr("dashboard.routes.exports.tables_of_heads", tables)
+    left = {DISCONNECTED: lambda: len(made) > 2}
+    client = create_app(Library(tiny_store)).server.test_client()
+    assert client.get(f"{base}/points/pca-exact-2d/grid.csv", environ_overrides=left).status_code == 499
+    assert made == [0, 1, 2]

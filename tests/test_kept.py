@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier
 
-from dashboard.compare.kept import _locks, kept
+from dashboard.cache import CACHE
+from dashboard.compare.kept import kept
 from dashboard.compare.places import both_places
 from dashboard.compare.two import Two
 from store import StoreError
@@ -33,4 +34,4 @@ def test_views_that_there_are_not_leave_nothing_behind(alike: Two) -> None:
     for number in range(30):
         with suppress(StoreError):
             both_places(alike, f"no-view-{number}", 0, 0, 10)
-    assert len(_locks(alike.own)) == 0
+    assert CACHE._under_way == {}

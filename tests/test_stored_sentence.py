@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from dashboard.sentence.sentence import KEPT, stored_sentence
+from dashboard.sentence.sentence import stored_sentence
 from store import Corpus, StoreError
 from store.schema import PAD
 
@@ -72,13 +72,6 @@ def test_a_sentence_that_fills_the_model_is_cut(ingest: Callable[..., str], tmp_
 
 def test_it_is_read_once(tiny_corpus: Corpus) -> None:
     assert stored_sentence(tiny_corpus, 2) is stored_sentence(tiny_corpus, 2)
-
-
-def test_only_the_last_ones_are_kept(tiny_corpus: Corpus) -> None:
-    first = stored_sentence(tiny_corpus, 0)
-    for index in range(1, KEPT + 1):
-        stored_sentence(tiny_corpus, index)
-    assert stored_sentence(tiny_corpus, 0) is not first
 
 
 @pytest.mark.parametrize("index", [-1, 40, 10**30])

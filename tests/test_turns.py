@@ -6,9 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
+from dashboard.cache import CACHE
 from dashboard.problems import Refusal
-from dashboard.recent import Recent
 from dashboard.turns import Turns
+
+
+class Owner:
+    """Something that results belong to."""
 
 
 def here() -> bool:
@@ -81,6 +85,14 @@ def test_one_more_than_may_wait_is_refused() -> None:
     assert said.value.status == 503
 
 
+def test_who_has_waited_too_long_is_refused() -> None:
+    turns = Turns(1, "Busy. Try again in a few seconds.", patience=0)
+    with turns.turn(here):
+        with pytest.raises(Refusal, match="Busy") as said, turns.turn(here):
+            pass
+        assert (said.value.status, turns.waiting) == (503, 0)
+
+
 def test_a_reader_who_leaves_while_waiting_makes_room() -> None:
     turns = Turns(1, "Busy. Try again in a few seconds.")
     left = threading.Event()
@@ -109,15 +121,15 @@ def test_a_turn_that_fails_is_over() -> None:
         assert turns.waiting == 0
 
 
-def test_what_is_kept_needs_no_turn() -> None:
-    turns, recent = Turns(0, "Busy. Try again in a few seconds."), Recent[int](2)
-    recent.get("asked before", lambda: 7)
+def test_a_cached_result_needs_no_turn() -> None:
+    turns, owner = Turns(0, "Busy. Try again in a few seconds."), Owner()
+    CACHE.get(owner, "asked before", lambda: 7)
     with turns.turn(here):
-        assert turns.kept(recent, "asked before", lambda: 8, here) == 7
+        assert turns.cached(owner, "asked before", lambda: 8, here) == 7
 
 
 def test_who_waits_for_what_another_computes_gets_it() -> None:
-    turns, recent = Turns(4, "Busy. Try again in a few seconds."), Recent[int](2)
+    turns, owner = Turns(4, "Busy. Try again in a few seconds."), Owner()
     computed: list[int] = []
     found: list[int] = []
 
@@ -126,16 +138,7 @@ def test_who_waits_for_what_another_computes_gets_it() -> None:
         computed.append(7)
         return 7
 
-    threads = [start(lambda: found.append(turns.kept(recent, "asked by all", compute, here))) for _ in range(4)]
+    threads = [start(lambda: found.append(turns.cached(owner, "asked by all", compute, here))) for _ in range(4)]
     for thread in threads:
         thread.join()
     assert (found, computed) == ([7] * 4, [7])
-
-
-def test_a_result_that_is_found_is_not_the_next_to_be_forgotten() -> None:
-    recent = Recent[int](2)
-    recent.get("first", lambda: 1)
-    recent.get("second", lambda: 2)
-    recent.find("first")
-    recent.get("third", lambda: 3)
-    assert (recent.find("first"), recent.find("second")) == (1, None)

@@ -15,8 +15,9 @@ from flask import Flask
 
 from dashboard import problems
 from dashboard.problems import Refusal
+from dashboard.sentence.encoder import MOST_CHARACTERS, Encoder
 from dashboard.sentence.sentence import Sentence
-from dashboard.sentence.typed import MOST_CHARACTERS, SENTENCES, TypedSentences
+from dashboard.sentence.typed import TypedSentences
 from store import Corpus, open_corpus
 from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP
 from tests.stores import MAX_LENGTH, Ingest
@@ -76,7 +77,7 @@ def lost(tiny_corpus: Corpus) -> Corpus:
 @pytest.fixture
 def busy(tiny_corpus: Corpus) -> Iterator[TypedSentences]:
     """Another reader has the turn, and nobody may wait."""
-    typed, began, over = TypedSentences(waiting=0), threading.Event(), threading.Event()
+    typed, began, over = TypedSentences(Encoder(waiting=0)), threading.Event(), threading.Event()
 
     def stay() -> bool:
         began.set()
@@ -174,14 +175,6 @@ def test_what_was_typed_before_is_kept(typed: TypedSentences, tiny_corpus: Corpu
     assert typed.encode(tiny_corpus, "a good film", "a plot", gone=lambda: True) is first
 
 
-def test_no_more_than_the_last_few_are_kept(tiny_corpus: Corpus) -> None:
-    typed = TypedSentences()
-    first = typed.encode(tiny_corpus, "film")
-    for number in range(SENTENCES):
-        typed.encode(tiny_corpus, f"film {number}")
-    assert typed.encode(tiny_corpus, "film") is not first
-
-
 def test_a_sentence_is_not_kept_for_another_model(
     typed: TypedSentences, tiny_corpus: Corpus, other_corpus: Corpus
 ) -> None:
@@ -250,7 +243,7 @@ def test_a_route_answers_a_refusal_with_its_sentence(tiny_corpus: Corpus) -> Non
 
 
 def test_readers_at_the_same_time_get_their_own_sentences(tiny_corpus: Corpus) -> None:
-    typed = TypedSentences(waiting=8)
+    typed = TypedSentences(Encoder(waiting=8))
     found: dict[int, Sentence] = {}
 
     def read(number: int) -> None:

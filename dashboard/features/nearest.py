@@ -5,19 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.cache import CACHE
 from dashboard.features.columns import sentence_order
 from dashboard.features.pieces import pieces_of
 from dashboard.features.series import Series
-from dashboard.once import once
-from dashboard.recent import Recent
-from store import Corpus
 from store.feature_points import SAMPLE
 from store.features import Features
 
 #: Tokens that are named as nearest.
 NEAR = 10
-#: Panels whose unit vectors are kept: 30 MB each for 20,000 tokens of 384 features.
-KEPT = 3
 
 
 @dataclass(frozen=True)
@@ -55,8 +51,7 @@ def _near(features: Features, token: int, cosine: float, of: int) -> NearToken:
 
 
 def _unit_vectors(series: Series, panel: str) -> NDArray[np.float32]:
-    key = series.features.name, str(series), panel
-    return _recent(series.corpus).get(key, lambda: _unit(series.vectors(panel)))
+    return CACHE.get(series.features, ("unit", str(series), panel), lambda: _unit(series.vectors(panel)))
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -64,11 +59,6 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths = np.sqrt(np.einsum("tf,tf->t", vectors, vectors))
     vectors /= np.maximum(lengths, np.finfo(np.float32).tiny)[:, None]
     return vectors
-
-
-@once
-def _recent(_: Corpus) -> Recent[NDArray[np.float32]]:
-    return Recent(KEPT)
 
 
 def token_card(features: Features, token: int) -> dict[str, object]:

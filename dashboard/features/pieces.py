@@ -1,10 +1,10 @@
 """The wordpieces of a material, made once."""
 
-from dashboard.once import once
+from dashboard.cache import cached
 from store.features import Features
 
 
-@once
+@cached
 def pieces_of(features: Features) -> list[str]:
     """Of every token."""
     return features.wordpieces()

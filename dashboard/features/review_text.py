@@ -5,8 +5,8 @@ import unicodedata
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.cache import cached
 from dashboard.features.pieces import pieces_of
-from dashboard.once import once
 from dashboard.pictures.search import tokens_of_phrase
 from dashboard.pictures.texts import BETWEEN, Texts, folded, parted
 from store.features import Features
@@ -19,7 +19,7 @@ def phrase_in_review(features: Features, sought: str) -> NDArray[np.bool_]:
     return tokens_of_phrase(own, np.zeros(len(word_index), np.int64), word_index, _plain(parted(sought)))
 
 
-@once
+@cached
 def review_text(features: Features) -> Texts:
     """Its words with a space between them, without capitals and accents: some tokenizers leave these out themselves."""
     words = [_plain(word) for word in _words(features)]

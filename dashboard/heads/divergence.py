@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.once import once
+from dashboard.cache import cached
 from store import Corpus
 from store.kernels.labels import clustered_order
 
@@ -16,7 +16,7 @@ def mean_divergence(corpus: Corpus) -> Floats:
     return values
 
 
-@once
+@cached
 def clustered(corpus: Corpus) -> list[int]:
     """Heads, counted through all layers, in an order that puts like ones together."""
     return [int(head) for head in clustered_order(mean_divergence(corpus))]

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.once import once
+from dashboard.cache import cached
 from store import Corpus, StoreError
 
 
-@once
+@cached
 def importance_of(corpus: Corpus) -> NDArray[np.float64] | None:
     """Change of the model's loss without the head: (layer, head), in nats; None where it has not been found."""
     try:

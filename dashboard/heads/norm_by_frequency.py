@@ -5,15 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.once import once
+from dashboard.cache import cached
 from dashboard.pictures.token_numbers import piece_counts
-from dashboard.recent import Recent
 from store import Corpus
 
 #: Groups of the tokens by frequency, alike in size but for a wordpiece so frequent that it fills some.
 GROUPS = 10
-#: Heads that are kept of a corpus.
-KEPT = 32
 Floats = NDArray[np.float64]
 
 
@@ -41,17 +38,9 @@ class NormByFrequency:
     spearman: float
 
 
+@cached
 def norm_by_frequency(corpus: Corpus, layer: int, head: int) -> NormByFrequency:
     """Every token of the corpus in one head (Kobayashi 2020, section 4.3)."""
-    return _recent(corpus).get((layer, head), lambda: _of_head(corpus, layer, head))
-
-
-@once
-def _recent(_corpus: Corpus) -> Recent[NormByFrequency]:
-    return Recent(KEPT)
-
-
-def _of_head(corpus: Corpus, layer: int, head: int) -> NormByFrequency:
     norm = corpus.value_norm.variable[layer, head].values.astype(np.float64)[corpus.rows]
     return by_frequency(norm, piece_counts(corpus)[corpus.tokens.token_id.values[corpus.rows]])
 

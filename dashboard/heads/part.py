@@ -8,18 +8,14 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.once import once
+from dashboard.cache import cached
 from dashboard.pictures.columns import column_of
 from dashboard.pictures.conditions import Condition, points_that_meet
 from dashboard.pictures.drawn import Drawn
 from dashboard.pictures.search import found
 from dashboard.pictures.selection import Selection, parse_selection
-from dashboard.recent import Recent
 from store import Corpus
 from store.kernels.labels import head_labels
-
-#: Parts that are kept of a corpus, a byte for each token.
-KEPT_PARTS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +53,7 @@ def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: 
     left_out = [said for condition in selection.where if (said := _left_out(corpus, condition))]
     where_of_tokens = tuple(one for one in selection.where if _says_something(one) and not _left_out(corpus, one))
     chosen = replace(selection, where=where_of_tokens)
-    part = _parts(corpus).get(chosen, lambda: _part(corpus, chosen))
+    part = _part(corpus, chosen)
     return replace(part, notices=(*notices, *left_out))
 
 
@@ -82,11 +78,6 @@ def _lengths(corpus: Corpus, part: Part) -> NDArray[np.int32]:
     return sizes
 
 
-@once
-def _parts(_: Corpus) -> Recent[Part]:
-    return Recent(KEPT_PARTS)
-
-
 def _left_out(corpus: Corpus, condition: Condition) -> str | None:
     """Why a condition chooses no tokens, None where it does."""
     column = column_of(corpus, condition.column)
@@ -101,6 +92,7 @@ def _says_something(condition: Condition) -> bool:
     return bool(condition.categories) or condition.low is not None or condition.high is not None
 
 
+@cached
 def _part(corpus: Corpus, chosen: Selection) -> Part:
     drawn = Drawn(corpus, corpus.n_tokens)
     rows = found(corpus, chosen.q, chosen.within).copy() if chosen.q else np.ones(corpus.n_tokens, bool)

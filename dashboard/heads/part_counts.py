@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from dashboard.cache import CACHE
 from dashboard.heads.part import Part
 from dashboard.reader_gone import asker_gone
-from dashboard.recent import Recent
 from dashboard.turns import Turns
 from store import Corpus
 from store.part_means import Watch
@@ -19,8 +19,8 @@ from store.part_means import Watch
 #: Readers who wait in a process while a part is counted; with those of typed sentences fewer than the server has threads.
 WAITING = 4
 BUSY = "The server is busy counting parts of the corpus for other readers. Try again in a few seconds."
-#: Parts whose numbers a process holds, and files of them: 0.2 MB each for 72 heads.
-HELD, FILES = 32, 256
+#: Files of numbers of parts: 0.2 MB each for 72 heads.
+FILES = 256
 #: Share of the work that statistics of heads are; the rest are mixing ratios.
 MOSTLY = 0.9
 
@@ -66,7 +66,6 @@ class PartCounts:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._held: Recent[PartNumbers] = Recent(HELD)
         self._turns = Turns(WAITING, BUSY)
 
     def find(self, corpus: Corpus, part: Part) -> PartNumbers | None:
@@ -74,7 +73,7 @@ class PartCounts:
         if part.tokens == corpus.n_tokens:
             return _of_all(corpus)
         key = _key(corpus, part)
-        found = self._held.find(key)
+        found: PartNumbers | None = CACHE.find(self, key)
         return found or self._read(corpus, key)
 
     def numbers(self, corpus: Corpus, part: Part, counting: Counting | None = None) -> PartNumbers:
@@ -90,7 +89,7 @@ class PartCounts:
         key = _key(corpus, part)
         counted = count(corpus, part, counting.watch)
         self._write(key, counted)
-        return self._held.get(key, lambda: counted)
+        return CACHE.get(self, key, lambda: counted)
 
     def _read(self, corpus: Corpus, key: str) -> PartNumbers | None:
         try:
@@ -98,7 +97,7 @@ class PartCounts:
                 arrays = {name: file[name] for name in file.files}
         except FileNotFoundError:
             return None
-        return self._held.get(key, lambda: _labelled(corpus, arrays))
+        return CACHE.get(self, key, lambda: _labelled(corpus, arrays))
 
     def _write(self, key: str, numbers: PartNumbers) -> None:
         content = io.BytesIO()

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.once import once
+from dashboard.cache import cached
 from dashboard.pictures import token_numbers
 from dashboard.pictures.drawn import Drawn
 from store import STATISTICS, Corpus, StoreError
@@ -64,7 +64,7 @@ class Column:
         return int(name) if name.isascii() and name.isdigit() and len(name) < 10 else None
 
 
-@once
+@cached
 def columns(corpus: Corpus) -> dict[str, Column]:
     """Every column of a corpus by its name, in the order of a menu."""
     own = [*_of_positions(), *_of_tokens(), *_of_frequencies()]

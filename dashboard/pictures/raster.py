@@ -39,7 +39,7 @@ def draw_panels(
         top, left = row * (side + gap + title) + title, column * (side + gap)
         image[top : top + side, left : left + side] = draw_panel(places, side=side, scheme=scheme)
     buffer = io.BytesIO()
-    Image.fromarray(image, "RGBA").save(buffer, "PNG", compress_level=3)
+    Image.fromarray(image, "RGBA").save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()
 
 

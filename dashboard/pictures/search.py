@@ -12,17 +12,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.once import once
+from dashboard.cache import cached
 from dashboard.pictures.texts import BETWEEN, Texts, folded, spaced, texts
-from dashboard.recent import Recent
 from store import Corpus
 
 Within = Literal["token", "prefix", "phrase"]
 WITHIN: tuple[Within, ...] = ("token", "prefix", "phrase")
-#: Searches whose tokens are kept, a byte for each token of the corpus.
-KEPT = 8
-#: Searches whose sentences are kept, a byte for each sentence.
-KEPT_SENTENCES = 64
 
 Tokens = NDArray[np.bool_]
 
@@ -63,15 +58,10 @@ def hits(corpus: Corpus, q: str, within: Within, *, limit: int = 50) -> Hits:
 
 def found(corpus: Corpus, q: str, within: Within) -> Tokens:
     """Which tokens of the corpus a search finds: (token,), none where `q` is empty."""
-    sought = folded(spaced(q))
-    return _recent_tokens(corpus).get((sought, within), lambda: _found(corpus, sought, within))
+    return _found(corpus, folded(spaced(q)), within)
 
 
-@once
-def _recent_tokens(_: Corpus) -> Recent[Tokens]:
-    return Recent(KEPT)
-
-
+@cached
 def _found(corpus: Corpus, sought: str, within: Within) -> Tokens:
     return _by_phrase(corpus, sought) if within == "phrase" else _by_piece(corpus, sought, within)
 
@@ -87,13 +77,13 @@ def is_sought(piece: str, sought: str, within: Within) -> bool:
     return piece.startswith(sought) if within == "prefix" else piece == sought
 
 
-@once
+@cached
 def _folded_pieces(corpus: Corpus) -> list[str]:
     """Every wordpiece in lower case."""
     return [folded(str(piece)) for piece in corpus.vocab]
 
 
-@once
+@cached
 def occurring_pieces(corpus: Corpus) -> list[str]:
     """Wordpieces of the corpus' tokens in lower case, each once."""
     ids = np.unique(corpus.tokens.token_id.values[corpus.rows])
@@ -119,15 +109,10 @@ def tokens_of_phrase(
 
 def sentences_with(corpus: Corpus, sought: str) -> Tokens:
     """Which sentences have this in their text, in any case: (sentence,), none where it is empty."""
-    wanted = folded(spaced(sought))
-    return _recent_sentences(corpus).get(wanted, lambda: _sentences_with(corpus, wanted))
+    return _sentences_with(corpus, folded(spaced(sought)))
 
 
-@once
-def _recent_sentences(_corpus: Corpus) -> Recent[Tokens]:
-    return Recent(KEPT_SENTENCES)
-
-
+@cached
 def _sentences_with(corpus: Corpus, wanted: str) -> Tokens:
     # Sentence by sentence: a letter occurs far more often than there are sentences.
     each = texts(corpus).folded.split(BETWEEN)[: corpus.n_sentences]

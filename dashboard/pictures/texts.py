@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.once import once
+from dashboard.cache import cached
 from store import Corpus
 
 #: Stands between sentences; no sentence contains it, as white space within one is a single space.
@@ -41,7 +41,7 @@ class Texts:
     agrees: NDArray[np.bool_]
 
 
-@once
+@cached
 def texts(corpus: Corpus) -> Texts:
     """The text of a corpus and its words."""
     every = [spaced(str(text)) for text in corpus.sentences.text.values]

@@ -6,7 +6,7 @@ Numbers are float64 with NaN for none, categories are int64 codes with -1 for no
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.once import once
+from dashboard.cache import cached
 from dashboard.pictures.drawn import Drawn
 from store import Corpus
 from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
@@ -113,13 +113,13 @@ def of_data(drawn: Drawn, *, name: str) -> Codes:
     return _codes(drawn.of_sentences(drawn.corpus.columns[name].values))
 
 
-@once
+@cached
 def piece_counts(corpus: Corpus) -> NDArray[np.int64]:
     """Occurrences of each wordpiece in the corpus: (vocab,)."""
     return np.bincount(corpus.tokens.token_id.values[corpus.rows], minlength=len(corpus.vocab))
 
 
-@once
+@cached
 def piece_lengths(corpus: Corpus) -> NDArray[np.int64]:
     """Characters of each wordpiece without ##: (vocab,)."""
     return np.fromiter((len(str(piece).removeprefix("##")) for piece in corpus.vocab), np.int64)

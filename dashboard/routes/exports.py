@@ -8,7 +8,7 @@ from dashboard.library import Library
 from dashboard.pictures.exports import tables, tables_of_heads
 from dashboard.pictures.pairs import strongest_pairs
 from dashboard.pictures.selection import Selection, mask
-from dashboard.routes.files import FORM, file
+from dashboard.routes.files import FORM, file, large_file
 from dashboard.routes.request import BASE, ONE_HEAD, check_head, corpus_of, grid_of, head_of, selection_of
 
 
@@ -20,13 +20,13 @@ def register(server: Flask, library: Library) -> None:
         drawn = head_of(library, snapshot, model, layer, head)
         drawn.corpus.view(view)  # a wrong name is said before the first byte is sent
         selected = mask(drawn, selection_of(drawn.corpus) if what == "selection" else Selection())[0]
-        return file(tables(drawn, view, selected), f"{what}-{view}-L{layer}-H{head}", form)
+        return large_file(tables(drawn, view, selected), f"{what}-{view}-L{layer}-H{head}", form)
 
     @server.get(f"{BASE}/points/<view>/grid.{FORM}")
     def every_head(snapshot: str, model: str, view: str, form: str) -> Response:
         drawn = grid_of(library, snapshot, model)
         drawn.corpus.view(view)
-        return file(tables_of_heads(drawn, view), f"points-{view}", form)
+        return large_file(tables_of_heads(drawn, view), f"points-{view}", form)
 
     @server.get(f"{BASE}/<any(pairs, statistics):what>/{ONE_HEAD}.{FORM}")
     def beside(snapshot: str, model: str, what: str, layer: int, head: int, form: str) -> Response:

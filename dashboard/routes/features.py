@@ -4,6 +4,7 @@ import numpy as np
 from flask import Flask, Response, abort, jsonify
 from flask import request as asked
 
+from dashboard.cache import CACHE
 from dashboard.features.columns import token_columns
 from dashboard.features.exports import measure_table, token_tables
 from dashboard.features.nearest import NEAR, token_card, token_focus
@@ -13,8 +14,8 @@ from dashboard.library import Library
 from dashboard.pictures import points, selection
 from dashboard.pictures.colours import codes_of, encode
 from dashboard.pictures.raster import draw_panels
-from dashboard.routes.files import FORM, file
-from dashboard.routes.pictures import MOST_GRID_SIDE, MOST_RASTER_SIDE, encoded
+from dashboard.routes.files import FORM, file, large_file
+from dashboard.routes.pictures import MOST_GRID_SIDE, MOST_RASTER_SIDE
 from dashboard.routes.request import BASE, bounded, corpus_of, scheme
 from dashboard.routes.response import binary, codes, lasting, png
 from store import Corpus
@@ -37,8 +38,8 @@ def _pictures(server: Flask, library: Library) -> None:
         corpus, features = _features(library, snapshot, model, material)
         shown = Series.parse(corpus, features, series)
         if panel == "grid":
-            key = "features", material, series, view, _count(features)
-            return binary(encoded(corpus).get(key, lambda: _grid_points(shown, view, _count(features))))
+            key = "grid points", series, view, _count(features)
+            return binary(CACHE.get(features, key, lambda: _grid_points(shown, view, _count(features))))
         return binary(points.encode(shown.places(view, _count(features), panel), width=2))
 
     @server.get(f"{_MATERIAL}/raster/<series>/<view>/<panel>.png")
@@ -106,7 +107,7 @@ def _files(server: Flask, library: Library) -> None:
         shown.places(view, 1, panels[0])  # a wrong name is said before the first byte is sent
         chosen = _selection(corpus, features) if what == "selection" else TokenSelection()
         selected = token_mask(corpus, features, chosen, features.n_tokens)
-        return file(token_tables(shown, view, panels, selected), f"{what}-{material}-{view}-{panel}", form)
+        return large_file(token_tables(shown, view, panels, selected), f"{what}-{material}-{view}-{panel}", form)
 
     @server.get(f"{_MATERIAL}/<any(similarity, cka, explained):measure>.{FORM}")
     def measure_file(snapshot: str, model: str, material: str, measure: str, form: str) -> Response:

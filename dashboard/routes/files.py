@@ -1,20 +1,82 @@
 """A table as a file to be saved."""
 
+import gzip
 from collections.abc import Iterator
+from tempfile import SpooledTemporaryFile
+from typing import IO
 
 from flask import Response
+from flask import request as asked
+from werkzeug.wsgi import wrap_file
 
-from dashboard.pictures.exports import Table, as_csv, as_parquet
+from dashboard.pictures.exports import Table, as_csv, write_parquet
+from dashboard.problems import ReaderLeft
+from dashboard.reader_gone import asker_gone
 from dashboard.routes.response import lasting
+from dashboard.turns import Turns
 
 #: The part of a URL that says which kind of file.
 FORM = "<any(csv, parquet):form>"
+MIMETYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+#: Bytes of a file that is still held in memory.
+IN_MEMORY = 1 << 20
+#: Readers who wait in a process while a file of points is made for another one.
+WAITING = 3
+BUSY = "The server is busy making files for other readers. Try again in a few seconds."
+_turns = Turns(WAITING, BUSY)
+
+
+def large_file(parts: Iterator[Table], name: str, form: str) -> Response:
+    """As `file`, of many rows: a process makes one at a time. A `Refusal` where too many readers wait for theirs."""
+    with _turns.turn(asker_gone):
+        return file(_for_reader(parts), name, form)
 
 
 def file(parts: Iterator[Table], name: str, form: str) -> Response:
-    """The parts of a table, one under the other; `name` is the file's without its ending."""
-    content = Response(as_csv(parts), mimetype="text/csv") if form == "csv" else Response(as_parquet(parts))
+    """The parts of a table, one under the other; `name` is the file's without its ending.
+
+    It is written as a whole before the first byte is sent: a reader who reads slowly takes up no thread, and a large
+    one lies on the disk meanwhile.
+    """
+    content: IO[bytes] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed when it has been sent
+    compressed = form == "csv" and bool(asked.accept_encodings.quality("gzip"))
+    try:
+        _write(parts, form, content, compressed)
+    except BaseException:
+        content.close()
+        raise
+    response = _sent(content)
+    response.mimetype = MIMETYPES[form]
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
+    if compressed:
+        response.headers["Content-Encoding"], response.headers["Vary"] = "gzip", "Accept-Encoding"
+    return lasting(response)
+
+
+def _sent(content: IO[bytes]) -> Response:
+    size = content.tell()
+    content.seek(0)
+    if size > IN_MEMORY:
+        response = Response(wrap_file(asked.environ, content), direct_passthrough=True)
+        response.content_length = size
+        return response
+    with content:
+        return Response(content.read())
+
+
+def _write(parts: Iterator[Table], form: str, into: IO[bytes], compressed: bool) -> None:
     if form == "parquet":
-        content.mimetype = "application/vnd.apache.parquet"
-    content.headers["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
-    return lasting(content)
+        write_parquet(parts, into)
+    elif compressed:
+        with gzip.GzipFile(fileobj=into, mode="wb", compresslevel=1) as inner:
+            inner.writelines(lines.encode() for lines in as_csv(parts))
+    else:
+        into.writelines(lines.encode() for lines in as_csv(parts))
+
+
+def _for_reader(parts: Iterator[Table]) -> Iterator[Table]:
+    """As long as the reader is there."""
+    for part in parts:
+        if asker_gone():
+            raise ReaderLeft
+        yield part

@@ -1,24 +1,20 @@
 """Routes of what the canvas draws: points, their colours, which are selected, and the raster in place of them."""
 
-import numpy as np
 from flask import Flask, Response
-from numpy.typing import NDArray
 
+from dashboard.cache import cached
 from dashboard.library import Library
-from dashboard.once import once
 from dashboard.pictures import colours, points, selection
 from dashboard.pictures.columns import column_of
 from dashboard.pictures.drawn import Drawn
 from dashboard.pictures.raster import draw_panels
-from dashboard.recent import Recent
 from dashboard.routes.request import BASE, ONE_HEAD, bounded, grid_of, head_of, scheme, selection_of
 from dashboard.routes.response import binary, codes, png
+from dashboard.theme import Scheme
 from store import Corpus
 
 #: Pixels of a panel's side: of a large one, and of one of a grid.
 MOST_RASTER_SIDE, MOST_GRID_SIDE = 1_200, 400
-#: Answers about all panels that are kept of a corpus.
-KEPT = 12
 
 
 def register(server: Flask, library: Library) -> None:
@@ -29,18 +25,11 @@ def register(server: Flask, library: Library) -> None:
     _masks(server, library)
 
 
-@once
-def encoded(_: Corpus) -> Recent[bytes]:
-    """What was sent of all panels."""
-    return Recent(KEPT)
-
-
 def _points(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/points/<view>/grid.bin")
     def grid_points(snapshot: str, model: str, view: str) -> Response:
         drawn = grid_of(library, snapshot, model)
-        key = "points", view, drawn.tokens
-        return binary(encoded(drawn.corpus).get(key, lambda: points.encode(drawn.places(view), width=1)))
+        return binary(_grid_points(drawn.corpus, drawn.tokens, view))
 
     @server.get(f"{BASE}/points/<view>/{ONE_HEAD}.bin")
     def head_points(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
@@ -48,32 +37,45 @@ def _points(server: Flask, library: Library) -> None:
         return binary(points.encode(drawn.places(view), width=2))
 
 
+@cached
+def _grid_points(corpus: Corpus, tokens: int, view: str) -> bytes:
+    return points.encode(Drawn(corpus, tokens).places(view), width=1)
+
+
 def _rasters(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/raster/<view>/grid.png")
     def grid_raster(snapshot: str, model: str, view: str) -> Response:
         drawn = grid_of(library, snapshot, model)
         side, gap = bounded("side", 96, MOST_GRID_SIDE), bounded("gap", 4, 20)
-        return png(_raster(drawn.places(view), drawn.corpus.heads, side, gap))
+        return png(_grid_raster(drawn.corpus, drawn.tokens, view, side, gap, scheme()))
 
     @server.get(f"{BASE}/raster/<view>/{ONE_HEAD}.png")
     def head_raster(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
         drawn = head_of(library, snapshot, model, layer, head)
-        return png(_raster(drawn.places(view), 1, bounded("side", 600, MOST_RASTER_SIDE), 0))
+        side = bounded("side", 600, MOST_RASTER_SIDE)
+        return png(draw_panels(drawn.places(view), columns=1, side=side, gap=0, scheme=scheme()))
 
 
-def _raster(places: NDArray[np.float32], columns: int, side: int, gap: int) -> bytes:
-    return draw_panels(places, columns=columns, side=side, gap=gap, scheme=scheme())
+@cached
+def _grid_raster(corpus: Corpus, tokens: int, view: str, side: int, gap: int, palette: Scheme) -> bytes:
+    places = Drawn(corpus, tokens).places(view)
+    return draw_panels(places, columns=corpus.heads, side=side, gap=gap, scheme=palette)
 
 
 def _colours(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/colours/<column>/grid.bin")
     def grid_colours(snapshot: str, model: str, column: str) -> Response:
         drawn = grid_of(library, snapshot, model)
-        return codes(encoded(drawn.corpus).get(("colours", column, drawn.tokens), lambda: _coloured(drawn, column)))
+        return codes(_grid_colours(drawn.corpus, drawn.tokens, column))
 
     @server.get(f"{BASE}/colours/<column>/{ONE_HEAD}.bin")
     def head_colours(snapshot: str, model: str, column: str, layer: int, head: int) -> Response:
         return codes(_coloured(head_of(library, snapshot, model, layer, head), column))
+
+
+@cached
+def _grid_colours(corpus: Corpus, tokens: int, column: str) -> bytes:
+    return _coloured(Drawn(corpus, tokens), column)
 
 
 def _coloured(drawn: Drawn, column: str) -> bytes:

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.cache import cached
 from dashboard.heads.definitions import telling
 from dashboard.heads.statistics import spell
-from dashboard.once import once
 from dashboard.pictures.search import sentences_with
 from dashboard.pictures.texts import folded, spaced
-from dashboard.recent import Recent
 from store import STATISTICS, Corpus
 
 #: Sentences that are listed.
 LISTED = 20
-#: Words and phrases that are sought at most, and rankings of the sentences that are kept.
-MOST_TERMS, KEPT = 8, 16
+#: Words and phrases that are sought at most.
+MOST_TERMS = 8
 #: Statistics by which sentences are ranked; what all tokens of a sentence receive together is the same in each.
 RANKED = tuple(telling("all"))
 #: What stands for no ranking in a link.
@@ -100,17 +99,9 @@ def terms(words: str) -> list[str]:
     return list(dict.fromkeys(term for term in each if term))
 
 
+@cached
 def sentence_means(corpus: Corpus, statistic: str, layer: int, head: int) -> NDArray[np.float64]:
     """Mean of a statistic over the tokens of every sentence, in one head: (sentence,)."""
-    return _recent_means(corpus).get((statistic, layer, head), lambda: _sentence_means(corpus, statistic, layer, head))
-
-
-@once
-def _recent_means(_corpus: Corpus) -> Recent[NDArray[np.float64]]:
-    return Recent(KEPT)
-
-
-def _sentence_means(corpus: Corpus, statistic: str, layer: int, head: int) -> NDArray[np.float64]:
     read = corpus.token_statistic.variable
     place = list(STATISTICS).index(statistic)
     values = read[place, layer, head].values.astype(np.float64)[corpus.rows]

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.once import once
+from dashboard.cache import cached
 from dashboard.pictures.exports import Table
-from dashboard.recent import Recent
 from dashboard.significant import significant
 from store import Corpus
 from store.kernels.attention import attention_pattern
 
 #: Sentences at most, from the first on (a uniform sample), and positions of each.
 SENTENCES, POSITIONS = 1_000, 64
-#: Tokens of a batch, padding included, and heads that are kept.
-TOKENS, KEPT = 8_192, 16
+#: Tokens of a batch, padding included.
+TOKENS = 8_192
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -44,9 +43,17 @@ class PositionMeans:
     longest: int
 
 
+@cached
 def position_means(corpus: Corpus, layer: int, head: int) -> PositionMeans:
     """Means over the first sentences of the corpus."""
-    return _recent(corpus).get((layer, head), lambda: _means(corpus, layer, head))
+    starts, sizes = (corpus.sentences[name].values[:SENTENCES].astype(np.int64) for name in ("row_start", "row_size"))
+    stop = int((starts + sizes).max())
+    query, key = (array.variable[layer, head, :stop].values.astype(np.float32) for array in (corpus.query, corpus.key))
+    total = np.zeros((min(POSITIONS, int(sizes.max())),) * 2)
+    for batch in _batches(sizes):
+        _add(total, query, key, starts[batch], sizes[batch])
+    count = _sentences_with_both(sizes, len(total))
+    return PositionMeans(total / count, count, len(sizes), int(sizes.max()))
 
 
 def position_table(corpus: Corpus, layer: int, head: int) -> Table:
@@ -59,22 +66,6 @@ def position_table(corpus: Corpus, layer: int, head: int) -> Table:
         "weight": np.array(significant(found.mean.ravel().tolist())),
         "sentences": found.count.ravel(),
     }
-
-
-@once
-def _recent(_corpus: Corpus) -> Recent[PositionMeans]:
-    return Recent(KEPT)
-
-
-def _means(corpus: Corpus, layer: int, head: int) -> PositionMeans:
-    starts, sizes = (corpus.sentences[name].values[:SENTENCES].astype(np.int64) for name in ("row_start", "row_size"))
-    stop = int((starts + sizes).max())
-    query, key = (array.variable[layer, head, :stop].values.astype(np.float32) for array in (corpus.query, corpus.key))
-    total = np.zeros((min(POSITIONS, int(sizes.max())),) * 2)
-    for batch in _batches(sizes):
-        _add(total, query, key, starts[batch], sizes[batch])
-    count = _sentences_with_both(sizes, len(total))
-    return PositionMeans(total / count, count, len(sizes), int(sizes.max()))
 
 
 def _batches(sizes: Rows) -> Iterator[Rows]:

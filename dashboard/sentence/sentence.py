@@ -1,20 +1,15 @@
 """One sentence as its model sees it: what every view of a sentence's attention is made of."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.once import once
-from dashboard.recent import Recent
+from dashboard.cache import cached
 from store import Corpus
 from store.kernels.attention import attention_pattern
 from store.kernels.rollout import attention_rollout
-
-#: Sentences of a corpus that are kept.
-KEPT = 8
 
 Floats = NDArray[np.float32]
 
@@ -60,42 +55,37 @@ class Sentence:
     mixing: Floats
     cut: bool
 
-    @cached_property
+    @property
     def pattern(self) -> Floats:
         """Attention (layer, head, query_token, key_token); rows sum to 1."""
         pattern: Floats = attention_pattern(self.query, self.key)
         return pattern
 
-    @cached_property
+    @property
     def mean_over_heads(self) -> Floats:
         """Attention of every layer, the mean of its heads (layer, query_token, key_token)."""
         return np.stack([self.layer_pattern(layer).mean(axis=0) for layer in range(len(self.query))])
 
-    @cached_property
+    @property
     def rollout(self) -> Floats:
         """Attention rollout up to every layer (layer, query_token, input_token)."""
-        rollout: Floats = attention_rollout(self.mean_over_heads[:, None])
-        return rollout
+        return _rollout(self)
 
     def layer_pattern(self, layer: int) -> Floats:
         """Attention of one layer (head, query_token, key_token), without computing that of the others."""
-        if "pattern" in vars(self):
-            return self.pattern[layer]
         pattern: Floats = attention_pattern(self.query[layer], self.key[layer])
         return pattern
 
 
+@cached
+def _rollout(sentence: Sentence) -> Floats:
+    rollout: Floats = attention_rollout(sentence.mean_over_heads[:, None])
+    return rollout
+
+
+@cached
 def stored_sentence(corpus: Corpus, index: int) -> Sentence:
     """A sentence of the corpus. A StoreError where there is no such sentence."""
-    return _recent(corpus).get(index, lambda: _read(corpus, index))
-
-
-@once
-def _recent(_corpus: Corpus) -> Recent[Sentence]:
-    return Recent(KEPT)
-
-
-def _read(corpus: Corpus, index: int) -> Sentence:
     rows = corpus.sentence_rows(index)
     tokens = corpus.tokens.isel(token=rows)
     return Sentence(

@@ -10,6 +10,7 @@ from tests.bench.fidelity import STORE, fidelity
 from tests.bench.flips import flips
 from tests.bench.ingest import memory_and_bytes, rate
 from tests.bench.kills import kills
+from tests.bench.load import load
 from tests.bench.peers import compare
 from tests.bench.projections import seconds_per_head
 from tests.bench.reading import reads
@@ -40,6 +41,7 @@ BENCHMARKS = {
     "slow": slow,
     "statistics": statistics,
     "features": lambda: features_page("data/headscape"),
+    "load": lambda: load("data/headscape"),
 }
 
 

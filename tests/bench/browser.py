@@ -81,7 +81,14 @@ HOVER = """([x, y, wanted]) => new Promise((resolve) => {
 
 @contextmanager
 def production_server(store: str) -> Iterator[str]:
-    """`python -m dashboard` in a process of its own."""
+    """The address of `python -m dashboard` in a process of its own."""
+    with server_process(store) as (_, address):
+        yield address
+
+
+@contextmanager
+def server_process(store: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """`python -m dashboard`, and its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -90,14 +97,14 @@ def production_server(store: str) -> Iterator[str]:
     )
     try:
         _wait_for(f"http://127.0.0.1:{port}/_healthz")
-        yield f"http://127.0.0.1:{port}"
+        yield process, f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait(60)
 
 
 def _wait_for(url: str) -> None:
-    for _ in range(300):
+    for _ in range(1_200):
         try:
             urllib.request.urlopen(url, timeout=1).close()
             return

@@ -1,0 +1,173 @@
+"""Forward passes of typed sentences in this process, one at a time, by the very checkpoint that a corpus was made with."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from cachetools import LRUCache
+from numpy.typing import NDArray
+
+from dashboard.problems import Refusal
+from dashboard.sentence.sentence import Sentence
+from dashboard.turns import Turns
+from store import Corpus
+
+if TYPE_CHECKING:
+    from ingest.checkpoint import Checkpoint
+    from ingest.sentence_model import SentenceModel, Vectors
+    from ingest.tokenizer import Tokens
+
+#: Characters that are read of a text, and of the second of a pair.
+MOST_CHARACTERS = 5_000
+#: Bytes of weights that stay loaded, those of one model at least.
+WEIGHTS = 1 << 30
+#: Readers who wait for a forward pass.
+WAITING = 8
+BUSY = "The server is busy with sentences of other readers. Try again in a few seconds."
+
+log = logging.getLogger("headscape")
+
+
+@dataclass(frozen=True)
+class CorpusModel:
+    """The checkpoint a corpus was made with, as the store names it; what the store does not say is None.
+
+    Attributes
+    ----------
+    key, model_id
+        Of the model in the store, and as it calls itself.
+    place
+        What MODEL was in the ingest.
+    max_length
+        Wordpieces of the longest sentence of the corpus.
+    """
+
+    key: str
+    model_id: str
+    place: str | None
+    weights_sha256: str
+    tokenizer_sha256: str | None
+    max_length: int
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> "CorpusModel":
+        """That of an opened corpus."""
+        provenance = corpus.attributes.get("provenance", {})
+        return cls(
+            key=corpus.name,
+            model_id=str(corpus.attributes["model_id"]),
+            place=provenance.get("settings", {}).get("model"),
+            weights_sha256=str(corpus.attributes["weights_sha256"]),
+            tokenizer_sha256=provenance.get("tokenizer_sha256"),
+            max_length=int(corpus.corpus_attributes["max_length"]),
+        )
+
+
+class Encoder:
+    """Encodes one sentence at a time; a model is loaded at the first. Nothing is cached here but models."""
+
+    def __init__(self, *, waiting: int = WAITING) -> None:
+        self._turns = Turns(waiting, BUSY)
+        self._models: LRUCache[CorpusModel, SentenceModel] = LRUCache(WEIGHTS, lambda one: min(one.size, WEIGHTS))
+
+    def encode(self, model: CorpusModel, text: str, second: str, gone: Callable[[], bool]) -> Sentence:
+        """The sentence, or the pair where there is a second one; a `Refusal` where it cannot be encoded.
+
+        `gone` tells whether the reader has left: nothing is computed for nobody.
+        """
+        with self._turns.turn(gone):
+            return _encode(self._loaded(model), text, second)
+
+    def _loaded(self, model: CorpusModel) -> "SentenceModel":
+        """Only whoever has the turn comes here."""
+        if model not in self._models:
+            self._models[model] = _load(model)
+        return self._models[model]
+
+
+def _encode(model: "SentenceModel", text: str, second: str) -> Sentence:
+    first, other = text[:MOST_CHARACTERS], second[:MOST_CHARACTERS]
+    tokens, segment = model.tokenize(first, other)
+    words = segment[tokens.word_index >= 0]
+    check_words(0 in words, "first " if other else "")
+    check_words(not other or 1 in words, "second ")
+    vectors = _run(model, tokens, segment)
+    return Sentence(
+        text=first,
+        second=other,
+        label="",
+        wordpieces=_wordpieces(model, tokens.token_id),
+        flags=tokens.token_flags,
+        word_index=tokens.word_index,
+        segment=segment,
+        query=vectors.query,
+        key=vectors.key,
+        value_norm=vectors.value_norm,
+        mixing=vectors.mixing,
+        cut=_is_cut(tokens, text, second),
+    )
+
+
+def _run(model: "SentenceModel", tokens: "Tokens", segment: NDArray[np.uint8]) -> "Vectors":
+    try:
+        return model.run(tokens, segment)
+    except RuntimeError as error:  # torch's for whatever a device cannot do, such as having no memory left
+        raise _cannot_run(error) from error
+
+
+def _cannot_run(error: RuntimeError) -> Refusal:
+    log.error("could not run a model", exc_info=error)
+    said = "The model cannot run on this server now. Try again in a few seconds, or choose a sentence of the corpus."
+    return Refusal(said, 503)
+
+
+def _wordpieces(model: "SentenceModel", token_id: NDArray[np.int32]) -> tuple[str, ...]:
+    return tuple(model.tokenizer.vocab[number] for number in token_id)
+
+
+def _is_cut(tokens: "Tokens", *texts: str) -> bool:
+    return bool(tokens.truncated[0]) or any(len(text) > MOST_CHARACTERS for text in texts)
+
+
+def check_words(there: bool, which: str) -> None:
+    """Refuse a text without words."""
+    if not there:
+        raise Refusal(f"The {which}sentence has no word that the model can read. Type one, such as: The film was good.")
+
+
+def _load(model: CorpusModel) -> "SentenceModel":
+    from ingest.errors import IngestError
+
+    try:
+        checkpoint = _find(model)
+        from ingest.sentence_model import SentenceModel  # torch: only where there is something to load
+
+        return SentenceModel(checkpoint, max_length=model.max_length)
+    except IngestError as error:
+        log.warning("could not load %s: %s", model.key, error)  # it may name folders of the server
+        raise Refusal(
+            f"The model {model.model_id} cannot be loaded on this server, so nothing can be typed. "
+            "Put its checkpoint back where it was, or run `make ingest` with one that is there.",
+            503,
+        ) from error
+    except RuntimeError as error:
+        raise _cannot_run(error) from error
+
+
+def _find(model: CorpusModel) -> "Checkpoint":
+    """The checkpoint the corpus was made with, and no other."""
+    from ingest.checkpoint import find_checkpoint
+    from ingest.errors import IngestError
+
+    if model.place is None:
+        raise IngestError("The store does not say where its model is.")
+    found = find_checkpoint(model.place)
+    if (found.weights_sha256, found.tokenizer_sha256) != (model.weights_sha256, model.tokenizer_sha256):
+        raise Refusal(
+            f"The model {model.model_id} on this server is no longer the one this store was made with. "
+            "Put that checkpoint back, or run `make ingest` again.",
+            503,
+        )
+    return found

@@ -1,0 +1,223 @@
+"""What many readers ask a server for: every kind of request that its pages send, at random but the same for a seed."""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode
+
+from dashboard.data_links import data_link
+from dashboard.link_fields import SHOWS
+from dashboard.pictures.columns import columns
+from store import STATISTICS, Corpus, Snapshot
+
+WORDS = (
+    "movie",
+    "film",
+    "actor",
+    "music",
+    "plot",
+    "good",
+    "bad",
+    "great",
+    "story",
+    "time",
+    "love",
+    "war",
+    "old",
+    "end",
+)
+#: Tokens of a large picture.
+TOKENS = (2_000, 5_000, 10_000, 20_000)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request; `body` is the JSON of a POST, None for a GET."""
+
+    kind: str
+    path: str
+    body: bytes | None = None
+
+
+Make = Callable[[], str | tuple[str, bytes]]
+
+
+class Mix:
+    """Requests to the server of one snapshot. `dependencies` are Dash's, as `/_dash-dependencies` gives them."""
+
+    def __init__(self, snapshot: Snapshot, dependencies: list[dict[str, object]], seed: int) -> None:
+        self._random = random.Random(seed)
+        self._snapshot = snapshot
+        self._corpus: Corpus = snapshot.corpus()
+        self._base = data_link(self._corpus)
+        self._callbacks = [one for one in dependencies if _is_of_page(one)]
+        self._typed = 0
+        self._kinds = self._every_kind()
+
+    def __iter__(self) -> Iterator[Request]:
+        names = list(self._kinds)
+        weights = [weight for weight, _ in self._kinds.values()]
+        while True:
+            yield self.one(self._random.choices(names, weights)[0])
+
+    @property
+    def kinds(self) -> list[str]:
+        """Names of the kinds of requests."""
+        return list(self._kinds)
+
+    def one(self, kind: str) -> Request:
+        """A request of this kind, another one each time."""
+        made = self._kinds[kind][1]()
+        return Request(kind, *((made,) if isinstance(made, str) else made))
+
+    def _every_kind(self) -> dict[str, tuple[float, Make]]:
+        """How often each is asked for, and how one is made."""
+        kinds: dict[str, tuple[float, Make]] = {
+            "page": (20, lambda: self._page(self._location())),
+            "page Statistics, filtered": (3, lambda: self._page(("/statistics", f"?where={self._where()}"))),
+            "points of all heads": (4, lambda: f"{self._view()}/grid.bin?tokens={self._number(2000)}"),
+            "points of a head": (8, lambda: f"{self._view()}/{self._head()}.bin?tokens={self._tokens()}"),
+            "colours of all heads": (4, lambda: f"{self._base}/colours/{self._column()}/grid.bin"),
+            "colours of a head": (5, lambda: self._coloured()),
+            "mask of all heads": (4, lambda: f"{self._base}/mask/grid.bin?{self._selection()}"),
+            "mask of a head": (4, lambda: f"{self._base}/mask/{self._head()}.bin?{self._selection()}"),
+            "picture of all heads (PNG)": (1.5, lambda: f"{self._raster()}/grid.png?side={self._number(120)}"),
+            "picture of a head (PNG)": (2, lambda: f"{self._raster()}/{self._head()}.png?side={self._number(900)}"),
+            "card": (15, lambda: f"{self._base}/token/{self._point()}.json"),
+            "lines and nearest": (8, lambda: f"{self._base}/focus/{self._view_name()}/{self._point()}.json"),
+            "sentence": (8, lambda: f"{self._base}/sentence/{self._sentence()}/{self._of_sentence()}"),
+            "typed sentence": (4, lambda: f"{self._base}/typed/{self._of_sentence()}?{self._text()}"),
+            "CSV of a head": (1, lambda: f"{self._view()}/{self._head()}.csv?tokens={self._tokens()}"),
+            "Parquet of a head": (1, lambda: f"{self._view()}/{self._head()}.parquet?tokens={self._tokens()}"),
+            "Parquet of all heads": (0.5, lambda: f"{self._view()}/grid.parquet?tokens={self._number(2000)}"),
+            "CSV of all heads": (0.3, lambda: f"{self._view()}/grid.csv?tokens={self._number(2000)}"),
+            "statistics of a part (CSV)": (2, lambda: f"{self._base}/statistics.csv?where={self._where()}"),
+            "density": (1, lambda: f"{self._base}/density/raw/{self._head()}.csv"),
+            "position means": (1, lambda: f"{self._base}/positions/{self._head()}.csv"),
+            "wordpieces": (1, lambda: f"{self._base}/tokens.json?tokens={self._number(50_000)}"),
+        }
+        return kinds | self._of_features() | self._of_two()
+
+    def _of_features(self) -> dict[str, tuple[float, Make]]:
+        if not self._corpus.materials:
+            return {}
+        features = self._corpus.features(self._corpus.materials[0])
+        base, view = f"{self._base}/features/{features.name}", features.views[0]
+        token, point = lambda: self._number(features.n_tokens) - 1, lambda: quote(self._random.choice(features.points))
+        return {
+            "points of features": (3, lambda: f"{base}/points/points/{view}/{point()}.bin?tokens={self._tokens()}"),
+            "points of all features": (1, lambda: f"{base}/points/points/{view}/grid.bin?tokens={self._tokens()}"),
+            "picture of features (PNG)": (1, lambda: f"{base}/raster/points/{view}/{point()}.png"),
+            "card of features": (4, lambda: f"{base}/card/token/{token()}.json"),
+            "nearest in features": (3, lambda: f"{base}/focus/points/{view}/{point()}/{token()}.json"),
+            "mask of features": (2, lambda: f"{base}/mask.bin?q={self._word()}"),
+            "CSV of features": (0.5, lambda: f"{base}/tokens/points/{view}/{point()}.csv"),
+        }
+
+    def _of_two(self) -> dict[str, tuple[float, Make]]:
+        own = self._corpus.attributes["corpus"]
+        others = [name for name, one in self._snapshot.models.items() if one["corpus"] == own]
+        others = [name for name in others if name != self._corpus.name]
+        if not others:
+            return {}
+        base, view = f"{self._base}/compare/{quote(others[0])}", self._corpus.views[0]
+        return {
+            "page Compare": (2, lambda: self._page(("/compare", f"?other={others[0]}&{self._layer_and_head()}"))),
+            "points of both models": (2, lambda: f"{base}/points/{view}/0/{self._number(self._corpus.heads) - 1}.bin"),
+        }
+
+    def _page(self, location: tuple[str, str]) -> tuple[str, bytes]:
+        asked = self._random.choice(self._callbacks)
+        return "/_dash-update-component", json.dumps(_body(asked, *location)).encode()
+
+    def _location(self) -> tuple[str, str]:
+        """Every page, with what its links say most often."""
+        token = self._number(self._corpus.n_tokens) - 1
+        searches = {
+            "": {"colour": self._column()},
+            "head": {"q": self._word(), "token": f"{token}"},
+            "statistics": {"statistic": self._random.choice(list(STATISTICS)[:8])},
+            "map": {},
+            "features": {"q": self._word()},
+            "sentence": {"sentence": f"{self._sentence()}", "show": self._random.choice(SHOWS), "find": self._word()},
+            "about": {},
+        }
+        page, more = self._random.choice(list(searches.items()))
+        return f"/{page}", f"?{urlencode(more)}&{self._layer_and_head()}"
+
+    def _coloured(self) -> str:
+        return f"{self._base}/colours/{self._column()}/{self._head()}.bin?tokens={self._tokens()}"
+
+    def _selection(self) -> str:
+        within = self._random.choice(("token", "prefix", "phrase"))
+        return self._random.choice((f"q={self._word()}&within={within}", f"where={self._where()}"))
+
+    def _where(self) -> str:
+        low = self._number(30)
+        either = f"position:{low}..{low + self._number(40)}", f"sentence_length:{low}..{low + self._number(60)}"
+        return quote(self._random.choice([*either, f"kind:word;{either[0]}"]))
+
+    def _of_sentence(self) -> str:
+        layer = self._number(self._corpus.layers) - 1
+        return self._random.choice(
+            (f"layer/{layer}.bin", f"layer/{layer}.bin", "model.bin", f"weights/{self._head()}.csv")
+        )
+
+    def _text(self) -> str:
+        """Every third is one that was typed before, as a page asks for several things of what is typed."""
+        self._typed += self._random.random() > 1 / 3
+        words = random.Random(self._typed).choices(WORDS, k=20)
+        return urlencode({"text": " ".join([*words, str(self._typed)])})
+
+    def _layer_and_head(self) -> str:
+        return "layer={}&head={}".format(*self._head().split("/"))
+
+    def _head(self) -> str:
+        return f"{self._number(self._corpus.layers) - 1}/{self._number(self._corpus.heads) - 1}"
+
+    def _point(self) -> str:
+        return f"{self._head()}/{self._random.choice(('query', 'key'))}/{self._number(self._corpus.n_tokens) - 1}"
+
+    def _view_name(self) -> str:
+        return self._random.choice(self._corpus.views)
+
+    def _view(self) -> str:
+        return f"{self._base}/points/{self._view_name()}"
+
+    def _raster(self) -> str:
+        return f"{self._base}/raster/{self._view_name()}"
+
+    def _column(self) -> str:
+        return self._random.choice(list(columns(self._corpus)))
+
+    def _word(self) -> str:
+        return self._random.choice(WORDS)
+
+    def _sentence(self) -> int:
+        return self._number(self._corpus.n_sentences) - 1
+
+    def _tokens(self) -> int:
+        return self._random.choice(TOKENS)
+
+    def _number(self, most: int) -> int:
+        return self._random.randint(1, most)
+
+
+def _is_of_page(dependency: dict[str, object]) -> bool:
+    """Whether it is a callback of the server that follows the address alone."""
+    inputs = [(one["id"], one["property"]) for one in dependency["inputs"]]  # type: ignore[attr-defined]
+    followed = [("location", "pathname"), ("location", "search")]
+    return inputs == followed and not dependency["clientside_function"]
+
+
+def _body(asked: dict[str, object], pathname: str, search: str) -> dict[str, object]:
+    """What Dash's page sends for a callback when the address has changed."""
+    outputs = [one.rsplit(".", 1) for one in str(asked["output"]).strip(".").split("...")]
+    values = {"pathname": pathname, "search": search}
+    return {
+        "output": asked["output"],
+        "outputs": [{"id": own, "property": name} for own, name in outputs],
+        "inputs": [{"id": "location", "property": name, "value": value} for name, value in values.items()],
+        "changedPropIds": ["location.pathname", "location.search"],
+    }

@@ -1,0 +1,176 @@
+"""The cache of a process: bounded in bytes, one computation for all who ask at once, nothing outlives its owner."""
+
+import gc
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
+
+import numpy as np
+import pytest
+
+from dashboard.cache import CACHE, Cache, cached
+from dashboard.problems import ReaderLeft
+from store import Corpus, open_snapshot
+from store.features import Features
+
+
+class Owner:
+    """Something that results belong to."""
+
+
+def kilobytes(count: int) -> Callable[[], bytes]:
+    return lambda: bytes(1_000 * count)
+
+
+def slowly(made: Callable[[], object], make: Callable[..., object]) -> tuple[list[object], Callable[..., object]]:
+    """What a faster reader gets of `made` while `make` is at work for the first time; and such a `make`."""
+    faster: list[object] = []
+
+    def slow(*asked: object) -> object:
+        if not faster:
+            faster.append(None)
+            reader = Thread(target=lambda: faster.append(made()))
+            reader.start()
+            reader.join()
+        return make(*asked)
+
+    return faster, slow
+
+
+def test_the_least_recently_used_result_leaves_first() -> None:
+    cache, owner = Cache(10_000), Owner()
+    for name in ("first", "second"):
+        cache.get(owner, name, kilobytes(4))
+    cache.find(owner, "first")
+    cache.get(owner, "third", kilobytes(4))
+    assert [cache.find(owner, name) is not None for name in ("first", "second", "third")] == [True, False, True]
+
+
+def test_results_of_all_owners_share_one_budget() -> None:
+    cache, owners = Cache(100_000), [Owner() for _ in range(50)]
+    for number, owner in enumerate(owners):
+        cache.get(owner, number, kilobytes(1 + number % 9))
+        assert cache.size <= cache.budget
+    assert cache.size > 80_000
+
+
+def test_a_result_larger_than_the_budget_is_returned_and_not_cached() -> None:
+    cache, owner = Cache(10_000), Owner()
+    cache.get(owner, "small", kilobytes(4))
+    assert len(cache.get(owner, "large", kilobytes(20))) == 20_000
+    assert cache.find(owner, "large") is None
+    assert cache.find(owner, "small") is not None
+
+
+@pytest.mark.parametrize("size", [4, 20])
+def test_what_threads_ask_for_at_once_is_computed_once(size: int) -> None:
+    cache, owner, start = Cache(10_000), Owner(), threading.Barrier(8)
+    computed: list[int] = []
+
+    def compute() -> bytes:
+        computed.append(1)
+        time.sleep(0.1)
+        return bytes(1_000 * size)
+
+    def ask(_: int) -> bytes:
+        start.wait()
+        return cache.get(owner, "same", compute)
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(ask, range(8)))
+    assert len(computed) == 1
+    assert all(one is results[0] for one in results)
+
+
+def second_answer(first_error: Exception) -> object:
+    """What a second reader gets who waits while the computation for the first one fails with an error."""
+    cache, owner, began, go_on = Cache(10_000), Owner(), threading.Event(), threading.Event()
+
+    def fail() -> int:
+        began.set()
+        go_on.wait()
+        time.sleep(0.05)  # the second waits by now
+        raise first_error
+
+    def ask(compute: Callable[[], int]) -> object:
+        try:
+            return cache.get(owner, "same", compute)
+        except Exception as error:
+            return error
+
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(ask, fail)
+        began.wait()
+        second = pool.submit(ask, lambda: 7)
+        go_on.set()
+        return second.result()
+
+
+def test_who_waits_for_a_reader_who_leaves_gets_an_answer() -> None:
+    assert second_answer(ReaderLeft()) == 7
+
+
+def test_who_waits_for_a_computation_that_fails_gets_its_error() -> None:
+    error = ZeroDivisionError()
+    assert second_answer(error) is error
+
+
+def test_after_an_error_it_is_computed_again() -> None:
+    cache, owner = Cache(10_000), Owner()
+    with pytest.raises(ZeroDivisionError):
+        cache.get(owner, "same", lambda: 1 // 0)
+    assert cache.get(owner, "same", lambda: 7) == 7
+
+
+def test_results_leave_with_their_owner() -> None:
+    cache, owner = Cache(10_000), Owner()
+    for name in range(5):
+        cache.get(owner, name, kilobytes(1))
+    del owner
+    gc.collect()
+    assert cache.size == 0
+
+
+def test_a_cached_result_may_be_none() -> None:
+    cache, owner, computed = Cache(10_000), Owner(), [0]
+    for _ in range(2):
+        cache.get(owner, "none", lambda: computed.append(1))
+    assert computed == [0, 1]
+
+
+def test_a_function_is_computed_once_for_the_same_arguments() -> None:
+    counted: list[tuple[int, int]] = []
+
+    @cached
+    def product(_: Owner, one: int, *, other: int) -> int:
+        counted.append((one, other))
+        return one * other
+
+    owner = Owner()
+    assert [product(owner, 2, other=3), product(owner, 2, other=3), product(owner, 3, other=3)] == [6, 6, 9]
+    assert counted == [(2, 3), (3, 3)]
+
+
+def test_the_budget_of_the_process_is_smaller_than_a_workers_memory() -> None:
+    assert CACHE.budget <= 128 << 20
+
+
+def test_two_readers_get_the_same_corpus(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = open_snapshot(tiny_store)
+    faster, slow = slowly(snapshot.corpus, Corpus)
+    monkeypatch.setattr("store.snapshot.Corpus", slow)
+    assert snapshot.corpus() is faster[1]
+
+
+def test_two_readers_get_the_same_feature_points(tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    faster, slow = slowly(lambda: tiny_corpus.features("sample"), Features)
+    monkeypatch.setattr("store.corpus.Features", slow)
+    assert tiny_corpus.features("sample") is faster[1]
+
+
+def test_an_array_in_the_cache_counts_its_bytes() -> None:
+    cache, owner = Cache(1_000_000), Owner()
+    cache.get(owner, "array", lambda: np.zeros((100, 100), np.float32))
+    assert 40_000 <= cache.size < 41_000

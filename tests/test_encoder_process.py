@@ -1,0 +1,222 @@
+"""One process has the model, however many workers ask: it encodes a sentence once, ends with its server, and is started anew."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import Pipe
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from dashboard.problems import Refusal
+from dashboard.sentence.encoder import CorpusModel, Encoder
+from dashboard.sentence.encoder_process import EncoderProcess
+from dashboard.sentence.remote_encoder import BUSY, ENDED, SLOW, RemoteEncoder
+from dashboard.sentence.typed import TypedSentences
+from dashboard.server_folder import ServerFolder, server_folder
+from store import Corpus
+
+PATIENCE = 300.0  # loading torch takes long on a busy machine
+
+
+#: Of a store that does not say where its model is: the answer needs no torch.
+LOST = CorpusModel("lost-1", "lost", None, "0", None, 16)
+LOST_SAYS = (
+    "The model lost cannot be loaded on this server, so nothing can be typed. "
+    "Put its checkpoint back where it was, or run `make ingest` with one that is there."
+)
+
+
+def answer(remote: RemoteEncoder) -> str:
+    """What is said of a sentence for the model that is nowhere."""
+    with pytest.raises(Refusal) as caught:
+        remote.encode(LOST, "film", "", lambda: False)
+    return str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[ServerFolder]:
+    with server_folder() as folder:
+        yield folder
+        end(folder)
+
+
+def worker(folder: ServerFolder) -> TypedSentences:
+    """Sentences as another worker of the server has them: nothing is cached in it yet."""
+    return TypedSentences(RemoteEncoder(folder, patience=PATIENCE))
+
+
+def processes(folder: ServerFolder) -> list[psutil.Process]:
+    """The encoder processes of a folder."""
+    found = []
+    for one in psutil.process_iter(["cmdline", "status"]):
+        if str(folder.path) in (one.info["cmdline"] or []) and one.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(one)
+    return found
+
+
+def end(folder: ServerFolder) -> None:
+    for process in processes(folder):
+        process.kill()
+        until(lambda: not processes(folder))
+
+
+def until(condition: Callable[[], bool]) -> None:
+    for _ in range(3_000):
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError("Not within a minute")
+
+
+def test_a_sentence_is_the_one_that_this_process_would_encode(folder: ServerFolder, tiny_corpus: Corpus) -> None:
+    own, remote = (one.encode(tiny_corpus, "A good film.", "So it was.") for one in (TypedSentences(), worker(folder)))
+    for name, value in vars(own).items():
+        np.testing.assert_array_equal(getattr(remote, name), value)
+
+
+def test_workers_that_ask_at_once_start_one_process() -> None:
+    with server_folder() as folder:
+        remotes = [RemoteEncoder(folder, patience=PATIENCE) for _ in range(4)]
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(answer, remotes)) == [LOST_SAYS] * 4
+        assert len(processes(folder)) == 1
+        end(folder)
+
+
+def test_a_refusal_reaches_the_worker(folder: ServerFolder, tiny_corpus: Corpus) -> None:
+    with pytest.raises(Refusal, match="Type one, such as") as caught:
+        worker(folder).encode(tiny_corpus, "\u200b")
+    assert caught.value.status == 400
+
+
+def test_a_worker_imports_no_torch(folder: ServerFolder, tiny_store: str) -> None:
+    code = (
+        "import sys, pathlib; from store import open_corpus\n"
+        "from dashboard.server_folder import ServerFolder\n"
+        "from dashboard.sentence.remote_encoder import RemoteEncoder\n"
+        "from dashboard.sentence.typed import TypedSentences\n"
+        "remote = RemoteEncoder(ServerFolder(pathlib.Path(sys.argv[2])), patience=300)\n"
+        "TypedSentences(remote).encode(open_corpus(sys.argv[1]), 'a film')\n"
+        "print({'torch', 'transformers', 'ingest'} & set(sys.modules))"
+    )
+    asked = [sys.executable, "-c", code, tiny_store, str(folder.path)]
+    assert subprocess.run(asked, check=True, capture_output=True, text=True).stdout == "set()\n"
+
+
+def test_a_process_that_dies_is_one_sentence_and_is_started_anew() -> None:
+    with server_folder() as folder:
+        remote = RemoteEncoder(folder, patience=PATIENCE)
+        assert answer(remote) == LOST_SAYS
+        [process] = processes(folder)
+        process.suspend()  # it takes the question and does not answer
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(answer, remote)
+            time.sleep(0.3)
+            process.kill()
+            assert asked.result() == ENDED
+        assert answer(remote) == LOST_SAYS
+        [anew] = processes(folder)
+        assert anew.pid != process.pid
+        end(folder)
+
+
+def test_a_process_that_nobody_asks_ends_and_leaves_no_socket() -> None:
+    with server_folder() as folder:
+        remote = RemoteEncoder(folder, patience=PATIENCE, idle=5.0)
+        assert answer(remote) == LOST_SAYS
+        until(lambda: not processes(folder))
+        assert not folder.socket.exists()
+        assert answer(remote) == LOST_SAYS
+        end(folder)
+
+
+def test_the_process_ends_when_its_server_ends_in_good_order() -> None:
+    with server_folder() as folder:
+        answer(RemoteEncoder(folder, patience=PATIENCE))
+        assert len(processes(folder)) == 1
+    until(lambda: not processes(folder))
+    assert not folder.path.exists()
+
+
+SERVER = """
+import os, time
+from dashboard.server_folder import server_folder
+from dashboard.sentence.remote_encoder import RemoteEncoder
+from tests.test_encoder_process import answer
+with server_folder() as folder:
+    if os.fork() == 0:
+        answer(RemoteEncoder(folder, patience=300))
+        print(folder.path, flush=True)
+        time.sleep(600)
+    os.wait()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_the_process_ends_with_a_server_that_is_killed(number: signal.Signals) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    worker: list[psutil.Process] = []
+    try:
+        assert server.stdout is not None
+        folder = ServerFolder(Path(server.stdout.readline().strip()))
+        worker = psutil.Process(server.pid).children()
+        assert len(processes(folder)) == 1
+        server.send_signal(number)
+        until(lambda: not processes(folder))
+        until(lambda: not folder.path.exists())
+    finally:
+        for one in worker:
+            one.kill()  # a worker of the real server ends by itself
+        server.kill()
+        server.communicate()
+
+
+def test_no_more_wait_in_a_worker_than_the_process_has_room_for(
+    tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dashboard.sentence.remote_encoder.READERS", 1)
+    with server_folder() as folder:
+        remote = RemoteEncoder(folder)
+        with remote._admitted(), pytest.raises(Refusal) as caught:
+            TypedSentences(remote).encode(tiny_corpus, "film")
+    assert (str(caught.value), caught.value.status) == (BUSY, 503)
+
+
+def test_whoever_waits_too_long_is_told(tiny_corpus: Corpus) -> None:
+    with server_folder() as folder:
+        with pytest.raises(Refusal) as caught:
+            TypedSentences(RemoteEncoder(folder, patience=-1)).encode(tiny_corpus, "film")
+        assert processes(folder) == []
+    assert (str(caught.value), caught.value.status) == (SLOW, 503)
+
+
+def test_a_sentence_that_several_workers_ask_for_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes: list[object] = []
+
+    def encode(_: Encoder, *asked: object, gone: Callable[[], bool]) -> str:
+        passes.append(asked)
+        time.sleep(0.2)
+        return "left" if gone() else "encoded"
+
+    monkeypatch.setattr(Encoder, "encode", encode)
+    process = EncoderProcess(ServerFolder(Path("nowhere")), 60)
+
+    def ask(_: int) -> object:
+        worker, own = Pipe()
+        with worker, ThreadPoolExecutor(1) as pool:
+            pool.submit(process._answer, own)
+            worker.send((LOST, "film", ""))
+            return worker.recv()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(ask, range(4))) == ["encoded"] * 4
+    assert ask(5) == "encoded"
+    assert passes == [(LOST, "film", "")]
