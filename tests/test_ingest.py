@@ -128,10 +128,10 @@ def test_token_statistics_are_those_of_transformers_patterns(
 def test_head_statistics_are_means_over_sentences_of_means_over_rows(
     source: str, corpus: store.Corpus, defined: Statistics
 ) -> None:
-    """Against float64 all the way: what is left is the float32 of the forward pass."""
+    """Against float64 all the way: what is left is half a unit of float16, as means are of the stored rows."""
     expected = over_sentences(corpus, source, defined)
     stored = corpus.head_statistic.sel(source=source, statistic=list(defined[0]))
-    np.testing.assert_allclose(stored.values, expected, rtol=1e-5)
+    np.testing.assert_allclose(stored.values, expected, rtol=5e-4, atol=3e-8)
 
 
 @pytest.mark.parametrize("name", list(RATIOS))
@@ -148,7 +148,7 @@ def test_mixing_of_a_layer_is_the_mean_over_sentences_of_means_over_tokens(
     source: str, corpus: store.Corpus, mixed: Statistics
 ) -> None:
     stored = corpus.layer_mixing.sel(source=source, ratio=list(mixed[0]))
-    np.testing.assert_allclose(stored.values, over_sentences(corpus, source, mixed), rtol=1e-5)
+    np.testing.assert_allclose(stored.values, over_sentences(corpus, source, mixed), rtol=5e-4, atol=3e-8)
 
 
 def test_profiles_are_means_over_sentences_of_the_weight_at_every_offset(
@@ -206,12 +206,13 @@ def test_stored_vectors_are_those_of_transformers(
     name: str, corpus: store.Corpus, reference: Any, outputs: list[Any]
 ) -> None:
     stored = getattr(corpus, name).values
+    rounded = {"query": 1e-4, "key": 1e-3}[name]  # of a key, its distance from the constant is rounded
     for layer, module in enumerate(reference.encoder.layer):
         for sentence, said in enumerate(outputs):
             expected = getattr(module.attention.self, name)(said.hidden_states[layer][0]).detach()
             expected = expected.unflatten(-1, (corpus.heads, -1)).transpose(0, 1)
             found = stored[layer][:, corpus.sentence_rows(sentence)]
-            np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+            np.testing.assert_allclose(found, expected, rtol=1e-3, atol=rounded)
 
 
 @pytest.mark.parametrize("name", ["query", "key", "value_norm", "token_statistic", "token_mixing"])

@@ -36,8 +36,8 @@ def flips(store: str, count: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "store"
         shutil.copytree(store, copy)
-        sound = _answers(str(copy), _routes(str(copy)))
-        answered = {route: answer for route, answer in sound.items() if answer[0] == 200}
+        answered = _answers(str(copy), _routes(str(copy)))
+        assert all(status == 200 for status, _ in answered.values())
         rows = Counter[tuple[str, str]]()
         for seed, file in enumerate(chosen_files(copy, count, seed=0)):
             kind = file.relative_to(copy).parts[0]
@@ -59,7 +59,7 @@ def flips(store: str, count: int) -> None:
 def _routes(url: str) -> list[str]:
     corpus = open_corpus(url)
     base = data_link(corpus)
-    return ["/", *(f"{base}/{route.format(view=corpus.views[0])}" for route in ROUTES)]
+    return [f"{base}/{route.format(view=corpus.views[0])}" for route in ROUTES]
 
 
 def _answers(url: str, routes: list[str]) -> Answers:
