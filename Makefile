@@ -49,14 +49,17 @@ ASKED = --store '$(STORE)' --model '$(MODEL)' --data '$(DATA)' --sentences '$(SE
   --max-length '$(MAX_LENGTH)' --device '$(DEVICE)' --dtype '$(DTYPE)' --seed '$(SEED)' --batch '$(BATCH)' --text '$(TEXT)' --label '$(LABEL)' --views '$(VIEWS)' --importance '$(IMPORTANCE)' \
   --points '$(POINTS)' --features '$(FEATURES)' --reviews '$(REVIEWS)' --metric '$(METRIC)' --neighbors '$(NEIGHBORS)' --min-dist '$(MIN_DIST)'
 
+# A command that ends where make is killed.
+RUN = exec env HEADSCAPE_PARENT=$$PPID $(PYTHON)
+
 ingest: install  ## bring the store up to date (MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT LABEL VIEWS IMPORTANCE POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST)
-	@$(PYTHON) -m ingest $(ASKED)
+	@$(RUN) -m ingest $(ASKED)
 
 projections: install  ## more pictures of what the store holds (VIEWS=tsne-raw-2d,umap-sphere-3d FEATURES=tsne-joint MODEL DATA)
-	@$(PYTHON) -m ingest $(ASKED) --stage projections
+	@$(RUN) -m ingest $(ASKED) --stage projections
 
 finetune: install  ## teach a BERT the labels of reviews; the result is a MODEL (MODEL DATA TEXT LABEL EPOCHS BATCH LEARNING_RATE MAX_LENGTH FREEZE SEED DEVICE OUT)
-	@$(PYTHON) -m ingest.finetuning --model '$(MODEL)' --data '$(DATA)' --text '$(TEXT)' --label '$(LABEL)' --epochs '$(EPOCHS)' --batch '$(BATCH)' \
+	@$(RUN) -m ingest.finetuning --model '$(MODEL)' --data '$(DATA)' --text '$(TEXT)' --label '$(LABEL)' --epochs '$(EPOCHS)' --batch '$(BATCH)' \
 	  --learning-rate '$(LEARNING_RATE)' --max-length '$(MAX_LENGTH)' --freeze '$(FREEZE)' --seed '$(SEED)' --device '$(DEVICE)' --out '$(OUT)'
 
 dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT ALLOWED_HOSTS)

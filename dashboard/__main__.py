@@ -1,6 +1,7 @@
 """`python -m dashboard`: serve a store, after an ingest where there is none and one was asked for."""
 
 import argparse
+import os
 import signal
 import socket
 import subprocess
@@ -14,7 +15,7 @@ from store.__main__ import NOTHING_YET
 if TYPE_CHECKING:
     from dashboard.allowed_hosts import AllowedHosts
 
-#: Seconds between two looks at what an ingest has published, and that one is given to end by itself.
+#: Seconds between two looks at what an ingest has published.
 PAUSE = 2
 
 
@@ -45,7 +46,10 @@ def _ingest_and_serve(options: argparse.Namespace) -> int:
 def _ingest_first(options: argparse.Namespace) -> int:
     """Serve what the ingest has published, while it goes on. Where serving ends it ends too, and goes on next time."""
     print(f"No store at {options.store} yet: ingesting first; serving starts with the first picture.", flush=True)
-    ingest = subprocess.Popen([sys.executable, "-m", "ingest", "--store", options.store])
+    ingest = subprocess.Popen(
+        [sys.executable, "-m", "ingest", "--store", options.store],
+        env=os.environ | {"HEADSCAPE_PARENT": str(os.getpid())},  # it ends where this process is killed
+    )
     try:
         found = _first_publication(ingest, options.store)
         if ingest.poll():
@@ -56,11 +60,9 @@ def _ingest_first(options: argparse.Namespace) -> int:
 
 
 def _end(ingest: subprocess.Popen[bytes]) -> None:
-    try:
-        ingest.wait(PAUSE)  # Ctrl-C in a terminal has told it too
-    except subprocess.TimeoutExpired:
-        ingest.terminate()  # under nohup it would not hear Ctrl-C
-        ingest.wait()
+    """Under nohup it would not hear Ctrl-C; where it has heard it, a second signal ends it at once."""
+    ingest.terminate()
+    ingest.wait()
 
 
 def _first_publication(ingest: subprocess.Popen[bytes], store: str) -> subprocess.CompletedProcess[str]:

@@ -1,18 +1,25 @@
-"""`python -m ingest`: run the stages that have something to do, and publish."""
+"""`python -m ingest`: run the stages that have something to do, and publish.
 
+Imports nothing slow: a process that fits pictures imports this file before anything can end it with its parent.
+"""
+
+import os
 import sys
 
 from ingest.command import exit_status
-from ingest.errors import short
-from ingest.settings import parse
+from ingest.parent import follow_parent
 
 
 def main() -> int:
     """Exit status, see `exit_status`."""
-    return exit_status(_run, name="ingest")
+    follow_parent(os.environ)
+    return exit_status(_ingest, name="ingest")
 
 
-def _run() -> None:
+def _ingest() -> None:
+    from ingest.errors import short
+    from ingest.settings import parse
+
     settings = parse()
     print(f"Ingesting {short(settings.data)} with {short(settings.model)} into {short(settings.store)}.", flush=True)
     from ingest.pipeline import run  # takes seconds: after the first line

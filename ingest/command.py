@@ -1,38 +1,41 @@
 """How a command ends: its exit status, and one sentence where it could not do what was asked."""
 
 import errno
-import signal
 import sys
 from collections.abc import Callable
 
-from icechunk import IcechunkError
-
-from ingest.errors import IngestError
-from store.damage import is_damage
-from store.errors import StoreError
-from store.repository import interruption
+from ingest.interruption import STATUS, Interruption
 
 
 def exit_status(work: Callable[[], None], *, name: str) -> int:
     """0 done or nothing to do, 1 with one sentence on what to do next, 130 interrupted."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what stops a job of a cluster ends it as Ctrl-C does
+    interruption = Interruption(name)
     try:
-        work()
-    except (IngestError, StoreError) as error:
-        return _fail(name, str(error))
+        with interruption.watched():
+            work()
     except KeyboardInterrupt:
-        said = "Interrupted; what was committed is kept. Run the same command again to go on."
-        return _fail(name, said, status=130)
+        interruption.say()
+        return STATUS
     except Exception as error:
         sentence = _sentence(error)
         if sentence is None:
             raise
-        return _fail(name, sentence)
+        print(f"{name}: {sentence}", file=sys.stderr)
+        return 1
     return 0
 
 
 def _sentence(error: Exception) -> str | None:
-    """For what the machine or the network lacks; None for a mistake in the program."""
+    """For what was asked wrongly, or what the machine or the network lacks; None for a mistake in the program."""
+    from icechunk import IcechunkError  # slow, as what imports it is; an interruption comes before or after
+
+    from ingest.errors import IngestError
+    from store.damage import is_damage
+    from store.errors import StoreError
+    from store.repository import interruption
+
+    if isinstance(error, IngestError | StoreError):
+        return str(error)
     if _disk_full(error):
         return "The disk is full; what was committed is kept. Free some space and run the same command again."
     if isinstance(error, IcechunkError):
@@ -55,8 +58,3 @@ def _accelerator_full(error: Exception) -> bool:
     import torch  # takes seconds, and has been imported if this is the reason
 
     return isinstance(error, torch.OutOfMemoryError) or "MPS backend out of memory" in str(error)
-
-
-def _fail(name: str, sentence: str, status: int = 1) -> int:
-    print(f"{name}: {sentence}", file=sys.stderr)
-    return status

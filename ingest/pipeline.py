@@ -15,7 +15,7 @@ from ingest.importance import check_labels, check_model, find_importance
 from ingest.intervals import intervals_outdated, write_intervals
 from ingest.pairs import find_pairs
 from ingest.pictures.normalizations import normalize_corpus
-from ingest.pictures.processes import waiting_fits_dropped
+from ingest.pictures.processes import fits_ended
 from ingest.pictures.projections import Material, finished_views, project_corpus, show_views
 from ingest.progress import noting
 from ingest.reviews import Data, find_data
@@ -39,7 +39,7 @@ def run(settings: Settings) -> None:
     if settings.stage != "all":
         open_repository(settings.store)  # says it where there is none, and leaves the place as it is
     of = f"{checkpoint.name} on {data.name}"
-    with open_writer(settings.store) as writer, noting(settings.store, of), waiting_fits_dropped():
+    with open_writer(settings.store) as writer, noting(settings.store, of), fits_ended():
         ingest = Ingest(writer, settings, checkpoint, data, _planned(writer, settings, checkpoint, data))
         ingest.bring_up_to_date()
         if not ingest.changed and not writer.unpublished:

@@ -21,6 +21,7 @@ pytest_plugins = [
     "tests.stores",
     "tests.complaints",
     "tests.broken_model",
+    "tests.family",
     "tests.client",
     "tests.fronts",
     "tests.browser",

@@ -12,7 +12,7 @@ import pytest
 from ingest.features import placing
 from ingest.features.placing import Method
 from ingest.pictures import processes as module
-from ingest.pictures.processes import processes, waiting_fits_dropped
+from ingest.pictures.processes import fits_ended, processes
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_what_waits_is_not_fitted_after_an_end(end: type[BaseException]) -> None:
     go = Event()
     running, waiting = processes().submit(go.wait), processes().submit(int)
-    with pytest.raises(end), waiting_fits_dropped():
+    with pytest.raises(end), fits_ended():
         raise end
     go.set()
     assert (running.result(timeout=60), waiting.cancelled()) == (True, True)
@@ -37,13 +37,13 @@ def test_what_waits_is_not_fitted_after_an_end(end: type[BaseException]) -> None
 
 def test_the_next_fit_has_new_processes() -> None:
     processes()
-    with pytest.raises(KeyboardInterrupt), waiting_fits_dropped():
+    with pytest.raises(KeyboardInterrupt), fits_ended():
         raise KeyboardInterrupt
     assert processes().submit(int, "7").result() == 7
 
 
 def test_processes_stay_where_nothing_ends_early() -> None:
-    with waiting_fits_dropped():
+    with fits_ended():
         before = processes()
     assert processes() is before
 
@@ -70,7 +70,7 @@ def test_what_waits_for_a_process_is_not_in_memory_yet(monkeypatch: pytest.Monke
 def test_what_waits_is_not_read_after_an_end() -> None:
     go, read = Event(), []
     running = Method("tsne", 0, {}).begin([lambda: read.append(go.wait()) or np.zeros(1)] * 200)
-    with pytest.raises(KeyboardInterrupt), waiting_fits_dropped():
+    with pytest.raises(KeyboardInterrupt), fits_ended():
         raise KeyboardInterrupt
     go.set()
     with pytest.raises((CancelledError, RuntimeError)):

@@ -22,11 +22,12 @@ Commits = Callable[[str], list[str]]
 Start = Callable[[str], subprocess.Popen[str]]
 WaitFor = Callable[..., None]
 SENTENCES = 75
-#: `python -m ingest`, in small blocks.
+#: `python -m ingest`, in small blocks. It hears SIGINT also where the tests do not, as with `make test &`.
 DRIVER = """
-import sys
+import signal, sys
 from ingest import corpus, sample
 from ingest.__main__ import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
 corpus.BLOCK, sample.FIT_TOKENS = 64, 200
 sys.exit(main())
 """

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from os import cpu_count
 from typing import TypeVar
+
+from ingest.parent import end_with_pool
 
 Input = TypeVar("Input")
 Result = TypeVar("Result")
@@ -18,7 +20,7 @@ def processes() -> ProcessPoolExecutor:
 
     Started anew, not forked: icechunk's and torch's threads do not survive that.
     """
-    return ProcessPoolExecutor(cpu_count(), mp_context=get_context("spawn"))
+    return ProcessPoolExecutor(cpu_count(), mp_context=get_context("spawn"), initializer=end_with_pool)
 
 
 @cache
@@ -34,13 +36,20 @@ def fit_later(fit: Callable[[Input], Result], read: Callable[[], Input]) -> Futu
 
 
 @contextmanager
-def waiting_fits_dropped() -> Iterator[None]:
-    """Where what is done here ends early, no fit begins any more: the interpreter would wait for all of them."""
+def fits_ended() -> Iterator[None]:
+    """Where what is done here ends early, so do the fits: the interpreter would wait for all that run or are to come."""
     try:
         yield
     except BaseException:
-        for pool in (_feeders, processes):
-            if pool.cache_info().currsize:
-                pool().shutdown(wait=False, cancel_futures=True)
-                pool.cache_clear()
+        _end_fits()
         raise
+
+
+def _end_fits() -> None:
+    """No fit begins any more, then those that run are killed: they hold nothing but their result."""
+    for pool in (_feeders, processes):
+        if pool.cache_info().currsize:
+            pool().shutdown(wait=False, cancel_futures=True)
+            pool.cache_clear()
+    for process in active_children():
+        process.kill()

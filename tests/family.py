@@ -1,0 +1,68 @@
+"""Processes started for a test, with those that they start: none outlives it."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[1]
+#: Seconds until what should be there within five is found missing: test processes share their cores.
+PATIENCE = 60
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+def alive(process: psutil.Process) -> bool:
+    """A zombie has ended; nobody may be there to collect it."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def family(process: subprocess.Popen[str], *, members: int = 1) -> list[psutil.Process]:
+    """The process and all it has started, once there are so many."""
+    for _ in range(100 * PATIENCE):
+        found = psutil.Process(process.pid)
+        if len(everyone := [found, *found.children(recursive=True)]) >= members:
+            return everyone
+        assert alive(found), process.communicate()
+        time.sleep(0.01)
+    raise AssertionError(f"There are {everyone}, not {members}.")
+
+
+def ended(processes: list[psutil.Process]) -> bool:
+    """Whether all of them end, given time."""
+    for _ in range(100 * PATIENCE):
+        if not any(map(alive, processes)):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def said(process: subprocess.Popen[str], *lines: str) -> None:
+    """Wait until the process has written these lines, and no others."""
+    assert process.stdout is not None
+    assert [process.stdout.readline().strip() for _ in lines] == list(lines)
+
+
+@pytest.fixture
+def start_code() -> Iterator[Start]:
+    """Starts Python code as a command of its own, which hears SIGINT although `make test &` may not."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start_code(code: str, *arguments: str) -> subprocess.Popen[str]:
+        hears = "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        command = [sys.executable, "-c", hears + code, *arguments]
+        started.append(subprocess.Popen(command, cwd=ROOT, stdout=-1, stderr=-1, text=True, start_new_session=True))
+        return started[-1]
+
+    yield start_code
+    for process in started:
+        with process:
+            for one in family(process) if process.poll() is None else []:
+                one.kill()

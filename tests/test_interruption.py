@@ -1,0 +1,104 @@
+"""Stopped by any signal, a command has ended within seconds, with all its processes."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from store.lock import take_lock
+from tests.family import Start, ended, family, said
+
+SENTENCE = "ingest: Interrupted; what was committed is kept. Run the same command again to go on.\n"
+#: Two fits that take ten minutes, in processes.
+FITS = """
+from unittest.mock import patch
+from ingest.command import exit_status
+from ingest.pictures.processes import fits_ended, processes
+
+def fit():
+    with patch("ingest.pictures.processes.cpu_count", lambda: 2), fits_ended():
+        for future in [processes().submit(exec, sys.argv[1]) for _ in range(2)]:
+            future.result()
+
+sys.exit(exit_status(fit, name="ingest"))
+"""
+FIT = "import time; print('fit', flush=True); time.sleep(600)"
+#: The real command, one of whose pictures takes ten minutes.
+INGEST = """
+from ingest import corpus, sample
+from ingest.__main__ import main
+from ingest.pictures import neighbours
+from tests.slow_fit import slow_fit
+
+corpus.BLOCK, sample.FIT_TOKENS, neighbours.fit_head = 64, 200, slow_fit
+sys.exit(main())
+"""
+#: Waits for a thread that does not hear of signals. The first argument is how many seconds it has for that.
+DEAF = """
+import threading, time
+from concurrent.futures import ThreadPoolExecutor
+from ingest import interruption
+from ingest.command import exit_status
+
+def work():
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(time.sleep, 600)
+        print("begun", flush=True)
+
+interruption.GRACE = float(sys.argv[1])
+sys.exit(exit_status(work, name="ingest"))
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_fits_end_with_the_command_that_is_interrupted(start_code: Start, how: signal.Signals) -> None:
+    process = start_code(FITS, FIT)
+    said(process, "fit", "fit")
+    everyone = family(process)
+    process.send_signal(how)
+    assert ended(everyone)
+    assert process.wait() == 130
+    assert process.communicate() == ("", SENTENCE)
+
+
+def test_fits_end_with_the_command_that_is_killed(start_code: Start) -> None:
+    process = start_code(FITS, FIT)
+    said(process, "fit", "fit")
+    everyone = family(process)
+    process.kill()
+    assert ended(everyone)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_of_an_ingest_nothing_is_left_and_its_store_is_free(
+    start_code: Start, tiny_model: Path, tiny_data: Path, tmp_path: Path, how: signal.Signals
+) -> None:
+    options = {"store": tmp_path / "store", "model": tiny_model, "data": tiny_data, "sentences": 5}
+    options |= {"views": "tsne-raw-2d", "features": "none"}
+    process = start_code(INGEST, *(part for name, value in options.items() for part in (f"--{name}", str(value))))
+    everyone = family(process, members=3)
+    assert take_lock(tmp_path / "store") is None
+    process.send_signal(how)
+    assert ended(everyone)
+    lock = take_lock(tmp_path / "store")
+    assert lock is not None
+    lock.close()
+
+
+def test_threads_that_hear_no_signal_have_little_time(start_code: Start) -> None:
+    process = start_code(DEAF, "0.1")
+    said(process, "begun")
+    process.send_signal(signal.SIGTERM)
+    assert ended(family(process))
+    assert (process.wait(), process.communicate()[1]) == (130, SENTENCE)
+
+
+def test_a_second_signal_ends_it_at_once(start_code: Start) -> None:
+    process = start_code(DEAF, "600")
+    said(process, "begun")
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    assert ended(family(process))
+    # An interpreter that is about to end no longer handles signals itself.
+    assert process.wait() in (130, -signal.SIGTERM)
+    assert process.communicate()[1] == SENTENCE
