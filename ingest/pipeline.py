@@ -15,6 +15,7 @@ from ingest.importance import check_labels, check_model, find_importance
 from ingest.intervals import intervals_outdated, write_intervals
 from ingest.pairs import find_pairs
 from ingest.pictures.normalizations import normalize_corpus
+from ingest.pictures.picture import has_been_whole
 from ingest.pictures.processes import fits_ended
 from ingest.pictures.projections import Material, finished_views, project_corpus, show_views
 from ingest.progress import noting
@@ -171,9 +172,10 @@ class Ingest:
         self.changed = True
 
     def _names(self) -> list[ViewName]:
-        """The views asked for, and those there are already, which must not stay behind."""
-        there = sorted(self.writer.group(f"{self.model.path}/views").group_keys())
-        return list(dict.fromkeys([*self.settings.view_names, *map(ViewName.parse, there)]))
+        """The views asked for, and those that readers have had, which must not stay behind the corpus."""
+        groups = dict(self.writer.group(f"{self.model.path}/views").groups())
+        there = [ViewName.parse(name) for name in sorted(groups) if has_been_whole(groups[name])]
+        return list(dict.fromkeys([*self.settings.view_names, *there]))
 
 
 def model_group(checkpoint: Checkpoint, corpus: PlannedCorpus, *, dtype: str) -> ModelGroup:

@@ -166,9 +166,11 @@ def test_a_corpus_that_grows_takes_its_feature_points_along(
         np.testing.assert_array_equal(found[path], array, err_msg=path)
 
 
-def test_a_material_that_is_not_asked_for_again_stays(copy: Path, ingest: Ingest) -> None:
+def test_a_material_that_is_not_asked_for_again_stays_as_it_is(copy: Path, ingest: Ingest) -> None:
     ingest(copy, sentences=5, features="pca-joint", reviews="5")
-    assert store.open_corpus(ingest(copy, sentences=6, **JOINT)).materials == ["sample", "review-5"]
+    corpus = store.open_corpus(ingest(copy, sentences=6, features="pca-each", reviews="none"))
+    assert corpus.materials == ["sample", "review-5"]
+    assert [set(corpus.features(name).views) for name in corpus.materials] == [{"pca-joint", "pca-each"}, {"pca-joint"}]
 
 
 def test_the_finer_set_stays_when_it_is_not_asked_for_again(copy: Path, ingest: Ingest) -> None:
@@ -218,6 +220,20 @@ def test_the_next_run_finishes_what_an_interrupted_one_began(
     assert found.keys() == expected.keys()
     for path, array in expected.items():
         np.testing.assert_array_equal(found[path], array, err_msg=path)
+
+
+def test_a_review_that_was_begun_and_is_not_asked_for_again_is_left_as_it_is(
+    copy: Path, ingest: Ingest, commits: Commits
+) -> None:
+    interrupted(ingest, copy, "ingest.features.stage.draw", after=0, sentences=5, features="pca-joint", reviews="5,7")
+    before = commits(str(copy))
+    corpus = store.open_corpus(ingest(copy, sentences=5, features="pca-each", reviews="5"))
+    assert [message for message in commits(str(copy))[len(before) :] if "review-7" in message] == []
+    assert [set(corpus.features(name).views) for name in ("sample", "review-5", "review-7")] == [
+        {"pca-joint", "pca-each"},
+        {"pca-each"},
+        set(),
+    ]
 
 
 def test_a_view_that_went_with_its_material_comes_back_after_an_interruption(copy: Path, ingest: Ingest) -> None:

@@ -149,6 +149,19 @@ def test_the_next_run_finishes_the_views_of_an_interrupted_one(
         np.testing.assert_array_equal(found[path], array, err_msg=path)
 
 
+def test_a_view_that_was_begun_and_is_not_asked_for_again_is_left_as_it_is(
+    ingest: Ingest, commits: Callable[[str], list[str]], tmp_path: Path
+) -> None:
+    place = tmp_path / "store"
+    interrupted(ingest, place, "ingest.pictures.projections._place_layer", after=3, sentences=15, views=THREE)
+    begun, before = THREE.split(",")[1], commits(str(place))
+    assert any(f"layer 0 of {begun}" in message for message in before)
+    corpus = store.open_corpus(ingest(place, sentences=20, views="pca-exact-2d"))
+    assert (corpus.n_sentences, corpus.views) == (20, ["pca-exact-2d"])
+    assert [message for message in commits(str(place))[len(before) :] if begun in message] == []
+    assert store.open_corpus(ingest(place, sentences=20, views=begun)).views == ["pca-exact-2d", begun]
+
+
 def test_a_new_model_that_is_interrupted_before_its_first_view_is_not_there(ingest: Ingest, tmp_path: Path) -> None:
     place = tmp_path / "store"
     interrupted(ingest, place, "ingest.pictures.projections._place_layer", after=1, sentences=15, views=THREE)

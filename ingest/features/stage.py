@@ -98,10 +98,13 @@ class FeatureStage:
     # -- materials ----------------------------------------------------------------------------------
 
     def _materials(self) -> list[str]:
-        """Those asked for, and those there are already, which must not stay behind."""
-        asked = [f"review-{number}" for number in self._reviews_asked()]
+        """Those asked for, and those that have pictures, which must not stay behind."""
         held: Any = self.writer.group(self.path).attrs.get("materials", [])
-        return list(dict.fromkeys([SAMPLE, *asked, *held]))
+        return list(dict.fromkeys([*self._asked, *filter(self._views_there, held)]))
+
+    @cached_property
+    def _asked(self) -> list[str]:
+        return [SAMPLE, *(f"review-{number}" for number in self._reviews_asked())]
 
     def _reviews_asked(self) -> list[int]:
         """The default is left out where the data has no such review, or nothing in it."""
@@ -182,13 +185,15 @@ class FeatureStage:
         return [FeatureViewName.parse(view) for view in views]
 
     def _pending(self, name: str, there: list[FeatureViewName]) -> list[Picture]:
-        """Of those asked for, and those that were there and went when the material was written anew, what is not drawn."""
+        """Of those asked for, and those that went when the material was written anew, what is not drawn."""
         group = self._group(name)
         held: Any = group.attrs["views"]
         feature = array_of(group, "feature")
         points = [str(point) for point in np.asarray(array_of(group, "point")[:])]
-        asked = self.settings.feature_names
+        asked = self.settings.feature_names if name in self._asked else []
         names = dict.fromkeys([*asked, *(view for view in there if str(view) not in held)])
+        if not names:
+            return []
         pictures: list[Picture] = [
             FeaturePicture(view, self._method(view.projection), points, feature.shape[1], partial(read_point, feature))
             for view in names

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import zarr
 from numpy.typing import NDArray
 
 from ingest.blocks import Block, content_hash
@@ -124,5 +125,10 @@ class Picture:
         array_of(self.writer.group(self.path), "fidelity")[:, JUDGED.index(judged), layer] = measures
 
     def describe(self, facts: Mapping[str, str | int | float]) -> None:
-        """Say how the picture came about."""
+        """Say how the picture came about, once it is whole."""
         self.writer.group(self.path).attrs.update({**facts})
+
+
+def has_been_whole(view: zarr.Group) -> bool:
+    """False for a view that an interrupted ingest began."""
+    return "sentences" in view.attrs
