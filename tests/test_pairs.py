@@ -255,7 +255,7 @@ def test_a_model_that_is_still_searched_for_the_first_time_has_no_pairs(
             _ = store.open_corpus(str(place)).pairs
     interrupted(ingest, place, "ingest.pairs._merge", after=0)
     ingest(place, model=odd_model, sentences=5)
-    with pytest.raises(StoreError, match=r"Find them with `make ingest`\.$"):
+    with pytest.raises(StoreError, match=r"Run `make ingest`\.$"):
         _ = store.open_snapshot(str(place)).corpus(name).pairs
     ingest(place)
     assert store.open_snapshot(str(place)).corpus(name).pairs.sizes["rank"] == 100
