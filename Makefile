@@ -31,6 +31,9 @@ DAYS ?= 7
 TORCH ?= torch==2.13.0
 ONLY ?=
 PYTHON := .venv/bin/python
+# Recipes read what is asked from the environment: a shell takes no quote, space or dash in it for its own.
+export MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
+  POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS DAYS
 
 .PHONY: help install ingest projections finetune dashboard describe verify mend expire test lint check bench check-published clean
 
@@ -45,9 +48,9 @@ install: .venv/installed  ## virtual environment with everything the product and
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[test]'
 	@touch $@
 
-ASKED = --store '$(STORE)' --model '$(MODEL)' --data '$(DATA)' --sentences '$(SENTENCES)' --tokens '$(TOKENS)' \
-  --max-length '$(MAX_LENGTH)' --device '$(DEVICE)' --dtype '$(DTYPE)' --seed '$(SEED)' --batch '$(BATCH)' --text '$(TEXT)' --label '$(LABEL)' --views '$(VIEWS)' --importance '$(IMPORTANCE)' \
-  --points '$(POINTS)' --features '$(FEATURES)' --reviews '$(REVIEWS)' --metric '$(METRIC)' --neighbors '$(NEIGHBORS)' --min-dist '$(MIN_DIST)'
+ASKED = --store="$$STORE" --model="$$MODEL" --data="$$DATA" --sentences="$$SENTENCES" --tokens="$$TOKENS" \
+  --max-length="$$MAX_LENGTH" --device="$$DEVICE" --dtype="$$DTYPE" --seed="$$SEED" --batch="$$BATCH" --text="$$TEXT" --label="$$LABEL" --views="$$VIEWS" --importance="$$IMPORTANCE" \
+  --points="$$POINTS" --features="$$FEATURES" --reviews="$$REVIEWS" --metric="$$METRIC" --neighbors="$$NEIGHBORS" --min-dist="$$MIN_DIST"
 
 # A command that ends where make is killed.
 RUN = exec env HEADSCAPE_PARENT=$$PPID $(PYTHON)
@@ -59,23 +62,23 @@ projections: install  ## more pictures of what the store holds (VIEWS=tsne-raw-2
 	@$(RUN) -m ingest $(ASKED) --stage projections
 
 finetune: install  ## teach a BERT the labels of reviews; the result is a MODEL (MODEL DATA TEXT LABEL EPOCHS BATCH LEARNING_RATE MAX_LENGTH FREEZE SEED DEVICE OUT)
-	@$(RUN) -m ingest.finetuning --model '$(MODEL)' --data '$(DATA)' --text '$(TEXT)' --label '$(LABEL)' --epochs '$(EPOCHS)' --batch '$(BATCH)' \
-	  --learning-rate '$(LEARNING_RATE)' --max-length '$(MAX_LENGTH)' --freeze '$(FREEZE)' --seed '$(SEED)' --device '$(DEVICE)' --out '$(OUT)'
+	@$(RUN) -m ingest.finetuning --model="$$MODEL" --data="$$DATA" --text="$$TEXT" --label="$$LABEL" --epochs="$$EPOCHS" --batch="$$BATCH" \
+	  --learning-rate="$$LEARNING_RATE" --max-length="$$MAX_LENGTH" --freeze="$$FREEZE" --seed="$$SEED" --device="$$DEVICE" --out="$$OUT"
 
 dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT ALLOWED_HOSTS)
-	@$(PYTHON) -m dashboard --store '$(STORE)' --host '$(HOST)' --port '$(PORT)' --allowed-hosts '$(ALLOWED_HOSTS)' --ingest
+	@$(PYTHON) -m dashboard --store="$$STORE" --host="$$HOST" --port="$$PORT" --allowed-hosts="$$ALLOWED_HOSTS" --ingest
 
 describe: install  ## what is in the store
-	@$(PYTHON) -m store describe '$(STORE)'
+	@$(PYTHON) -m store describe "$$STORE"
 
 verify: install  ## check every file, read every array, recompute a sample, name what is corrupt
-	@$(PYTHON) -m store verify '$(STORE)'
+	@$(PYTHON) -m store verify "$$STORE"
 
 mend: install  ## where a branch is lost or damaged, return to the newest publication that can be read
-	@$(PYTHON) -m store mend '$(STORE)'
+	@$(PYTHON) -m store mend "$$STORE"
 
 expire: install  ## forget snapshots superseded more than DAYS ago
-	@$(PYTHON) -m store expire '$(STORE)' --days '$(DAYS)'
+	@$(PYTHON) -m store expire "$$STORE" --days="$$DAYS"
 
 test: install  ## every test (those in a browser need chromium)
 	@$(PYTHON) -m pytest -n 2 --dist loadfile

@@ -8,19 +8,32 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
+    del sys.path[0]  # a folder `store` where the command is run is not the package
+
 from store.__main__ import NOTHING_YET
+from store.piped import until_nobody_reads
 
 if TYPE_CHECKING:
     from dashboard.allowed_hosts import AllowedHosts
 
+#: Where our packages are.
+PLACE = str(Path(__file__).parents[1])
+#: Runs a module of ours; "-P" leaves out the folder where the command is run.
+PYTHON = (sys.executable, "-P", "-m")
 #: Seconds between two looks at what an ingest has published.
 PAUSE = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 stopped, 1 with one sentence on what to do next."""
+    return until_nobody_reads(lambda: _run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     options = _parser().parse_args(arguments)
     if not _port_is_free(options.host, options.port):
         return _fail(f"Port {options.port} of {options.host} is taken or not to be had. Give another with PORT=...")
@@ -47,8 +60,8 @@ def _ingest_first(options: argparse.Namespace) -> int:
     """Serve what the ingest has published, while it goes on. Where serving ends it ends too, and goes on next time."""
     print(f"No store at {options.store} yet: ingesting first; serving starts with the first picture.", flush=True)
     ingest = subprocess.Popen(
-        [sys.executable, "-m", "ingest", "--store", options.store],
-        env=os.environ | {"HEADSCAPE_PARENT": str(os.getpid())},  # it ends where this process is killed
+        [*PYTHON, "ingest", "--store", options.store],
+        env=_environment() | {"HEADSCAPE_PARENT": str(os.getpid())},  # it ends where this process is killed
     )
     try:
         found = _first_publication(ingest, options.store)
@@ -109,8 +122,13 @@ def _family(host: str) -> socket.AddressFamily:
 
 def _describe(store: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "store", "describe", store], check=False, capture_output=True, text=True
+        [*PYTHON, "store", "describe", store], check=False, capture_output=True, text=True, env=_environment()
     )
+
+
+def _environment() -> dict[str, str]:
+    """In which our own packages are found, whatever folders there are where the command is run."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join([PLACE, *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
 def _serve(options: argparse.Namespace) -> int:

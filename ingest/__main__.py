@@ -5,6 +5,10 @@ Imports nothing slow: a process that fits pictures imports this file before anyt
 
 import os
 import sys
+from pathlib import Path
+
+if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
+    del sys.path[0]  # a folder `store` where the command is run is not the package
 
 from ingest.command import exit_status
 from ingest.parent import follow_parent

@@ -8,11 +8,11 @@ from ingest.interruption import STATUS, Interruption
 
 
 def exit_status(work: Callable[[], None], *, name: str) -> int:
-    """0 done or nothing to do, 1 with one sentence on what to do next, 130 interrupted."""
+    """0 done or nothing to do, 1 with one sentence on what to do next, 130 interrupted, 141 nobody reads."""
     interruption = Interruption(name)
     try:
         with interruption.watched():
-            work()
+            return _done(work)
     except KeyboardInterrupt:
         interruption.say()
         return STATUS
@@ -22,7 +22,16 @@ def exit_status(work: Callable[[], None], *, name: str) -> int:
             raise
         print(f"{name}: {sentence}", file=sys.stderr)
         return 1
-    return 0
+
+
+def _done(work: Callable[[], None]) -> int:
+    from store.piped import until_nobody_reads  # slow, as `store` is: an interruption is heard before
+
+    def run() -> int:
+        work()
+        return 0
+
+    return until_nobody_reads(run)
 
 
 def _sentence(error: Exception) -> str | None:

@@ -12,6 +12,7 @@ from store.damage import is_damage
 from store.description import as_json, as_text, describe
 from store.errors import StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound
 from store.mending import mend
+from store.piped import until_nobody_reads
 from store.repository import expire, interruption
 from store.snapshot import open_snapshot
 from store.verification import unprotected, verify, wrong_files
@@ -22,6 +23,10 @@ NOTHING_YET = 3
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 fine, 1 with a sentence on what is wrong and what to do next, 3 where there is nothing yet."""
+    return until_nobody_reads(lambda: _run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))

@@ -22,7 +22,7 @@ def ingest(monkeypatch: pytest.MonkeyPatch) -> Iterator[Popen]:
     monkeypatch.setattr(command, "_describe", lambda _: subprocess.CompletedProcess([], 3, "", "store: There is none."))
     monkeypatch.setattr(command, "PAUSE", 0.01)
     with subprocess.Popen(["sleep", "600"]) as process:
-        monkeypatch.setattr(subprocess, "Popen", lambda *_: process)
+        monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: process)
         yield process
         process.kill()
     signal.signal(signal.SIGTERM, before)
