@@ -23,7 +23,7 @@ from store.schema import BLOCK, BOUNDS, SOURCES
 
 Floats = NDArray[np.floating]
 #: Bytes of stored numbers that a thread reads at once.
-READ_BYTES = 16 << 20
+READ_BYTES = 4 << 20
 #: Takes the share that is done, 0 to 1; what it raises ends the work.
 Watch = Callable[[float], None]
 
