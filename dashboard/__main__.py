@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
+from dashboard.own_module import environment, own_module
 from store.__main__ import NOTHING_YET
 from store.piped import until_nobody_reads
 
 if TYPE_CHECKING:
     from dashboard.allowed_hosts import AllowedHosts
 
-#: Where our packages are.
-PLACE = str(Path(__file__).parents[1])
-#: Runs a module of ours; "-P" leaves out the folder where the command is run.
-PYTHON = (sys.executable, "-P", "-m")
 #: Seconds between two looks at what an ingest has published.
 PAUSE = 2
 
@@ -60,8 +57,8 @@ def _ingest_first(options: argparse.Namespace) -> int:
     """Serve what the ingest has published, while it goes on. Where serving ends it ends too, and goes on next time."""
     print(f"No store at {options.store} yet: ingesting first; serving starts with the first picture.", flush=True)
     ingest = subprocess.Popen(
-        [*PYTHON, "ingest", "--store", options.store],
-        env=_environment() | {"HEADSCAPE_PARENT": str(os.getpid())},  # it ends where this process is killed
+        own_module("ingest", "--store", options.store),
+        env=environment() | {"HEADSCAPE_PARENT": str(os.getpid())},  # it ends where this process is killed
     )
     try:
         found = _first_publication(ingest, options.store)
@@ -122,13 +119,8 @@ def _family(host: str) -> socket.AddressFamily:
 
 def _describe(store: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*PYTHON, "store", "describe", store], check=False, capture_output=True, text=True, env=_environment()
+        own_module("store", "describe", store), check=False, capture_output=True, text=True, env=environment()
     )
-
-
-def _environment() -> dict[str, str]:
-    """In which our own packages are found, whatever folders there are where the command is run."""
-    return os.environ | {"PYTHONPATH": os.pathsep.join([PLACE, *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
 def _serve(options: argparse.Namespace) -> int:

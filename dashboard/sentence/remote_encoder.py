@@ -1,13 +1,13 @@
 """The encoder process of a server, as its workers see it: started when it is needed, and again when it has ended."""
 
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Client, Connection
 from threading import BoundedSemaphore, Thread
 
+from dashboard.own_module import environment, own_module
 from dashboard.problems import ReaderLeft, Refusal
 from dashboard.sentence.encoder import BUSY, CorpusModel
 from dashboard.sentence.sentence import Sentence
@@ -79,9 +79,11 @@ class RemoteEncoder:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         module = "dashboard.sentence.encoder_process"
-        command = [sys.executable, "-m", module, str(self._folder.path), str(self._idle)]
+        command = own_module(module, str(self._folder.path), str(self._idle))
         # In a session of its own: Ctrl-C in a terminal is the server's; it ends when the server has ended.
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True, env=environment()
+        )
         Thread(target=process.wait, daemon=True).start()  # so that the system can forget it as soon as it has ended
         return process
 
