@@ -154,7 +154,7 @@ def test_a_filter_is_added_and_taken_away(page: Page, space: Corpus) -> None:
 def test_a_part_without_tokens_says_what_to_do(open_page: Open, space_server: str) -> None:
     page = open_page(f"{space_server}/statistics?where=position:5000..6000")
     expect(page.locator(".count")).to_contain_text(
-        "No token is so, and there is nothing to average. Take a filter away."
+        "No tokens match. Remove a filter."
     )
 
 
@@ -165,7 +165,7 @@ def test_a_filter_that_differs_from_head_to_head_is_left_out_and_said(open_page:
 
 def test_a_figure_of_rows_that_are_filtered_away_says_what_to_do(open_page: Open, space_server: str) -> None:
     page = statistics_page(open_page, space_server, "?where=kind:word")
-    expect(page.locator("#curves-cls + .caption")).to_contain_text("There are no such rows here. Take a filter away.")
+    expect(page.locator("#curves-cls + .caption")).to_contain_text("There are no such rows here. Remove a filter.")
 
 
 # -- figures --------------------------------------------------------------------------------------------
