@@ -159,7 +159,7 @@ def callbacks(library: Library) -> dict[str, Any]:
 
 
 def test_who_cannot_wait_may_count_again(busy: Library) -> None:
-    filled = str(callbacks(busy)["numbers"]({"name": new_name()}, "/statistics", f"?{WHERE}"))
+    filled = str(callbacks(busy)["numbers"]({"name": new_name()}, "/statistics", f"?{WHERE}", None))
     assert part_counts.BUSY in filled
     assert f"href='/statistics?{WHERE}'" in filled
 
@@ -195,7 +195,7 @@ def test_a_cancelled_count_stops_its_work(library: Library, monkeypatch: pytest.
         return sums(corpus, rows, listen)
 
     monkeypatch.setattr(Corpus, "part_statistics", cancel_amid)
-    filled = str(callbacks(library)["numbers"]({"name": name}, "/statistics", f"?{WHERE}"))
+    filled = str(callbacks(library)["numbers"]({"name": name}, "/statistics", f"?{WHERE}", None))
     assert "Counting was cancelled." in filled
     assert len(numbers) == 1
     assert list(library._folder.iterdir()) == []
@@ -205,8 +205,8 @@ def test_who_cancels_while_waiting_leaves_the_line(busy: Library) -> None:
     busy.counts._turns._most = 9
     name = new_name()
     with ThreadPoolExecutor(1) as pool:
-        filled = pool.submit(callbacks(busy)["numbers"], {"name": name}, "/statistics", f"?{WHERE}")
-        while not busy.counts._turns.waiting:
+        filled = pool.submit(callbacks(busy)["numbers"], {"name": name}, "/statistics", f"?{WHERE}", None)
+        while not busy.counts._turns.waiting and not filled.done():
             time.sleep(0.01)
         assert "Waiting for another count" in str(callbacks(busy)["state"](1, {"name": name}))
         busy.progress.cancel(name)
