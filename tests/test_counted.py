@@ -206,7 +206,7 @@ def test_who_cancels_while_waiting_leaves_the_line(busy: Library) -> None:
     name = new_name()
     with ThreadPoolExecutor(1) as pool:
         filled = pool.submit(callbacks(busy)["numbers"], {"name": name}, "/statistics", f"?{WHERE}", None)
-        while not busy.counts._turns.waiting and not filled.done():
+        while not (busy.counts._turns.waiting or filled.done()):
             time.sleep(0.01)
         assert "Waiting for another count" in str(callbacks(busy)["state"](1, {"name": name}))
         busy.progress.cancel(name)

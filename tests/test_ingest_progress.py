@@ -149,5 +149,6 @@ def test_the_poll_for_newer_snapshots_brings_how_far_it_is(bare: str) -> None:
     (entry,) = (one for name, one in registered.items() if "newer.children" in name)
     notice = entry["callback"].__wrapped__
     shown = {"snapshot": library.newest}
-    assert notice(1, shown, [{"under-way": "line"}], "/features", "") == (None, ["The ingest has ended."])
-    assert notice(1, shown, [], "/", "") == (None, [])
+    waits = [{"under-way": "line"}]
+    assert notice(1, waits, None, "/features", "", shown) == (None, None, ["The ingest has ended."])
+    assert notice(1, [], None, "/", "", shown) == (None, None, [])
