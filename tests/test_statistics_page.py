@@ -153,9 +153,7 @@ def test_a_filter_is_added_and_taken_away(page: Page, space: Corpus) -> None:
 
 def test_a_part_without_tokens_says_what_to_do(open_page: Open, space_server: str) -> None:
     page = open_page(f"{space_server}/statistics?where=position:5000..6000")
-    expect(page.locator(".count")).to_contain_text(
-        "No tokens match. Remove a filter."
-    )
+    expect(page.locator(".count")).to_contain_text("No tokens match. Remove a filter.")
 
 
 def test_a_filter_that_differs_from_head_to_head_is_left_out_and_said(open_page: Open, space_server: str) -> None:
