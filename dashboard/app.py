@@ -3,9 +3,12 @@
 from pathlib import Path
 
 from dash import ALL, MATCH, Dash, Input, Output, State, no_update
+from flask import abort
+from werkzeug.exceptions import HTTPException
 
-from dashboard import allowed_hosts, counting, problems, routes, security, shell
+from dashboard import allowed_hosts, callback_requests, counting, problems, routes, security, shell
 from dashboard.allowed_hosts import AllowedHosts
+from dashboard.callback_requests import Later, Painted, Text, typed
 from dashboard.connections import BODY
 from dashboard.library import Library
 from dashboard.markup import condensed
@@ -34,6 +37,7 @@ def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
     )
     app.server.config["MAX_CONTENT_LENGTH"] = BODY
     allowed_hosts.register(app.server, allowed or AllowedHosts())
+    callback_requests.register(app)
     app.layout = shell.layout
     _follow_address(app)
     _fill_later(app, library)
@@ -58,7 +62,9 @@ def warm_up(app: Dash) -> None:
 
 
 def _say_error(error: Exception) -> None:
-    """An error in a callback: log it, leave the page as it is."""
+    """An error in a callback: log it, leave the page as it is. What no page sends is refused, as by a route."""
+    if isinstance(error, HTTPException):
+        raise error
     sentence_for(error)
 
 
@@ -89,18 +95,22 @@ def _fill_later(app: Dash, library: Library) -> None:
     """Parts that take long are counted by themselves, once their places stand on the page."""
 
     @app.callback(Output({"later": MATCH}, "children"), Input({"later": MATCH}, "id"), *STANDING)
-    def fill(asked: dict[str, str], pathname: str, search: str, shown: Shown) -> list[object]:
+    @typed
+    def fill(asked: Later, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
+        if asked.later not in LATER:
+            abort(404, "There is no such part of a page. Reload the page.")
         try:
             place = find(library, pathname, search, snapshot_of(shown))
-            return condensed(LATER[asked["later"]](place), asked["later"])
+            return condensed(LATER[asked.later](place), asked.later)
         except Exception as error:
             return [shell.problem(error)]
 
 
 def _follow_painting(app: Dash, library: Library) -> None:
     @app.callback(Output("after-picture", "children"), Input("points", "painted"), *STANDING, prevent_initial_call=True)
-    def add(painted: dict[str, object] | None, pathname: str, search: str, shown: Shown) -> list[object]:
-        if not (painted and painted["after"]):
+    @typed
+    def add(painted: Painted | None, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
+        if not (painted and painted.after):
             return []
         return condensed(after_picture_of(find(library, pathname, search, snapshot_of(shown))), "after-picture")
 
@@ -201,8 +211,14 @@ def _notice_newer(app: Dash, library: Library) -> None:
         *STANDING,
         prevent_initial_call=True,
     )
+    @typed
     def notice(
-        _count: int, waits: list[object], noticed: str | None, pathname: str, search: str, shown: Shown
+        _count: int | None,
+        waits: list[object],
+        noticed: Text | None,
+        pathname: Text | None,
+        search: Text | None,
+        shown: Shown | None,
     ) -> tuple[object, ...]:
         newest, standing = library.newest, snapshot_of(shown)
         lines = [stage_line(library.ingest)] * len(waits)

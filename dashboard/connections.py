@@ -122,6 +122,11 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return not self.requests and self.waits_since < now - self._patience
 
     @property
+    def idle(self) -> bool:
+        """Whether it waits for a request, of which nothing has come."""
+        return self.request is None and not self.requests and not self.total_outbufs_len
+
+    @property
     def waits_since(self) -> float:
         """Since when the client has let us wait; only where no thread works for it."""
         return float(self.last_activity if self.request is None or self.total_outbufs_len else self.began)
@@ -182,10 +187,13 @@ class Front(TcpWSGIServer):  # type: ignore[misc]
     def maintenance(self, now: float) -> None:
         """Close what is overdue. waitress closes only where the client can take something, so a stalled one never."""
         overdue = [one for one in self.active_channels.values() if one.overdue(now)]
+        slow = sum(not one.idle for one in overdue)
         for one in overdue:
             one.handle_close()
-        if overdue:
-            log.warning("Closed connections whose clients were too slow: %d", len(overdue))
+        if slow:
+            log.warning(
+                "Closed %d connections: their clients were too slow to send a request or to take an answer", slow
+            )
 
     def _make_room(self) -> None:
         waiting = [one for one in self.active_channels.values() if not one.requests]

@@ -3,6 +3,7 @@
 from dash import MATCH, Dash, Input, Output, State
 
 from dashboard import shell
+from dashboard.callback_requests import Named, Text, typed
 from dashboard.library import Library
 from dashboard.markup import condensed
 from dashboard.pages import statistics
@@ -24,13 +25,14 @@ def _fill_numbers(app: Dash, library: Library) -> None:
         Input(part_id(NUMBERS, MATCH), "id"),
         *STANDING,
     )
-    def fill(asked: dict[str, str], pathname: str, search: str, shown: Shown) -> list[object]:
+    @typed
+    def fill(asked: Named, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
         try:
-            with library.progress.counting(asked["name"]) as counting:
+            with library.progress.counting(asked.name) as counting:
                 place = find(library, pathname, search, snapshot_of(shown))
                 return condensed(statistics.numbers(place, counting), "numbers")
         except Refusal as refusal:
-            return uncounted(str(refusal), f"{pathname}{search}")
+            return uncounted(str(refusal), f"{pathname or ''}{search or ''}")
         except Exception as error:
             return [shell.problem(error)]
 
@@ -42,8 +44,9 @@ def _follow_count(app: Dash, library: Library) -> None:
         State(part_id(CLOCK, MATCH), "id"),
         prevent_initial_call=True,
     )
-    def look(_count: int, asked: dict[str, str]) -> list[object]:
-        return state(library.progress.find(asked["name"]))
+    @typed
+    def look(_count: int | None, asked: Named) -> list[object]:
+        return state(library.progress.find(asked.name))
 
     @app.callback(
         Output(part_id(CANCEL, MATCH), "disabled"),
@@ -51,7 +54,8 @@ def _follow_count(app: Dash, library: Library) -> None:
         State(part_id(CANCEL, MATCH), "id"),
         prevent_initial_call=True,
     )
-    def cancel(clicks: int | None, asked: dict[str, str]) -> bool:
+    @typed
+    def cancel(clicks: int | None, asked: Named) -> bool:
         if clicks:
-            library.progress.cancel(asked["name"])
+            library.progress.cancel(asked.name)
         return bool(clicks)

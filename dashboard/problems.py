@@ -2,7 +2,8 @@
 
 import logging
 
-from flask import Flask, Response
+from dash.exceptions import DependencyException
+from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from store import StoreError
@@ -12,9 +13,12 @@ from store.errors import StoreCorrupt, StoreUnreachable
 UNREADABLE = (
     "This part of the store cannot be read. Run `make verify` to see what is corrupt, then ingest into another place."
 )
+NO_SCRIPT = "There is no such script. Reload the page."
 UNEXPECTED = "Something went wrong on the server; its log says what. Reload the page, or go back to the first page."
 #: Seconds after which a busy server may be asked again.
 RETRY_AFTER = 5
+#: nginx's status for a client that closed the connection. Nobody reads the answer.
+READER_LEFT = 499
 
 log = logging.getLogger("headscape")
 
@@ -28,10 +32,10 @@ class Refusal(Exception):
 
 
 class ReaderLeft(Refusal):
-    """What was asked for by a reader who has left. Nobody reads it, but the log; the status is nginx's for a closed connection."""
+    """What was asked for by a reader who has left. Nobody reads it."""
 
     def __init__(self, sentence: str = "The reader left before the answer was there. Ask again.") -> None:
-        super().__init__(sentence, 499)
+        super().__init__(sentence, READER_LEFT)
 
 
 def sentence_for(error: Exception) -> tuple[str, int]:
@@ -42,6 +46,8 @@ def sentence_for(error: Exception) -> tuple[str, int]:
         return str(error), error.status
     if isinstance(error, HTTPException):
         return str(error.description), error.code or 400
+    if isinstance(error, DependencyException):  # Dash's, where a request names a script that it does not serve
+        return NO_SCRIPT, 404
     log.exception("could not answer", exc_info=error)
     return UNREADABLE if is_damage(error) else UNEXPECTED, 503
 
@@ -52,7 +58,15 @@ def register(server: Flask) -> None:
     @server.errorhandler(Exception)
     def answer(error: Exception) -> Response:
         sentence, status = sentence_for(error)
+        _log_refusal(sentence, status)
         response = Response(sentence, status, mimetype="text/plain")
         if status == 503:
             response.headers["Retry-After"] = str(RETRY_AFTER)
         return response
+
+
+def _log_refusal(sentence: str, status: int) -> None:
+    """A line on what was refused. An error of ours has been logged already, with its traceback."""
+    kind = f"{status} {request.endpoint}"
+    if status != READER_LEFT and sentence not in (UNEXPECTED, UNREADABLE):
+        log.warning("%d for %s %s: %s", status, request.method, request.path[:120], sentence, extra={"kind": kind})

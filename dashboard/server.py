@@ -4,6 +4,7 @@ from typing import Any
 
 from gunicorn.app.base import BaseApplication
 
+from dashboard import counting_handler
 from dashboard.allocator import return_freed_memory
 from dashboard.allowed_hosts import AllowedHosts
 from dashboard.app import create_app
@@ -51,6 +52,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def load(self) -> Any:
         """The WSGI application of a worker."""
+        counting_handler.configure()
         return_freed_memory()
         encoder = RemoteEncoder(self.folder)
         return create_app(Library(self.store, self.folder.path, encoder), self.allowed).server

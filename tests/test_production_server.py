@@ -4,6 +4,8 @@ import socket
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,8 +20,13 @@ HALVES = {
 
 
 @pytest.fixture(scope="module")
-def production(tiny_store: str) -> Iterator[str]:
-    with production_server(tiny_store) as address:
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("production") / "log"
+
+
+@pytest.fixture(scope="module")
+def production(tiny_store: str, log: Path) -> Iterator[str]:
+    with log.open("wb") as written, production_server(tiny_store, written) as address:
         yield address
 
 
@@ -32,3 +39,31 @@ def test_half_sent_requests_do_not_stop_the_server(half: str, production: str) -
             client.sendall(HALVES[half])
         with urllib.request.urlopen(production, timeout=60) as page:
             assert "Headscape" in page.read().decode()
+
+
+def status(url: str, headers: dict[str, str], body: bytes | None = None) -> int:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=60) as answer:
+            return int(answer.status)
+    except HTTPError as error:
+        return error.code
+
+
+@pytest.mark.parametrize("header", ["SCRIPT_NAME", "Script-Name", "X-Forwarded-Prefix", "X-Forwarded-Host"])
+def test_a_header_cannot_move_the_server(header: str, production: str) -> None:
+    assert status(production, {header: "/p"}) == 200
+
+
+def test_a_strangers_name_is_refused(production: str) -> None:
+    assert status(production, {"Host": "evil.example"}) == 400
+    assert status(production, {"Host": "evil.example", "X-Forwarded-Host": "localhost"}) == 400
+
+
+def test_nobody_can_fill_the_log(production: str, log: Path) -> None:
+    before = log.read_text()
+    json = {"Content-Type": "application/json"}
+    for number in range(100):
+        assert status(f"{production}/_dash-update-component", json, f"[{number}]".encode()) == 400
+    added = log.read_text().removeprefix(before)
+    assert 0 < len(added.splitlines()) <= WORKERS
+    assert "Traceback" not in added

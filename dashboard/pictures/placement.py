@@ -19,7 +19,8 @@ Floats = NDArray[np.floating]
 
 def place_sentence(corpus: Corpus, view: str, sentence: Sentence, *, layer: int, head: int) -> NDArray[np.float32]:
     """Places (token, role, component) in the view's cube, 0 to 1 on every axis, those outside of it on its border."""
-    name, opened = ViewName.parse(view), corpus.view(view).isel(layer=layer, head=head)
+    opened = corpus.view(view).isel(layer=layer, head=head)  # first: it names the store's views where this is none
+    name = ViewName.parse(view)
     vectors = normalized_vectors(
         corpus, name.normalization, sentence.query[layer, head], sentence.key[layer, head], layer=layer, head=head
     )

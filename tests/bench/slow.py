@@ -1,6 +1,5 @@
 """What a page and `/_healthz` take while other clients finish no request or hardly read their answers."""
 
-import json
 import socket
 import tempfile
 import time
@@ -10,7 +9,7 @@ from contextlib import contextmanager
 from itertools import count
 from statistics import median, quantiles
 from threading import Event, Thread
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from dashboard.data_links import data_link
 from ingest.pipeline import run
@@ -26,15 +25,7 @@ HALVES, READERS = 200, 100
 PACE = 1_000
 #: Rounds alone and beside the slow clients in turn, and requests of each kind in one round.
 ROUNDS, HEALTH, PAGES = 4, 100, 25
-HEALTH_URL, CALLBACK = "/_healthz", "/_dash-update-component"
-PARTS = (
-    "above.children",
-    "beside.children",
-    "below.children",
-    "navigation.children",
-    "what-is-shown.children",
-    "shown.data",
-)
+HEALTH_URL, PAGE = "/_healthz", "/data/page"
 Times = dict[str, list[float]]
 
 
@@ -93,7 +84,7 @@ def slow_clients(address: str, grid: str) -> Iterator[None]:
 def _half(number: int) -> str:
     if number % 2:
         return _request("GET", "/") + "X-Header: "
-    return _request("POST", CALLBACK) + 'Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"output'
+    return _request("POST", PAGE) + "Content-Length: 5000\r\n\r\npathname="
 
 
 def _request(method: str, path: str) -> str:
@@ -140,19 +131,12 @@ def _add(times: Times, more: Times) -> None:
 
 def _page(address: str, number: int) -> bytes:
     """What the browser asks for as it opens the page of a head."""
-    place = {"pathname": "/head", "search": f"?layer={number % 6}&head={number // 6 % 12}"}
-    body = {
-        "output": f"..{'...'.join(PARTS)}..",
-        "outputs": [dict(zip(("id", "property"), part.split("."), strict=True)) for part in PARTS],
-        "inputs": [{"id": "location", "property": name, "value": value} for name, value in place.items()],
-        "changedPropIds": ["location.search"],
-    }
-    return _get(address + CALLBACK, json.dumps(body).encode())
+    asked = {"pathname": "/head", "search": f"?layer={number % 6}&head={number // 6 % 12}", "snapshot": ""}
+    return _get(f"{address}{PAGE}", urlencode(asked).encode())
 
 
 def _get(url: str, body: bytes | None = None) -> bytes:
-    headers = {"Content-Type": "application/json"} if body else {}
-    with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=60) as answer:
+    with urllib.request.urlopen(url, body, timeout=60) as answer:
         return bytes(answer.read())
 
 

@@ -1,0 +1,82 @@
+"""The server's log: lines that come again are counted."""
+
+import io
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from dashboard.counting_handler import CountingHandler
+
+NEVER = 3_600.0
+
+
+@pytest.fixture
+def stream() -> io.StringIO:
+    return io.StringIO()
+
+
+@pytest.fixture
+def handler(stream: io.StringIO) -> Iterator[CountingHandler]:
+    counting = CountingHandler(stream, NEVER)
+    yield counting
+    if counting._timer:
+        counting._timer.cancel()
+
+
+@pytest.fixture
+def log(handler: CountingHandler) -> logging.Logger:
+    logger = logging.Logger("headscape")
+    logger.addHandler(handler)
+    return logger
+
+
+def lines(stream: io.StringIO) -> list[str]:
+    return [line.split("headscape: ")[-1] for line in stream.getvalue().splitlines()]
+
+
+def test_a_line_that_comes_again_is_counted(log: logging.Logger, handler: CountingHandler, stream: io.StringIO) -> None:
+    for number in range(1_000):
+        log.warning("400 for %s", number)
+    assert lines(stream) == ["400 for 0"]
+    handler.report()
+    assert lines(stream)[1:] == ["repeated 999 times in 3600 s, the last: 400 for 999"]
+
+
+def test_what_came_no_more_is_written_again(log: logging.Logger, handler: CountingHandler, stream: io.StringIO) -> None:
+    for _ in range(2):
+        log.warning("busy")
+        handler.report()
+    assert lines(stream) == ["busy", "busy"]
+
+
+def test_other_lines_are_not_counted_with_it(log: logging.Logger, stream: io.StringIO) -> None:
+    for kind in ("400", "404", "400"):
+        log.warning("%s for /", kind, extra={"kind": kind})
+    log.error("something else")
+    assert lines(stream) == ["400 for /", "404 for /", "something else"]
+
+
+def fail(log: logging.Logger, error: Exception) -> None:
+    try:
+        raise error
+    except Exception:
+        log.exception("could not answer")
+
+
+def test_an_error_of_ours_has_its_traceback_once(
+    log: logging.Logger, handler: CountingHandler, stream: io.StringIO
+) -> None:
+    for number in range(5):
+        fail(log, ValueError(f"the number {number}"))
+    fail(log, KeyError("another"))
+    handler.report()
+    assert stream.getvalue().count("Traceback") == 2
+    assert lines(stream)[-1] == "repeated 4 times in 3600 s, the last: could not answer"
+
+
+def test_a_client_cannot_write_a_line_of_its_own(log: logging.Logger, stream: io.StringIO) -> None:
+    log.warning("400 for %s", "/a\n2026-11-22 ERROR headscape: forged\x1b[2J\u2028" + "b" * 9_000)
+    assert len(stream.getvalue().splitlines()) == 1
+    assert len(stream.getvalue()) < 500
+    assert "\x1b" not in stream.getvalue()

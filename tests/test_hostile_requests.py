@@ -1,0 +1,234 @@
+"""Requests that no page sends: each is refused in a sentence and a line of the log, none is taken for an error of ours."""
+
+import json
+import logging
+import re
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from flask.testing import FlaskClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dashboard.app import create_app
+from dashboard.callback_requests import CALLBACKS
+from dashboard.library import Library
+
+DEEP = "[" * 50_000 + "]" * 50_000
+MIXED = '{"inputs": ' + "[" * 900 + "]" * 900 + "}"
+PLACE = {"pathname": "/", "search": ""}
+
+
+def part(name: str, value: object = None) -> dict[str, object]:
+    """`id.property`, where the id may be JSON."""
+    component, _, prop = name.rpartition(".")
+    return {"id": json.loads(component) if component.startswith("{") else component, "property": prop, "value": value}
+
+
+def tab(shown: object = None, **values: object) -> list[Any]:
+    """What callbacks are given of a tab: its link, and what it shows."""
+    return [*(part(f"location.{name}", value) for name, value in (PLACE | values).items()), part("shown.data", shown)]
+
+
+def body(output: str, inputs: list[Any], state: list[Any], outputs: Any = None) -> dict[str, object]:
+    return {"output": output, "outputs": outputs or part(output), "inputs": inputs, "state": state}
+
+
+LINES = '{"under-way":["ALL"]}'
+NOTICE = [part("newer.children"), part("noticed.data"), []]
+
+
+def notice(state: list[Any], outputs: Any = None, waits: Any = (), polled: object = 1) -> dict[str, object]:
+    name = f"..newer.children...noticed.data...{LINES}.children.."
+    all_state = [list(waits), part("noticed.data"), *state]
+    return body(name, [part("poll.n_intervals", polled)], all_state, outputs or NOTICE)
+
+
+def later(name: object, value: object) -> dict[str, object]:
+    outputs = {"id": {"later": name}, "property": "children"}
+    asked = {"id": {"later": name}, "property": "id", "value": value}
+    return body('{"later":["MATCH"]}.children', [asked], tab(), outputs)
+
+
+def count(value: object) -> dict[str, object]:
+    ids = {"count": "clock", "name": "a"}
+    output = {"id": ids | {"count": "state"}, "property": "children"}
+    inputs, state = (
+        [{"id": ids, "property": name, "value": sent}] for name, sent in (("n_intervals", 1), ("id", value))
+    )
+    return body('{"count":"state","name":["MATCH"]}.children', inputs, state, output)
+
+
+def painted(value: object) -> dict[str, object]:
+    return body("after-picture.children", [part("points.painted", value)], tab())
+
+
+REFUSED: dict[str, object] = {
+    "empty": {},
+    "a list": [],
+    "null": None,
+    "a number": 1,
+    "no inputs": {"output": "after-picture.children"},
+    "too few values": notice(tab()[:1]),
+    "too many values": notice([*tab(), *tab()]),
+    "values of another": notice([part("shown.data", {}), *tab()[1:]]),
+    "a list for one": notice([[one] for one in tab()]),
+    "one for a list": body("after-picture.children", [[part("points.painted")]], tab()),
+    "others than all": notice(tab(), waits=[part("poll.n_intervals")]),
+    "outputs of another": notice(tab(), outputs=[part("above.children")]),
+    "pathname is a number": notice(tab(pathname=7)),
+    "pathname is a list": notice(tab(pathname=["/"])),
+    "pathname is no text": notice(tab(pathname="\ud800")),
+    "search is an object": notice(tab(search={"layer": 1})),
+    "shown is empty": notice(tab({})),
+    "shown is a number": notice(tab(3)),
+    "the snapshot is a list": notice(tab({"snapshot": [1]})),
+    "polled is a text": notice(tab(), polled="1"),
+    "painted is empty": painted({}),
+    "painted is a text": painted("yes"),
+    "later is a number": later("map", {"later": 1}),
+    "later is empty": later("map", {}),
+    "a count without a name": count({}),
+    "changed is a number": notice(tab()) | {"changedPropIds": 5},
+}
+MISSING: dict[str, object] = {
+    "an unknown part": later("nothing", {"later": "nothing"}),
+    "an unknown output": body("nothing.children", [], []),
+    "an output of the browser": body("copy-link.children", [part("copy-link.n_clicks", 1)], []),
+}
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [*((sent, 400) for sent in REFUSED.values()), *((sent, 404) for sent in MISSING.values())],
+    ids=[*REFUSED, *MISSING],
+)
+def test_what_no_page_sends_is_refused_in_a_line(
+    sent: object, status: int, client: FlaskClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    refused(client.post(CALLBACKS, data=json.dumps(sent), content_type="application/json"), status, caplog)
+
+
+@pytest.mark.parametrize("text", [DEEP, MIXED, "{", "", "1" * 5_000, '"\ud83d"', "NaN", "\x00"])
+def test_what_is_no_request_at_all_is_refused(text: str, client: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:
+    sent = text.encode("utf-8", "surrogatepass")
+    refused(client.post(CALLBACKS, data=sent, content_type="application/json"), 400, caplog)
+
+
+def refused(response: Any, status: int, caplog: pytest.LogCaptureFixture) -> None:
+    assert (response.status_code, response.mimetype) == (status, "text/plain"), response.text
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert caplog.records[0].exc_info is None
+    assert len(caplog.records[0].getMessage()) < 300
+
+
+@pytest.mark.parametrize("path", ["os/x", "dash/nothing.js", "dash/../app.py", "numpy/core.py", "\x00/x"])
+def test_a_script_that_is_not_served_is_not_found(
+    path: str, client: FlaskClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    refused(client.get(f"/_dash-component-suites/{path}"), 404, caplog)
+
+
+def test_what_a_page_sends_is_answered(client: FlaskClient) -> None:
+    known = {"snapshot": client.post("/data/page", data=PLACE).get_json()["shown"]["snapshot"], "layer": 3}
+    lines = [{"id": {"under-way": "line"}, "property": "id", "value": {"under-way": "line"}}]
+    outputs = [*NOTICE[:2], [{"id": {"under-way": "line"}, "property": "children"}]]
+    sent = [
+        notice(tab(known)),
+        notice(tab(known), outputs, lines),
+        notice(tab()),
+        painted(None),
+        painted({"after": ""}),
+    ]
+    for one in sent:
+        assert client.post(CALLBACKS, json=one).status_code in (200, 204), one
+
+
+KEYS = [
+    "output",
+    "outputs",
+    "inputs",
+    "state",
+    "changedPropIds",
+    "id",
+    "property",
+    "value",
+    "snapshot",
+    "after",
+    "later",
+]
+ATOMS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from([LINES, *KEYS])
+VALUES = st.recursive(
+    ATOMS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    max_leaves=12,
+)
+SENSIBLE = st.sampled_from([notice(tab()), count("a"), painted({"after": ""}), later("map", {"later": "map"})])
+BROKEN = st.builds(lambda good, changed: good | changed, SENSIBLE, st.dictionaries(st.sampled_from(KEYS), VALUES))
+
+
+@settings(max_examples=200)
+@given(VALUES | BROKEN)
+def test_whatever_is_sent_to_a_callback_is_no_error_of_ours(fuzzed: FlaskClient, sent: object) -> None:
+    response = fuzzed.post(CALLBACKS, data=json.dumps(sent), content_type="application/json")
+    assert response.status_code < 500, response.text
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tiny_store: str) -> FlaskClient:
+    logging.getLogger("headscape").setLevel(logging.WARNING)
+    return create_app(Library(tiny_store)).server.test_client()
+
+
+METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "CONNECT", "A"]
+PIECES = [
+    "data",
+    "1",
+    "assets",
+    "_dash-layout",
+    "_dash-dependencies",
+    "_reload-hash",
+    "_favicon.ico",
+    "_healthz",
+    "..",
+    "",
+]
+PATHS = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=9).map(
+    lambda parts: "/" + "/".join(parts).lstrip("/")
+)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(METHODS), PATHS, st.dictionaries(st.text(max_size=5), st.text(max_size=9), max_size=3))
+def test_no_path_is_an_error_of_ours(fuzzed: FlaskClient, method: str, path: str, query: dict[str, str]) -> None:
+    response = fuzzed.open(path, method=method, query_string=query, json=query if method in ("POST", "PUT") else None)
+    assert response.status_code < 500, response.text
+
+
+@settings(max_examples=60)
+@given(st.dictionaries(st.sampled_from(["pathname", "search", "snapshot", "a"]), st.text(max_size=30)))
+def test_no_link_is_an_error_of_ours(fuzzed: FlaskClient, link: dict[str, str]) -> None:
+    response = fuzzed.post("/data/page", data={name: text.encode("utf-8", "replace") for name, text in link.items()})
+    assert response.status_code == 200, response.text
+
+
+HOSTILE = ["0", "x", "-1", "9" * 30, "\u00e9", "a" * 3_000, "1e999", "nan", "%00", "..;/"]
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_no_value_in_an_address_is_an_error_of_ours(value: str, fuzzed: FlaskClient, base: str) -> None:
+    rules = {rule.rule for rule in fuzzed.application.url_map.iter_rules() if rule.rule.startswith("/data/")}
+    asked = dict.fromkeys(("where", "tokens", "q", "lasso", "heads", "layer", "text", "top", "source", "other"), value)
+    for rule in sorted(rules):
+        for number in ("0", "9" * 30):
+            path = filled(rule.replace("/data/1/<snapshot>/<model>", base), number, value)
+            response = fuzzed.get(path, query_string=asked)
+            assert response.status_code < 500, (path, response.text)
+
+
+def filled(rule: str, number: str, value: str) -> str:
+    """A rule with `number` for its numbers, the first choice of each choice, and `value` for all the rest."""
+    rule = re.sub("<int:[^>]*>", number, rule)
+    rule = re.sub(r"<any\((\w+)[^>]*>", r"\1", rule)
+    return re.sub("<[^>]*>", quote(value), rule)
