@@ -45,9 +45,11 @@ class EventLoop:
         self._selector.close()
 
     def _ask(self, number: int) -> None:
-        waiting = self.sockets[number]
-        if not getattr(waiting, "changes", True):
+        waiting = self.sockets.get(number)
+        if waiting is None or not getattr(waiting, "changes", True):
             self._changed.discard(number)
+        if waiting is None:  # a thread that worked for it has said so after it was closed
+            return
         self._watch(number, (READ if waiting.readable() else 0) | (WRITE if waiting.writable() else 0))
 
     def _watch(self, number: int, events: int) -> None:

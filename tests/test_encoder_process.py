@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from multiprocessing import Pipe
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 from dashboard.problems import Refusal
 from dashboard.sentence.encoder import CorpusModel, Encoder
 from dashboard.sentence.encoder_process import EncoderProcess
-from dashboard.sentence.remote_encoder import BUSY, ENDED, SLOW, RemoteEncoder
+from dashboard.sentence.remote_encoder import BUSY, ENDED, READERS, SLOW, RemoteEncoder
 from dashboard.sentence.typed import TypedSentences
 from dashboard.server_folder import ServerFolder, server_folder
 from store import Corpus
@@ -179,23 +180,20 @@ def test_the_process_ends_with_a_server_that_is_killed(number: signal.Signals) -
         server.communicate()
 
 
-def test_no_more_wait_in_a_worker_than_the_process_has_room_for(
-    tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dashboard.sentence.remote_encoder.READERS", 1)
+def test_no_more_wait_in_a_worker_than_leave_others_their_threads() -> None:
     with server_folder() as folder:
         remote = RemoteEncoder(folder)
-        with remote._admitted(), pytest.raises(Refusal) as caught:
-            TypedSentences(remote).encode(tiny_corpus, "film")
-    assert (str(caught.value), caught.value.status) == (BUSY, 503)
-
-
-def test_whoever_waits_too_long_is_told(tiny_corpus: Corpus) -> None:
-    with server_folder() as folder:
-        with pytest.raises(Refusal) as caught:
-            TypedSentences(RemoteEncoder(folder, patience=-1)).encode(tiny_corpus, "film")
+        with ExitStack() as waiting:
+            for _ in range(READERS):
+                waiting.enter_context(remote._admitted())
+            assert answer(remote) == BUSY
         assert processes(folder) == []
-    assert (str(caught.value), caught.value.status) == (SLOW, 503)
+
+
+def test_whoever_waits_too_long_is_told() -> None:
+    with server_folder() as folder:
+        assert answer(RemoteEncoder(folder, patience=-1)) == SLOW
+        assert processes(folder) == []
 
 
 def test_a_sentence_that_several_workers_ask_for_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.cache import cached
 from dashboard.pictures.normalized import normalized_vectors
 from store import Corpus, StoreError
 
@@ -51,6 +52,7 @@ class Density:
     agreement: Agreement
 
 
+@cached
 def density(corpus: Corpus, *, layer: int, head: int, normalization: str) -> Density:
     """The density of one head. q.k is that of the raw vectors, which attention is made of."""
     known = corpus.normalizations.normalization.values.tolist()

@@ -154,8 +154,8 @@ class Mix:
         return self._random.choice((f"q={self._word()}&within={within}", f"where={self._where()}"))
 
     def _where(self) -> str:
-        low = self._number(30)
-        either = f"position:{low}..{low + self._number(40)}", f"sentence_length:{low}..{low + self._number(60)}"
+        low, width = self._random.choice((1, 5, 10, 20)), self._random.choice((5, 30))
+        either = f"position:{low}..{low + width}", f"sentence_length:{low}..{low + width}"
         return quote(self._random.choice([*either, f"kind:word;{either[0]}"]))
 
     def _of_sentence(self) -> str:
