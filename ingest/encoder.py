@@ -11,6 +11,8 @@ from ingest.batches import Batch, make_batches
 from ingest.bert import Bert, Capture
 from ingest.blocks import Block
 from ingest.buffers import BlockBuffers, Sums, layer_axis
+from ingest.checkpoint import Checkpoint
+from ingest.settings import Settings
 from ingest.threads import one_thread_each
 from store.kernels.attention import attention_pattern, value_norm
 from store.kernels.profile import offset_profile, summed_pattern
@@ -27,6 +29,13 @@ def default_batch(device: str, *, max_length: int) -> int:
     return tokens if device == "cpu" else min(tokens, tokens * USUAL_LENGTH // max_length)
 
 
+def open_encoder(checkpoint: Checkpoint, settings: Settings, device: torch.device, dtype: torch.dtype) -> "Encoder":
+    """The model on the device, with the batches that an ingest of these settings takes."""
+    bert = Bert(checkpoint, device=device, dtype=dtype)
+    usual = default_batch(device.type, max_length=settings.max_length)
+    return Encoder(bert, batch_tokens=settings.batch or usual)
+
+
 class Encoder:
     """Runs a BERT over blocks. On a CPU one batch a core at a time: many small steps share cores badly within a step."""
 
@@ -36,11 +45,16 @@ class Encoder:
         self._grams = bert.output_grams()
         self._projections = bert.output_projections()
 
+    @property
+    def streams(self) -> int:
+        """Batches at a time."""
+        return torch.get_num_threads() if self.bert.device.type == "cpu" else 1
+
     def encode(self, block: Block, buffers: BlockBuffers) -> None:
         """Fill the buffers with the block's queries, keys, value norms, statistics, mixing ratios and sums."""
         buffers.clear(block.tokens)
         batches = make_batches(block, tokens=self.batch_tokens)
-        streams = torch.get_num_threads() if self.bert.device.type == "cpu" else 1
+        streams = self.streams
         with one_thread_each(streams), ThreadPoolExecutor(streams, "encode") as pool:
             # Added in the order of the batches, so that the sums are the same bit for bit every time.
             for sums in pool.map(lambda batch: self._encode_batch(batch, buffers), batches):

@@ -160,12 +160,9 @@ class Ingest:
         blocks = pending_blocks(self.writer, self.model, self.corpus)
         if not blocks:
             return
-        from ingest.bert import Bert
-        from ingest.encoder import Encoder, default_batch
+        from ingest.encoder import open_encoder
 
-        bert = Bert(self.checkpoint, device=self.device, dtype=self.dtype)
-        usual = default_batch(self.device.type, max_length=self.settings.max_length)
-        encoder = Encoder(bert, batch_tokens=self.settings.batch or usual)
+        encoder = open_encoder(self.checkpoint, self.settings, self.device, self.dtype)
         provenance = _provenance(self.settings, self.checkpoint, self.data, encoder)
         self.writer.group(self.model.path).attrs["provenance"] = provenance
         encode_corpus(self.writer, self.model, self.corpus, blocks, encoder)

@@ -2,6 +2,7 @@
 
 import sys
 
+from ingest.settings import Settings
 from store import StoreError
 from tests.bench.attentionviz import against_attentionviz
 from tests.bench.browser import pages
@@ -16,18 +17,17 @@ from tests.bench.projections import seconds_per_head
 from tests.bench.reading import reads
 from tests.bench.slow import slow
 from tests.bench.statistics import computed, recomputed
-from tests.bench.table import machine
 from tests.bench.typing import typing
 
 
 def statistics() -> None:
     """What statistics cost an ingest and a reader."""
-    computed("embedded", sentences=2000)
+    computed(Settings(sentences=2000))
     recomputed((50_000, 200_000))
 
 
 BENCHMARKS = {
-    "ingest": lambda: rate("embedded", sentences=2000),
+    "ingest": lambda: rate(Settings(sentences=2000)),
     "memory": lambda: memory_and_bytes((2000, 8000)),
     "reading": lambda: reads(layers=12, heads=12, channels=64, tokens=50_000),
     "kills": lambda: kills(20),
@@ -52,7 +52,6 @@ def main(names: list[str]) -> int:
             f"There is no benchmark {', '.join(sorted(unknown))}. There are: {', '.join(BENCHMARKS)}.", file=sys.stderr
         )
         return 1
-    print(machine())
     try:
         for name in names or BENCHMARKS:
             BENCHMARKS[name]()

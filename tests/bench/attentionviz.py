@@ -142,7 +142,8 @@ def _fit(store: str, look: str, layer: int, head: int) -> Result:
     query, key = _vectors(corpus, layer, head)
     with threadpool_limits(1):
         places = LOOKS[look](np.concatenate([query, key + centroid_shift(query, key)]))
-    judged = _judged(corpus, *np.split(places, 2), layer, head)
+    own_query, own_key = np.split(places, 2)
+    judged = _judged(corpus, own_query, own_key, layer, head)
     return judged | {"seconds": perf_counter() - began}
 
 

@@ -7,16 +7,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 import torch
 
 from ingest.batches import make_batches
-from ingest.bert import Bert, find_device, find_dtype
+from ingest.bert import find_device, find_dtype
 from ingest.checkpoint import Checkpoint, find_checkpoint
 from ingest.corpus import PlannedCorpus, prepare_corpus
-from ingest.encoder import BATCH_TOKENS, Encoder
+from ingest.encoder import Encoder, open_encoder
 from ingest.pipeline import model_group
 from ingest.reviews import find_data
 from ingest.settings import Settings
@@ -27,23 +28,23 @@ from tests.bench.table import show
 ROUNDS = 3
 
 
-def rate(model: str, *, sentences: int) -> None:
-    """Tokens a second: plain forward pass, and everything ingest computes and writes; in turns, so that noise hits both."""
-    cores = torch.get_num_threads()
+def rate(asked: Settings) -> None:
+    """Tokens a second: plain forward pass, and everything ingest computes and writes; in turns, so that noise hits both.
+
+    Both have all threads of torch, which the ingest shares out among its streams itself.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(model=model, store=f"{folder}/store", sentences=sentences)
+        settings = replace(asked, store=f"{folder}/store")
         checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
-        device = find_device("auto")
-        dtype = find_dtype("auto", device)
+        device = find_device(settings.device)
+        dtype = find_dtype(settings.dtype, device)
         with open_writer(settings.store) as writer:
             corpus = prepare_corpus(writer, settings, data, checkpoint)
-            encoder = Encoder(Bert(checkpoint, device=device, dtype=dtype))
+            encoder = open_encoder(checkpoint, settings, device, dtype)
             plain = transformers_model(checkpoint, device)
             rounds = []
             for number in range(ROUNDS + 1):
-                torch.set_num_threads(cores)
-                forward = timed(lambda: plain_pass(plain, corpus, device, dtype))
-                torch.set_num_threads(1 if device.type == "cpu" else cores)
+                forward = timed(lambda: plain_pass(plain, corpus, encoder, dtype))
                 whole = timed(lambda number=number: ingest_pass(writer, checkpoint, corpus, encoder, str(number)))  # type: ignore[misc]
                 rounds.append((corpus.tokens / forward, corpus.tokens / whole))
     report(checkpoint.name, device, dtype, rounds[1:])
@@ -71,19 +72,17 @@ def transformers_model(checkpoint: Checkpoint, device: torch.device) -> torch.nn
     """The plain model, without hooks."""
     import transformers
 
-    return (
-        transformers.BertModel.from_pretrained(
-            checkpoint.folder, attn_implementation="sdpa", dtype=torch.float32, add_pooling_layer=False
-        )
-        .to(device)
-        .eval()
+    model: torch.nn.Module = transformers.BertModel.from_pretrained(
+        checkpoint.folder, attn_implementation="sdpa", dtype=torch.float32, add_pooling_layer=False
     )
+    return model.to(device).eval()
 
 
-def plain_pass(model: torch.nn.Module, corpus: PlannedCorpus, device: torch.device, dtype: torch.dtype) -> None:
+def plain_pass(model: torch.nn.Module, corpus: PlannedCorpus, encoder: Encoder, dtype: torch.dtype) -> None:
     """Forward over the very batches of the ingest, outputs dropped."""
+    device = encoder.bert.device
     for block in corpus.blocks:
-        for batch in make_batches(block, tokens=BATCH_TOKENS[device.type]):
+        for batch in make_batches(block, tokens=encoder.batch_tokens):
             ids, real = (torch.from_numpy(array).to(device) for array in (batch.token_ids, batch.real))
             mask = None if batch.real.all() else real.long()
             with torch.inference_mode(), torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
@@ -98,7 +97,7 @@ def ingest_pass(writer: Writer, checkpoint: Checkpoint, corpus: PlannedCorpus, e
     encode_corpus(writer, model, corpus, pending_blocks(writer, model, corpus), encoder)
 
 
-def timed(work: Callable[[], None]) -> float:
+def timed(work: Callable[[], object]) -> float:
     """Seconds the work took."""
     began = time.perf_counter()
     work()

@@ -8,10 +8,10 @@ import torch
 
 from ingest.pictures.attention_projection import train
 from ingest.pictures.manifolds import fit_head
-from ingest.pictures.neighbours import FIT_TOKENS, NEIGHBOURS
+from ingest.pictures.neighbours import FIT_TOKENS
 from store import open_corpus
 from store.kernels.normalization import exact_mode, unit
-from store.kernels.projection import fit_pca, place, place_by_neighbours, place_by_network
+from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours, place_by_network
 from tests.bench.table import show
 
 #: AttentionViz's BERT data: 5,021 tokens, 10,042 points; its authors' median for the six fits of a head.
@@ -67,8 +67,8 @@ def _seconds(act: Callable[[int], object], dims: int) -> float:
 def _attention(query: np.ndarray, key: np.ndarray, sizes: np.ndarray, dims: int) -> list[np.ndarray]:
     """All heads at once, as in an ingest, and every point placed."""
     fitted = int(sizes.sum())
-    tensors = (torch.from_numpy(vectors[:, :fitted]) for vectors in (query, key))
-    weights = train(*tensors, sizes, components=dims, seed=0, advance=lambda: None)
+    queries, keys = (torch.from_numpy(vectors[:, :fitted]) for vectors in (query, key))
+    weights = train(queries, keys, sizes, components=dims, seed=0, advance=lambda: None)
     return [
         place_by_network(vectors, **{name: array[:, role] for name, array in weights.items()})
         for role, vectors in enumerate((query, key))

@@ -3,18 +3,17 @@
 import shutil
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-import torch
-
 from dashboard.heads.part import part_of
 from dashboard.heads.part_counts import count
-from ingest.bert import Bert, find_device
+from ingest.bert import find_device, find_dtype
 from ingest.checkpoint import find_checkpoint
 from ingest.corpus import prepare_corpus
 from ingest.divergence import find_divergence
-from ingest.encoder import Encoder
+from ingest.encoder import open_encoder
 from ingest.intervals import write_intervals
 from ingest.pipeline import model_group
 from ingest.reviews import find_data
@@ -41,15 +40,16 @@ PARTS = {
 CHANNELS = 8
 
 
-def computed(model: str, *, sentences: int) -> None:
+def computed(asked: Settings) -> None:
     """The stages of an ingest that find statistics, once each; a table is printed."""
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(model=model, store=f"{folder}/store", sentences=sentences)
-        checkpoint, device = find_checkpoint(settings.model), find_device("auto")
-        encoder = Encoder(Bert(checkpoint, device=device, dtype=torch.float32))
+        settings = replace(asked, store=f"{folder}/store")
+        checkpoint, device = find_checkpoint(settings.model), find_device(settings.device)
+        dtype = find_dtype(settings.dtype, device)
+        encoder = open_encoder(checkpoint, settings, device, dtype)
         with open_writer(settings.store) as writer:
             corpus = prepare_corpus(writer, settings, find_data(settings.data), checkpoint)
-            group, sample = model_group(checkpoint, corpus, dtype="float32"), take_sample(corpus)
+            group, sample = model_group(checkpoint, corpus, dtype=str(dtype)), take_sample(corpus)
             tensors = timed(lambda: encode_corpus(writer, group, corpus, corpus.blocks, encoder))
             intervals = timed(lambda: write_intervals(writer, group, corpus, seed=0))
             divergence = timed(lambda: find_divergence(writer, group, corpus, sample, str(device), 0))

@@ -13,7 +13,7 @@ from ingest.corpus import PlannedCorpus, prepare_corpus
 from ingest.pictures.normalizations import normalize_corpus
 from ingest.pictures.projections import Material, project_corpus
 from ingest.reviews import find_data
-from ingest.sample import take_sample
+from ingest.sample import split_sentences
 from ingest.settings import Settings
 from ingest.tensors import ModelGroup, complete, create_model_arrays
 from store.groups import array_of
@@ -41,7 +41,7 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, **chosen:
         }
         model = ModelGroup(f"synthetic-{layers}x{heads}x{channels}", identity)
         _write(writer, model, corpus, Shape(layers, heads, channels, BLOCK, settings.max_length))
-        made = {
+        made: dict[str, Any] = {
             "settings": {},
             "revision": "none",
             "tokenizer_sha256": "none",
@@ -52,9 +52,9 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, **chosen:
             "versions": {},
         }
         writer.group(model.path).attrs["provenance"] = made
-        sample = take_sample(corpus)
-        normalize_corpus(writer, model, corpus, sample)
-        material = Material(writer, model, corpus, sample, seed=0, device="cpu")
+        split = split_sentences(corpus)
+        normalize_corpus(writer, model, corpus, split)
+        material = Material(writer, model, corpus, split, seed=0, device="cpu")
         list(project_corpus(material, [VIEW]))
         complete(writer, model, corpus, views=[str(VIEW)])
         writer.publish("synthetic")

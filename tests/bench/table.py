@@ -1,24 +1,44 @@
-"""Tables of figures, and the machine they were measured on."""
+"""Tables of figures, each with the machine and the commit that it was measured on."""
 
 import os
 import platform
+import subprocess
 from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
 
+
+@cache
 def machine() -> str:
     """What ran the benchmark, in a line."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    versions = f"Python {platform.python_version()}, torch {version('torch')}, {platform.system()}"
+    return f"{_processor()}, {os.cpu_count()} cores, {memory:.0f} GiB, {versions}, commit {_commit()}"
+
+
+def _processor() -> str:
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    model = next(
-        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor()
-    )
-    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor())
+
+
+def _commit() -> str:
+    """Its first digits, with a mark where files have been changed since."""
+    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
 
 
 def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a Markdown table."""
+    """Print a Markdown table, and what it was measured on."""
     print(f"\n### {title}\n", flush=True)
     print("| " + " | ".join(columns) + " |")
     print("|" + " --- |" * len(columns))
     for row in rows:
         print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
+    print(f"\n{machine()}", flush=True)

@@ -1,0 +1,74 @@
+"""Benchmarks measure what the product runs. That all of them call what is there is shown by their types (`make lint`)."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+
+from ingest import encoder
+from ingest.settings import Settings
+from tests.bench import ingest as bench
+from tests.bench.reading import reads
+from tests.bench.statistics import computed
+from tests.bench.table import machine
+
+Ingest = Callable[..., str]
+Shares = set[tuple[int | None, int, int]]
+
+
+@pytest.fixture
+def settings(tiny_model: Path, tiny_data: Path) -> Settings:
+    return Settings(model=str(tiny_model), data=str(tiny_data), max_length=24, sentences=5)
+
+
+@pytest.fixture
+def shares(monkeypatch: pytest.MonkeyPatch) -> Shares:
+    """Of every block that is encoded from now on: streams, threads of torch before it, tokens of a batch."""
+    found: Shares = set()
+    batches: list[int] = []
+    share, make = encoder.one_thread_each, encoder.make_batches
+
+    @contextmanager
+    def listen(streams: int | None) -> Iterator[None]:
+        found.add((streams, torch.get_num_threads(), batches[-1]))
+        with share(streams):
+            yield
+
+    monkeypatch.setattr(
+        encoder, "make_batches", lambda block, tokens: batches.append(tokens) or make(block, tokens=tokens)
+    )
+    monkeypatch.setattr(encoder, "one_thread_each", listen)
+    return found
+
+
+@pytest.mark.parametrize("benchmark", [bench.rate, computed])
+def test_a_benchmark_of_the_ingest_shares_the_cores_as_an_ingest_does(
+    benchmark: Callable[[Settings], None], settings: Settings, shares: Shares, ingest: Ingest, tmp_path: Path
+) -> None:
+    benchmark(settings)
+    measured = set(shares)
+    shares.clear()
+    ingest(tmp_path / "store", sentences=5)
+    assert measured == shares != set()
+
+
+def test_the_plain_forward_pass_has_the_threads_and_batches_of_an_ingest(
+    settings: Settings, shares: Shares, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain: set[tuple[int, int]] = set()
+    make = bench.make_batches
+    monkeypatch.setattr(
+        bench,
+        "make_batches",
+        lambda block, tokens: plain.add((torch.get_num_threads(), tokens)) or make(block, tokens=tokens),
+    )
+    bench.rate(settings)
+    assert plain == {(threads, tokens) for _, threads, tokens in shares}
+
+
+def test_a_benchmark_of_reading_runs_and_names_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    reads(layers=2, heads=2, channels=8, tokens=500)
+    assert machine() in capsys.readouterr().out
+    assert f"torch {torch.__version__.partition('+')[0]}" in machine()
