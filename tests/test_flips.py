@@ -3,10 +3,15 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import zarr
 
 import store
+from dashboard.app import create_app
+from dashboard.data_links import data_link
+from dashboard.library import Library
+from dashboard.problems import UNREADABLE
 from store.__main__ import main
 from store.groups import has_checksums
 from store.verification import wrong_files
@@ -41,6 +46,22 @@ def test_a_flipped_bit_gives_an_error_or_the_same_numbers(copy: Path) -> None:
             found = read_arrays(str(copy))
         wrong += [(file, path) for path, value in found.items() if isinstance(value, bytes) and value != sound[path]]
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"), [("chunks", UNREADABLE), ("manifests", "A file of the store is damaged: ")]
+)
+def test_damage_is_served_as_one_sentence(kind: str, sentence: str, copy: Path) -> None:
+    for file in (copy / kind).iterdir():
+        content = np.frombuffer(file.read_bytes(), np.uint8).copy()
+        content[::16] ^= 1  # in every tile of a shard, as a route reads some of them only
+        file.write_bytes(content.tobytes())
+    client = create_app(Library(str(copy))).server.test_client()
+    corpus = store.open_corpus(str(copy))
+    for route in ("points/pca-exact-2d/1/0.bin?tokens=20", "statistics.csv", "features/sample/cka.csv"):
+        answer = client.get(f"{data_link(corpus)}/{route}")
+        assert answer.status_code == 503
+        assert answer.text.startswith(sentence)
 
 
 def test_every_array_carries_checksums(copy: Path) -> None:

@@ -2,14 +2,20 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+import xarray as xr
 import zarr
 from zarr.codecs import ZstdCodec
 
 import store
+from ingest import tensors
 from store import groups, writer
 from store.__main__ import main
-from store.schema import Array
+from store.keys import CONSTANT
+from store.schema import SCHEMA_VERSION, Array
+from store.writer import open_writer
 from tests.stores import FEATURES, Ingest
 
 
@@ -23,7 +29,21 @@ def older(ingest: Ingest, tmp_path: Path) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(groups, "_codecs", codecs)
         patch.setattr(writer, "record_checksums", lambda _place: None)
-        return ingest(tmp_path / "store", sentences=10)
+        patch.setattr(tensors, "key_constant", lambda bert: torch.zeros(bert.layers, bert.heads, bert.channels))
+        place = ingest(tmp_path / "store", sentences=10)
+        with open_writer(place) as opened:
+            del opened.group(f"models/{store.open_corpus(place).name}")[CONSTANT]
+            opened.root.attrs["schema_version"] = 3
+            opened.publish("as it was written before")
+    return place
+
+
+def test_an_older_store_opens_with_its_keys_as_they_are_stored(older: str) -> None:
+    snapshot = store.open_snapshot(older)
+    assert snapshot.root.attrs["schema_version"] == 3
+    stored = snapshot.group(f"models/{snapshot.corpus().name}")["key"]
+    assert isinstance(stored, zarr.Array)
+    np.testing.assert_array_equal(snapshot.corpus().key, stored[:, :, : snapshot.corpus().key.sizes["token"]])
 
 
 def test_verify_says_that_an_older_store_has_no_checksums(older: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,6 +58,8 @@ def test_an_older_store_grows_as_a_new_one_does(older: str, ingest: Ingest, tmp_
     grown = store.open_corpus(ingest(Path(older), sentences=15))
     for name in ("query", "token_statistic", "value_norm"):
         assert getattr(grown, name).equals(getattr(new, name))
+    xr.testing.assert_allclose(grown.key, new.key, rtol=1e-3, atol=1e-3)
+    assert store.open_snapshot(older).root.attrs["schema_version"] == SCHEMA_VERSION
     assert main(["verify", older]) == 0
 
 
