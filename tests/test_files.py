@@ -40,6 +40,20 @@ def test_all_heads_are_in_one_file_each_with_all_drawn_points(
     assert [heads.count(head) for head in dict.fromkeys(heads)] == [2 * TOKENS] * 4
 
 
+@pytest.mark.parametrize(
+    "path", ["points/pca-exact-2d/0/1", "statistics", "pairs/0/1", "profile/0/1", "features/sample/cka"]
+)
+def test_a_file_says_what_its_numbers_are_of(path: str, client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    model, corpus, snapshot = tiny_corpus.name, tiny_corpus.attributes["corpus"], tiny_corpus.snapshot
+    rows = rows_of(client, f"{base}/{path}.csv")
+    assert {row["provenance"] for row in rows} == {f"{model} on {corpus}, snapshot {snapshot}"}
+    answer = client.get(f"{base}/{path}.parquet")
+    metadata = parquet.read_schema(io.BytesIO(answer.data)).metadata
+    expected = {"model": model, "corpus": corpus, "snapshot": snapshot}
+    assert {name: metadata[name.encode()].decode() for name in expected} == expected
+    assert answer.headers["Content-Disposition"].endswith(f'-{model}-{snapshot}.parquet"')
+
+
 def test_a_head_in_the_file_of_all_is_as_in_its_own(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
     view = tiny_corpus.views[0]
     every = rows_of(client, f"{base}/points/{view}/grid.csv?tokens={TOKENS}")

@@ -225,9 +225,12 @@ def test_both_forms_hold_the_same(client: FlaskClient, base: str, path: str) -> 
         ("profile/1/0.csv", "profile-L1-H0.csv"),
     ],
 )
-def test_a_file_says_in_its_name_what_it_holds(client: FlaskClient, base: str, asked: str, name: str) -> None:
+def test_a_file_says_in_its_name_what_it_holds(
+    client: FlaskClient, base: str, asked: str, name: str, tiny_corpus: Corpus
+) -> None:
     said = client.get(f"{base}/{asked}").headers["Content-Disposition"]
-    assert said == f'attachment; filename="{name}"'
+    stem, ending = name.split(".")
+    assert said == f'attachment; filename="{stem}-{tiny_corpus.name}-{tiny_corpus.snapshot}.{ending}"'
 
 
 @pytest.mark.parametrize("column", ["name", "other_name", "label", "source", "ratio", "statistic"])

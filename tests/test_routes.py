@@ -70,7 +70,7 @@ def test_a_focus_is_bounded(client: FlaskClient, base: str) -> None:
 def test_a_file_is_to_be_saved_under_its_name(client: FlaskClient, base: str, what: str) -> None:
     for form in ("csv", "parquet"):
         answer = client.get(f"{base}/{what}/pca-exact-2d/1/0.{form}?tokens=10&q=film")
-        assert answer.headers["Content-Disposition"] == f'attachment; filename="{what}-pca-exact-2d-L1-H0.{form}"'
+        assert answer.headers["Content-Disposition"].startswith(f'attachment; filename="{what}-pca-exact-2d-L1-H0-')
         assert len(answer.data) > 50
 
 

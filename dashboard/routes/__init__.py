@@ -16,10 +16,12 @@ from dashboard.routes import (
     statistics,
     tokens,
 )
+from dashboard.routes.files import LIBRARY
 
 
 def register(server: Flask, library: Library) -> None:
     """Add the data routes to the server."""
+    server.extensions[LIBRARY] = library
     for part in (
         assets,
         pictures,

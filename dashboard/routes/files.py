@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
-from flask import Response
+from flask import Response, current_app
 from flask import request as asked
 from werkzeug.wsgi import wrap_file
 
-from dashboard.pictures.exports import Table, as_csv, write_parquet
+from dashboard.library import Library
+from dashboard.pictures.exports import Table, as_csv, named, write_parquet
 from dashboard.problems import ReaderLeft
+from dashboard.provenance import Provenance
 from dashboard.reader_gone import asker_gone
 from dashboard.routes.response import lasting
 from dashboard.turns import Turns
@@ -20,6 +22,8 @@ FORM = "<any(csv, parquet):form>"
 MIMETYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 #: Bytes of a file that is still held in memory.
 IN_MEMORY = 1 << 20
+#: Where an application has its library.
+LIBRARY = "headscape.library"
 #: Readers who wait in a process while a file of points is made for another one.
 WAITING = 3
 BUSY = "The server is busy making files for other readers. Try again in a few seconds."
@@ -33,21 +37,24 @@ def large_file(parts: Iterator[Table], name: str, form: str) -> Response:
 
 
 def file(parts: Iterator[Table], name: str, form: str) -> Response:
-    """The parts of a table, one under the other; `name` is the file's without its ending.
+    """The parts of a table, one under the other; `name` is the beginning of the file's.
+
+    The end of the name says what the table is of, as does the file itself: Parquet in its metadata, CSV in a last column.
 
     It is written as a whole before the first byte is sent: a reader who reads slowly takes up no thread, and a large
     one lies on the disk meanwhile.
     """
     content: IO[bytes] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed when it has been sent
     compressed = form == "csv" and bool(asked.accept_encodings.quality("gzip"))
+    provenance = _provenance()
     try:
-        _write(parts, form, content, compressed)
+        _write(parts, provenance, form, content, compressed)
     except BaseException:
         content.close()
         raise
     response = _sent(content)
     response.mimetype = MIMETYPES[form]
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}-{provenance.stem}.{form}"'
     if compressed:
         response.headers["Content-Encoding"], response.headers["Vary"] = "gzip", "Accept-Encoding"
     return lasting(response)
@@ -64,14 +71,23 @@ def _sent(content: IO[bytes]) -> Response:
         return Response(content.read())
 
 
-def _write(parts: Iterator[Table], form: str, into: IO[bytes], compressed: bool) -> None:
+def _provenance() -> Provenance:
+    """Every URL of a file names a snapshot and a model, or two."""
+    library: Library = current_app.extensions[LIBRARY]
+    named = dict(asked.view_args or {})
+    models = [named[part] for part in ("model", "other") if part in named]
+    return Provenance.of(library.snapshot(named["snapshot"]), models)
+
+
+def _write(parts: Iterator[Table], provenance: Provenance, form: str, into: IO[bytes], compressed: bool) -> None:
+    lines = (some.encode() for some in as_csv(named(parts, provenance)))
     if form == "parquet":
-        write_parquet(parts, into)
+        write_parquet(parts, into, provenance.metadata)
     elif compressed:
         with gzip.GzipFile(fileobj=into, mode="wb", compresslevel=1) as inner:
-            inner.writelines(lines.encode() for lines in as_csv(parts))
+            inner.writelines(lines)
     else:
-        into.writelines(lines.encode() for lines in as_csv(parts))
+        into.writelines(lines)
 
 
 def _for_reader(parts: Iterator[Table]) -> Iterator[Table]:

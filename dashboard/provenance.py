@@ -1,0 +1,33 @@
+"""What a file's numbers are of: the models, the corpus and the snapshot, named in the file and in its name."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from store import Snapshot
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Keys of the store: each stays the same for as long as the numbers do."""
+
+    models: tuple[str, ...]
+    corpus: str
+    snapshot: str
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, models: Sequence[str]) -> "Provenance":
+        """Of one model of a snapshot, or of two on the same corpus."""
+        return cls(tuple(models), snapshot.corpus(models[0]).attributes["corpus"], snapshot.id)
+
+    def __str__(self) -> str:
+        return f"{' and '.join(self.models)} on {self.corpus}, snapshot {self.snapshot}"
+
+    @property
+    def stem(self) -> str:
+        """The end of a file's name. The key of a model stands for its corpus too: it is hashed from both."""
+        return "-".join([*self.models, self.snapshot])
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """Of a Parquet file."""
+        return {"model": " and ".join(self.models), "corpus": self.corpus, "snapshot": self.snapshot}
