@@ -15,6 +15,8 @@ from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
 
 #: Of a text per wordpiece that is kept, before a part of it is tried.
 CHARACTERS = 64
+#: One of them holds the wordpieces of a checkpoint.
+VOCABULARIES = ("tokenizer.json", "vocab.txt")
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,10 @@ def load_tokenizer(folder: Path) -> Any:
     """The tokenizer that a checkpoint was saved with."""
     from transformers import AutoTokenizer, BertConfig
 
+    if not any((folder / name).is_file() for name in VOCABULARIES):  # transformers would make one without wordpieces
+        raise IngestError(
+            f"{folder} has no tokenizer ({' or '.join(VOCABULARIES)}). Save it with tokenizer.save_pretrained."
+        )
     try:  # with a config, config.json is left alone: it was checked for what a BERT reads
         return AutoTokenizer.from_pretrained(folder, config=BertConfig(), trust_remote_code=False)
     except Exception as error:  # `tokenizers` raises nothing more exact

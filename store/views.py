@@ -15,10 +15,12 @@ PROJECTIONS: Mapping[str, str] = {
     "umap": "UMAP",
     "attentionviz": "AttentionViz look (t-SNE, perplexity 50, 300 steps)",
 }
+#: Tokens that AttentionViz's authors fit their pictures of a BERT on.
+ATTENTIONVIZ_TOKENS = 5_021
 #: spearman and recall: see `store/kernels/fidelity.py`; trustworthiness: scikit-learn's, of the 10 nearest neighbours in
 #: head space; across: Spearman of q.k and distance on screen over keys from anywhere, not only the query's sentence.
 MEASURES = ("spearman", "recall", "trustworthiness", "across")
-#: On which sentences: those no picture was fitted on, and those this one was.
+#: On which sentences: those no picture was fitted on, NaN where the corpus is too small to hold any out, and those this one was.
 JUDGED = ("held_out", "fitted")
 #: Keys that `recall` looks for.
 RECALL_KEYS = 3
@@ -66,7 +68,7 @@ VIEW_ARRAYS: Mapping[str, Array] = {
     "head": MODEL_ARRAYS["head"],
     "role": Array(("role",), "str", ("role",), "query or key"),
     "measure": Array(("measure",), "str", ("measure",), "names of the measures of fidelity"),
-    "judged": Array(("judged",), "str", ("judged",), "on sentences that no fit has seen, or on those of this fit"),
+    "judged": Array(("judged",), "str", ("judged",), "on held-out sentences, or on those of this fit"),
     "coordinates": Array(
         ("layer", "head", "role", "token", "component"),
         "uint16",
@@ -110,7 +112,11 @@ PARAMETERS: Mapping[str, Mapping[str, Array]] = {
     "attention": {
         **_per_head("weight_in", ("role", "feature", "hidden"), "first layer of the network", "float32"),
         **_per_head("bias_in", ("role", "hidden"), "its bias", "float32"),
-        **_per_head("weight_out", ("role", "hidden", "component"), "second layer", "float32"),
+        **_per_head(
+            "weight_middle", ("role", "hidden", "middle"), "second layer, which earlier versions lack", "float32"
+        ),
+        **_per_head("bias_middle", ("role", "middle"), "its bias", "float32"),
+        **_per_head("weight_out", ("role", "middle", "component"), "last layer", "float32"),
         **_per_head("bias_out", ("role", "component"), "its bias", "float32"),
     },
     **dict.fromkeys(

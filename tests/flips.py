@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import zarr
 
 from store import StoreError, open_snapshot
@@ -58,7 +59,7 @@ def read_arrays(url: str) -> dict[str, bytes | str]:
 
 def _read(array: zarr.Array) -> bytes | str:  # type: ignore[type-arg]
     try:
-        values = array[...]
+        values = np.asarray(array[...])
     except Exception as error:
         if not (isinstance(error, StoreError) or is_damage(error)):
             raise

@@ -106,22 +106,22 @@ def test_a_network_gives_the_same_places_in_numpy_and_torch(vectors: np.ndarray,
     np.testing.assert_allclose(found, place_by_network(both, **network), rtol=1e-4, atol=1e-4)
 
 
+def swish(value: float) -> float:
+    return value / (1 + np.exp(-value))
+
+
 def test_a_network_by_hand() -> None:
-    """One channel, one hidden unit: x * 3 + 1 goes through swish, then times 2 and minus 5."""
-    hidden = 3 * 0.5 + 1
-    expected = 2 * hidden / (1 + np.exp(-hidden)) - 5
+    """One channel, one unit a layer: x * 3 + 1 goes through swish, times 4 minus 2 through another, then times 2 and minus 5."""
+    first, second = (np.array(one) for one in ([[3.0]], [1.0])), (np.array(one) for one in ([[2.0]], [-5.0]))
+    middle = {"weight_middle": np.array([[4.0]]), "bias_middle": np.array([-2.0])}
+    expected = 2 * swish(4 * swish(3 * 0.5 + 1) - 2) - 5
+    assert place_by_network(np.array([[0.5]]), *first, *second, **middle) == pytest.approx(expected)
+
+
+def test_a_network_of_an_earlier_version_by_hand() -> None:
+    """One hidden layer: x * 3 + 1 goes through swish, then times 2 and minus 5."""
     found = place_by_network(np.array([[0.5]]), *(np.array(one) for one in ([[3.0]], [1.0], [[2.0]], [-5.0])))
-    assert found == pytest.approx(expected)
-
-
-def test_cross_entropy_is_that_of_the_target_and_the_softmax_of_minus_the_squared_distance() -> None:
-    query, key = random_vectors()[:, 0, :5]
-    places = random_vectors(seed=1)[:, 0, :5, :2] / 4
-    logits = query.astype(np.float64) @ key.T / np.sqrt(CHANNELS)
-    target = 0.5 * softmax(logits, axis=-1) + 0.5 * softmax(logits / attention_projection.TEMPERATURE, axis=-1)
-    expected = -(target * np.log(softmax(-(cdist(*places) ** 2), axis=-1))).sum(axis=-1)
-    given = [torch.from_numpy(one) for one in (query, key, *places)]
-    np.testing.assert_allclose(attention_projection._cross_entropy(*given, None), expected, rtol=1e-4)
+    assert found == pytest.approx(2 * swish(3 * 0.5 + 1) - 5)
 
 
 def test_a_batch_is_whole_sentences_of_the_sample_and_says_what_is_padding() -> None:

@@ -7,12 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy.spatial.distance import cdist
+from scipy.special import expit
+from scipy.stats import spearmanr
 
 import store
 from dashboard.sentence.typed import TypedSentences
 from ingest.bert import find_device
 from ingest.checkpoint import EMBEDDED_SHA256, find_checkpoint
+from ingest.pictures.attention_projection import AttentionProjection
 from store.verification import verify
+from store.views import ViewName
 from tests.stores import DEFAULT_SENTENCES
 
 JUDGED = range(0, DEFAULT_SENTENCES, 5)
@@ -23,17 +28,35 @@ def corpus(default_store: str) -> store.Corpus:
     return store.open_corpus(default_store)
 
 
+Patterns = dict[int, np.ndarray]
+
+
 @pytest.fixture(scope="module")
-def patterns(corpus: store.Corpus, eager: Callable[[Path], Any]) -> dict[int, np.ndarray]:
-    """What transformers' slow attention gives for some of the sentences, in float64."""
+def attend(corpus: store.Corpus, eager: Callable[[Path], Any]) -> Callable[[range], Patterns]:
+    """What transformers' slow attention gives for some of the sentences: (layer, head, query_token, key_token)."""
     model = eager(find_checkpoint("embedded").folder)
-    rows = {sentence: corpus.sentence_rows(sentence) for sentence in JUDGED}
-    with torch.no_grad():
-        token_ids = {one: torch.tensor(corpus.tokens.token_id.values[span])[None] for one, span in rows.items()}
-        return {
-            one: torch.cat(model(ids.long(), output_attentions=True).attentions).numpy()
-            for one, ids in token_ids.items()
-        }
+
+    def attend(sentences: range) -> Patterns:
+        rows = {sentence: corpus.sentence_rows(sentence) for sentence in sentences}
+        with torch.no_grad():
+            token_ids = {one: torch.tensor(corpus.tokens.token_id.values[span])[None] for one, span in rows.items()}
+            return {
+                one: torch.cat(model(ids.long(), output_attentions=True).attentions).numpy()
+                for one, ids in token_ids.items()
+            }
+
+    return attend
+
+
+@pytest.fixture(scope="module")
+def patterns(attend: Callable[[range], Patterns]) -> Patterns:
+    return attend(JUDGED)
+
+
+@pytest.fixture(scope="module")
+def held_out(corpus: store.Corpus, attend: Callable[[range], Patterns]) -> Patterns:
+    """Of the sentences that the pictures were not fitted on."""
+    return attend(range(corpus.view(corpus.views[0]).attrs["sample_sentences"], corpus.n_sentences))
 
 
 def test_the_embedded_model_is_the_published_one(corpus: store.Corpus) -> None:
@@ -49,7 +72,7 @@ def test_sentences_are_those_of_labelled_reviews(corpus: store.Corpus) -> None:
     assert not any("<br" in text for text in corpus.sentences.text.values)
 
 
-def test_patterns_are_those_of_transformers(corpus: store.Corpus, patterns: dict[int, np.ndarray]) -> None:
+def test_patterns_are_those_of_transformers(corpus: store.Corpus, patterns: Patterns) -> None:
     differences = [abs(corpus.pattern(one).values - expected) for one, expected in patterns.items()]
     assert max(difference.max() for difference in differences) <= 3e-3
     assert np.mean(np.concatenate([0.5 * one.sum(axis=-1).ravel() for one in differences])) <= 2e-4
@@ -64,7 +87,7 @@ def test_typed_sentences_have_the_patterns_of_transformers(
         np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_attention_to_sep_is_that_of_transformers(corpus: store.Corpus, patterns: dict[int, np.ndarray]) -> None:
+def test_attention_to_sep_is_that_of_transformers(corpus: store.Corpus, patterns: Patterns) -> None:
     stored = corpus.token_statistic.sel(statistic="to_sep").values
     for sentence, pattern in patterns.items():
         np.testing.assert_allclose(stored[..., corpus.sentence_rows(sentence)], pattern[..., -1], rtol=1e-3, atol=1e-5)
@@ -74,10 +97,60 @@ def test_the_default_store_is_sound(default_store: str) -> None:
     assert list(verify(store.open_snapshot(default_store))) == []
 
 
-def test_nearness_in_the_default_picture_tells_attention(corpus: store.Corpus) -> None:
-    """-1 is perfect and 0 is chance; two axes keep only a part."""
-    fidelity = corpus.view(corpus.views[0]).fidelity
-    assert float(fidelity.sel(measure="spearman", judged="held_out").mean()) < -0.2
+def agreement(pattern: np.ndarray, places: np.ndarray) -> tuple[float, float]:
+    """Spearman and recall of the 3 most attended keys, mean over queries, of one head; places are (role, token, component)."""
+    distance = cdist(*places)
+    found = [
+        set(np.argsort(-weights)[:3]) & set(np.argsort(away)[:3])
+        for weights, away in zip(pattern, distance, strict=True)
+    ]
+    ranks = [spearmanr(*pair).statistic for pair in zip(pattern, distance, strict=True)]
+    return float(np.mean(ranks)), float(np.mean([len(keys) / 3 for keys in found]))
+
+
+def test_distances_in_the_default_store_order_keys_as_attention_of_transformers(
+    corpus: store.Corpus, held_out: Patterns
+) -> None:
+    """Stored coordinates of sentences that principal components were not fitted on."""
+    coordinates = corpus.view("pca-exact-2d").coordinates.values.astype(np.float64)
+    found = [
+        agreement(pattern[layer, head], coordinates[layer, head, :, corpus.sentence_rows(sentence)])
+        for sentence, pattern in held_out.items()
+        for layer, head in np.ndindex(pattern.shape[:2])
+    ]
+    means = np.mean(found, axis=0)
+    assert len(held_out) == DEFAULT_SENTENCES // 5
+    print(means)
+    assert means[0] < -0.62
+    assert means[1] > 0.58
+
+
+def test_a_trained_picture_orders_keys_as_attention_of_transformers(corpus: store.Corpus, held_out: Patterns) -> None:
+    """The layer whose heads are hardest to draw, trained on the sentences before the judged ones."""
+    rows = np.concatenate([np.arange(corpus.n_tokens)[corpus.sentence_rows(one)] for one in range(min(held_out))])
+    sizes = corpus.sentences.row_size.values[: min(held_out)].astype(np.int64)
+    both = [array[0].values.astype(np.float32) for array in (corpus.query, corpus.key)]
+    projection = AttentionProjection(ViewName("attention", "raw", 2), sizes, seed=0, device="cpu")
+    ((_, trained),) = projection.fits([0], lambda _: (both[0][:, rows], both[1][:, rows]), lambda _: None)
+    found = []
+    for sentence, pattern in held_out.items():
+        own = [vectors[:, corpus.sentence_rows(sentence)] for vectors in both]
+        places = [network(own[role], {name: array[:, role] for name, array in trained.items()}) for role in (0, 1)]
+        found += [
+            agreement(one, np.stack([queries, keys])) for one, queries, keys in zip(pattern[0], *places, strict=True)
+        ]
+    means = np.mean(found, axis=0)
+    print(means)
+    assert means[0] < -0.6
+    assert means[1] > 0.5
+
+
+def network(vectors: np.ndarray, weights: dict[str, np.ndarray]) -> np.ndarray:
+    """Places (head, token, component) by three layers with swish between them."""
+    for name in ("in", "middle"):
+        vectors = vectors @ weights[f"weight_{name}"] + weights[f"bias_{name}"][:, None]
+        vectors = vectors * expit(vectors)
+    return vectors @ weights["weight_out"] + weights["bias_out"][:, None]
 
 
 def test_the_stored_numbers_of_exact_mode_are_those_of_a_perfect_picture(corpus: store.Corpus) -> None:

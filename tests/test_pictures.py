@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy.spatial.distance import cdist
-from scipy.special import softmax
+from scipy.special import expit, softmax
 from scipy.stats import spearmanr
 from sklearn.manifold import trustworthiness
 
 import store
+from dashboard.library import Library
+from dashboard.pages import PAGES
+from dashboard.place import find
 from ingest.pictures import neighbours
 from ingest.pictures.manifolds import fit_head
 from store.kernels.fidelity import trustworthy
-from store.kernels.normalization import normalized
-from store.kernels.projection import place, place_by_network
 from store.views import JUDGED, MEASURES, PARAMETERS, ViewName
 from tests.stores import NEIGHBOUR_TOKENS, RICH_VIEWS
 
@@ -37,12 +38,15 @@ def head_vectors(corpus: store.Corpus, layer: int, head: int) -> np.ndarray:
 
 
 def head_normalized(corpus: store.Corpus, name: str, layer: int, head: int) -> np.ndarray:
-    """The same after the view's normalisation."""
+    """The same after the view's normalisation: q c, and k / c + a with, in exact mode, one more coordinate."""
     normalization = ViewName.parse(name).normalization
     one = corpus.normalizations.sel(normalization=normalization)[{"layer": layer, "head": head}]
-    radius = one.radius.values if normalization == "exact" else None
-    both = head_vectors(corpus, layer, head)
-    return np.stack(normalized(*both, scale=one.scale.values, shift=one["shift"].values, radius=radius)).astype("f4")
+    query, key = head_vectors(corpus, layer, head).astype(np.float64)
+    query, key = query * float(one.scale), key / float(one.scale) + one["shift"].values
+    if normalization == "exact":
+        height = np.sqrt(np.maximum(float(one.radius) ** 2 - (key**2).sum(axis=-1), 0))
+        query, key = np.column_stack([query, np.zeros(len(query))]), np.column_stack([key, height])
+    return np.stack([query, key])
 
 
 def places_of(corpus: store.Corpus, name: str, layer: int, head: int) -> np.ndarray:
@@ -96,17 +100,31 @@ def test_pictures_of_neighbours_are_fitted_on_fewer_tokens(name: str, corpus: st
     assert corpus.view(name).attrs["sample_tokens"] == ends[ends <= NEIGHBOUR_TOKENS].max()
 
 
+@pytest.mark.parametrize("page", ["about", "heads", "head"])
+def test_the_attentionviz_look_says_how_many_tokens_its_authors_fit(page: str, rich_store: str) -> None:
+    def shown(view: str) -> str:
+        place = find(Library(rich_store), page, f"view={view}")
+        drawn = PAGES[page](place)
+        return f"{drawn.above} {drawn.below}"
+
+    assert "(AttentionViz: 5,021)" in shown("attentionviz-centroid-2d")
+    assert page == "about" or "AttentionViz:" not in shown("pca-exact-2d")
+
+
 # -- places -------------------------------------------------------------------------------------------------
 
 
 def places_by_formula(corpus: store.Corpus, name: str, layer: int, head: int) -> np.ndarray:
-    """Places (role, token, component) by the stored formula, in float64."""
+    """Places (role, token, component) by the stored formula, spelled out in float64."""
     view = corpus.view(name)
     own = {part: view[part][layer, head].values.astype(np.float64) for part in PARAMETERS[name.partition("-")[0]]}
-    vectors = head_normalized(corpus, name, layer, head).astype(np.float64)
+    vectors = head_normalized(corpus, name, layer, head)
     if name.startswith("pca"):
-        return place(unit(vectors), own["mean"], own["components"])
-    return np.stack([place_by_network(vectors[r], **{part: array[r] for part, array in own.items()}) for r in (0, 1)])
+        return (unit(vectors) - own["mean"]) @ own["components"].T
+    for layer_name in ("in", "middle"):
+        vectors = np.stack([vectors[r] @ own[f"weight_{layer_name}"][r] + own[f"bias_{layer_name}"][r] for r in (0, 1)])
+        vectors = vectors * expit(vectors)
+    return np.stack([vectors[r] @ own["weight_out"][r] + own["bias_out"][r] for r in (0, 1)])
 
 
 @FORMULAS
@@ -173,7 +191,7 @@ def test_places_of_other_tokens_are_means_of_their_five_nearest(name: str, corpu
     view = corpus.view(name).load()
     for layer, head in np.ndindex(2, 2):
         given = view.fitted[layer, head].values.astype(np.float64)
-        vectors = head_normalized(corpus, name, layer, head).astype(np.float64)
+        vectors = head_normalized(corpus, name, layer, head)
         fitted, others = (vectors[:, rows].reshape(-1, vectors.shape[-1]) for rows in split(given.shape[1]))
         square = 2 * cdist(others, fitted, "cosine")
         near = np.argsort(square, axis=1)[:, :5]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from dashboard.pictures.placement import place_sentence
 from dashboard.sentence.sentence import stored_sentence
@@ -16,3 +17,22 @@ def test_a_stored_sentence_is_placed_where_the_ingest_put_it(rich_store: str, se
         stored = corpus.places(view, np.arange(rows.start, rows.stop), layer=1, head=0)
         placed = place_sentence(corpus, view, stored_sentence(corpus, sentence), layer=1, head=0)
         np.testing.assert_allclose(placed, stored, atol=2e-4, err_msg=view)
+
+
+def test_a_sentence_is_placed_in_a_picture_of_an_earlier_version(
+    rich_store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its networks have one hidden layer: the places are out(swish(in(x))), within the cube."""
+    corpus = open_corpus(rich_store)
+    earlier = corpus.view("attention-raw-2d").load().drop_vars(["weight_middle", "bias_middle"])
+    monkeypatch.setattr(corpus, "view", lambda _: earlier)
+    sentence, own = stored_sentence(corpus, 3), earlier.isel(layer=1, head=0)
+    expected = []
+    for role, vectors in enumerate((sentence.query[1, 0], sentence.key[1, 0])):
+        weight_in, bias_in, weight_out, bias_out = (
+            own[name].values[role] for name in ("weight_in", "bias_in", "weight_out", "bias_out")
+        )
+        hidden = vectors @ weight_in + bias_in
+        expected.append((hidden * expit(hidden) @ weight_out + bias_out - own.low.values) / float(own.side))
+    placed = place_sentence(corpus, "attention-raw-2d", sentence, layer=1, head=0)
+    np.testing.assert_allclose(placed, np.clip(np.stack(expected, axis=1), 0, 1), atol=1e-4)

@@ -7,6 +7,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.page import Page
+from dashboard.pictures.captions import authors_size
 from dashboard.pictures.judged import shown_fidelity
 from dashboard.place import Place
 from dashboard.tables import heading
@@ -103,10 +104,9 @@ def _picture(place: Place, view: str) -> html.Tr:
         view, href=place.address.with_(page="heads", view=view, at=None).href, title=str(opened.attrs["title"])
     )
     cells = [html.Td(f"{number:.2f}", className="number") for number in numbers]
+    fitted = f"{opened.attrs['sample_tokens']:,} tokens{authors_size(view)}"
     made = f"{opened.attrs['seconds']:,.0f} s"
-    return html.Tr(
-        [html.Td(link), *cells, html.Td(f"{opened.attrs['sample_tokens']:,} tokens"), html.Td(made, className="number")]
-    )
+    return html.Tr([html.Td(link), *cells, html.Td(fitted), html.Td(made, className="number")])
 
 
 def _history(described: Description, place: Place) -> list[object]:

@@ -6,6 +6,7 @@ from dashboard.pictures.judged import shown_fidelity
 from dashboard.place import Place
 from store import Corpus
 from store.schema import head_name
+from store.views import ATTENTIONVIZ_TOKENS, ViewName
 
 
 def caption(*says: object) -> html.P:
@@ -20,9 +21,14 @@ def sample_caption(place: Place, tokens: int) -> html.P:
     shown = "all" if tokens >= corpus.n_tokens else f"the first {tokens:,} of"
     return caption(
         f"Shown: {shown} {corpus.n_tokens:,} tokens of {corpus.n_sentences:,} sentences (in hash order: a uniform sample). "
-        f"{attributes['title']}, fitted on {attributes['fitted_on']}; every other token placed {attributes['placed']}. "
+        f"{attributes['title']}, fitted on {attributes['fitted_on']}{authors_size(place.view)}; every other token placed {attributes['placed']}. "
         "x and y have one scale."
     )
+
+
+def authors_size(view: str) -> str:
+    """What a reader of the AttentionViz look has to know: how many tokens its authors fit; nothing for other pictures."""
+    return f" (AttentionViz: {ATTENTIONVIZ_TOKENS:,})" if ViewName.parse(view).projection == "attentionviz" else ""
 
 
 def fidelity_caption(corpus: Corpus, view: str) -> html.P:

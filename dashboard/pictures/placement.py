@@ -39,7 +39,8 @@ def _by_pca(opened: xr.Dataset, query: Floats, key: Floats) -> Floats:
 
 
 def _by_network(opened: xr.Dataset, query: Floats, key: Floats) -> Floats:
-    weights: dict[str, Any] = {name: opened[name].values for name in PARAMETERS["attention"]}
+    # A store of an earlier version has no middle layer.
+    weights: dict[str, Any] = {name: opened[name].values for name in PARAMETERS["attention"] if name in opened}
     own = [{name: array[role] for name, array in weights.items()} for role in range(len(ROLES))]
     return np.stack([place_by_network(vectors, **one) for vectors, one in zip((query, key), own, strict=True)])
 

@@ -1,10 +1,9 @@
 """Projection `attention`: a small network per head, trained so that distance in the picture stands for attention.
 
-Queries and keys go through a network each, with one hidden layer, into the same plane or space. The loss is the cross
-entropy between attention and a softmax of minus the squared distance, over the keys of a sentence, and over keys from
-anywhere in the corpus so that sentences keep their place to each other. The target is half attention itself, half
-attention at a higher temperature: the first makes the strongest keys the nearest, the second orders the many weak ones.
-All heads are trained at once, each with its own weights; a new token is placed by the formula.
+Queries and keys go through a network each, with two hidden layers, into the same plane or space. The loss
+(`attention_loss.py`) is taken over the keys of a sentence, and over keys from anywhere in the corpus so that sentences
+keep their place to each other. All heads are trained at once, each with its own weights; a new token is placed by the
+formula.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,18 +16,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ingest.pictures.attention_loss import loss_across_sentences, loss_in_sentence
 from ingest.pictures.fits import Advance, Parameters, Read
 from ingest.threads import one_thread_each
-from store.kernels.attention import attention_logits
 from store.kernels.projection import place_by_network
 from store.views import PARAMETERS, ViewName
 
-HIDDEN = 32
+#: Units of the two hidden layers.
+HIDDEN, MIDDLE = 32, 32
 STEPS = 1000
 #: Tokens of a step: sentences of like length, one after the other in their order by length.
 TOKENS = 384
 LEARNING_RATE = 0.02
-TEMPERATURE = 2.0
 #: Weight of the loss over keys from anywhere, and how many queries and keys it takes a step.
 ACROSS, ANYWHERE = 0.3, 96
 
@@ -38,9 +37,9 @@ Floats = NDArray[np.floating]
 class AttentionProjection:
     """Trains all heads of a layer together; on a GPU all layers, on a CPU a layer a core."""
 
-    version = "attention/1"
+    version = "attention/2"
     fit_tokens: int | None = None
-    placed = "by the same formula: a network with one hidden layer for queries and one for keys"
+    placed = "by the same formula: a network with two hidden layers for queries and another for keys"
 
     def __init__(self, name: ViewName, sizes: NDArray[np.int64], *, seed: int, device: str) -> None:
         self.components, self.sizes, self.seed, self.device = name.components, sizes, seed, torch.device(device)
@@ -152,7 +151,9 @@ def _start(
     return {
         "weight_in": normal(channels, HIDDEN),
         "bias_in": zeros(HIDDEN),
-        "weight_out": normal(HIDDEN, components),
+        "weight_middle": normal(HIDDEN, MIDDLE),
+        "bias_middle": zeros(MIDDLE),
+        "weight_out": normal(MIDDLE, components),
         "bias_out": zeros(components),
     }
 
@@ -166,8 +167,8 @@ def _within(
     located = place_by_network((both - mean) / spread, **weights).unflatten(2, places.shape)
     query, key = both.unflatten(2, places.shape).unbind(1)
     hidden = ~real.to(device)[None, :, None, :]
-    entropies = _cross_entropy(query, key, located[:, 0], located[:, 1], hidden)
-    return (entropies * real.to(device)).sum(dim=(1, 2)).sum() / real.sum()
+    losses = loss_in_sentence(query, key, located[:, 0], located[:, 1], hidden)
+    return (losses * real.to(device)).sum() / real.sum()
 
 
 def _across(
@@ -179,25 +180,8 @@ def _across(
     both = vectors[:, :, drawn]
     located = place_by_network((both - mean) / spread, **weights)
     half = len(drawn) // 2
-    entropies = _cross_entropy(both[:, 0, :half], both[:, 1, half:], located[:, 0, :half], located[:, 1, half:], None)
-    return entropies.mean(dim=-1).sum()
-
-
-def _cross_entropy(query: Tensor, key: Tensor, query_place: Tensor, key_place: Tensor, hidden: Tensor | None) -> Tensor:
-    """Of attention and its picture, (..., query_token): how much the distances fail to tell."""
-    with torch.no_grad():
-        logits = attention_logits(query, key)
-        logits = logits if hidden is None else logits.masked_fill(hidden, -1e9)
-        target = 0.5 * (torch.softmax(logits, -1) + torch.softmax(logits / TEMPERATURE, -1))
-    shown = -_squared_distance(query_place, key_place)
-    shown = shown if hidden is None else shown.masked_fill(hidden, -1e9)
-    # A key that is nearly infinitely far keeps a gradient that can be followed.
-    return -(target * torch.log_softmax(shown, -1).clamp(min=-60)).sum(dim=-1)
-
-
-def _squared_distance(query: Tensor, key: Tensor) -> Tensor:
-    squares = (query * query).sum(-1)[..., :, None] + (key * key).sum(-1)[..., None, :]
-    return squares - 2 * query @ key.transpose(-1, -2)
+    losses = loss_across_sentences(both[:, 0, :half], both[:, 1, half:], located[:, 0, :half], located[:, 1, half:])
+    return losses.mean(dim=-1).sum()
 
 
 def _for_raw_vectors(weights: dict[str, Tensor], mean: Tensor, spread: Tensor) -> Parameters:

@@ -46,7 +46,7 @@ def normalize_corpus(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, s
     group, sample = writer.group(f"{model.path}/normalizations"), split.fitted
     # Also of the sentences that judge: as long as there are few, growth adds to them.
     read = replace(sample, rows=np.union1d(sample.rows, span_rows(split.judging)))
-    wanted = str(read.content_hash(model, corpus, version=VERSION, fitted=sample.sentences))
+    wanted = str(read.content_hash(model, corpus, version=VERSION, held_out=len(split.held_out) > 0))
     if group.attrs.get("hash") == wanted:
         return False
     _fill(writer, model, split, layers=_create(writer, model))

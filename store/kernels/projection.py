@@ -34,22 +34,38 @@ def place(points: AnyArray, mean: AnyArray, axes: AnyArray) -> AnyArray:
 
 
 def place_by_network(
-    vectors: AnyArray, weight_in: AnyArray, bias_in: AnyArray, weight_out: AnyArray, bias_out: AnyArray
+    vectors: AnyArray,
+    weight_in: AnyArray,
+    bias_in: AnyArray,
+    weight_out: AnyArray,
+    bias_out: AnyArray,
+    weight_middle: AnyArray | None = None,
+    bias_middle: AnyArray | None = None,
 ) -> AnyArray:
-    """Coordinates (..., token, component) of vectors (..., token, channel) by a network with one hidden layer.
+    """Coordinates (..., token, component) of vectors (..., token, channel) by a network with one or two hidden layers.
 
     Parameters
     ----------
     weight_in, bias_in
         (..., channel, hidden) and (..., hidden).
     weight_out, bias_out
-        (..., hidden, component) and (..., component).
+        (..., middle, component) and (..., component).
+    weight_middle, bias_middle
+        (..., hidden, middle) and (..., middle); None where there is one hidden layer, as in stores of earlier versions.
     """
-    xp = namespace(vectors)
-    hidden = xp.matmul(vectors, weight_in) + bias_in[..., None, :]
-    # Swish: smooth as GELU, and the same in numpy and torch without scipy.
-    active = hidden / (1 + xp.exp(-hidden))
-    return xp.matmul(active, weight_out) + bias_out[..., None, :]
+    active = _swish(_layer(vectors, weight_in, bias_in))
+    if weight_middle is not None and bias_middle is not None:
+        active = _swish(_layer(active, weight_middle, bias_middle))
+    return _layer(active, weight_out, bias_out)
+
+
+def _layer(vectors: AnyArray, weight: AnyArray, bias: AnyArray) -> AnyArray:
+    return namespace(vectors).matmul(vectors, weight) + bias[..., None, :]
+
+
+def _swish(values: AnyArray) -> AnyArray:
+    """Smooth as GELU, and the same in numpy and torch without scipy."""
+    return values / (1 + namespace(values).exp(-values))
 
 
 def place_by_neighbours(distance: AnyArray, fitted: AnyArray) -> AnyArray:

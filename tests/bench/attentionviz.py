@@ -24,11 +24,9 @@ from store.kernels.attention import attention_pattern
 from store.kernels.fidelity import recall, screen_distance, spearman
 from store.kernels.normalization import centroid_shift
 from store.schema import head_name
-from store.views import RECALL_KEYS
+from store.views import ATTENTIONVIZ_TOKENS, RECALL_KEYS
 from tests.bench.table import show
 
-#: Tokens of the BERT set that its authors published.
-TOKENS = 5_021
 VIEW = "attention-raw-2d"
 #: A fit takes half a minute on a core: a benchmark that was interrupted continues from here.
 RESULTS = Path("data/bench-attentionviz.jsonl")
@@ -60,7 +58,7 @@ def _sentences(corpus: Corpus) -> Spans:
     """First row and end (sentence, 2) of the sentences after those of the default picture's fit, within so many tokens."""
     after = int(corpus.view(VIEW).attrs["sample_sentences"])
     start, size = (corpus.sentences[name].values[after:].astype(np.int64) for name in ("row_start", "row_size"))
-    count = int(np.searchsorted(np.cumsum(size), TOKENS, side="right"))
+    count = int(np.searchsorted(np.cumsum(size), ATTENTIONVIZ_TOKENS, side="right"))
     return np.stack([start, start + size], axis=-1)[:count]
 
 

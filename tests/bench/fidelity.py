@@ -53,7 +53,10 @@ def _row(corpus: Corpus, view: str) -> tuple[object, ...]:
 
 
 def _worse(view: xr.Dataset, preset: xr.Dataset) -> str:
-    """Heads whose Spearman or recall falls behind the preset's better case: held-out sentences or those of its fit."""
+    """Heads whose Spearman or recall falls behind the AttentionViz look, fitted on few tokens (`attentionviz.py` has its own size).
+
+    The look counts with its better case: held-out sentences or those of its fit.
+    """
     ours = view.fidelity.sel(judged="held_out")
     spearman = ours.sel(measure="spearman") > preset.fidelity.sel(measure="spearman").min("judged")
     recall = ours.sel(measure="recall") < preset.fidelity.sel(measure="recall").max("judged")

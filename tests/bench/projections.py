@@ -12,10 +12,11 @@ from ingest.pictures.neighbours import FIT_TOKENS
 from store import open_corpus
 from store.kernels.normalization import exact_mode, unit
 from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours, place_by_network
+from store.views import ATTENTIONVIZ_TOKENS
 from tests.bench.table import show
 
-#: AttentionViz's BERT data: 5,021 tokens, 10,042 points; its authors' median for the six fits of a head.
-TOKENS, PUBLISHED = 5_021, 66.6
+#: Seconds: AttentionViz's authors' median for the six fits of a head.
+PUBLISHED = 66.6
 HEADS = 1
 
 
@@ -23,9 +24,9 @@ def seconds_per_head(store: str) -> None:
     """Time each projection for some heads on one core, and print the table."""
     torch.set_num_threads(1)
     corpus = open_corpus(store)
-    rows = corpus.rows[:TOKENS]
+    rows = corpus.rows[:ATTENTIONVIZ_TOKENS]
     sizes = corpus.sentences.row_size.values.astype(np.int64)
-    sizes = sizes[: int(np.searchsorted(np.cumsum(sizes), TOKENS, side="right"))]
+    sizes = sizes[: int(np.searchsorted(np.cumsum(sizes), ATTENTIONVIZ_TOKENS, side="right"))]
     layer = corpus.layers // 2
     query, key = (
         array[layer, :HEADS, : int(rows[-1]) + 1].values[:, rows].astype(np.float32)
@@ -55,7 +56,7 @@ def seconds_per_head(store: str) -> None:
         ("AttentionViz's 6 fits here", f"{theirs:.1f}", f"ratio {ours / theirs:.2f}"),
     ]
     table += [("AttentionViz's 6 fits, as its authors timed them", f"{PUBLISHED}", "")]
-    show(f"Seconds a head for {2 * TOKENS:,} points, one core", ("projection", "2D", "3D"), table)
+    show(f"Seconds a head for {2 * ATTENTIONVIZ_TOKENS:,} points, one core", ("projection", "2D", "3D"), table)
 
 
 def _seconds(act: Callable[[int], object], dims: int) -> float:
@@ -77,7 +78,7 @@ def _attention(query: np.ndarray, key: np.ndarray, sizes: np.ndarray, dims: int)
 
 def _sampled(points: np.ndarray, projection: str, dims: int) -> np.ndarray:
     """Fitted on the sample, the others placed among their nearest fitted points."""
-    sample = np.concatenate([points[:FIT_TOKENS], points[TOKENS : TOKENS + FIT_TOKENS]])
+    sample = np.concatenate([points[:FIT_TOKENS], points[ATTENTIONVIZ_TOKENS : ATTENTIONVIZ_TOKENS + FIT_TOKENS]])
     fitted = fit_head(sample, projection=projection, components=dims, seed=0)
     cosine, index = torch.topk(torch.from_numpy(points @ sample.T), NEIGHBOURS, dim=-1)
     near = np.clip(2 - 2 * cosine.numpy(), 0, None)
