@@ -61,6 +61,7 @@ def sentence(**asked: object) -> dict[str, object]:
         "layer": 0,
         "chosen": [0, 1, 2],
         "head": 1,
+        "head_names": {},
         "queries": [],
         "side": "query",
         "least": LEAST,
