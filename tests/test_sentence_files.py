@@ -42,7 +42,7 @@ def test_a_file_of_the_mixing_has_every_ratio_of_each_token_and_layer(
 
 def test_a_file_has_a_row_for_each_query_and_key(sentence_client: FlaskClient, typed_sentence: str) -> None:
     rows = rows_of(content(sentence_client, f"{typed_sentence}/weights/1/2.csv?text=x"))
-    assert list(rows[0]) == ["head", "query", "query_position", "key", "key_position", "weight"]
+    assert list(rows[0]) == ["head", "query", "query_position", "key", "key_position", "weight", "provenance"]
     assert rows[2 * 9 + 4] == {**rows[22], "query": "zan", "query_position": "2", "key": "film", "key_position": "4"}
     weights = np.array([float(row["weight"]) for row in rows]).reshape(9, 9)
     np.testing.assert_allclose(weights, a_pair().pattern[1, 2], rtol=1e-5)
@@ -84,7 +84,7 @@ def test_a_file_of_words_has_words(sentence_client: FlaskClient, typed_sentence:
 
 def test_a_file_of_nothing_has_its_columns(sentence_client: FlaskClient, typed_sentence: str) -> None:
     hidden = content(sentence_client, f"{typed_sentence}/weights/0/0.csv?text=x&hide=0.1.2.3.4.5.6.7.8")
-    assert hidden == b"head,query,query_position,key,key_position,weight\r\n"
+    assert hidden == b"head,query,query_position,key,key_position,weight,provenance\r\n"
 
 
 def test_a_file_of_a_rollout_is_the_same_for_every_head(sentence_client: FlaskClient, stored_sentence: str) -> None:
