@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,8 @@ import torch
 from ingest import encoder
 from ingest.settings import Settings
 from tests.bench import ingest as bench
-from tests.bench.reading import reads
 from tests.bench.statistics import computed
-from tests.bench.table import machine
+from tests.bench.table import show
 
 Ingest = Callable[..., str]
 Shares = set[tuple[int | None, int, int]]
@@ -24,7 +24,7 @@ def settings(tiny_model: Path, tiny_data: Path) -> Settings:
 
 
 @pytest.fixture
-def shares(monkeypatch: pytest.MonkeyPatch) -> Shares:
+def shares(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shares]:
     """Of every block that is encoded from now on: streams, threads of torch before it, tokens of a batch."""
     found: Shares = set()
     batches: list[int] = []
@@ -40,18 +40,20 @@ def shares(monkeypatch: pytest.MonkeyPatch) -> Shares:
         encoder, "make_batches", lambda block, tokens: batches.append(tokens) or make(block, tokens=tokens)
     )
     monkeypatch.setattr(encoder, "one_thread_each", listen)
-    return found
+    threads = torch.get_num_threads()
+    yield found
+    torch.set_num_threads(threads)
 
 
 @pytest.mark.parametrize("benchmark", [bench.rate, computed])
 def test_a_benchmark_of_the_ingest_shares_the_cores_as_an_ingest_does(
     benchmark: Callable[[Settings], None], settings: Settings, shares: Shares, ingest: Ingest, tmp_path: Path
 ) -> None:
-    benchmark(settings)
-    measured = set(shares)
-    shares.clear()
     ingest(tmp_path / "store", sentences=5)
-    assert measured == shares != set()
+    as_shared = set(shares)
+    shares.clear()
+    benchmark(settings)
+    assert shares == as_shared != set()
 
 
 def test_the_plain_forward_pass_has_the_threads_and_batches_of_an_ingest(
@@ -68,7 +70,9 @@ def test_the_plain_forward_pass_has_the_threads_and_batches_of_an_ingest(
     assert plain == {(threads, tokens) for _, threads, tokens in shares}
 
 
-def test_a_benchmark_of_reading_runs_and_names_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
-    reads(layers=2, heads=2, channels=8, tokens=500)
-    assert machine() in capsys.readouterr().out
-    assert f"torch {torch.__version__.partition('+')[0]}" in machine()
+def test_a_table_names_the_machine_and_the_commit(capsys: pytest.CaptureFixture[str]) -> None:
+    show("Seconds", ("stage", "time"), [("tensors", "1 s")])
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert " GiB, Python " in last
+    assert f", torch {version('torch')}, " in last
+    assert ", commit " in last
