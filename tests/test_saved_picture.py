@@ -146,5 +146,5 @@ def test_a_picture_of_a_point_that_is_on_its_way_says_so(show: Show) -> None:
     page = show("one point")
     never_there(page)
     page.get_by_role("button", name="Play").click()
-    expect(page.locator(".player output")).to_contain_text("L0 projected")
-    assert " ".join(save(page)[1]).count("at L0 projected, on the way there") == 1
+    expect(page.locator(".player output")).to_contain_text("L0 attention output")
+    assert " ".join(save(page)[1]).count("at L0 attention output, on the way there") == 1
