@@ -1,8 +1,10 @@
-"""What a file's numbers are of: the models, the corpus and the snapshot, named in the file and in its name."""
+"""What a file is of: the models, the corpus and the snapshot, named in the file and in its name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dashboard.compare.two import two_of
+from dashboard.place import Place
 from store import Snapshot
 
 
@@ -31,3 +33,12 @@ class Provenance:
     def metadata(self) -> Mapping[str, str]:
         """Of a Parquet file."""
         return {"model": " and ".join(self.models), "corpus": self.corpus, "snapshot": self.snapshot}
+
+
+def provenance_of(place: Place) -> dict[str, str]:
+    """What is on a page, for a file of it: `source` for a reader, `stem` for the end of its name. Page Compare is of two models."""
+    two = two_of(place) if place.address.page == "compare" else None
+    names = two.names if two else [str(place.corpus.attributes["model_id"])]
+    keys = [one.name for one in ((two.own, two.other) if two else (place.corpus,))]
+    source = f"{' and '.join(names)} on {place.corpus.attributes['corpus']}, snapshot {place.snapshot.id[:8]}"
+    return {"source": source, "stem": Provenance.of(place.snapshot, keys).stem}

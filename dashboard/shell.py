@@ -14,6 +14,7 @@ from dashboard.panels import tab_of
 from dashboard.pictures.point_panels import PointPanels
 from dashboard.place import MAX_QUERY, Place
 from dashboard.problems import sentence_for
+from dashboard.provenance import provenance_of
 from dashboard.sentence import search as finder
 from dashboard.sentence.views import SentenceViews
 from dashboard.theme import MANTINE
@@ -138,7 +139,7 @@ def shown(place: Place, link: str | None) -> dict[str, object]:
     if address.page in CHOICES:
         chosen, standard = CHOICES[address.page](place)
         fields, defaults = fields | chosen, defaults | standard
-    return fields | {"defaults": defaults, "link": (link or "")[:MAX_QUERY]}
+    return fields | provenance_of(place) | {"defaults": defaults, "link": (link or "")[:MAX_QUERY]}
 
 
 def what_is_shown(place: Place, newest: str) -> list[object]:

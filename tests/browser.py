@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from flask import Flask
 from PIL import Image
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Download, Error, Page, expect, sync_playwright
 from werkzeug.serving import make_server
 
 from dashboard.app import create_app
@@ -189,6 +189,16 @@ def hues(shown: np.ndarray) -> np.ndarray:
 def changed(before: np.ndarray, after: np.ndarray) -> float:
     """Share of a picture that has another colour than before."""
     return float(np.abs(hues(before) - hues(after)).sum() / 2)
+
+
+def saved_picture(page: Page, form: str = "PNG", width: str = "") -> Download:
+    """The file of the points: PNG or SVG, as wide as on the page or so many pixels."""
+    page.get_by_role("button", name="Save", exact=True).click()
+    if width:
+        page.get_by_label("Width").select_option(width)
+    with page.expect_download() as download:
+        page.get_by_role("button", name=f"Save {form}").click()
+    return download.value
 
 
 def until(page: Page, condition: str) -> None:

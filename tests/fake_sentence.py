@@ -20,6 +20,7 @@ from tests.scripts import ASSETS
 
 NAMES = ["[CLS]", "the", "<b>cat</b>", "سلام", "👩‍🚀", "[SEP]", "it", "sat", "[SEP]"]
 LAYERS, HEADS, CHANNELS = 2, 3, 4
+SOURCE = "tiny on reviews, snapshot 1"
 ROOT = "#sentence"
 LEAST = 0.1
 
@@ -66,6 +67,8 @@ def sentence(**asked: object) -> dict[str, object]:
         "side": "query",
         "least": LEAST,
         "title": "Attention of layer 0",
+        "source": SOURCE,
+        "stem": "tiny-1",
         "colours": {scheme: list(colours) for scheme, colours in CATEGORIES.items()},
         "palette": PALETTE,
     } | asked

@@ -4,10 +4,17 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
+from dashboard import cache
 from dashboard.pictures import density as module
 from dashboard.pictures.density import density
 from store import Corpus, StoreError
 from store.normalizations import NORMALIZATIONS
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test sets how many pairs are shown, which is no part of the key of a cached density."""
+    monkeypatch.setattr(cache, "CACHE", cache.Cache(0))
 
 
 def by_hand(corpus: Corpus, normalization: str) -> tuple[list[float], list[float]]:

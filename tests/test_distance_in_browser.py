@@ -71,6 +71,9 @@ def test_a_chart_is_saved(distance: Page, form: str) -> None:
     if form == "PNG":
         assert Image.open(io.BytesIO(path.read_bytes())).format == "PNG"
     elif form == "SVG":
-        assert path.read_text("utf-8").startswith("<svg")
+        said = path.read_text("utf-8")
+        assert said.startswith("<svg")
+        assert "Before: raw vectors" in said
+        assert ", snapshot " in said
     else:
         assert len(list(csv.reader(io.StringIO(path.read_text("utf-8"))))) > CELLS

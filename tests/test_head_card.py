@@ -84,7 +84,7 @@ def test_the_nearest_heads_are_links_to_their_pages(page: Page, space: Corpus) -
     mean = space.divergence["divergence"].values[1, 0].copy()
     mean[1, 0] = np.inf
     layer, head = divmod(int(mean.argmin()), 2)
-    page.get_by_role("heading", name="Nearest to L1 H0").locator("xpath=following-sibling::table[1]").get_by_role(
+    page.get_by_role("heading", name="Nearest to L1 H0").locator("xpath=following::table[1]").get_by_role(
         "link"
     ).first.click()
     has_head(page, layer, head)

@@ -50,7 +50,7 @@ def lines_of(page: Page) -> list[tuple[int, int, str]]:
 
 def table(page: Page, title: str) -> Locator:
     """The table below a heading beside the picture, once it is there."""
-    found = page.get_by_role("heading", name=title).locator("xpath=following-sibling::table[1]")
+    found = page.get_by_role("heading", name=title).locator("xpath=following::table[1]")
     expect(found).to_be_visible()
     return found
 

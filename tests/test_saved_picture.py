@@ -1,7 +1,10 @@
 """A saved picture in a browser: it has what a reader needs who sees it without the page."""
 
+import base64
+import io
 import re
 from collections.abc import Callable
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from dashboard.compare.two import Two
 from dashboard.theme import PALETTE, Scheme, ramp
-from tests.browser import Open, drawn, never_there
+from tests.browser import Open, drawn, never_there, saved_picture
 
 #: Notes every text that is drawn on a canvas.
 NOTE = """() => {
@@ -30,6 +33,8 @@ LINKS = {
     "a head of both": "/compare?layer=1&head=1",
     "a point of both": "/compare?pictures=point&point=L00.mixed",
 }
+
+SIZE = "[...document.querySelectorAll('.frame canvas, .overlay')].map(({ width, height }) => [width, height])"
 
 Show = Callable[..., Page]
 Pixels = np.ndarray
@@ -51,9 +56,7 @@ def show(open_page: Open, three_server: str, alike: Two) -> Show:
 def save(page: Page) -> tuple[Pixels, list[str]]:
     """The file (row, column, colour), and the texts that were written on it."""
     page.evaluate(NOTE)
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save PNG").click()
-    pixels = np.asarray(Image.open(download.value.path()).convert("RGB")).astype(int)
+    pixels = np.asarray(Image.open(saved_picture(page).path()).convert("RGB")).astype(int)
     return pixels, page.evaluate("written")
 
 
@@ -148,3 +151,61 @@ def test_a_picture_of_a_point_that_is_on_its_way_says_so(show: Show) -> None:
     page.get_by_role("button", name="Play").click()
     expect(page.locator(".player output")).to_contain_text("L0 attention output")
     assert " ".join(save(page)[1]).count("at L0 attention output, on the way there") == 1
+
+
+def test_the_name_of_the_file_says_what_it_is_of(show: Show, alike: Two) -> None:
+    name = saved_picture(show("one head")).suggested_filename
+    assert name == f"queries-and-keys-of-l1-h0-{alike.own.name}-{alike.own.snapshot}.png"
+
+
+@pytest.mark.parametrize("picture", ["all heads", "one head"])
+def test_a_picture_is_saved_4000_pixels_wide_and_looks_the_same(show: Show, picture: str) -> None:
+    page = show(picture)
+    small = Image.open(saved_picture(page).path()).convert("RGB")
+    large = Image.open(saved_picture(page, width="4000").path()).convert("RGB")
+    assert large.width == 4000
+    assert large.height == pytest.approx(4000 * small.height / small.width, abs=4)
+    shrunk = np.asarray(large.resize(small.size, Image.Resampling.BOX)).astype(int)
+    assert np.abs(shrunk - np.asarray(small).astype(int)).mean() < 6
+
+
+def test_the_page_shows_the_same_after_a_large_picture_was_saved(show: Show) -> None:
+    page = show("one head")
+    before = (page.locator(".frame canvas").bounding_box(), page.evaluate(SIZE))
+    saved_picture(page, width="4000")
+    assert (page.locator(".frame canvas").bounding_box(), page.evaluate(SIZE)) == before
+
+
+def test_a_drawing_has_points_as_an_image_and_the_rest_as_lines_and_text(show: Show, alike: Two) -> None:
+    page = show("one head", "&token=5&role=query")
+    expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/data/"))
+    drawing = ElementTree.parse(saved_picture(page, "SVG", "2000").path()).getroot()
+    (image,) = drawing.findall("{*}image")
+    raster = Image.open(io.BytesIO(base64.b64decode(image.attrib["href"].partition(",")[2])))
+    written = " ".join(one.text or "" for one in drawing.findall("{*}text"))
+    assert drawing.attrib["width"] == "2000"
+    assert raster.width == pytest.approx(
+        2000 * float(image.attrib["width"]) / float(drawing.attrib["viewBox"].split()[2]), abs=2
+    )
+    assert len(drawing.findall("{*}path")) > 4
+    assert "Queries and keys of L1 H0" in written
+    assert "Shown: " in written
+    assert drawing.findtext("{*}desc") in written
+    assert f"on {alike.own.attributes['corpus']}, snapshot" in (drawing.findtext("{*}desc") or "")
+
+
+def test_a_drawing_of_a_ramp_has_its_gradients(show: Show) -> None:
+    drawing = ElementTree.parse(saved_picture(show("one head", "&colour=entropy"), "SVG").path()).getroot()
+    used = {one.attrib["fill"] for one in drawing.findall("{*}rect")}
+    assert {f"url(#{one.attrib['id']})" for one in drawing.findall("{*}linearGradient")} <= used
+    assert len(drawing.findall("{*}linearGradient")) == 2
+
+
+def test_the_menu_is_used_with_keys_alone(show: Show) -> None:
+    page = show("one head")
+    page.get_by_role("button", name="Save", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Width")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Width")).to_be_hidden()
+    expect(page.get_by_role("button", name="Save", exact=True)).to_be_focused()

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Download, Page, expect
 
-from tests.fake_sentence import CHANNELS, HEADS, LAYERS, LEAST, NAMES, Show, lines, neuron, stored, token
+from tests.fake_sentence import CHANNELS, HEADS, LAYERS, LEAST, NAMES, SOURCE, Show, lines, neuron, stored, token
 
 
 def saved(page: Page, kind: str) -> Download:
@@ -32,6 +32,13 @@ def test_lines_are_saved_as_a_drawing(show: Show) -> None:
     assert len(drawing.findall("{*}line")) == (stored()[:, 2] >= LEAST).sum()
     assert [one.text for one in drawing.findall("{*}text")].count("<b>cat</b>") == 2
     assert [one.text for one in drawing.findall("{*}text[@font-weight='700']")] == ["<b>cat</b>"]
+
+
+@pytest.mark.parametrize("kind", ["head", "model", "matrix", "neuron"])
+def test_what_a_drawing_is_of_stands_in_it(show: Show, kind: str) -> None:
+    drawing = ElementTree.parse(saved(show(show=kind, queries=[2]), "SVG").path()).getroot()
+    assert drawing.findtext("{*}desc") == SOURCE
+    assert SOURCE in [one.text for one in drawing.findall("{*}text")]
 
 
 def test_a_heat_map_is_saved_as_a_drawing_with_its_numbers(show: Show) -> None:
@@ -59,7 +66,7 @@ def test_every_head_is_saved_as_an_image_in_a_drawing(show: Show) -> None:
 def test_what_is_shown_is_saved_as_a_picture(show: Show, kind: str) -> None:
     download = saved(show(show=kind, queries=[2]), "PNG")
     colours = Image.open(download.path()).convert("RGB").getcolors(1 << 24)
-    assert download.suggested_filename == "attention-of-layer-0.png"
+    assert download.suggested_filename == "attention-of-layer-0-tiny-1.png"
     assert colours is not None
     assert len(colours) > 50
 
@@ -75,6 +82,7 @@ def test_the_saved_page_shows_the_same_lines_without_any_network(show: Show, tmp
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     page.goto(file.as_uri())
+    expect(page.get_by_text(SOURCE)).to_be_visible()
     lines(page, int((stored() >= LEAST).sum()))
     token(page, "query", 3).hover()
     lines(page, int((stored()[:, 3] >= LEAST).sum()))

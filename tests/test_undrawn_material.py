@@ -38,7 +38,7 @@ def written(place: Place) -> str:
 
 def test_a_link_to_it_says_what_to_do(asked: Asked) -> None:
     place = asked("material=review-3", undrawn=("review-3",))
-    assert "no picture of the tokens of review 3 yet. Run `make ingest` to its end." in written(place)
+    assert "no picture of the tokens of review 3 yet. Run `make ingest`." in written(place)
     assert "children='Show the sample.', href='/features'" in written(place)
 
 

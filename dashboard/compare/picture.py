@@ -73,7 +73,7 @@ def _picture(place: Place, two: Two, view: str, chosen: Chosen) -> dict[str, Any
         "sizes": None,
         "at": place.address.at,
         "palette": PALETTE,
-        "saved": saved(place, chosen.selection.fields, *two.names),
+        "saved": saved(place, chosen.selection.fields),
     }
 
 

@@ -111,5 +111,5 @@ def _picture(place: Place, two: Two, found: ShownPoint) -> dict[str, Any]:
         "sizes": None,
         "at": place.address.at,
         "palette": PALETTE,
-        "saved": saved(place, shown.selection.fields, *two.names),
+        "saved": saved(place, shown.selection.fields),
     }

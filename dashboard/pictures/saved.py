@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 
 from dashboard.place import Place
+from dashboard.provenance import provenance_of
 
 #: How a search that is not for whole tokens is named.
 AS = {"prefix": " as the beginning of a token", "phrase": " as a phrase"}
 
 
-def saved(place: Place, selection: Mapping[str, str], *models: str) -> dict[str, object]:
-    """`source`: the model of the link, or these, with corpus and snapshot; `notes`: what is selected by `selection`, as in a link."""
-    names = " and ".join(models) or str(place.corpus.attributes["model_id"])
-    source = f"{names} on {place.corpus.attributes['corpus']}, snapshot {place.snapshot.id[:8]}"
-    return {"source": source, "notes": [*_selected(selection), *_size(place)]}
+def saved(place: Place, selection: Mapping[str, str]) -> dict[str, object]:
+    """What it is of, and as `notes` what is selected by `selection`, as in a link."""
+    return {**provenance_of(place), "notes": [*_selected(selection), *_size(place)]}
 
 
 def _selected(selection: Mapping[str, str]) -> list[str]:

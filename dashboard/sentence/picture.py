@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from dashboard.data_links import data_link
 from dashboard.place import Place
+from dashboard.provenance import provenance_of
 from dashboard.sentence.chosen import chosen_heads, chosen_places, chosen_query, showing_of
 from dashboard.sentence.shown_pattern import Showing, shown_units
 from dashboard.sentence.title import is_mean, title
@@ -34,6 +35,7 @@ def sentence_picture(place: Place) -> dict[str, Any]:
         "model_url": f"{base_of(place)}/model.bin{link(place, showing.fields)}",
         "neuron_url": neuron_url(place, "json") if address.show == "neuron" else None,
         "title": title(place),
+        **provenance_of(place),
         "colours": head_colours(corpus.heads),
         "palette": PALETTE,
     }

@@ -10,8 +10,8 @@
 
   function create(panels) {
     const parts = headscape.loading.create();
-    const context = panels.overlay.getContext("2d");
-    const state = { focused: false, lines, load, clear, draw, refresh, moved, renew, release };
+    const own = panels.overlay.getContext("2d");
+    const state = { focused: false, lines, load, clear, draw, drawOn, refresh, moved, renew, release };
     let focus = null;
     let pieces = null;
     let labels = [];
@@ -51,7 +51,7 @@
 
     function renew() {
       if (!panels.picture || !panels.layout || !panels.single || panels.player.moving) labels = [];
-      else labels = headscape.labelling.choose(panels, context, { focus, pieces, toPixel });
+      else labels = headscape.labelling.choose(panels, own, { focus, pieces, toPixel });
     }
 
     // -- drawing ----------------------------------------------------------------------------------
@@ -66,27 +66,32 @@
 
     function draw() {
       const { layout, scale } = panels;
-      context.setTransform(scale, 0, 0, scale, 0, 0);
-      context.clearRect(0, 0, layout.width, layout.height);
+      own.setTransform(scale, 0, 0, scale, 0, 0);
+      own.clearRect(0, 0, layout.width, layout.height);
+      drawOn(own);
+    }
+
+    /** In pixels of the page: on the canvas above the points, or on a file. */
+    function drawOn(context) {
       if (!panels.single || panels.data.points?.panels !== 1) return;
       const inks = INKS[panels.scheme] || INKS.light;
-      drawLasso(inks);
-      if (focus) drawFocus(inks);
-      drawRing();
+      drawLasso(context, inks);
+      if (focus) drawFocus(context, inks);
+      drawRing(context);
       headscape.labelling.draw(context, labels, panels, toPixel);
     }
 
-    function drawLasso({ lasso }) {
+    function drawLasso(context, { lasso }) {
       const { tool, picture, camera } = panels;
       const outline = tool.drawing ? tool.outline : headscape.lasso.outlineHere(picture.lasso, picture.region, camera);
       if (!outline || outline.length < 2) return;
       context.beginPath();
       outline.forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](...headscape.layout.toPixel(panels.layout, camera, 0, x, y)));
       if (!tool.drawing || tool.name === "box") context.closePath();
-      stroke(lasso, 1.5, 0.8, [5, 4]);
+      stroke(context, lasso, 1.5, 0.8, [5, 4]);
     }
 
-    function stroke(colour, width, alpha, dashes = []) {
+    function stroke(context, colour, width, alpha, dashes = []) {
       Object.assign(context, { strokeStyle: colour, lineWidth: width, globalAlpha: alpha });
       context.setLineDash(dashes);
       context.stroke();
@@ -94,14 +99,14 @@
       context.globalAlpha = 1;
     }
 
-    function line(from, to, ...how) {
+    function line(context, from, to, ...how) {
       context.beginPath();
       context.moveTo(...toPixel(from));
       context.lineTo(...toPixel(to));
-      stroke(...how);
+      stroke(context, ...how);
     }
 
-    function drawFocus(inks) {
+    function drawFocus(context, inks) {
       const { places, lines } = focus;
       const role = panels.roles.indexOf(panels.picture.chosen?.role);
       const isOwn = (edge) => edge[role] === focus.position;
@@ -109,12 +114,12 @@
       for (const own of [false, true])
         for (const edge of known.filter((edge) => isOwn(edge) === own)) {
           const weight = Math.max(0, Math.min(1, edge[2]));
-          line(places[edge[0]][0], places[edge[1]][1], inks.line, own ? 1.5 + 2.5 * weight : 1, own ? 0.35 + 0.65 * weight : 0.06 + 0.5 * weight);
+          line(context, places[edge[0]][0], places[edge[1]][1], inks.line, own ? 1.5 + 2.5 * weight : 1, own ? 0.35 + 0.65 * weight : 0.06 + 0.5 * weight);
         }
-      for (const one of focus.near || []) if (places[focus.position] && role >= 0) line(places[focus.position][role], one.place, inks.near, 1.5, 0.8, [5, 4]);
-      for (const [query, key] of panels.picture.marks || []) if (places[query] && places[key]) line(places[query][0], places[key][1], inks.pair, 3.5, 0.95);
-      places.forEach((pair) => pair.forEach((place, role) => mark(place, role, 4.5)));
-      (focus.near || []).forEach((one) => mark(one.place, panels.roles.length - 1 - Math.max(0, role), 4));
+      for (const one of focus.near || []) if (places[focus.position] && role >= 0) line(context, places[focus.position][role], one.place, inks.near, 1.5, 0.8, [5, 4]);
+      for (const [query, key] of panels.picture.marks || []) if (places[query] && places[key]) line(context, places[query][0], places[key][1], inks.pair, 3.5, 0.95);
+      places.forEach((pair) => pair.forEach((place, role) => mark(context, place, role, 4.5)));
+      (focus.near || []).forEach((one) => mark(context, one.place, panels.roles.length - 1 - Math.max(0, role), 4));
     }
 
     /** What is drawn of the chosen point, as [x0, y0, x1, y1, importance] in pixels: its own lines before those of its sentence. */
@@ -131,13 +136,13 @@
     }
 
     /** A point drawn larger: a disc for the first role, a diamond for the second. */
-    function mark(place, role, radius) {
+    function mark(context, place, role, radius) {
       const [px, py] = toPixel(place);
       context.beginPath();
       if (role === 0) context.arc(px, py, radius, 0, 2 * Math.PI);
       else [[0, -1], [1, 0], [0, 1], [-1, 0]].forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](px + 1.25 * radius * x, py + 1.25 * radius * y));
       context.closePath();
-      stroke(panels.palette.background, 2.5, 1);
+      stroke(context, panels.palette.background, 2.5, 1);
       context.fillStyle = panels.palette[panels.roles[role]];
       context.fill();
     }
@@ -152,13 +157,13 @@
       return chosen.token < panels.data.points.tokens ? panels.hover.pixelOf(panels.roles.length * chosen.token + role) : null;
     }
 
-    function drawRing() {
+    function drawRing(context) {
       const pixel = chosenPixel();
       if (!pixel) return;
       context.beginPath();
       context.arc(...pixel, 9, 0, 2 * Math.PI);
-      stroke(RING.casing, 5, 0.75);
-      stroke(RING.colour, 3, 1);
+      stroke(context, RING.casing, 5, 0.75);
+      stroke(context, RING.colour, 3, 1);
     }
 
     function release() {

@@ -181,6 +181,19 @@
       headscape.names.place(this);
     }
 
+    /** Acts while the points are painted at so many pixels for each of the page: WebGL keeps no picture after that. */
+    enlarged(scale, act) {
+      const before = this.scale;
+      const paint = (pixels) => {
+        this.scale = pixels;
+        [this.canvas.width, this.canvas.height] = [this.layout.width, this.layout.height].map((length) => Math.round(length * pixels));
+        this.paintNow();
+      };
+      paint(scale);
+      act();
+      paint(before);
+    }
+
     /** While a head's picture is on its way its panel of the grid stands in for it, and the other way round. */
     section() {
       const drawn = this.data.points?.panels;

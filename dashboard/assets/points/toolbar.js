@@ -36,17 +36,17 @@
       in: button("in", "Zoom in", () => panels.gaze.zoom(1.5)),
       out: button("out", "Zoom out", () => (panels.single && panels.camera.zoom === 1 ? panels.leave() : panels.gaze.zoom(1 / 1.5))),
       reset: button("reset", "Reset", () => panels.gaze.reset()),
-      save: button("save", "Save PNG", () => headscape.png.save(panels)),
+      save: button("save", "Save"),
     };
     for (const name of OF_HEAD) buttons[name].classList.add("of-head");
-    panels.tools.replaceChildren(...Object.values(buttons));
+    panels.tools.replaceChildren(...Object.values(buttons), headscape.saveMenu.create(panels, buttons.save));
     choose("move");
 
     function button(name, label, act) {
       const made = Object.assign(document.createElement("button"), { type: "button", title: label });
       made.setAttribute("aria-label", label);
       made.append(icon(name));
-      panels.on(made, "click", act);
+      if (act) panels.on(made, "click", act);
       return made;
     }
 

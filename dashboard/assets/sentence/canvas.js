@@ -43,10 +43,11 @@
   function paint(context, picture) {
     context.fillStyle = picture.ground;
     context.fillRect(0, 0, picture.width, picture.height);
-    context.lineWidth = 2;
+    Object.assign(context, { lineWidth: 2, imageSmoothingEnabled: false });
     for (const one of picture.shapes) {
       if (one.line) paintLine(context, one);
       else if (one.text !== undefined) paintText(context, one);
+      else if (one.image) context.drawImage(one.image, ...one.at);
       else (context.fillStyle = one.colour), context.fillRect(...one.box);
     }
   }

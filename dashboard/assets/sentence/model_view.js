@@ -129,17 +129,7 @@
       point([Math.max(0, Math.min(layers - 1, stood[0] + step[0])), Math.max(0, Math.min(heads - 1, stood[1] + step[1]))]);
     }
 
-    /** Title above, thumbnails as they are on the page. */
-    function sheet() {
-      const made = document.createElement("canvas");
-      sentence.canvas.show(made, { width: place.width + 40, height: place.height + 70, ground: views.palette.background, shapes: [{ text: views.shown.title, at: [20, 26], colour: views.palette.ink, size: 15, weight: 600 }] }, 2);
-      const context = made.getContext("2d");
-      context.translate(20, 50);
-      paintOn(context);
-      return made;
-    }
-
-    /** As a drawing: names as text, each thumbnail as an image of its cells. */
+    /** For a file: names as text, each thumbnail as an image of its cells. */
     function picture() {
       const { data, title } = views.shown;
       const name = (text, x, y, align) => ({ text, at: [20 + x, 50 + y], colour: views.palette.ink, size: 12, align });
@@ -152,12 +142,12 @@
     function images() {
       const { layers, heads, rows, columns } = views.shown.data;
       const every = atlas(views.shown.data, views.ramp);
-      const one = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
       return Array.from({ length: layers * heads }, (_, i) => {
         const [layer, head] = [Math.floor(i / heads), i % heads];
         const [left, top] = corner(place.side, layer, head);
+        const one = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
         one.getContext("2d").drawImage(every, head * columns, layer * rows, columns, rows, 0, 0, columns, rows);
-        return { image: one.toDataURL(), at: [20 + left, 50 + top, place.side, place.side] };
+        return { image: one, at: [20 + left, 50 + top, place.side, place.side] };
       });
     }
 
@@ -167,7 +157,7 @@
     frame.addEventListener("keydown", press, { signal });
     frame.addEventListener("focus", () => frame.matches(":focus-visible") && point(stood), { signal });
     frame.addEventListener("blur", leave, { signal });
-    return { draw, resize: paint, sheet, picture };
+    return { draw, resize: paint, picture };
   }
 
   sentence.modelView = { create, layout, headAt };

@@ -36,7 +36,7 @@
     return JSON.stringify({ shown: { ...shown, ...addresses, show: "head" }, layer: { ...shape, codes: base64(codes) } }).replace(/</g, "\\u003c");
   }
 
-  function page(title, style, script, json) {
+  function page({ title, source }, style, script, json) {
     return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -48,6 +48,7 @@
 </head>
 <body class="saved-sentence">
 <h1>${escape(title)}</h1>
+<p class="caption">${escape(source)}</p>
 <div id="sentence" class="sentence-views"></div>
 <script type="application/json" id="saved">${json}</script>
 <script>${inside(script)}</script>
@@ -61,7 +62,7 @@
   async function standalone(views = sentence.current) {
     if (views?.shown?.show !== "head") throw new Error("Only lines can be saved as a page. Open the lines of a layer first.");
     const [style, script] = await Promise.all([sheets(), scripts()].map(async (urls) => (await Promise.all(urls.map(textOf))).join("\n")));
-    return page(views.shown.title, style, script, contents(views.shown));
+    return page(views.shown, style, script, contents(views.shown));
   }
 
   /** In the saved file: the reader's colour scheme, and the views on what was saved. */

@@ -20,7 +20,7 @@
     }
     if (one.image) {
       const [x, y, width, height] = one.at.map(short);
-      return `<image x="${x}" y="${y}" width="${width}" height="${height}" preserveAspectRatio="none" image-rendering="pixelated" href="${one.image}"/>`;
+      return `<image x="${x}" y="${y}" width="${width}" height="${height}" preserveAspectRatio="none" image-rendering="pixelated" href="${one.image.toDataURL()}"/>`;
     }
     const [x, y] = one.at.map(short);
     const turn = one.turn ? ` transform="rotate(${one.turn} ${x} ${y})"` : "";
@@ -28,16 +28,17 @@
     return `<text x="${x}" y="${y}" fill="${one.colour}" ${style} dominant-baseline="central"${turn}>${escape(one.text)}</text>`;
   }
 
-  function write({ width, height, ground, title, shapes }) {
+  function write({ width, height, ground, title, source, shapes }) {
     const [w, h] = [width, height].map(Math.ceil);
     return [
       `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${w} ${h}" font-family="${FONT}">`,
       `<title>${escape(title)}</title>`,
+      `<desc>${escape(source)}</desc>`,
       `<rect width="100%" height="100%" fill="${ground}"/>`,
       ...shapes.map(shape),
       "</svg>",
     ].join("\n");
   }
 
-  sentence.svg = { write };
+  sentence.svg = { write, escape };
 })(window);
