@@ -1,5 +1,6 @@
 """Tab Statistics of the page of a head, in a browser: its numbers against all heads, its figures, its nearest heads."""
 
+import csv
 import re
 
 import numpy as np
@@ -68,8 +69,8 @@ def test_every_figure_is_drawn_and_saved(page: Page) -> None:
 def test_the_profile_is_a_file(page: Page, space: Corpus) -> None:
     with page.expect_download() as download:
         page.locator("#profile + .caption").get_by_role("link", name="csv").click()
-    lines = download.value.path().read_text("utf-8").split()
-    found = [float(line.split(",")[1]) for line in lines[1:]]
+    with download.value.path().open(encoding="utf-8", newline="") as file:
+        found = [float(row["attention"]) for row in csv.DictReader(file)]
     np.testing.assert_allclose(found, space.head_profile.sel(layer=1, head=0), rtol=1e-6)
 
 
