@@ -18,7 +18,7 @@ from ingest.settings import DEFAULT_VIEWS, Settings
 from tests.made_once import made_once
 
 #: Small, so that a few sentences already make many blocks, and most are not a part of the fit.
-BLOCK = 64
+BLOCK = 128
 FIT_TOKENS = 200
 NEIGHBOUR_TOKENS = 80
 TRAINING_STEPS = 200

@@ -12,12 +12,12 @@ import store
 from ingest.blocks import Block
 from ingest.pictures.picture import Picture
 from store.verification import verify
-from tests.stores import FEATURES
+from tests.stores import BLOCK, FEATURES
 
 Ingest = Callable[..., str]
 ReadArrays = Callable[[str], dict[str, np.ndarray]]
 Commits = Callable[[str], list[str]]
-BLOCK = 64
+
 STEP = 26
 
 

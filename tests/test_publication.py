@@ -16,6 +16,7 @@ from store.repository import expire, history, open_repository, published_snapsho
 from store.verification import verify
 from store.writer import open_writer
 from tests.interruption import interrupted
+from tests.stores import BLOCK
 
 Ingest = Callable[..., str]
 
@@ -214,7 +215,7 @@ def test_a_model_keeps_its_picture_when_a_smaller_ingest_follows_a_killed_larger
 
 
 def test_a_smaller_ingest_after_a_killed_larger_one_is_whole(copy: str, ingest: Ingest, tmp_path: Path) -> None:
-    interrupted(ingest, copy, "ingest.tensors._write", after=3, sentences=40)
+    interrupted(ingest, copy, "ingest.tensors._write", after=2, sentences=40)
     found = store.open_corpus(ingest(Path(copy), sentences=20))
     expected = store.open_corpus(ingest(tmp_path / "other", sentences=20))
     np.testing.assert_array_equal(found.query, expected.query)
@@ -229,5 +230,5 @@ def test_a_smaller_ingest_keeps_what_a_killed_larger_one_had_computed(
     interrupted(ingest, copy, "ingest.pipeline.complete", after=0, sentences=40)
     before = commits(ingest(Path(copy), sentences=26))
     after = commits(ingest(Path(copy), sentences=40))[len(before) :]
-    shared = int(store.open_corpus(copy).sentences.row_start[26]) // 64
+    shared = int(store.open_corpus(copy).sentences.row_start[26]) // BLOCK
     assert [message.partition(": block ")[2] for message in after if ": block " in message] == [str(shared)]

@@ -16,6 +16,7 @@ from icechunk import IcechunkError
 import store
 from store.errors import StoreIncomplete
 from store.verification import verify
+from tests.stores import BLOCK, FIT_TOKENS
 
 Ingest = Callable[..., str]
 Commits = Callable[[str], list[str]]
@@ -23,21 +24,21 @@ Start = Callable[[str], subprocess.Popen[str]]
 WaitFor = Callable[..., None]
 SENTENCES = 75
 #: `python -m ingest`, in small blocks. It hears SIGINT also where the tests do not, as with `make test &`.
-DRIVER = """
+DRIVER = f"""
 import signal, sys
 from ingest import corpus, sample
 from ingest.__main__ import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
-corpus.BLOCK, sample.FIT_TOKENS = 64, 200
+corpus.BLOCK, sample.FIT_TOKENS = {BLOCK}, {FIT_TOKENS}
 sys.exit(main())
 """
 #: Messages of commits: a kill comes as soon as one is there.
 MOMENTS = [
+    ": block 3",
     ": block 5",
-    ": block 9",
     ": fit of pca-exact-2d, layer 0",
     ": layer 0 of pca-exact-2d",
-    ": pairs block 4",
+    ": pairs block 2",
 ]
 
 
@@ -127,7 +128,7 @@ def test_the_last_run_publishes_the_whole(killed: tuple[str, list[tuple[int, lis
 
 
 @pytest.mark.parametrize(
-    ("stage", "pieces"), [(": block ", 11), (": fit of pca-exact-2d, layer ", 2), (": pairs block ", 11)]
+    ("stage", "pieces"), [(": block ", 6), (": fit of pca-exact-2d, layer ", 2), (": pairs block ", 6)]
 )
 def test_every_piece_was_committed_once_in_spite_of_the_kills(
     stage: str,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from dashboard.amounts import many
 from store import Corpus
 from tests.browser import Open, changed, choose, drawn, followed, picture, quarters, said, seen
 
@@ -65,7 +66,7 @@ def test_a_phrase_is_sought_in_the_sentences(heads: Page, space: Corpus) -> None
     phrase = " ".join(text.split()[1:3])
     search(heads, phrase, "phrase")
     expected = [at for at, one in enumerate(space.sentences.text.values) if phrase.lower() in str(one).lower()]
-    expect(heads.locator(".count")).to_contain_text(f"in {len(expected):,} sentences")
+    expect(heads.locator(".count")).to_contain_text(f"in {many(len(expected), 'sentence')}")
     has_sentences(heads, expected)
     expect(heads.locator(".rows mark").first).to_have_text(re.compile(phrase, re.IGNORECASE))
 
