@@ -214,15 +214,14 @@ def test_a_matrix_fits_its_room_and_is_not_blown_up(page: Page) -> None:
 def test_a_drawing_is_xml_whatever_a_token_says(page: Page) -> None:
     text = page.evaluate("""() => {
       const shapes = [{ text: '<b>&"\\u0000\\u0007', at: [1, 2], colour: "#000000" }, { line: [0, 1, 2, 3], colour: "#0072b2", opacity: 0.5 }];
-      return svg.write({ width: 10, height: 20, ground: "#ffffff", title: "a < b", shapes });
+      return svg.write({ width: 10, height: 20, ground: "#ffffff", title: "a < b", source: "m on c", shapes });
     }""")
     root = ElementTree.fromstring(text)
     assert root.find("{*}text").text == '<b>&"\ufffd\ufffd'  # type: ignore[union-attr]
     assert root.find("{*}line").attrib["stroke-opacity"] == "0.500"  # type: ignore[union-attr]
 
 
-def test_a_file_is_named_after_what_it_shows(page: Page) -> None:
-    assert page.evaluate("() => [file.name('Attention of L2, “cat”', 'svg'), file.name('猫', 'png')]") == [
-        "attention-of-l2-cat.svg",
-        "headscape.png",
-    ]
+def test_a_file_is_named_after_what_it_shows_and_what_it_is_of(page: Page) -> None:
+    assert page.evaluate(
+        "() => [file.name(['Attention of L2, “cat”', 'm-1'], 'svg'), file.name(['猫', 'm-1'], 'png')]"
+    ) == ["attention-of-l2-cat-m-1.svg", "m-1.png"]

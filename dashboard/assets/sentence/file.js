@@ -4,7 +4,7 @@
   const sentence = (headscape.sentence = headscape.sentence || {});
   const slug = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
   /** What is shown, and what it is of: the end of a name that all files of a store share. */
-  const name = ([title, stem], ending) => `${[slug(title).slice(0, 80), stem].filter(Boolean).join("-") || "headscape"}.${ending}`;
+  const name = ([title, stem], ending) => `${[slug(title).slice(0, 80), stem].filter(Boolean).join("-")}.${ending}`;
 
   function save(blob, named, ending) {
     const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name(named, ending) });
