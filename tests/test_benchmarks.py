@@ -8,11 +8,16 @@ from pathlib import Path
 import pytest
 import torch
 
+from dashboard.app import create_app
+from dashboard.library import Library
 from ingest import encoder
 from ingest.settings import Settings
+from store import open_snapshot
 from tests.bench import ingest as bench
+from tests.bench.load_requests import Mix
 from tests.bench.statistics import computed
 from tests.bench.table import show
+from tests.client import FakeTyped
 
 Ingest = Callable[..., str]
 Shares = set[tuple[int | None, int, int]]
@@ -76,3 +81,17 @@ def test_a_table_names_the_machine_and_the_commit(capsys: pytest.CaptureFixture[
     assert " GiB, Python " in last
     assert f", torch {version('torch')}, " in last
     assert ", commit " in last
+
+
+def test_every_request_of_the_crowd_is_answered(space_store: str) -> None:
+    library = Library(space_store)
+    library.typed = FakeTyped()  # type: ignore[assignment]
+    client = create_app(library).server.test_client()
+    mix = Mix(open_snapshot(space_store), seed=0)
+    refused = []
+    for kind in mix.kinds:
+        request = mix.one(kind)
+        method, form = ("POST", "application/x-www-form-urlencoded") if request.body else ("GET", None)
+        answer = client.open(request.path, method=method, data=request.body, content_type=form)
+        refused += [(kind, request.path, answer.status)] if answer.status_code != 200 else []
+    assert refused == []

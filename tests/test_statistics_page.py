@@ -170,7 +170,7 @@ def test_a_figure_of_rows_that_are_filtered_away_says_what_to_do(open_page: Open
 
 
 @pytest.mark.parametrize("figures", [FIGURES[:6], FIGURES[6:]], ids=["upper", "lower"])
-def test_every_figure_is_drawn_and_saved(page: Page, figures: tuple[str, ...]) -> None:
+def test_every_figure_is_drawn_and_saved(page: Page, space: Corpus, figures: tuple[str, ...]) -> None:
     """In two halves: Chromium lets a page save ten files, and asks before the next."""
     for figure in figures:
         marks = page.locator(f"#{figure} .js-plotly-plot :is(.heatmaplayer image, .scatterlayer path, .barlayer path)")
@@ -179,7 +179,7 @@ def test_every_figure_is_drawn_and_saved(page: Page, figures: tuple[str, ...]) -
         with page.expect_download() as download:
             button.click()
         assert download.value.path().read_text("utf-8").startswith("<svg"), figure
-        assert download.value.suggested_filename == f"{figure}.svg"
+        assert download.value.suggested_filename == f"{figure}-{space.name}-{space.snapshot}.svg"
 
 
 def test_a_dot_says_its_head_number_and_interval(page: Page, space: Corpus) -> None:

@@ -1,11 +1,9 @@
 """What many readers at once wait for on a production server, and the memory that its processes come to: `python -m tests.bench load`."""
 
 import http.client
-import json
 import random
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -28,6 +26,7 @@ REQUESTS, EVERY, CROWD = 10_000, 1_000, 8
 #: Seconds after which a reader gives up.
 PATIENCE = 120
 BUSY = 503
+FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True)
@@ -73,9 +72,7 @@ def memory(store: str) -> None:
 @contextmanager
 def _served(store: str) -> Iterator[tuple[str, Mix, psutil.Process]]:
     with server_process(store) as (server, address):
-        with urllib.request.urlopen(f"{address}/_dash-dependencies") as answer:
-            dependencies = json.load(answer)
-        yield address, Mix(open_snapshot(store), dependencies, seed=0), psutil.Process(server.pid)
+        yield address, Mix(open_snapshot(store), seed=0), psutil.Process(server.pid)
 
 
 def _crowd(address: str, mix: Mix, *, users: int, rest: float, enough: Callable[[int], bool]) -> list[Answer]:
@@ -102,7 +99,7 @@ def _ask(netloc: str, request: Request) -> Answer:
     began = time.perf_counter()
     connection = http.client.HTTPConnection(netloc, timeout=PATIENCE)
     try:
-        headers = {"Accept-Encoding": "gzip"} | ({"Content-Type": "application/json"} if request.body else {})
+        headers = {"Accept-Encoding": "gzip"} | ({"Content-Type": FORM} if request.body else {})
         connection.request("POST" if request.body else "GET", request.path, request.body, headers)
         response = connection.getresponse()
         response.read()

@@ -1,6 +1,5 @@
 """What many readers ask a server for: every kind of request that its pages send, at random but the same for a seed."""
 
-import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ TOKENS = (2_000, 5_000, 10_000, 20_000)
 
 @dataclass(frozen=True)
 class Request:
-    """One request; `body` is the JSON of a POST, None for a GET."""
+    """One request; `body` is the form of a POST, None for a GET."""
 
     kind: str
     path: str
@@ -44,14 +43,13 @@ Make = Callable[[], str | tuple[str, bytes]]
 
 
 class Mix:
-    """Requests to the server of one snapshot. `dependencies` are Dash's, as `/_dash-dependencies` gives them."""
+    """Requests to the server of one snapshot."""
 
-    def __init__(self, snapshot: Snapshot, dependencies: list[dict[str, object]], seed: int) -> None:
+    def __init__(self, snapshot: Snapshot, seed: int) -> None:
         self._random = random.Random(seed)
         self._snapshot = snapshot
         self._corpus: Corpus = snapshot.corpus()
         self._base = data_link(self._corpus)
-        self._callbacks = [one for one in dependencies if _is_of_page(one)]
         self._typed = 0
         self._kinds = self._every_kind()
 
@@ -128,8 +126,9 @@ class Mix:
         }
 
     def _page(self, location: tuple[str, str]) -> tuple[str, bytes]:
-        asked = self._random.choice(self._callbacks)
-        return "/_dash-update-component", json.dumps(_body(asked, *location)).encode()
+        pathname, search = location
+        asked = {"pathname": pathname, "search": search, "snapshot": self._snapshot.id}
+        return "/data/page", urlencode(asked).encode()
 
     def _location(self) -> tuple[str, str]:
         """Every page, with what its links say most often."""
@@ -202,22 +201,3 @@ class Mix:
 
     def _number(self, most: int) -> int:
         return self._random.randint(1, most)
-
-
-def _is_of_page(dependency: dict[str, object]) -> bool:
-    """Whether it is a callback of the server that follows the address alone."""
-    inputs = [(one["id"], one["property"]) for one in dependency["inputs"]]  # type: ignore[attr-defined]
-    followed = [("location", "pathname"), ("location", "search")]
-    return inputs == followed and not dependency["clientside_function"]
-
-
-def _body(asked: dict[str, object], pathname: str, search: str) -> dict[str, object]:
-    """What Dash's page sends for a callback when the address has changed."""
-    outputs = [one.rsplit(".", 1) for one in str(asked["output"]).strip(".").split("...")]
-    values = {"pathname": pathname, "search": search}
-    return {
-        "output": asked["output"],
-        "outputs": [{"id": own, "property": name} for own, name in outputs],
-        "inputs": [{"id": "location", "property": name, "value": value} for name, value in values.items()],
-        "changedPropIds": ["location.pathname", "location.search"],
-    }
