@@ -24,6 +24,7 @@ class Writer:
         self.repository = repository
         self.url = url
         self._session = repository.writable_session(INGEST)
+        self._root: zarr.Group | None = None
         self._prepare_root()
 
     def _prepare_root(self) -> None:
@@ -43,8 +44,10 @@ class Writer:
 
     @property
     def root(self) -> zarr.Group:
-        """The root group as this transaction sees it."""
-        return zarr.open_group(self._session.store, mode="r+")
+        """The root group as this transaction sees it, opened once."""
+        if self._root is None:
+            self._root = zarr.open_group(self._session.store, mode="r+")
+        return self._root
 
     def group(self, path: str) -> zarr.Group:
         """A group of the store, created where it is missing."""
@@ -61,7 +64,7 @@ class Writer:
             self._session.commit(message, metadata=dict(metadata or {}))
         except icechunk.ConflictError as error:
             raise StoreError(f"Another ingest has written {self.url} in the meantime. Run the ingest again.") from error
-        self._session = self.repository.writable_session(INGEST)
+        self._session, self._root = self.repository.writable_session(INGEST), None
 
     def publish(self, message: str) -> str:
         """Let readers see everything committed so far; returns the snapshot.

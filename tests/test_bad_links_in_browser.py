@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser import Open, drawn
+from tests.browser import Open, drawn, until
 
 SCRIPT = quote("<script>document.title = 'taken'</script>")
 #: Query string -> what the page says of it.
@@ -70,11 +70,6 @@ def test_an_odd_link_shows_a_picture(open_page: Open, space_server: str, path: s
         expect(drawn(page).locator(".points .problem")).to_be_empty()
 
 
-def widths(page: Page) -> tuple[int, int]:
-    scroll, window = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    return scroll, window
-
-
 @pytest.mark.parametrize(
     "path",
     [
@@ -93,6 +88,4 @@ def test_a_narrow_window_needs_no_scrolling_sideways(open_page: Open, space_serv
     expect(page.locator("#page[data-link]")).to_be_visible()
     for width in (900, 360):
         page.set_viewport_size({"width": width, "height": 740})
-        page.wait_for_timeout(300)
-        scroll, window = widths(page)
-        assert scroll <= window
+        until(page, "document.documentElement.scrollWidth <= innerWidth")

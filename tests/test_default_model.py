@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy.spatial.distance import cdist
 from scipy.special import expit
-from scipy.stats import spearmanr
+from scipy.stats import rankdata
 
 import store
 from dashboard.sentence.typed import TypedSentences
@@ -21,6 +21,8 @@ from store.views import ViewName
 from tests.stores import DEFAULT_SENTENCES
 
 JUDGED = range(0, DEFAULT_SENTENCES, 5)
+#: Heads of layer 0: L0 H2 looks at the token before, and its weak keys repeat along the sentence.
+HARD = slice(0, 4)
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +106,10 @@ def agreement(pattern: np.ndarray, places: np.ndarray) -> tuple[float, float]:
         set(np.argsort(-weights)[:3]) & set(np.argsort(away)[:3])
         for weights, away in zip(pattern, distance, strict=True)
     ]
-    ranks = [spearmanr(*pair).statistic for pair in zip(pattern, distance, strict=True)]
-    return float(np.mean(ranks)), float(np.mean([len(keys) / 3 for keys in found]))
+    ranks = [rankdata(one, axis=-1) for one in (pattern, distance)]
+    weighted, away = (one - one.mean(axis=-1, keepdims=True) for one in ranks)
+    spearman = (weighted * away).sum(-1) / np.sqrt((weighted**2).sum(-1) * (away**2).sum(-1))
+    return float(spearman.mean()), float(np.mean([len(keys) / 3 for keys in found]))
 
 
 def test_distances_in_the_default_store_order_keys_as_attention_of_transformers(
@@ -120,16 +124,15 @@ def test_distances_in_the_default_store_order_keys_as_attention_of_transformers(
     ]
     means = np.mean(found, axis=0)
     assert len(held_out) == DEFAULT_SENTENCES // 5
-    print(means)
     assert means[0] < -0.62
     assert means[1] > 0.58
 
 
 def test_a_trained_picture_orders_keys_as_attention_of_transformers(corpus: store.Corpus, held_out: Patterns) -> None:
-    """The layer whose heads are hardest to draw, trained on the sentences before the judged ones."""
+    """Heads that are hard to draw, trained on the sentences before the judged ones."""
     rows = np.concatenate([np.arange(corpus.n_tokens)[corpus.sentence_rows(one)] for one in range(min(held_out))])
     sizes = corpus.sentences.row_size.values[: min(held_out)].astype(np.int64)
-    both = [array[0].values.astype(np.float32) for array in (corpus.query, corpus.key)]
+    both = [array[0, HARD].values.astype(np.float32) for array in (corpus.query, corpus.key)]
     projection = AttentionProjection(ViewName("attention", "raw", 2), sizes, seed=0, device="cpu")
     ((_, trained),) = projection.fits([0], lambda _: (both[0][:, rows], both[1][:, rows]), lambda _: None)
     found = []
@@ -137,10 +140,10 @@ def test_a_trained_picture_orders_keys_as_attention_of_transformers(corpus: stor
         own = [vectors[:, corpus.sentence_rows(sentence)] for vectors in both]
         places = [network(own[role], {name: array[:, role] for name, array in trained.items()}) for role in (0, 1)]
         found += [
-            agreement(one, np.stack([queries, keys])) for one, queries, keys in zip(pattern[0], *places, strict=True)
+            agreement(one, np.stack([queries, keys]))
+            for one, queries, keys in zip(pattern[0, HARD], *places, strict=True)
         ]
     means = np.mean(found, axis=0)
-    print(means)
     assert means[0] < -0.6
     assert means[1] > 0.5
 

@@ -70,7 +70,7 @@ def test_the_profile_is_a_file(page: Page, space: Corpus) -> None:
     with page.expect_download() as download:
         page.locator("#profile + .caption").get_by_role("link", name="csv").click()
     with download.value.path().open(encoding="utf-8", newline="") as file:
-        found = [float(row["attention"]) for row in csv.DictReader(file)]
+        found = [float(row["share"]) for row in csv.DictReader(file)]
     np.testing.assert_allclose(found, space.head_profile.sel(layer=1, head=0), rtol=1e-6)
 
 

@@ -10,6 +10,7 @@ from store import Corpus
 from store.kernels.parts import sentence_means
 from store.schema import CLS, SEP
 from tests.counts import counted
+from tests.stores import BLOCK
 
 PARTS = (None, "position:..4", "label:positive", "kind:[SEP]")
 
@@ -67,10 +68,10 @@ def test_no_more_than_a_block_is_read_at_once(tiny_corpus: Corpus, monkeypatch: 
         return sentence_means(values, segments, sentences)
 
     monkeypatch.setattr("store.part_means.sentence_means", listen)
-    monkeypatch.setattr("store.part_means.BLOCK", 64)
+    monkeypatch.setattr("store.part_means.BLOCK", BLOCK)
     monkeypatch.setattr("store.part_means.READ_BYTES", 1)
     part = part_of(tiny_corpus, "position:1..")
     values = tiny_corpus.token_mixing.values[..., tiny_corpus.rows].astype(np.float64)
     found = counted(tiny_corpus, part).mixing.sel(source="all")
     np.testing.assert_allclose(found, by_hand(values, tiny_corpus, part.rows), rtol=1e-3)
-    assert max(sizes) <= 64
+    assert max(sizes) <= BLOCK
