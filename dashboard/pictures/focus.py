@@ -163,7 +163,7 @@ def _near(corpus: Corpus, token: int, score: float, place: Floats, own: int) -> 
         piece=corpus.wordpieces(row)[0],
         position=int(corpus.tokens.position.values[row[0]]),
         sentence=sentence,
-        score=round(score, 3),
+        score=round(score, 6),
         place=np.round(place.astype(np.float64), 5).tolist(),
         same_sentence=sentence == own,
     )
