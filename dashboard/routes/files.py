@@ -74,9 +74,9 @@ def _sent(content: IO[bytes]) -> Response:
 def _provenance() -> Provenance:
     """Every URL of a file names a snapshot and a model, or two."""
     library: Library = current_app.extensions[LIBRARY]
-    named = dict(asked.view_args or {})
-    models = [named[part] for part in ("model", "other") if part in named]
-    return Provenance.of(library.snapshot(named["snapshot"]), models)
+    given = dict(asked.view_args or {})
+    models = [given[part] for part in ("model", "other") if part in given]
+    return Provenance.of(library.snapshot(given["snapshot"]), models)
 
 
 def _write(parts: Iterator[Table], provenance: Provenance, form: str, into: IO[bytes], compressed: bool) -> None:

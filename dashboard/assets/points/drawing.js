@@ -4,7 +4,7 @@
   const ANCHORS = { left: "start", center: "middle", right: "end" };
   const BASELINES = { middle: "central", bottom: "text-after-edge", top: "text-before-edge", alphabetic: "auto" };
 
-  const short = (number) => String(Math.round(number * 100) / 100);
+  const short = (number) => headscape.sentence.svg.short(number);
   const escape = (text) => headscape.sentence.svg.escape(text);
 
   class Drawing {

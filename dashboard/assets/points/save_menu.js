@@ -4,19 +4,19 @@
   /** Widths in pixels beside that on the page. */
   const WIDTHS = [2000, 4000];
 
-  const make = (tag, fields, ...children) => {
-    const made = Object.assign(document.createElement(tag), fields);
-    made.append(...children);
-    return made;
-  };
-
   /** The menu of a button beside the picture; it closes with Escape and with a click beside it. */
   function create(panels, button) {
+    const { make } = headscape.sentence;
     const asOnPage = make("option", { value: "" });
     const width = make("select", {}, asOnPage, ...WIDTHS.map((pixels) => make("option", { value: pixels, textContent: `${pixels.toLocaleString("en")} pixels` })));
-    const save = (form) => make("button", { type: "button", textContent: `Save ${form.toUpperCase()}`, onclick: () => act(form) });
-    const menu = make("div", { className: "save-menu", popover: "auto" }, make("label", {}, "Width ", width), save("png"), save("svg"));
+    const menu = make("div", { className: "save-menu", popover: "auto" }, make("label", {}, "Width ", width), kind("png"), kind("svg"));
     panels.on(menu, "toggle", ({ newState }) => newState === "open" && width.focus());
+
+    function kind(form) {
+      const made = make("button", { type: "button", textContent: `Save ${form.toUpperCase()}` });
+      panels.on(made, "click", () => act(form));
+      return made;
+    }
 
     function act(form) {
       menu.hidePopover();

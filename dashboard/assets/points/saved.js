@@ -72,5 +72,5 @@
     else file.savePicture(compose(panels, width), name);
   }
 
-  headscape.saved = { compose, drawing, save, sheetOf };
+  headscape.saved = { save, sheetOf };
 })(window);

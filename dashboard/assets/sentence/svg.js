@@ -40,5 +40,5 @@
     ].join("\n");
   }
 
-  sentence.svg = { write, escape };
+  sentence.svg = { write, escape, short };
 })(window);
