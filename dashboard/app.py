@@ -152,10 +152,9 @@ def _follow_choices(app: Dash) -> None:
 def _follow_canvas(app: Dash) -> None:
     """What a reader does in the picture becomes a link too."""
     app.clientside_callback(
-        "(opened, stepped, left, picture) => window.headscape.address.go(opened, stepped, left, picture)",
+        "(opened, left, picture) => window.headscape.address.go(opened, left, picture)",
         Output("location", "href", allow_duplicate=True),
         Input("points", "opened"),
-        Input("points", "stepped"),
         Input("points", "left"),
         State("points", "picture"),
         prevent_initial_call=True,

@@ -24,7 +24,14 @@ def one_thread_each(workers: int | None) -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """As `map`, several at once. Each on one core, where a product of matrices is the same bit for bit every time."""
+@contextmanager
+def cores() -> Iterator[ThreadPoolExecutor]:
+    """Workers, each on one core, where a product of matrices is the same bit for bit every time."""
     with one_thread_each(None), threadpool_limits(1), ThreadPoolExecutor(cpu_count()) as pool:
+        yield pool
+
+
+def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """As `map`, several at once."""
+    with cores() as pool:
         return list(pool.map(function, items))

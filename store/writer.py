@@ -24,7 +24,7 @@ class Writer:
         self.repository = repository
         self.url = url
         self._session = repository.writable_session(INGEST)
-        self._root: zarr.Group | None = None
+        self._groups: dict[str, zarr.Group] = {}
         self._prepare_root()
 
     def _prepare_root(self) -> None:
@@ -44,14 +44,21 @@ class Writer:
 
     @property
     def root(self) -> zarr.Group:
-        """The root group as this transaction sees it, opened once."""
-        if self._root is None:
-            self._root = zarr.open_group(self._session.store, mode="r+")
-        return self._root
+        """The root group as this transaction sees it."""
+        if "" not in self._groups:
+            self._groups[""] = zarr.open_group(self._session.store, mode="r+")
+        return self._groups[""]
 
     def group(self, path: str) -> zarr.Group:
-        """A group of the store, created where it is missing."""
-        return self.root.require_group(path)
+        """A group of the store, created where it is missing, and opened once in a transaction."""
+        if path not in self._groups:
+            self._groups[path] = self.root.require_group(path)
+        return self._groups[path]
+
+    def delete(self, path: str) -> None:
+        """Delete a group or an array."""
+        del self.root[path]
+        self._groups = {name: group for name, group in self._groups.items() if not f"{name}/".startswith(f"{path}/")}
 
     @property
     def changed(self) -> bool:
@@ -64,7 +71,7 @@ class Writer:
             self._session.commit(message, metadata=dict(metadata or {}))
         except icechunk.ConflictError as error:
             raise StoreError(f"Another ingest has written {self.url} in the meantime. Run the ingest again.") from error
-        self._session, self._root = self.repository.writable_session(INGEST), None
+        self._session, self._groups = self.repository.writable_session(INGEST), {}
 
     def publish(self, message: str) -> str:
         """Let readers see everything committed so far; returns the snapshot.

@@ -52,6 +52,14 @@ def test_title_and_picture_name_the_same_head_in_every_frame_but_a_few(head: Pag
     assert len(unlike) <= 6  # of hundreds: the frames between the two, at each of three steps
 
 
+def test_two_arrow_keys_at_once_are_two_steps(head: Page) -> None:
+    press = """for (const key of ["ArrowRight", "ArrowDown"])
+      document.querySelector(".frame").dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));"""
+    head.evaluate(press)
+    said(head, "Queries and keys of L1 H1")
+    has_picture_of(head, "1/1")
+
+
 def test_of_heads_that_follow_each_other_quickly_only_the_last_is_waited_for(head: Page) -> None:
     asked: list[Route] = []
     failed: list[str] = []

@@ -93,14 +93,14 @@
     return "/head" + link(withField(withField(fieldsNow(), "layer", String(layer)), "head", String(head)));
   }
 
-  /** The page of the neighbour an arrow key asked for, of the head the link names: the picture may be of the one before. */
-  function neighbourLink(picture, step) {
+  /** The page of the neighbour of the head that the link names, null where the model ends: the picture may be of the one before. */
+  function neighbour(picture, step) {
     const now = fieldsNow();
     const within = (number, i) => number >= 0 && number < picture.shape[i];
     const named = numbersOf(picture.panels[0].name);
     const from = ["layer", "head"].map((field) => Number(now.get(field) ?? 0)).map((number, i) => (within(number, i) ? number : named[i]));
     const to = [from[0] + step.rows, from[1] + step.columns];
-    return to.every(within) ? headLink(to) : dash().no_update;
+    return to.every(within) ? headLink(to) : null;
   }
 
   /** Another picture of the same page: one of its panels, or all of them. */
@@ -134,13 +134,12 @@
     return "/" + link(fields);
   }
 
-  /** Where to go: opened, stepped, left as the canvas sent them; `picture` is what it shows. */
-  function go(opened, stepped, left, picture) {
+  /** Where to go: opened, left as the canvas sent them; `picture` is what it shows. */
+  function go(opened, left, picture) {
     const sent = dash().callback_context.triggered.map((trigger) => trigger.prop_id);
     if (!picture) return dash().no_update;
     if (picture.page) return pageLink(picture, sent.includes("points.left") ? {} : picture.panels[opened?.panel]?.fields);
     if (sent.includes("points.left") && left) return headsLink();
-    if (sent.includes("points.stepped") && stepped) return neighbourLink(picture, stepped);
     return opened && picture.panels[opened.panel] ? headLink(numbersOf(picture.panels[opened.panel].name)) : dash().no_update;
   }
 
@@ -194,12 +193,12 @@
     return navigator.clipboard ? navigator.clipboard.writeText(lasting(shown)).then(() => "Copied", refused) : refused();
   }
 
-  /** Path and query of the neighbour of the head that is shown; null where the model ends. */
-  function neighbour(picture, step) {
-    const found = neighbourLink(picture, step);
-    return found === dash().no_update ? null : found;
+  /** To another link without leaving the page, as Dash's own link goes there: at once, so that whatever comes next is of it. */
+  function visit(href) {
+    root.history.pushState({}, "", href);
+    root.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
   }
 
-  headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, arrived, told, inSentence, copy, neighbour };
+  headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, arrived, told, inSentence, copy, neighbour, visit };
   if (typeof module !== "undefined") module.exports = headscape.address;
 })(typeof window === "undefined" ? globalThis : window);

@@ -39,8 +39,6 @@ class PointPanels(Component):
         - `palette`: colours by scheme, `dashboard.theme.PALETTE`
     opened
         Out: index of the panel a reader opened, with a counter: `{"panel": 43, "count": 1}`.
-    stepped
-        Out: arrow key on a single panel: `{"rows": -1, "columns": 0, "count": 1}`.
     left
         Out: a reader went out of a head, back to all of them: `{"panel": 43, "count": 1}`, -1 where it is not known.
     picked
@@ -59,7 +57,7 @@ class PointPanels(Component):
     _base_nodes = ["children"]  # noqa: RUF012
     _namespace = "headscape"
     _type = "PointPanels"
-    _prop_names = ["id", "picture", "opened", "stepped", "left", "picked", "lassoed", "passed", "arrived", "painted"]  # noqa: RUF012
+    _prop_names = ["id", "picture", "opened", "left", "picked", "lassoed", "passed", "arrived", "painted"]  # noqa: RUF012
     _valid_wildcard_attributes: list[str] = []  # noqa: RUF012
     available_properties = _prop_names
     available_wildcard_properties: list[str] = []  # noqa: RUF012

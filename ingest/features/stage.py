@@ -150,7 +150,7 @@ class FeatureStage:
         """A material anew, in one transaction; with it go its views, which have to be drawn again."""
         material, parent = self._material(name), self.writer.group(self.path)
         if name in parent:
-            del parent[name]
+            self.writer.delete(f"{self.path}/{name}")
         group = self._group(name)
         clipped = write_vectors(group, material, self._model)
         if clipped:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.sample import Spans, evenly
-from ingest.threads import side_by_side
+from ingest.threads import cores
 from store.kernels.attention import attention_pattern
 from store.kernels.fidelity import recall, screen_distance, spearman, trustworthy
 from store.kernels.normalization import unit
@@ -24,13 +24,14 @@ def judge_layer(query: Floats, key: Floats, normalized: tuple[Floats, Floats], p
     `query`, `key` and the normalized ones are (head, token, channel), `places` (head, role, token, component), `spans` the
     sentences' (first row, end) in them. The first two measures are means over sentences.
     """
-    within = side_by_side(lambda rows: _within(query[:, rows], key[:, rows], places[:, :, rows]), map(_rows, spans))
-    by_name = dict(zip(("spearman", "recall"), np.mean(within, axis=0), strict=True)) | {
-        "trustworthiness": np.array(
-            side_by_side(lambda head: _trustworthiness(*head), zip(*normalized, places, strict=True))
-        ),
-        "across": np.array(side_by_side(lambda head: _across(*head), zip(query, key, places, strict=True))),
-    }
+    with cores() as pool:
+        within = list(
+            pool.map(lambda rows: _within(query[:, rows], key[:, rows], places[:, :, rows]), map(_rows, spans))
+        )
+        trust = list(pool.map(_trustworthiness, *normalized, places))
+        across = list(pool.map(_across, query, key, places))
+    by_name = dict(zip(("spearman", "recall"), np.mean(within, axis=0), strict=True))
+    by_name |= {"trustworthiness": np.array(trust), "across": np.array(across)}
     return np.stack([by_name[name] for name in MEASURES])
 
 

@@ -22,6 +22,8 @@ from store.normalizations import NORMALIZATION_ARRAYS, NORMALIZATIONS
 from store.writer import Writer
 
 VERSION = "normalizations/1"
+#: Arrays of a layer's heads, one value a normalisation.
+_WRITTEN = ("scale", "shift", "radius", "weighted_correlation", "pairs", "spearman")
 
 Floats = NDArray[np.floating]
 T = TypeVar("T")
@@ -34,6 +36,10 @@ class Constants:
     scale: Floats
     shift: Floats
     radius: Floats | None = None
+
+    def of_layer(self, layer: int) -> "Constants":
+        """Those of a layer, where the first dim is the layer."""
+        return Constants(self.scale[layer], self.shift[layer], None if self.radius is None else self.radius[layer])
 
     def apply(self, query: Floats, key: Floats) -> tuple[Floats, Floats]:
         """Normalised queries and keys (head, token, channel [+ 1])."""
@@ -87,11 +93,12 @@ def _fill(writer: Writer, model: ModelGroup, split: Split, *, layers: int) -> No
             progress.update()
 
 
-def read_constants(writer: Writer, model: ModelGroup, layer: int, normalization: str) -> Constants:
-    """The constants of a layer's heads."""
-    group, index = writer.group(f"{model.path}/normalizations"), list(NORMALIZATIONS).index(normalization)
-    scale, shift, radius = (np.asarray(array_of(group, name)[index, layer]) for name in ("scale", "shift", "radius"))
-    return Constants(scale, shift, radius if normalization == "exact" else None)
+def read_constants(writer: Writer, model: ModelGroup) -> dict[str, Constants]:
+    """Of every normalisation, with a leading dim layer: `scale` (layer, head), and so on."""
+    group = writer.group(f"{model.path}/normalizations")
+    read = [np.asarray(array_of(group, name)[:]) for name in ("scale", "shift", "radius")]
+    found = {name: Constants(*one) for name, *one in zip(NORMALIZATIONS, *read, strict=True)}
+    return {name: one if name == "exact" else replace(one, radius=None) for name, one in found.items()}
 
 
 def _own(writer: Writer, model: ModelGroup, layer: int, sample: Sample, pairs: Pairs) -> dict[str, Constants]:
@@ -140,15 +147,14 @@ def _write(
     group = writer.group(f"{model.path}/normalizations")
     fitted = read_rows(writer, model, layer, split.fitted.rows[: pairs.tokens])
     judged = read_rows(writer, model, layer, span_rows(split.judging))
-    for index, name in enumerate(NORMALIZATIONS):
-        one = constants[name]
+    rows = []
+    for one in (constants[name] for name in NORMALIZATIONS):
         correlation, count = _correlation(*fitted, *one.apply(*fitted), pairs)
-        array_of(group, "scale")[index, layer] = one.scale
-        array_of(group, "shift")[index, layer] = one.shift
-        array_of(group, "radius")[index, layer] = np.nan if one.radius is None else one.radius
-        array_of(group, "weighted_correlation")[index, layer] = correlation
-        array_of(group, "pairs")[index, layer] = count
-        array_of(group, "spearman")[index, layer] = judge(*judged, *one.apply(*judged), lengths(split.judging))
+        spearmans = judge(*judged, *one.apply(*judged), lengths(split.judging))
+        radius = np.full(len(one.scale), np.nan) if one.radius is None else one.radius
+        rows.append((one.scale, one.shift, radius, correlation, count, spearmans))
+    for name, values in zip(_WRITTEN, zip(*rows, strict=True), strict=True):
+        array_of(group, name)[:, layer] = np.stack(values)
 
 
 def _correlation(

@@ -1,6 +1,7 @@
 """One view in the store while it is made: what of it is up to date, its fit, its places, its fidelity."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import zarr
@@ -103,8 +104,7 @@ class Picture:
 
     def write_places(self, layer: int, block: Block, places: Floats) -> None:
         """Keep where a block's tokens are in a layer: (head, role, token, component)."""
-        group = self.writer.group(self.path)
-        low, side = np.asarray(array_of(group, "low")[layer]), np.asarray(array_of(group, "side")[layer])
+        group, (low, side) = self.writer.group(self.path), self._cubes[layer]
         within = (places - low[:, None, None]) / side[:, None, None, None]
         outside = ((within < 0) | (within > 1)).any(axis=-1).sum(axis=(1, 2))
         content = np.zeros((len(low), len(ROLES), block.length, self.name.components), np.uint16)
@@ -117,8 +117,14 @@ class Picture:
         """Stored places (head, role, token, component) of ascending rows of the token axis, as the screen has them."""
         group, start = self.writer.group(self.path), int(rows[0])
         stored = np.asarray(array_of(group, "coordinates")[layer, :, :, start : int(rows[-1]) + 1])
-        low, side = np.asarray(array_of(group, "low")[layer]), np.asarray(array_of(group, "side")[layer])
+        low, side = self._cubes[layer]
         return low[:, None, None] + stored[:, :, rows - start] / MOST * side[:, None, None, None]
+
+    @cached_property
+    def _cubes(self) -> list[tuple[Floats, Floats]]:
+        """Corner (head, component) and side (head,) of the cubes of every layer; read when all are fitted."""
+        group = self.writer.group(self.path)
+        return list(zip(*(np.asarray(array_of(group, name)[:]) for name in ("low", "side")), strict=True))
 
     def write_fidelity(self, layer: int, judged: str, measures: Floats | float) -> None:
         """Keep the measures (measure, head) of a layer; NaN where there was nothing to judge on."""

@@ -19,7 +19,7 @@ from ingest.pictures.attention_projection import AttentionProjection
 from ingest.pictures.fidelity import judge_layer
 from ingest.pictures.fits import Projection
 from ingest.pictures.neighbours import Nearest, Neighbours
-from ingest.pictures.normalizations import read_constants
+from ingest.pictures.normalizations import Constants, read_constants
 from ingest.pictures.pca import Pca
 from ingest.pictures.picture import Picture
 from ingest.progress import bar
@@ -57,6 +57,11 @@ class Material:
         """What every block of the plan holds; every picture is compared with it, more than once."""
         return [self.model.block_hash(block) for block in self.corpus.blocks]
 
+    @cached_property
+    def constants(self) -> dict[str, Constants]:
+        """Of every normalisation; they are whole before the first picture is begun."""
+        return read_constants(self.writer, self.model)
+
     def fit_sample(self, name: ViewName) -> Sample:
         """What a picture is fitted on."""
         tokens = KINDS[name.projection].fit_tokens
@@ -68,7 +73,7 @@ class Material:
 
     def normalize(self, layer: int, name: str, query: Floats, key: Floats) -> tuple[Floats, Floats]:
         """Queries and keys of a layer that were read already, normalised, in float32."""
-        query, key = read_constants(self.writer, self.model, layer, name).apply(query, key)
+        query, key = self.constants[name].of_layer(layer).apply(query, key)
         return query.astype(np.float32), key.astype(np.float32)
 
 

@@ -2,13 +2,12 @@
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
 
-  /** Another page without leaving this one, as Dash's own link goes there; to the top only where it is another page. */
+  /** To the top only where it is another page. */
   function follow(event) {
     if (event.metaKey || event.shiftKey || event.altKey || event.ctrlKey) return;
     event.preventDefault();
     const before = root.location.pathname;
-    root.history.pushState({}, "", event.currentTarget.href);
-    root.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+    headscape.address.visit(event.currentTarget.href);
     if (root.location.pathname !== before) root.scrollTo(0, 0);
   }
 

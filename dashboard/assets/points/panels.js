@@ -231,8 +231,10 @@
 
     step(rows, columns) {
       if (this.picture.sequence) return this.player.step(rows + columns);
+      const link = this.picture.page ? null : headscape.address.neighbour(this.picture, { rows, columns });
+      if (!link) return;
       this.address.forget();
-      this.send({ stepped: { rows, columns } });
+      headscape.address.visit(link);
     }
 
     /** A point, or none: where none was chosen that is no news. */
