@@ -87,6 +87,33 @@ def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(made_once(tmp_path_factory, "default", make))
 
 
+@pytest.fixture(scope="session")
+def any_store(any_model: Path, tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
+    """Of each of the random models."""
+    return _of_model(any_model, tmp_path_factory, ingest)
+
+
+@pytest.fixture(scope="session")
+def odd_store(odd_model: Path, tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
+    return _of_model(odd_model, tmp_path_factory, ingest)
+
+
+def _of_model(model: Path, factory: pytest.TempPathFactory, ingest: Ingest) -> str:
+    return str(made_once(factory, f"store-of-{model.name}", partial(ingest, model=model)))
+
+
+@pytest.fixture(scope="session")
+def few_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
+    """Of ten sentences, without feature points."""
+    return str(made_once(tmp_path_factory, "few", partial(ingest, sentences=10)))
+
+
+@pytest.fixture
+def few(few_store: str, tmp_path: Path) -> str:
+    """As above, to be written to."""
+    return str(shutil.copytree(few_store, tmp_path / "few"))
+
+
 @pytest.fixture
 def tiny_corpus(tiny_store: str) -> Iterator[store.Corpus]:
     return store.open_corpus(tiny_store)
@@ -102,10 +129,12 @@ def two_views(ingest: Ingest, genre_data: Path, tmp_path_factory: pytest.TempPat
 @pytest.fixture(scope="session")
 def three(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A store with three publications."""
-    place = tmp_path_factory.mktemp("three") / "store"
-    for sentences in (5, 10, 15):
-        ingest(place, sentences=sentences)
-    return str(place)
+
+    def make(place: Path) -> None:
+        for sentences in (5, 10, 15):
+            ingest(place, sentences=sentences)
+
+    return str(made_once(tmp_path_factory, "three", make))
 
 
 @pytest.fixture

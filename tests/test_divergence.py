@@ -148,8 +148,8 @@ def test_heads_in_one_place_have_no_stress() -> None:
 
 
 @pytest.fixture(scope="module")
-def corpus(any_model: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
-    return store.open_corpus(ingest(tmp_path_factory.mktemp("divergence") / any_model.name, model=any_model))
+def corpus(any_store: str) -> store.Corpus:
+    return store.open_corpus(any_store)
 
 
 def of_transformers(corpus: store.Corpus, model: Any, sentences: int) -> np.ndarray:

@@ -133,12 +133,11 @@ def test_a_second_run_has_nothing_to_do(
     assert commits(str(copy)) == before
 
 
-def test_projections_add_feature_points_to_a_store_that_has_none(ingest: Ingest, tmp_path: Path) -> None:
-    place = ingest(tmp_path / "store", sentences=5)
-    ingest(place, sentences=40, stage="projections", **FEATURES)
-    corpus = store.open_corpus(place)
-    assert (corpus.n_sentences, corpus.materials) == (5, ["sample", "review-3"])
-    assert list(verify(store.open_snapshot(place))) == []
+def test_projections_add_feature_points_to_a_store_that_has_none(ingest: Ingest, few: str) -> None:
+    ingest(Path(few), sentences=40, stage="projections", **FEATURES)
+    corpus = store.open_corpus(few)
+    assert (corpus.n_sentences, corpus.materials) == (10, ["sample", "review-3"])
+    assert list(verify(store.open_snapshot(few))) == []
 
 
 def test_another_view_leaves_the_rest_as_it_is(

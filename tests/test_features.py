@@ -175,8 +175,8 @@ def test_a_model_that_is_no_classifier_has_no_probabilities(sample: Features) ->
 # -- what is not there ----------------------------------------------------------------------------------
 
 
-def test_a_store_without_feature_points_has_no_materials(ingest: Ingest, tmp_path: Path) -> None:
-    corpus = store.open_corpus(ingest(tmp_path / "store", sentences=5))
+def test_a_store_without_feature_points_has_no_materials(few_store: str) -> None:
+    corpus = store.open_corpus(few_store)
     assert corpus.materials == []
     with pytest.raises(StoreError, match=r"has no feature points of 'sample'\. Run `make ingest`\.$"):
         corpus.features("sample")

@@ -15,7 +15,6 @@ from dashboard.pages import PAGES, picture_of
 from dashboard.place import Place, find
 from store import Corpus
 from tests.browser import SECONDS, Open, blank, canvas_place, choose, drawn, inked, picture, seen, until
-from tests.stores import Ingest
 
 NAME = ".player output"
 #: Pauses as soon as the name of another point stands there.
@@ -265,10 +264,8 @@ def test_everything_on_screen_is_in_the_link(tiny_store: str) -> None:
     assert parse_qs(place(tiny_store, search).address.href.partition("?")[2]) == parse_qs(search)
 
 
-def test_a_store_without_feature_points_says_how_to_make_them(
-    ingest: Ingest, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    here = place(ingest(tmp_path_factory.mktemp("without") / "store", sentences=5, features="none"), "point=embedding")
+def test_a_store_without_feature_points_says_how_to_make_them(few_store: str) -> None:
+    here = place(few_store, "point=embedding")
     assert picture_of(here) is None
     assert "Run `make ingest`." in str(PAGES["features"](here).above)
 

@@ -124,18 +124,12 @@ def test_time_left_of_a_stage_that_just_began_is_unknown() -> None:
 # -- pages ----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def bare(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A store without feature points."""
-    return ingest(tmp_path_factory.mktemp("bare") / "store", sentences=5)
-
-
-def test_a_page_that_waits_says_how_far_the_ingest_is(bare: str) -> None:
-    library = Library(bare)
-    lock = take_lock(Path(bare))
+def test_a_page_that_waits_says_how_far_the_ingest_is(few: str) -> None:
+    library = Library(few)
+    lock = take_lock(Path(few))
     assert lock is not None
     with lock:
-        note_progress(bare, IngestProgress("a model on reviews", "features of sample", done=1, first=1, total=4))
+        note_progress(few, IngestProgress("a model on reviews", "features of sample", done=1, first=1, total=4))
         waiting = str(PAGES["features"](find(library, "features", "")).above)
     ended = str(PAGES["features"](find(library, "features", "")).above)
     assert "An ingest of a model on reviews is under way: features of sample, 25 %." in waiting
@@ -143,8 +137,8 @@ def test_a_page_that_waits_says_how_far_the_ingest_is(bare: str) -> None:
     assert "This model has no feature points yet. Run `make ingest`." in ended
 
 
-def test_the_poll_for_newer_snapshots_brings_how_far_it_is(bare: str) -> None:
-    library = Library(bare)
+def test_the_poll_for_newer_snapshots_brings_how_far_it_is(few: str) -> None:
+    library = Library(few)
     registered = create_app(library).callback_map
     (entry,) = (one for name, one in registered.items() if "newer.children" in name)
     notice = entry["callback"].__wrapped__

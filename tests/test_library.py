@@ -22,9 +22,8 @@ class Ingest(Protocol):
 
 
 @pytest.fixture
-def growing(tmp_path: Path, ingest: Ingest) -> tuple[str, Library]:
-    url = ingest(tmp_path / "store", sentences=10)
-    return url, Library(url)
+def growing(few: str) -> tuple[str, Library]:
+    return few, Library(few)
 
 
 def test_a_publication_shows_up_without_a_restart(growing: tuple[str, Library], ingest: Ingest) -> None:

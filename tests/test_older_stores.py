@@ -1,5 +1,6 @@
 """Stores written before there were checksums open, say so, and grow."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +20,9 @@ from store.writer import open_writer
 from tests.stores import FEATURES, Ingest
 
 
-@pytest.fixture
-def older(ingest: Ingest, tmp_path: Path) -> str:
-    """A store as it was written before."""
+@pytest.fixture(scope="module")
+def written_before(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store as Headscape 0.1 wrote it."""
 
     def codecs(array: Array) -> tuple[ZstdCodec, ...]:
         return (ZstdCodec(level=3),) if array.compressed else ()
@@ -30,12 +31,17 @@ def older(ingest: Ingest, tmp_path: Path) -> str:
         patch.setattr(groups, "_codecs", codecs)
         patch.setattr(writer, "record_checksums", lambda _place: None)
         patch.setattr(tensors, "key_constant", lambda bert: torch.zeros(bert.layers, bert.heads, bert.channels))
-        place = ingest(tmp_path / "store", sentences=10)
+        place = ingest(tmp_path_factory.mktemp("before") / "store", sentences=10)
         with open_writer(place) as opened:
             del opened.group(f"models/{store.open_corpus(place).name}")[CONSTANT]
             opened.root.attrs["schema_version"] = 3
             opened.publish("as it was written before")
     return place
+
+
+@pytest.fixture
+def older(written_before: str, tmp_path: Path) -> str:
+    return str(shutil.copytree(written_before, tmp_path / "store"))
 
 
 def test_an_older_store_opens_with_its_keys_as_they_are_stored(older: str) -> None:

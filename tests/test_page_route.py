@@ -46,11 +46,10 @@ def test_a_form_that_says_nothing_is_the_first_page(client: FlaskClient, given: 
     assert "Queries and keys of all" in response.text
 
 
-def test_a_tab_stays_at_its_snapshot_while_newer_ones_are_published(tmp_path: Path, ingest: Callable[..., str]) -> None:
-    url = ingest(tmp_path / "store", sentences=10)
-    client = create_app(Library(url)).server.test_client()
+def test_a_tab_stays_at_its_snapshot_while_newer_ones_are_published(few: str, ingest: Callable[..., str]) -> None:
+    client = create_app(Library(few)).server.test_client()
     before = page(client, "/")["shown"]["snapshot"]
-    ingest(Path(url), sentences=20)
+    ingest(Path(few), sentences=20)
     assert page(client, "/head", "", before)["shown"]["snapshot"] == before
     assert page(client, "/head")["shown"]["snapshot"] != before
     assert "Open the newest" in json.dumps(page(client, "/head", "", before)["header"])

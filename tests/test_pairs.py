@@ -130,8 +130,8 @@ def test_merging_the_parts_equals_the_whole() -> None:
 
 
 @pytest.fixture(scope="module")
-def corpus(ingest: Ingest, odd_model: Path, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
-    return store.open_corpus(ingest(tmp_path_factory.mktemp("pairs") / "store", model=odd_model))
+def corpus(odd_store: str) -> store.Corpus:
+    return store.open_corpus(odd_store)
 
 
 def corpus_by_hand(corpus: store.Corpus, layer: int, head: int, *, count: int) -> Found:

@@ -73,21 +73,15 @@ def wait_for(commits: Commits) -> WaitFor:
 
 
 @pytest.fixture(scope="module")
-def published(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A store whose readers already see something, fitted on fewer sentences than there will be."""
-    return ingest(tmp_path_factory.mktemp("published") / "store", sentences=10)
-
-
-@pytest.fixture(scope="module")
 def killed(
-    published: str,
+    few_store: str,
     start: Start,
     wait_for: WaitFor,
     commits: Commits,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[str, list[tuple[int, list[str]]], list[str]]:
     """The place of a store whose ingest was killed at every moment, what readers saw after each, and what each committed."""
-    place = str(shutil.copytree(published, tmp_path_factory.mktemp("killed") / "store"))
+    place = str(shutil.copytree(few_store, tmp_path_factory.mktemp("killed") / "store"))
     seen: list[tuple[int, list[str]]] = []
     after = len(commits(place))
     for moment in MOMENTS:
@@ -134,10 +128,10 @@ def test_every_piece_was_committed_once_in_spite_of_the_kills(
     stage: str,
     pieces: int,
     killed: tuple[str, list[tuple[int, list[str]]], list[str]],
-    published: str,
+    few_store: str,
     commits: Commits,
 ) -> None:
-    new = commits(killed[0])[len(commits(published)) :]
+    new = commits(killed[0])[len(commits(few_store)) :]
     numbers = [message.partition(stage)[2] for message in new if stage in message]
     assert len(numbers) == len(set(numbers)) >= pieces
 

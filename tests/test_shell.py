@@ -29,13 +29,12 @@ def test_the_header_names_snapshot_and_date(open_page: Open, tiny_server: str, t
 
 
 def test_a_publication_moves_nothing_and_waits_until_its_reader_asks_for_it(
-    open_page: Open, tmp_path: Path, ingest: Callable[..., str]
+    open_page: Open, few: str, ingest: Callable[..., str]
 ) -> None:
-    url = ingest(tmp_path / "store", sentences=10)
-    with serving(url) as address:
+    with serving(few) as address:
         page = drawn(open_page(address))
         before = page.locator(".frame").bounding_box()
-        ingest(Path(url), sentences=20)
+        ingest(Path(few), sentences=20)
         newest = page.locator("#newer").get_by_role("link", name="Open the newest")
         expect(newest).to_be_visible(timeout=15_000)
         assert page.locator(".frame").bounding_box() == before
@@ -68,24 +67,22 @@ def test_in_a_narrow_window_the_pages_are_a_drawer(open_page: Open, tiny_server:
 
 
 def test_a_tab_opened_before_a_publication_still_gets_its_own_snapshot(
-    open_page: Open, tmp_path: Path, ingest: Callable[..., str]
+    open_page: Open, few: str, ingest: Callable[..., str]
 ) -> None:
-    url = ingest(tmp_path / "store", sentences=10)
-    with serving(url) as address:
+    with serving(few) as address:
         page = drawn(open_page(address))
         before = page.locator(".frame").get_attribute("data-drawn") or ""
-        ingest(Path(url), sentences=20)
+        ingest(Path(few), sentences=20)
         answer = page.request.get(address + before)
         page.close()
         assert answer.status == 200
 
 
 def test_one_of_several_models_can_be_chosen(
-    open_page: Open, tmp_path: Path, ingest: Callable[..., str], odd_model: Path
+    open_page: Open, few: str, ingest: Callable[..., str], odd_model: Path
 ) -> None:
-    url = ingest(tmp_path / "store", sentences=10)
-    ingest(Path(url), sentences=10, model=str(odd_model))
-    with serving(url) as address:
+    ingest(Path(few), sentences=10, model=str(odd_model))
+    with serving(few) as address:
         page = drawn(open_page(address))
         expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of all 12 heads")
         page.get_by_role("textbox", name="Model and corpus").click()
@@ -191,10 +188,9 @@ def test_without_webgl2_the_slider_goes_through_the_points_and_nothing_plays(
     page.close()
 
 
-def test_a_corrupt_chunk_is_said_in_one_sentence(tmp_path: Path, chromium: Browser, ingest: Callable[..., str]) -> None:
-    url = ingest(tmp_path / "store", sentences=10)
-    with serving(url) as address:
-        for chunk in (Path(url) / "chunks").iterdir():
+def test_a_corrupt_chunk_is_said_in_one_sentence(few: str, chromium: Browser) -> None:
+    with serving(few) as address:
+        for chunk in (Path(few) / "chunks").iterdir():
             chunk.write_bytes(chunk.read_bytes()[: chunk.stat().st_size // 3])
         page = chromium.new_page()
         page.goto(address)

@@ -22,9 +22,9 @@ Ingest = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def odd_corpus(ingest: Ingest, odd_model: Path, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
+def odd_corpus(odd_store: str) -> store.Corpus:
     """3 layers, 4 heads, 5 channels: no size can be mistaken for another."""
-    return store.open_corpus(ingest(tmp_path_factory.mktemp("store") / "odd", model=odd_model))
+    return store.open_corpus(odd_store)
 
 
 @pytest.mark.parametrize(

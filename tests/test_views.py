@@ -18,8 +18,8 @@ FIT_TOKENS = 200
 
 
 @pytest.fixture(scope="module")
-def corpus(any_model: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
-    return store.open_corpus(ingest(tmp_path_factory.mktemp("store") / any_model.name, model=any_model))
+def corpus(any_store: str) -> store.Corpus:
+    return store.open_corpus(any_store)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Tiny BERTs with random weights, of the one vocabulary that the reviews are written in."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,8 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def odd_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Other numbers of layers, heads and channels, no two of them equal."""
-    return save_model(tmp_path_factory.mktemp("model") / "odd-bert", layers=3, heads=4, channels=5, seed=1)
+    make = partial(save_model, layers=3, heads=4, channels=5, seed=1)
+    return made_once(tmp_path_factory, "odd-bert", make)
 
 
 @pytest.fixture(scope="session")
