@@ -42,10 +42,13 @@ help:       ## list the targets
 
 install: .venv/installed  ## virtual environment with everything the product and its tests need
 
+# Python compiles the modules that are imported; all of them took longer than the rest of an installation.
+INSTALL = $(PYTHON) -m pip install --quiet --no-compile --constraint constraints.txt
+
 .venv/installed: pyproject.toml constraints.txt
 	python3 -m venv .venv
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt $(TORCH)
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[test]'
+	$(INSTALL) $(TORCH)
+	$(INSTALL) --editable '.[test]'
 	@touch $@
 
 ASKED = --store="$$STORE" --model="$$MODEL" --data="$$DATA" --sentences="$$SENTENCES" --tokens="$$TOKENS" \
