@@ -154,7 +154,7 @@ def test_a_function_is_computed_once_for_the_same_arguments() -> None:
 
 
 def test_the_budget_of_the_process_is_smaller_than_a_workers_memory() -> None:
-    assert CACHE.budget <= 128 << 20
+    assert CACHE.budget <= 64 << 20
 
 
 def test_two_readers_get_the_same_corpus(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
