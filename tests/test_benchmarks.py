@@ -9,13 +9,16 @@ import pytest
 import torch
 
 from dashboard.app import create_app
+from dashboard.heads.part import part_of
+from dashboard.heads.part_counts import count
 from dashboard.library import Library
 from ingest import encoder
 from ingest.settings import Settings
-from store import open_snapshot
+from store import open_corpus, open_snapshot
 from tests.bench import ingest as bench
 from tests.bench.load_requests import Mix
 from tests.bench.statistics import computed
+from tests.bench.synthetic import make_store
 from tests.bench.table import show
 from tests.client import FakeTyped
 
@@ -48,6 +51,13 @@ def shares(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shares]:
     threads = torch.get_num_threads()
     yield found
     torch.set_num_threads(threads)
+
+
+def test_a_made_up_store_can_be_counted(tiny_data: Path, tmp_path: Path) -> None:
+    place = make_store(tmp_path / "store", layers=1, heads=2, channels=4, data=str(tiny_data), sentences=20)
+    corpus = open_corpus(place)
+    counted = count(corpus, part_of(corpus, "position:1..5"), lambda _: None)
+    assert counted.means.sizes == {"source": 6, "statistic": 17, "layer": 1, "head": 2}
 
 
 @pytest.mark.parametrize("benchmark", [bench.rate, computed])

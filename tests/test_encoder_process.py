@@ -90,6 +90,12 @@ def test_workers_that_ask_at_once_start_one_process() -> None:
         end(folder)
 
 
+def test_the_process_leaves_the_other_cores_to_the_workers(folder: ServerFolder, tiny_corpus: Corpus) -> None:
+    worker(folder).encode(tiny_corpus, "A slow film.")
+    (process,) = processes(folder)
+    assert process.environ()["OMP_NUM_THREADS"] == "1"
+
+
 def test_a_refusal_reaches_the_worker(folder: ServerFolder, tiny_corpus: Corpus) -> None:
     with pytest.raises(Refusal, match="Type one, such as") as caught:
         worker(folder).encode(tiny_corpus, "\u200b")

@@ -20,6 +20,8 @@ PATIENCE = 25.0
 READERS = 5
 #: Seconds without a request after which the encoder process ends, so that its memory goes back to the system.
 IDLE = 600.0
+#: Threads of one product wait for each other where workers have the cores: with two, ten readers waited 1.5 s, with one 0.25 s.
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 SLOW = "The model is still being loaded, or busy. Try again in a few seconds."
 ENDED = "The process that runs the model has ended. Try again: it is started anew."
 
@@ -82,7 +84,11 @@ class RemoteEncoder:
         command = own_module(module, str(self._folder.path), str(self._idle))
         # In a session of its own: Ctrl-C in a terminal is the server's; it ends when the server has ended.
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True, env=environment()
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+            env=environment() | ONE_THREAD,
         )
         Thread(target=process.wait, daemon=True).start()  # so that the system can forget it as soon as it has ended
         return process

@@ -42,7 +42,7 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, **chosen:
         model = ModelGroup(f"synthetic-{layers}x{heads}x{channels}", identity)
         _write(writer, model, corpus, Shape(layers, heads, channels, BLOCK, settings.max_length))
         made: dict[str, Any] = {
-            "settings": {},
+            "settings": {"seed": settings.seed},
             "revision": "none",
             "tokenizer_sha256": "none",
             "data": {},

@@ -30,6 +30,8 @@ ALONE = 200
 TYPED_ROUTE = "typed/layer/2.bin"
 CORPUS_ROUTE = "token/0/0/query/5.json"
 BUSY = 503
+#: Seconds after which a reader who was told so asks again.
+REST = 0.5
 
 
 def typing() -> None:
@@ -106,6 +108,7 @@ def _milliseconds(url: str) -> float | None:
     except HTTPError as error:
         if error.code != BUSY:
             raise
+        time.sleep(REST)
         return None
     return 1000 * (time.perf_counter() - began)
 
