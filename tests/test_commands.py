@@ -78,5 +78,6 @@ def test_make_gives_a_name_as_it_was_given(name: str, tmp_path: Path) -> None:
     ended = subprocess.run(
         ["make", "--silent", "--old-file=install", "ingest", f"DATA={name}", f"PYTHON={show}"],
         cwd=HERE, capture_output=True, text=True, check=False,
+        env={name: value for name, value in os.environ.items() if name != "MAKEFLAGS"},  # of a `make --jobs=2 check`
     )  # fmt: skip
     assert (ended.stdout, ended.stderr) == (f"--data={name}\n", "")
