@@ -35,3 +35,10 @@ def megabytes(how: str) -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's malloc")
 def test_what_threads_have_freed_goes_back_to_the_system() -> None:
     assert megabytes("returned") < 30
+
+
+def test_arrow_takes_memory_where_a_worker_gives_it_back() -> None:
+    """What it takes with its own allocator stays with the process."""
+    code = "import dashboard.__main__, pyarrow; print(pyarrow.default_memory_pool().backend_name)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "system\n"
