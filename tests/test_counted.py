@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,21 @@ def test_files_of_old_parts_are_deleted(tiny_corpus: Corpus, tmp_path: Path, mon
 def test_whoever_cannot_wait_is_told_so(busy: Library, base: str, name: str) -> None:
     answer = client_of(busy).get(f"{base}/{name}.csv?{WHERE}")
     assert (answer.status_code, answer.text) == (503, part_counts.BUSY)
+
+
+def test_who_waits_long_for_a_file_finds_it_when_they_ask_again(
+    library: Library, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_counts, "SOON", 0.05)
+    client, go_on, count = client_of(library), Event(), part_counts.count
+    monkeypatch.setattr(part_counts, "count", lambda *what: go_on.wait() and count(*what))
+    for _ in range(2):
+        answer = client.get(f"{base}/statistics.csv?{WHERE}")
+        assert (answer.status_code, answer.text) == (503, part_counts.LATER)
+    (under_way,) = library.counts._under_way.values()
+    go_on.set()
+    under_way.result()
+    assert client.get(f"{base}/statistics.csv?{WHERE}").status_code == 200
 
 
 def test_the_whole_corpus_needs_no_turn(busy: Library, base: str) -> None:

@@ -2,16 +2,18 @@
 
 import io
 import os
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import astuple, dataclass, fields
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 import xarray as xr
 
 from dashboard.cache import CACHE
 from dashboard.heads.part import Part
-from dashboard.reader_gone import asker_gone
+from dashboard.problems import Refusal
 from dashboard.turns import Turns
 from store import Corpus
 from store.part_means import Watch
@@ -19,6 +21,9 @@ from store.part_means import Watch
 #: Readers who wait in a process while a part is counted; with those of typed sentences fewer than the server has threads.
 WAITING = 4
 BUSY = "The server is busy counting parts of the corpus for other readers. Try again in a few seconds."
+#: Seconds that the reader of a file waits, and what they are told then: it is counted on, for when they ask again.
+SOON = 10.0
+LATER = "The part is still being counted. Ask for the file again in a few seconds."
 #: Files of numbers of parts: 0.2 MB each for 72 heads.
 FILES = 256
 #: Share of the work that statistics of heads are; the rest are mixing ratios.
@@ -47,7 +52,7 @@ class PartNumbers:
 
 
 class Counting:
-    """A reader's wait for a count; this one never ends it and tells nobody."""
+    """A wait for a count; this one never ends it and tells nobody."""
 
     def begin(self) -> None:
         """It is this reader's turn."""
@@ -58,7 +63,7 @@ class Counting:
     @property
     def gone(self) -> bool:
         """Whether nobody waits any more."""
-        return asker_gone()
+        return False
 
 
 class PartCounts:
@@ -67,6 +72,9 @@ class PartCounts:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._turns = Turns(WAITING, BUSY)
+        self._threads = ThreadPoolExecutor(WAITING + 2, "part of a file")  # who finds the line full is told so
+        self._under_way: dict[str, Future[PartNumbers]] = {}
+        self._lock = Lock()
 
     def find(self, corpus: Corpus, part: Part) -> PartNumbers | None:
         """Numbers that need no counting: of the whole corpus, or of a part that was counted."""
@@ -77,12 +85,26 @@ class PartCounts:
         return found or self._read(corpus, key)
 
     def numbers(self, corpus: Corpus, part: Part, counting: Counting | None = None) -> PartNumbers:
-        """The part's numbers. Raises `Refusal` where too many readers wait."""
-        waits = counting or Counting()
+        """The part's numbers. Raises `Refusal` where too many readers wait, and without `counting` where it takes long."""
         if (found := self.find(corpus, part)) is not None:
             return found
-        with self._turns.turn(lambda: waits.gone):
-            return self.find(corpus, part) or self._counted(corpus, part, waits)  # somebody may have asked before us
+        return self._soon(corpus, part) if counting is None else self._in_turn(corpus, part, counting)
+
+    def _soon(self, corpus: Corpus, part: Part) -> PartNumbers:
+        """Counted by another thread, which goes on where this one has waited long enough."""
+        key = _key(corpus, part)
+        with self._lock:
+            if (count := self._under_way.get(key)) is None:
+                count = self._under_way[key] = self._threads.submit(self._in_turn, corpus, part, Counting())
+                count.add_done_callback(lambda _: self._under_way.pop(key, None))
+        try:
+            return count.result(SOON)
+        except TimeoutError:
+            raise Refusal(LATER, 503) from None
+
+    def _in_turn(self, corpus: Corpus, part: Part, counting: Counting) -> PartNumbers:
+        with self._turns.turn(lambda: counting.gone):
+            return self.find(corpus, part) or self._counted(corpus, part, counting)  # somebody may have asked before us
 
     def _counted(self, corpus: Corpus, part: Part, counting: Counting) -> PartNumbers:
         counting.begin()
