@@ -9,6 +9,9 @@
   const REST = 150;
   const LOOK = 20;
 
+  /** Fields of a link that say what is counted on a page. */
+  const COUNTED = ["model", "snapshot", "other", "where"];
+
   const dash = () => root.dash_clientside;
   const standing = (id) => root.dash_component_api.getLayout(id)?.props;
   const isHead = (page) => page?.shown && root.location.pathname === "/head";
@@ -75,11 +78,22 @@
     await Promise.race([headscape.asked.pointsOf(page), pause(TOGETHER)]);
   }
 
+  function isSameCount(before, after) {
+    const [was, is] = [before, after].map((link) => new URL(link, root.location.origin));
+    return was.pathname === is.pathname && COUNTED.every((field) => was.searchParams.get(field) === is.searchParams.get(field));
+  }
+
+  /** What is counted for the page on screen is counted no longer, unless the next page shows it too. */
+  function endCount(before, after) {
+    if (!isSameCount(before, after)) document.querySelector(".counting .cancel")?.click();
+  }
+
   /** What the parts of the page are at a link; nothing new where the reader has gone on. */
   async function page(pathname, search) {
     const link = asked(pathname, search);
     const element = document.getElementById("page");
     element.setAttribute("aria-busy", "true");
+    endCount(element.dataset.link || "", pathname + (search || ""));
     root.clearTimeout(resting);
     const mine = (newest = {});
     const came = await pages.now(link);

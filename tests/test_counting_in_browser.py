@@ -1,0 +1,74 @@
+"""A page waits for a count: how far it is, Cancel, and what becomes of a count that nobody waits for any more."""
+
+import re
+from collections.abc import Iterator
+from threading import Event
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dashboard.app import create_app
+from dashboard.heads import part_counts
+from dashboard.heads.part import Part
+from dashboard.library import Library
+from dashboard.problems import Refusal
+from store import STATISTICS, Corpus
+from store.part_means import Watch
+from tests.browser import Open, choose, listening
+
+STEPS = 500
+SECONDS = 0.02
+
+
+class SlowCount:
+    """Counts in many small steps; whoever ends it is noted."""
+
+    def __init__(self) -> None:
+        self.ended = Event()
+        self.over = Event()
+
+    def __call__(self, corpus: Corpus, _part: Part, watch: Watch) -> part_counts.PartNumbers:
+        try:
+            for step in range(STEPS):
+                watch(step / STEPS)
+                self.over.wait(SECONDS)
+        except Refusal:
+            self.ended.set()
+            raise
+        return part_counts._of_all(corpus)
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> SlowCount:
+    count = SlowCount()
+    monkeypatch.setattr(part_counts, "count", count)
+    return count
+
+
+@pytest.fixture
+def counting(open_page: Open, tiny_store: str, slow: SlowCount) -> Iterator[Page]:
+    """Statistics of a part, which are being counted."""
+    with listening(create_app(Library(tiny_store)).server) as address:
+        page = open_page(f"{address}/statistics?where=position:2..7")
+        expect(page.locator(".counting")).to_contain_text(re.compile(r"Counting these tokens: \d+ %, about \d+ s left"))
+        yield page
+        slow.over.set()
+        page.goto("about:blank")
+
+
+def test_a_count_is_cancelled(counting: Page, slow: SlowCount) -> None:
+    counting.get_by_role("button", name="Cancel").click()
+    expect(counting.get_by_role("alert")).to_contain_text("Counting was cancelled.")
+    assert slow.ended.is_set()
+
+
+def test_a_count_ends_when_its_filter_is_removed(counting: Page, slow: SlowCount) -> None:
+    counting.get_by_role("button", name=re.compile("Remove filter")).click()
+    expect(counting.locator("#heat-map")).to_be_visible()
+    assert slow.ended.wait(2)
+
+
+def test_a_count_goes_on_where_another_statistic_is_chosen(counting: Page, slow: SlowCount) -> None:
+    choose(counting, "Statistic", STATISTICS["entropy"].title)
+    counting.wait_for_timeout(500)  # as long as its end would take
+    assert not slow.ended.is_set()
