@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.cache import cached
+from dashboard.pictures.exports import Table
 from dashboard.pictures.normalized import normalized_vectors
 from store import Corpus, StoreError
 
@@ -74,6 +75,18 @@ def density(corpus: Corpus, *, layer: int, head: int, normalization: str) -> Den
         sentences=sentences,
         agreement=_agreement(corpus, layer, head, normalization, dot, distance),
     )
+
+
+def density_table(found: Density) -> Table:
+    """A row for each cell: its ends in both directions, and its pairs."""
+    dot, distance = np.indices(found.counts.shape).reshape(2, -1)
+    return {
+        "dot_from": found.dots[dot],
+        "dot_to": found.dots[dot + 1],
+        "distance_from": found.distances[distance],
+        "distance_to": found.distances[distance + 1],
+        "pairs": found.counts.ravel(),
+    }
 
 
 def _pairs(corpus: Corpus) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:

@@ -5,7 +5,6 @@ from flask import Flask
 from dashboard.library import Library
 from dashboard.routes import (
     assets,
-    charts,
     comparison,
     exports,
     features,
@@ -27,7 +26,6 @@ def register(server: Flask, library: Library) -> None:
         pictures,
         features,
         tokens,
-        charts,
         exports,
         statistics,
         sentences,

@@ -5,6 +5,7 @@ from flask import Flask, Response
 
 from dashboard.heads.statistics import head_table
 from dashboard.library import Library
+from dashboard.pictures.density import density, density_table
 from dashboard.pictures.exports import tables, tables_of_heads
 from dashboard.pictures.pairs import strongest_pairs
 from dashboard.pictures.selection import Selection, mask
@@ -39,3 +40,10 @@ def register(server: Flask, library: Library) -> None:
         )
         table = {name: np.array([row[name] for row in rows]) for name in rows[0]} if rows else {}
         return file(iter([table]), f"{what}-L{layer}-H{head}", form)
+
+    @server.get(f"{BASE}/density/<normalization>/{ONE_HEAD}.{FORM}")
+    def density_of_head(snapshot: str, model: str, normalization: str, layer: int, head: int, form: str) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        check_head(corpus, layer, head)
+        found = density(corpus, layer=layer, head=head, normalization=normalization)
+        return file(iter([density_table(found)]), f"density-{normalization}-L{layer}-H{head}", form)
