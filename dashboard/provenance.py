@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dashboard.compare.two import two_of
+from dashboard.compare.two import Two, two_of
 from dashboard.place import Place
 from store import Snapshot
 
@@ -18,8 +18,9 @@ class Provenance:
 
     @classmethod
     def of(cls, snapshot: Snapshot, models: Sequence[str]) -> "Provenance":
-        """Of one model of a snapshot, or of two on the same corpus."""
-        return cls(tuple(models), snapshot.corpus(models[0]).attributes["corpus"], snapshot.id)
+        """Of one model of a snapshot, or of two."""
+        corpora = dict.fromkeys(snapshot.corpus(model).attributes["corpus"] for model in models)
+        return cls(tuple(models), " and ".join(corpora), snapshot.id)
 
     def __str__(self) -> str:
         return f"{' and '.join(self.models)} on {self.corpus}, snapshot {self.snapshot}"
@@ -36,9 +37,19 @@ class Provenance:
 
 
 def provenance_of(place: Place) -> dict[str, str]:
-    """What is on a page, for a file of it: `source` for a reader, `stem` for the end of its name. Page Compare is of two models."""
-    two = two_of(place) if place.address.page == "compare" else None
+    """What is on a page, for a file of it: `source` for a reader, `stem` for the end of its name."""
+    two = _two(place)
     names = two.names if two else [str(place.corpus.attributes["model_id"])]
     keys = [one.name for one in ((two.own, two.other) if two else (place.corpus,))]
-    source = f"{' and '.join(names)} on {place.corpus.attributes['corpus']}, snapshot {place.snapshot.id[:8]}"
-    return {"source": source, "stem": Provenance.of(place.snapshot, keys).stem}
+    provenance = Provenance.of(place.snapshot, keys)
+    source = f"{' and '.join(names)} on {provenance.corpus}, snapshot {place.snapshot.id[:8]}"
+    return {"source": source, "stem": provenance.stem}
+
+
+def _two(place: Place) -> Two | None:
+    """The models of a page that shows two: Compare, and Statistics where it shows the difference to another model."""
+    address = place.address
+    if address.page == "compare":
+        return two_of(place)
+    subtracts = address.page == "statistics" and address.values == "difference" and address.other
+    return Two(place.corpus, place.snapshot.corpus(address.other)) if subtracts and address.other else None

@@ -1,14 +1,18 @@
 """The difference of two models, each on its own corpus and over its own part of it."""
 
+import csv
 from pathlib import Path
 
 import pytest
 
+from dashboard.app import create_app
+from dashboard.data_links import data_link
 from dashboard.heads.grid import HeadGrid
 from dashboard.heads.part import part_of
 from dashboard.heads.shown_grid import grid_notices, shown_grid
 from dashboard.library import Library
 from dashboard.place import Place, find
+from dashboard.provenance import provenance_of
 from tests.counts import counted
 from tests.stores import Ingest
 from tests.tiny_models import save_model
@@ -37,6 +41,18 @@ def name(library: Library) -> str:
 
 def test_the_other_model_is_named_with_its_corpus(library: Library) -> None:
     assert difference(library, "")[1].title == f"attention to [SEP] minus that of {name(library)}"
+
+
+def test_files_of_a_difference_name_both_models_and_corpora(library: Library) -> None:
+    place, _ = difference(library, "")
+    client, other = create_app(library).server.test_client(), place.snapshot.corpus(place.address.other)
+    file = client.get(f"{data_link(place.corpus)}/heat-map.csv?values=difference&other={other.name}").text
+    (said,) = {row["provenance"] for row in csv.DictReader(file.splitlines())}
+    for one in (place.corpus, other):
+        assert one.name in said
+        assert one.attributes["corpus"] in said
+        assert one.attributes["corpus"] in provenance_of(place)["source"]
+        assert one.name in provenance_of(place)["stem"]
 
 
 def test_how_much_of_the_other_corpus_is_subtracted_is_said(library: Library) -> None:

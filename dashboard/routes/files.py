@@ -36,8 +36,9 @@ def large_file(parts: Iterator[Table], name: str, form: str) -> Response:
         return file(_for_reader(parts), name, form)
 
 
-def file(parts: Iterator[Table], name: str, form: str) -> Response:
-    """The parts of a table, one under the other; `name` is the beginning of the file's.
+def file(parts: Iterator[Table], name: str, form: str, other: str | None = None) -> Response:
+    """The parts of a table, one under the other; `name` is the beginning of the file's, `other` a model that no part of
+    the URL names.
 
     The end of the name says what the table is of, as does the file itself: Parquet in its metadata, CSV in a last column.
 
@@ -46,7 +47,7 @@ def file(parts: Iterator[Table], name: str, form: str) -> Response:
     """
     content: IO[bytes] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed when it has been sent
     compressed = form == "csv" and bool(asked.accept_encodings.quality("gzip"))
-    provenance = _provenance()
+    provenance = _provenance(other)
     try:
         _write(parts, provenance, form, content, compressed)
     except BaseException:
@@ -71,11 +72,11 @@ def _sent(content: IO[bytes]) -> Response:
         return Response(content.read())
 
 
-def _provenance() -> Provenance:
+def _provenance(other: str | None) -> Provenance:
     """Every URL of a file names a snapshot and a model, or two."""
     library: Library = current_app.extensions[LIBRARY]
     given = dict(asked.view_args or {})
-    models = [given[part] for part in ("model", "other") if part in given]
+    models = [given[part] for part in ("model", "other") if part in given] + ([other] if other else [])
     return Provenance.of(library.snapshot(given["snapshot"]), models)
 
 

@@ -56,7 +56,8 @@ def _of_parts(server: Flask, library: Library) -> None:
         part = part_of(corpus, address.where)
         grid = shown_grid(place, library.counts.numbers(corpus, part))
         name = f"{grid.kind}-{address.statistic}-{address.source}{_of_part(corpus, part)}"
-        return _file(grid_table(grid.values, grid.kind), name, form)
+        other = address.other if address.values == "difference" else None
+        return file(iter([grid_table(grid.values, grid.kind)]), name, form, other)
 
     @server.get(f"{BASE}/mixing.{FORM}")
     def mixing_of_layers(snapshot: str, model: str, form: str) -> Response:
