@@ -1,5 +1,7 @@
 """Feature points are named for what they are, and vectors of different bases are not compared by cosine."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -71,10 +73,16 @@ def test_old_and_new_links_lead_to_the_same_point(tiny_store: str, name: str) ->
 def test_cosines_between_bases_are_left_out_of_files(tiny_corpus: Corpus) -> None:
     features = tiny_corpus.features("sample")
     table = measure_table(features, "similarity")
-    own = np.array([same_basis(*pair) for pair in zip(table["point"], table["other_point"], strict=True)])
+    own = np.array([same_basis(*pair) for pair in product(features.points, repeat=2)])
     assert np.isnan(table["similarity"][~own]).all()
     np.testing.assert_allclose(table["similarity"][own], features.similarity.values.ravel()[own], atol=1e-6)
     assert np.isfinite(measure_table(features, "cka")["cka"]).all()
+
+
+def test_files_call_points_what_they_are(tiny_corpus: Corpus) -> None:
+    features = tiny_corpus.features("sample")
+    for measure in ("similarity", "cka", "explained"):
+        assert {"L0 head outputs", "L1 layer output"} < set(measure_table(features, measure)["point"]), measure
 
 
 def test_charts_have_no_cosine_of_head_outputs_and_say_why(tiny_store: str, tiny_corpus: Corpus) -> None:

@@ -6,6 +6,7 @@ from flask.testing import FlaskClient
 
 from dashboard.compare.feature_points import BothFeatures, both_features, point_likeness
 from dashboard.compare.two import Two
+from store.feature_points import point_title
 from tests.test_comparison_routes import base_of, rows_of
 
 
@@ -56,7 +57,7 @@ def test_the_tokens_are_the_same_in_both(both: BothFeatures) -> None:
 def test_likeness_is_a_file(three_client: FlaskClient, alike: Two, both: BothFeatures) -> None:
     rows = rows_of(three_client.get(f"{base_of(alike)}/features/likeness.csv").text)
     found = point_likeness(alike, both)
-    assert [row["point"] for row in rows] == list(found.points)
+    assert [row["point"] for row in rows] == [point_title(point) for point in found.points]
     np.testing.assert_allclose([float(row["cka"]) for row in rows], found.cka, atol=1e-6)
 
 

@@ -11,7 +11,7 @@ from dashboard.compare.kept import kept
 from dashboard.compare.places import BothPlaces, on_one_scale
 from dashboard.compare.two import Two
 from dashboard.pictures.exports import Table
-from store.feature_points import SAMPLE
+from store.feature_points import SAMPLE, point_title
 from store.features import Features
 from store.kernels.normalization import unit
 from store.kernels.similarity import linear_cka
@@ -80,7 +80,11 @@ def point_likeness(two: Two, features: BothFeatures) -> PointLikeness:
 def likeness_table(found: PointLikeness) -> Table:
     """A row for each point."""
     cosine = {} if found.cosine is None else {"cosine": found.cosine.round(6)}
-    return {"point": np.array(found.points, object), "cka": found.cka.round(6), **cosine}
+    return {
+        "point": np.array([point_title(point) for point in found.points], object),
+        "cka": found.cka.round(6),
+        **cosine,
+    }
 
 
 def _likeness(features: BothFeatures) -> PointLikeness:

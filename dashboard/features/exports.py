@@ -11,7 +11,7 @@ from dashboard.features.series import Series
 from dashboard.pictures.columns import KINDS
 from dashboard.pictures.exports import ROWS, Table
 from dashboard.pictures.token_numbers import kinds_of
-from store.feature_points import FACTORS
+from store.feature_points import FACTORS, point_title
 from store.features import Features
 
 #: What is measured between two points.
@@ -22,13 +22,14 @@ def token_tables(series: Series, view: str, panels: tuple[str, ...], selected: N
     """The selected tokens (token,) of each panel, one panel after the other; x and y are those of the picture, 0 to 1."""
     rows = np.flatnonzero(selected)
     known = {name: column[rows] for name, column in _tokens(series.features).items()}
+    titles = dict(zip(series.names, series.titles, strict=True))
     for panel in panels:
         places = series.places(view, series.features.n_tokens, panel)[0, rows, 0].astype(np.float64).round(6)
         for start in range(0, max(1, len(rows)), ROWS):
             part = slice(start, start + ROWS)
             own = {name: column[part] for name, column in known.items()}
             yield {
-                "point": np.full(len(places[part]), panel, object),
+                "point": np.full(len(places[part]), titles[panel], object),
                 **own,
                 "x": places[part, 0],
                 "y": places[part, 1],
@@ -49,7 +50,7 @@ def _tokens(features: Features) -> dict[str, NDArray[np.generic]]:
 
 def measure_table(features: Features, measure: str) -> Table:
     """Numbers of every two points, or the share of variance that each factor explains at every point."""
-    points = np.array(features.points, object)
+    points = np.array([point_title(point) for point in features.points], object)
     if measure not in BETWEEN_POINTS:
         found = {factor: features.explained.sel(factor=factor).values.round(6) for factor in FACTORS}
         return {"point": points, **found}

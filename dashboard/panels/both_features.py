@@ -44,7 +44,8 @@ def likeness(place: Place, two: Two) -> list[object]:
 
 def _says(two: Two, found: PointLikeness, tokens: int) -> str:
     cosine = (
-        "cosine: mean over tokens of that between a token's vector in one and in the other model. "
+        "cosine: mean over tokens of that between a token's vector in one and in the other model, which says something "
+        "only where one was made of the other, as by fine-tuning. "
         if found.cosine is not None
         else f"{_sizes(two)}there is no cosine. "
     )
