@@ -4,9 +4,10 @@ Nothing is kept per review: a sentence knows its review, and its category is loo
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ingest.files.table import Table
+from ingest.progress import bar
 
 #: A column has so many different values, None not counted; fewer say nothing, more are no categories.
 FEWEST, MOST = 2, 64
@@ -49,15 +51,20 @@ def find_columns(table: Table, *, besides: Iterable[str]) -> list[Column]:
     left_out = {*besides, *table.refused}
     titles = [title for title in table.columns.column_names if title not in left_out]
     columns: list[Column] = []
-    for start in range(0, len(titles), COLUMNS_AT_ONCE):
-        some = titles[start : start + COLUMNS_AT_ONCE]
-        for title, values in _distinct_values(table, some, most=MOST).items():
-            if _are_categories(values):
-                array = _array_name(title, {column.array for column in columns} | {"sentence"})
-                columns.append(_column(array, title, values, table.class_names.get(title)))
-            if len(columns) == MOST_COLUMNS:
-                return columns
+    for title, values in islice(_categories(table, titles), MOST_COLUMNS):
+        array = _array_name(title, {column.array for column in columns} | {"sentence"})
+        columns.append(_column(array, title, values, table.class_names.get(title)))
     return columns
+
+
+def _categories(table: Table, titles: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
+    """The columns that are categorical, each with its different values in order."""
+    with bar("columns", total=len(titles), unit="columns", delay=1) as progress:
+        for start in range(0, len(titles), COLUMNS_AT_ONCE):
+            some = titles[start : start + COLUMNS_AT_ONCE]
+            found = _distinct_values(table, some, most=MOST)
+            yield from ((title, values) for title, values in found.items() if _are_categories(values))
+            progress.update(len(some))
 
 
 def column_codes(table: Table, column: Column, documents: NDArray[np.integer]) -> NDArray[np.int16]:

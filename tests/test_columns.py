@@ -7,6 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pyarrow as pa
@@ -212,3 +213,12 @@ def test_sentences_older_than_the_columns_read_as_before_and_get_them_as_they_gr
 
 def test_a_store_with_columns_is_sound(place: str) -> None:
     assert list(verify(store.open_snapshot(place))) == []
+
+
+def test_a_search_among_many_columns_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = MagicMock()
+    monkeypatch.setattr("ingest.columns.bar", progress)
+    names_of(**{f"c{number}": ["same", "same"] for number in range(600)})
+    assert progress.call_args.kwargs["total"] == 600
+    steps = [call.args[0] for call in progress.return_value.__enter__.return_value.update.call_args_list]
+    assert steps == [256, 256, 88]
