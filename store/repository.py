@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import icechunk
 from icechunk import IcechunkError, Repository
@@ -22,6 +22,7 @@ from store.checksums import Checksums, file_stamps, rewrite_checksums
 from store.errors import SnapshotNotFound, StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound, StoreUnreachable
 from store.lock import take_lock
 
+NO_PLACE = "is not a place for a store. Use a folder, s3://bucket/prefix or gs://bucket/prefix."
 #: Metadata key of the commit that a publication ends with.
 PUBLISHED = "published"
 
@@ -40,11 +41,25 @@ class Publication:
 
 
 def local_path(url: str) -> Path | None:
-    """The folder of a local store, None for a store behind a URL."""
-    parts = urlsplit(url)
-    if parts.scheme == "file":
-        return Path(parts.path)
-    return None if "://" in url else Path(url)
+    """The folder of a local store, None for a store behind a URL. StoreError where there can be no such folder."""
+    parts = _parts(url)
+    if parts.scheme != "file" and "://" in url:
+        return None
+    path = Path(parts.path if parts.scheme == "file" else url)
+    try:
+        path.exists()
+    except OSError as error:
+        raise StoreError(
+            f"{url[:80]} cannot be opened ({error.strerror}). Choose another place with STORE=..."
+        ) from error
+    return path
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise StoreError(f"{url[:80]} {NO_PLACE}") from error
 
 
 def storage(url: str) -> icechunk.Storage:
@@ -52,13 +67,13 @@ def storage(url: str) -> icechunk.Storage:
     path = local_path(url)
     if path is not None:
         return icechunk.local_filesystem_storage(str(path))
-    parts = urlsplit(url)
+    parts = _parts(url)
     prefix = parts.path.strip("/")
     if parts.scheme == "s3" and parts.netloc and prefix:
         return _s3_storage(parts.netloc, prefix)
     if parts.scheme == "gs" and parts.netloc and prefix:
         return icechunk.gcs_storage(bucket=parts.netloc, prefix=prefix, from_env=True)
-    raise StoreError(f"{url} is not a place for a store. Use a folder, s3://bucket/prefix or gs://bucket/prefix.")
+    raise StoreError(f"{url} {NO_PLACE}")
 
 
 def _s3_storage(bucket: str, prefix: str) -> icechunk.Storage:

@@ -90,9 +90,23 @@ def test_a_place_that_cannot_be_written_is_refused(complaint: Complaint) -> None
     assert "/proc/" in complaint(store="/proc/headscape/store")
 
 
-@pytest.mark.parametrize("url", ["ftp://host/store", "s3://bucket", "s3://", "gs:///prefix", "http://host/a"])
+@pytest.mark.parametrize(
+    "url", ["ftp://host/store", "s3://bucket", "s3://", "gs:///prefix", "http://host/a", "s3://[a"]
+)
 def test_an_address_of_another_kind_is_refused(url: str, complaint: Complaint) -> None:
     assert f"{url} is not a place for a store" in complaint(store=url)
+
+
+@pytest.mark.parametrize("command", ["describe", "verify", "mend", "expire"])
+def test_a_name_that_no_folder_can_have_is_one_sentence(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "x" * 5_000]) == 1
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1
+    assert "cannot be opened (File name too long). Choose another place with STORE=..." in said
+
+
+def test_an_ingest_refuses_a_name_that_no_folder_can_have(complaint: Complaint) -> None:
+    assert "cannot be opened (File name too long)" in complaint(store="x" * 5_000)
 
 
 def test_an_ingest_refuses_a_store_of_a_newer_schema(newer: str, complaint: Complaint) -> None:
