@@ -86,7 +86,7 @@ class CountingHandler(logging.StreamHandler[TextIO]):
 
     def _summary(self, one: Repeated) -> logging.LogRecord:
         summary = copy.copy(one.latest)
-        summary.msg = f"repeated {one.times:,} times in {self._interval:.0f} s, the last: {one.latest.getMessage()}"
+        summary.msg = f"{one.times:,} more in {self._interval:.0f} s, the last: {one.latest.getMessage()}"
         summary.args, summary.exc_info, summary.exc_text = (), None, None
         return summary
 

@@ -40,7 +40,7 @@ def test_a_line_that_comes_again_is_counted(log: logging.Logger, handler: Counti
         log.warning("400 for %s", number)
     assert lines(stream) == ["400 for 0"]
     handler.report()
-    assert lines(stream)[1:] == ["repeated 999 times in 3600 s, the last: 400 for 999"]
+    assert lines(stream)[1:] == ["999 more in 3600 s, the last: 400 for 999"]
 
 
 def test_what_came_no_more_is_written_again(log: logging.Logger, handler: CountingHandler, stream: io.StringIO) -> None:
@@ -72,7 +72,7 @@ def test_an_error_of_ours_has_its_traceback_once(
     fail(log, KeyError("another"))
     handler.report()
     assert stream.getvalue().count("Traceback") == 2
-    assert lines(stream)[-1] == "repeated 4 times in 3600 s, the last: could not answer"
+    assert lines(stream)[-1] == "4 more in 3600 s, the last: could not answer"
 
 
 def test_a_client_cannot_write_a_line_of_its_own(log: logging.Logger, stream: io.StringIO) -> None:
