@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
+from store.ingest_progress import IngestProgress
+
 #: Bytes of a typed text in a link, and of the two of a pair: a request has room for every position as well, hidden or
 #: chosen, and still fits into what servers read of one.
 MOST_TYPED, MOST_OF_PAIR = 3_500, 4_000
@@ -14,10 +16,11 @@ _NUMBERS = re.compile(r"\d{1,4}(\.\d{1,4}){0,600}")
 
 @dataclass(frozen=True)
 class LinkReader:
-    """Fields of a link, each brought into its bounds with a notice."""
+    """Fields of a link, each brought into its bounds with a notice; `ingest` is the one that is under way."""
 
     given: Mapping[str, str]
     notices: list[str]
+    ingest: IngestProgress | None = None
 
     def number(self, name: str, there: range, default: Any) -> Any:
         """One of the whole numbers that are `there`; another is brought to the nearest, what is no number to the default."""

@@ -121,7 +121,9 @@ def test_a_picture_that_the_models_do_not_share_is_said(link: Link) -> None:
     place = link("tiny", "second", "pictures=point")
     asked = replace(place, address=place.address.with_(fview="pca-joint"))
     (said,) = point_notices(asked, both(asked))
-    assert said.startswith("second-bert has no picture “pca-joint” of feature points. Shown is “pca-each”;")
+    assert said.startswith(
+        "second-bert has no picture “pca-joint” of feature points. Shown is “pca-each”. Run `make projections`"
+    )
 
 
 def test_a_region_that_is_none_is_said_on_compare_too(link: Link) -> None:
@@ -174,8 +176,8 @@ def test_a_column_that_there_is_not_is_said(link: Link) -> None:
 @pytest.mark.parametrize(
     ("common", "said"),
     [
-        (["pca-exact-2d"], "second-bert has no view “pca-raw-2d”. Shown is “pca-exact-2d”;"),
-        ([], "second-bert has no view “pca-raw-2d”. None is shown;"),
+        (["pca-exact-2d"], "second-bert has no view “pca-raw-2d”. Shown is “pca-exact-2d”. Run `make projections`"),
+        ([], "second-bert has no view “pca-raw-2d”. None is shown. Run `make projections`"),
     ],
 )
 def test_a_view_that_only_this_model_has_is_said(

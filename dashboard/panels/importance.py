@@ -10,6 +10,7 @@ from dashboard.figures.heat_map import heat_map
 from dashboard.heads.importance import importance_of
 from dashboard.heads.ranks import ranks
 from dashboard.place import Place
+from dashboard.under_way import unmade_of
 from store.errors import NotIngested
 
 
@@ -19,7 +20,7 @@ def importance(place: Place) -> list[object]:
     try:
         found = place.corpus.importance
     except NotIngested as error:
-        return [title, html.P(f"{error.missing} {error.remedy}", className="caption")]
+        return [title, html.P(unmade_of(place, error), className="caption")]
     change = found["change"].values
     written = [[signed(float(one), 3) for one in row] for row in change]
     attributes = found.attrs
