@@ -71,6 +71,12 @@ def test_the_legend_counts_the_tokens_that_are_drawn(link: Link) -> None:
     assert sum(one.count for one in found.shown.legend.categories) == found.both.tokens
 
 
+def test_a_search_without_hits_is_said_at_a_point_too(link: Link) -> None:
+    assert "No token of the corpus matches “zzzz” as a token." in controls_of(
+        link("tiny", "second", "pictures=point&q=zzzz")
+    )
+
+
 @pytest.mark.usefixtures("small_grids")
 def test_the_selection_is_counted_among_the_tokens_that_are_drawn(link: Link) -> None:
     place = link("tiny", "second", "pictures=point&q=the")
