@@ -147,7 +147,7 @@ def test_a_sentence_is_found_and_shown_on_the_same_page(open_page: Open, three_s
     page.get_by_role("textbox", name="Words in it").fill("film")
     page.keyboard.press("Enter")
     having = [n for n, text in enumerate(alike.own.sentences.text.values) if "film" in str(text).lower()]
-    expect(page.get_by_text(f"{len(having)} of 40 sentences are so")).to_be_visible()
+    expect(page.get_by_text(f"{len(having)} of 40 sentences match")).to_be_visible()
     choose(page, "Most, in L0 H0", "in their order")
     expect(found(page).locator("td:first-child")).to_have_text([str(one) for one in having[:20]])
     found(page).last.get_by_role("link").click()

@@ -206,6 +206,22 @@ def test_words_that_are_not_sought_are_said(go: Go) -> None:
     assert "Only the first" not in eight
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("find=xylophone", "has the word “xylophone”. "),
+        ("find=xylophone+%22the+film%22", "has the words “xylophone”, “the film”. "),
+        ("find=xylophone&labelled=positive", "has the word “xylophone” and the label “positive”. "),
+        ("fewest=20&most=1", "has at least 20 tokens and at most 1 token. "),
+    ],
+)
+def test_conditions_that_no_sentence_meets_are_said_and_can_be_cleared(go: Go, asked: str, said: str) -> None:
+    place = go(f"by=entropy&{asked}")
+    _, status, _ = finder(place, search_of(place))
+    assert status.children[0] == f"None of 40 sentences {said}"
+    assert status.children[1].href == "/sentence?by=entropy"
+
+
 def test_only_means_of_all_rows_lead_to_sentences(go: Go) -> None:
     place = go("")
     content = written(panel(place, Chosen.of(place, 10)))
