@@ -149,7 +149,7 @@ def test_a_rollout_has_its_one_head_chosen(go: Go) -> None:
         ("show=matrix&mean=both&rollout=1", "Mean attention rollout over all layers"),
         ("mean=heads", "Attention of layer 1"),
         ("rollout=1&weights=norm", "Attention rollout up to layer 1"),
-        ("show=positions&weights=norm", "Attention x length of the value of L1 H1"),
+        ("show=positions&weights=norm", "Attention of L1 H1"),
         ("show=neuron&weights=norm&rollout=1", "Attention of L1 H1"),
     ],
 )
