@@ -28,12 +28,14 @@ class LinkReader:
         if asked is None:
             return default
         digits = asked.removeprefix("-")
-        number = int(asked) if digits.isascii() and digits.isdigit() and len(asked) < 12 else None
+        whole = digits.isascii() and digits.isdigit()
+        number = int(asked) if whole and len(asked) < 12 else None
         if number in there:
             return number
         nearest = default if number is None else max(there[0], min(number, there[-1]))
         shown = "It is left out." if nearest is None else f"Shown is {name} {nearest:,}."
-        self.notices.append(f"{name}={asked[:40]} is not to be had: there are {there[0]} to {there[-1]:,}. {shown}")
+        problem = "out of range" if whole else "not a whole number"
+        self.notices.append(f"{name}={asked[:40]} is {problem} ({there[0]} to {there[-1]:,}). {shown}")
         return nearest
 
     def share(self, name: str, default: float) -> float:
@@ -66,7 +68,7 @@ class LinkReader:
         found = [number for number in each if number in there]
         if len(found) < len(each):
             self.notices.append(
-                f"Not all of {name}={self.given[name][:40]} are to be had: there are {there[0]} to {there[-1]:,}. The others are left out."
+                f"Some of {name}={self.given[name][:40]} are out of range ({there[0]} to {there[-1]:,}). They are left out."
             )
         return ".".join(map(str, found)) or None
 

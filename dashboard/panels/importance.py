@@ -16,7 +16,7 @@ from store.errors import NotIngested
 
 def importance(place: Place) -> list[object]:
     """The heat map of changes; a sentence where no ingest was asked for them."""
-    title = html.H2("What heads are worth to the model")
+    title = html.H2("Head importance")
     try:
         found = place.corpus.importance
     except NotIngested as error:
@@ -46,7 +46,7 @@ def head_importance(place: Place) -> list[object]:
         f"{_of_sign(place)}"
     )
     return [
-        html.H2(f"What it is worth to the model: {signed(float(change[head]), 3)}"),
+        html.H2(f"Head importance: {signed(float(change[head]), 3)}"),
         html.P(says, className="caption"),
     ]
 

@@ -23,7 +23,7 @@ def sample_caption(place: Place, tokens: int) -> html.P:
     return caption(
         f"Shown: {shown} {many(corpus.n_tokens, 'token')} of {many(corpus.n_sentences, 'sentence')} (in hash order: a uniform sample). "
         f"{attributes['title']}, fitted on {attributes['fitted_on']}{authors_size(place.view)}; every other token placed {attributes['placed']}. "
-        "x and y have one scale."
+        "Both axes have the same scale."
     )
 
 
