@@ -1,5 +1,7 @@
 """Titles, links and notices in plain English, on the pages and panels that have them."""
 
+import re
+
 import pytest
 
 from dashboard.library import Library
@@ -30,6 +32,14 @@ def test_a_page_names_things_in_plain_words(library: Library, link: str, said: s
     page, _, search = link.partition("?")
     place = find(library, page, search)
     assert said in str([PAGES[page](place), place.notices])
+
+
+def test_page_about_writes_its_times_for_a_reader(library: Library) -> None:
+    place = find(library, "about", "")
+    published = place.snapshot.published
+    said = str(PAGES["about"](place))
+    assert f"{published.day} {published:%B %Y, %H:%M} UTC" in said
+    assert re.findall(r"\d{4}-\d\d-\d\dT\d\d:\d\d", said) == []
 
 
 def test_head_importance_is_called_so(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
