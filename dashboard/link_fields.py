@@ -1,6 +1,7 @@
 """The fields of a link by the pages they are of, each brought into the bounds of a corpus."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from dashboard.address import HEAD_TOKENS, LEAST, TOP
@@ -14,6 +15,7 @@ from dashboard.pictures.selection import MOST_SOUGHT
 from dashboard.sentence.finder import ORDER, RANKED
 from dashboard.sentence.mean_pattern import MEANS
 from dashboard.sentence.shown_pattern import PAIRS
+from dashboard.under_way import what_to_do
 from store import STATISTICS, Corpus
 from store.feature_points import stored_point
 from store.schema import RATIOS, ROLES, SOURCES
@@ -138,7 +140,7 @@ def _by_stored_names(read: LinkReader) -> LinkReader:
         given["point"] = stored_point(given["point"])
     if (fitted := given.get("fview", "").partition("-"))[2]:
         given["fview"] = f"{fitted[0]}-{stored_point(fitted[2])}"
-    return LinkReader(given, read.notices)
+    return replace(read, given=given)
 
 
 def _of_sample(read: LinkReader, sample: str) -> LinkReader:
@@ -146,7 +148,7 @@ def _of_sample(read: LinkReader, sample: str) -> LinkReader:
     of_review = ("ftoken", "flasso") if read.given.get("material", sample) != sample else ()
     of_values = ("fview", "point") if "vectors" in read.given else ()
     left = {"material", "vectors", *of_review, *of_values}
-    return LinkReader({name: text for name, text in read.given.items() if name not in left}, read.notices)
+    return replace(read, given={name: text for name, text in read.given.items() if name not in left})
 
 
 def _statistic(read: LinkReader, source: str) -> str:
@@ -165,7 +167,6 @@ def _view(read: LinkReader, corpus: Corpus) -> str | None:
     asked = read.given.get("view")
     if asked and asked not in corpus.views:
         shown = "This is the most faithful one." if corpus.views else "There is no other one yet."
-        read.notices.append(
-            f"There is no view “{asked[:80]}” of this model; make it with `make projections VIEWS=...`. {shown}"
-        )
+        remedy = what_to_do(read.ingest, "Run `make projections VIEWS=...` to make it.")
+        read.notices.append(f"There is no view “{asked[:80]}” of this model. {shown} {remedy}")
     return asked if asked in corpus.views[1:] else None

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
+from store.ingest_progress import IngestProgress
+
 #: Bytes of a typed text in a link, and of the two of a pair: a request has room for every position as well, hidden or
 #: chosen, and still fits into what servers read of one.
 MOST_TYPED, MOST_OF_PAIR = 3_500, 4_000
@@ -14,10 +16,11 @@ _NUMBERS = re.compile(r"\d{1,4}(\.\d{1,4}){0,600}")
 
 @dataclass(frozen=True)
 class LinkReader:
-    """Fields of a link, each brought into its bounds with a notice."""
+    """Fields of a link, each brought into its bounds with a notice; `ingest` is the one that is under way."""
 
     given: Mapping[str, str]
     notices: list[str]
+    ingest: IngestProgress | None = None
 
     def number(self, name: str, there: range, default: Any) -> Any:
         """One of the whole numbers that are `there`; another is brought to the nearest, what is no number to the default."""
@@ -25,12 +28,14 @@ class LinkReader:
         if asked is None:
             return default
         digits = asked.removeprefix("-")
-        number = int(asked) if digits.isascii() and digits.isdigit() and len(asked) < 12 else None
+        whole = digits.isascii() and digits.isdigit()
+        number = int(asked) if whole and len(asked) < 12 else None
         if number in there:
             return number
         nearest = default if number is None else max(there[0], min(number, there[-1]))
         shown = "It is left out." if nearest is None else f"Shown is {name} {nearest:,}."
-        self.notices.append(f"{name}={asked[:40]} is not to be had: there are {there[0]} to {there[-1]:,}. {shown}")
+        problem = "out of range" if whole else "not a whole number"
+        self.notices.append(f"{name}={asked[:40]} is {problem} ({there[0]} to {there[-1]:,}). {shown}")
         return nearest
 
     def share(self, name: str, default: float) -> float:
@@ -63,7 +68,7 @@ class LinkReader:
         found = [number for number in each if number in there]
         if len(found) < len(each):
             self.notices.append(
-                f"Not all of {name}={self.given[name][:40]} are to be had: there are {there[0]} to {there[-1]:,}. The others are left out."
+                f"Some of {name}={self.given[name][:40]} are out of range ({there[0]} to {there[-1]:,}). They are left out."
             )
         return ".".join(map(str, found)) or None
 

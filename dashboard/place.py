@@ -52,7 +52,8 @@ def find(library: Library, pathname: str | None, search: str | None, standing: s
     given = _given(search or "", notices)
     snapshot, expired = _snapshot(library, given.get("snapshot") or standing)
     corpus = _corpus(snapshot, given.get("model"), notices)
-    read = LinkReader(given, notices)
+    ingest = library.ingest
+    read = LinkReader(given, notices, ingest)
     page = _page(pathname, notices)
     address = Address(
         page=page,
@@ -65,7 +66,7 @@ def find(library: Library, pathname: str | None, search: str | None, standing: s
         **of_comparison(read),
         other=_other(page, snapshot, corpus, given.get("other"), notices),
     )
-    return Place(address, snapshot, corpus, tuple(notices), library.typed, library.counts, library.ingest, expired)
+    return Place(address, snapshot, corpus, tuple(notices), library.typed, library.counts, ingest, expired)
 
 
 def _given(search: str, notices: list[str]) -> dict[str, str]:

@@ -123,6 +123,11 @@ def navigation(place: Place) -> list[html.A]:
     return [_page_link(place, page, title) for page, title in TITLES.items()]
 
 
+def drawer(place: Place, newest: str) -> list[html.A]:
+    """The same in a narrow window, with what its header has no room for."""
+    return [*navigation(place), *_open_newest(place, newest, "page-link")]
+
+
 def _page_link(place: Place, page: str, title: str) -> html.A:
     current: Any = {"aria-current": "page"} if page == place.address.page else {}
     return html.A(title, href=place.address.on(page).href, className="page-link", **current, **{FOLLOWED: ""})
@@ -144,13 +149,17 @@ def shown(place: Place, link: str | None) -> dict[str, object]:
 
 def what_is_shown(place: Place, newest: str) -> list[object]:
     """The header's line: model, corpus, snapshot and its date; a choice where there are several models."""
-    href = place.address.with_(snapshot=None).href
-    newer = [] if place.snapshot.id == newest else [html.A("Open the newest", href=href, className="newest")]
     return [
         _model_choice(place),
         html.Span(_snapshot_line(place.snapshot), className="snapshot", title=place.snapshot.id),
-        *newer,
+        *_open_newest(place, newest, "newest"),
     ]
+
+
+def _open_newest(place: Place, newest: str, kind: str) -> list[html.A]:
+    """Nothing where the page shows it."""
+    href = place.address.with_(snapshot=None).href
+    return [] if place.snapshot.id == newest else [html.A("Open the newest", href=href, className=kind)]
 
 
 def _model_choice(place: Place) -> object:

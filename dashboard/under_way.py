@@ -1,28 +1,37 @@
 """What a page says of a part of the store that is not there yet: how to get it, or that an ingest is under way."""
 
+from typing import TYPE_CHECKING
+
 from dash import html
 
-from dashboard.place import Place
 from store.errors import NotIngested
 from store.ingest_progress import IngestProgress
+
+if TYPE_CHECKING:
+    from dashboard.place import Place
 
 #: The part of the id of a line that follows the ingest; `app.py` fills it as often as a tab asks for newer snapshots.
 UNDER_WAY = "under-way"
 RUN = "Run `make ingest`."
 
 
-def unmade(place: Place, missing: str, remedy: str = RUN) -> list[object]:
+def unmade(place: "Place", missing: str, remedy: str = RUN) -> list[object]:
     """What is not there, and how to get it: an ingest that is running may be making it, and no second one can begin."""
     running = place.ingest
     if running is None:
         return [f"{missing} {remedy}"]
     line = html.Span(stage_line(running), id={UNDER_WAY: "line"}, role="status")
-    return [f"{missing} ", line, " This page shows it when it is published."]
+    return [f"{missing} ", line, " If that ingest makes it, this page shows it once it is published."]
 
 
-def unmade_of(place: Place, error: NotIngested) -> list[object]:
+def unmade_of(place: "Place", error: NotIngested) -> list[object]:
     """The same for what the store says of it."""
     return unmade(place, error.missing, error.remedy)
+
+
+def what_to_do(running: IngestProgress | None, remedy: str) -> str:
+    """How to get it, in a notice: how far the ingest is where one runs, as no second one can begin."""
+    return remedy if running is None else stage_line(running)
 
 
 def stage_line(running: IngestProgress | None) -> str:

@@ -45,8 +45,8 @@ def _text(place: Place, search: str, newest: str) -> dict[str, Any]:
         page = _asked_still(PAGES[place.address.page], place)
         above = [*shell.notices(place, page.notices), *page.above]
         parts = {"above": above, "beside": page.beside, "below": page.below}
-        pages = shell.navigation(place)
-        parts |= {"navigation": pages, "drawer": pages, "header": shell.what_is_shown(place, newest)}
+        parts |= {"navigation": shell.navigation(place), "drawer": shell.drawer(place, newest)}
+        parts |= {"header": shell.what_is_shown(place, newest)}
         return _condensed(parts) | {"shown": shell.shown(place, search)}
     except Exception as error:
         return _nowhere(error)

@@ -63,12 +63,16 @@ def test_any_text_is_a_place_within_bounds(library: Library, path: str, search: 
     assert 0 <= place.address.head < place.corpus.heads
 
 
-@pytest.mark.parametrize(
-    "junk", ["layer=99", "layer=-1", "layer=abc", "layer=1e3", "layer=٣", "head=999999999999999999", "tokens=0"]
-)
-def test_a_number_out_of_bounds_is_said(library: Library, junk: str) -> None:
+@pytest.mark.parametrize("junk", ["layer=99", "layer=-1", "head=999999999999999999", "tokens=0"])
+def test_a_number_out_of_range_is_said(library: Library, junk: str) -> None:
     (notice,) = find(library, "/head", f"?{junk}").notices
-    assert "is not to be had" in notice
+    assert notice.startswith(f"{junk} is out of range (")
+
+
+@pytest.mark.parametrize("junk", ["layer=abc", "layer=1e3", "layer=٣"])
+def test_what_is_no_whole_number_is_said(library: Library, junk: str) -> None:
+    (notice,) = find(library, "/head", f"?{junk}").notices
+    assert notice.startswith(f"{junk} is not a whole number (0 to 1).")
 
 
 @pytest.mark.parametrize("field", ["most", "fewest", "token", "toward", "ftoken"])

@@ -22,8 +22,8 @@ BAD = {
     "marks=1-2-3&token=3": "marks=1-2-3 is not in a form that can be read",
     "marks=9999-9999&token=3&lines=all&top=999&least=7": "least=7 is no number from 0 to 1",
     "at=NaN,1e9,-1": "at=NaN",
-    "token=99999999&role=value&tab=nothing&within=any": "token=99999999 is not to be had",
-    f"layer=-1&head=1e9&tokens=0&labels=2&size={SCRIPT}": "layer=-1 is not to be had",
+    "token=99999999&role=value&tab=nothing&within=any": "token=99999999 is out of range",
+    f"layer=-1&head=1e9&tokens=0&labels=2&size={SCRIPT}": "layer=-1 is out of range",
 }
 #: Nothing is wrong with these, they are only unusual.
 ODD = (

@@ -13,7 +13,7 @@ COLOURS = {
     "position": "position in the sentence",
     "kind": "kind of token",
     "frequency": "occurrences of the wordpiece in the corpus",
-    "norm": "length of the query or key",
+    "norm": "norm of the query or key vector",
     "entropy": "entropy of the row",
     "label": "label of the review",
     "data.genre": "genre",

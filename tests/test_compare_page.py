@@ -147,7 +147,7 @@ def test_a_sentence_is_found_and_shown_on_the_same_page(open_page: Open, three_s
     page.get_by_role("textbox", name="Words in it").fill("film")
     page.keyboard.press("Enter")
     having = [n for n, text in enumerate(alike.own.sentences.text.values) if "film" in str(text).lower()]
-    expect(page.get_by_text(f"{len(having)} of 40 sentences are so")).to_be_visible()
+    expect(page.get_by_text(f"{len(having)} of 40 sentences match")).to_be_visible()
     choose(page, "Most, in L0 H0", "in their order")
     expect(found(page).locator("td:first-child")).to_have_text([str(one) for one in having[:20]])
     found(page).last.get_by_role("link").click()
@@ -181,4 +181,4 @@ def test_models_of_other_shapes_say_what_cannot_be_compared(open_page: Open, thr
 
 def test_a_store_with_one_model_says_how_to_get_another(open_page: Open, tiny_server: str) -> None:
     page = open_page(f"{tiny_server}/compare")
-    expect(page.locator("#no-other")).to_contain_text("Run make finetune, then make ingest MODEL=data/finetuned.")
+    expect(page.locator("#no-other")).to_contain_text("Run `make finetune`, then `make ingest MODEL=data/finetuned`.")

@@ -184,7 +184,7 @@ def test_a_clicked_token_shows_its_sentence_and_its_nearest(open_page: Open, tin
     expect(page.get_by_role("heading", name="Nearest at L0 head outputs")).to_be_visible()
     expect(page.locator(".beside .rows tbody tr")).to_have_count(10)
     inked(page, least=50)
-    page.get_by_role("link", name="leave it").click()
+    page.get_by_role("link", name="clear the token").click()
     in_link(page, "ftoken", None)
     blank(page)
 

@@ -30,21 +30,21 @@ def test_words_find_the_sentences_that_have_them(page: Page, tiny_corpus: Corpus
     page.get_by_role("textbox", name="Words in it").fill("film")
     page.keyboard.press("Enter")
     expected = sentences_with(tiny_corpus, "film")
-    expect(page.get_by_text(f"{len(expected)} of {tiny_corpus.n_sentences} sentences are so")).to_be_visible()
+    expect(page.get_by_text(f"{len(expected)} of {tiny_corpus.n_sentences} sentences match")).to_be_visible()
     assert [int(line.split("\t")[0]) for line in found(page).all_inner_texts()] == expected
 
 
 def test_a_label_leaves_its_sentences(page: Page, tiny_corpus: Corpus) -> None:
     choose(page, "Label", "negative")
     count = [tiny_corpus.label_name(number) for number in range(tiny_corpus.n_sentences)].count("negative")
-    expect(page.get_by_text(f"{count} of {tiny_corpus.n_sentences} sentences are so")).to_be_visible()
+    expect(page.get_by_text(f"{count} of {tiny_corpus.n_sentences} sentences match")).to_be_visible()
 
 
 def test_a_length_leaves_sentences_of_it(page: Page, tiny_corpus: Corpus) -> None:
     page.get_by_role("textbox", name="tokens from").fill("10")
     expect(page).to_have_url(re.compile(r"fewest=10(&|$)"))
     count = int((tiny_corpus.sentences.row_size.values >= 10).sum())
-    expect(page.get_by_text(f"{count} of {tiny_corpus.n_sentences} sentences are so")).to_be_visible()
+    expect(page.get_by_text(f"{count} of {tiny_corpus.n_sentences} sentences match")).to_be_visible()
 
 
 def test_the_sentences_in_which_a_head_does_most_of_something_come_first(page: Page, tiny_corpus: Corpus) -> None:
@@ -62,10 +62,13 @@ def test_a_found_sentence_opens(page: Page, tiny_corpus: Corpus) -> None:
     has_lines(shown(page), tiny_corpus.pattern(2, layer=0).values)
 
 
-def test_nothing_found_says_so(page: Page) -> None:
+def test_nothing_found_says_so_and_can_be_cleared(page: Page) -> None:
     page.get_by_role("textbox", name="Words in it").fill("xylophone")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("No sentence is so. Ask for less.")).to_be_visible()
+    expect(page.get_by_text("None of 40 sentences has the word “xylophone”.")).to_be_visible()
+    page.get_by_role("link", name="Clear the conditions").click()
+    expect(page.get_by_role("textbox", name="Words in it")).to_have_value("")
+    expect(found(page)).to_have_count(20)
 
 
 def test_a_random_sentence_is_one_of_the_corpus(page: Page, tiny_corpus: Corpus) -> None:

@@ -71,6 +71,12 @@ def test_the_legend_counts_the_tokens_that_are_drawn(link: Link) -> None:
     assert sum(one.count for one in found.shown.legend.categories) == found.both.tokens
 
 
+def test_a_search_without_hits_is_said_at_a_point_too(link: Link) -> None:
+    assert "No token of the corpus matches “zzzz” as a token." in controls_of(
+        link("tiny", "second", "pictures=point&q=zzzz")
+    )
+
+
 @pytest.mark.usefixtures("small_grids")
 def test_the_selection_is_counted_among_the_tokens_that_are_drawn(link: Link) -> None:
     place = link("tiny", "second", "pictures=point&q=the")
@@ -121,7 +127,9 @@ def test_a_picture_that_the_models_do_not_share_is_said(link: Link) -> None:
     place = link("tiny", "second", "pictures=point")
     asked = replace(place, address=place.address.with_(fview="pca-joint"))
     (said,) = point_notices(asked, both(asked))
-    assert said.startswith("second-bert has no picture “pca-joint” of feature points. Shown is “pca-each”;")
+    assert said.startswith(
+        "second-bert has no picture “pca-joint” of feature points. Shown is “pca-each”. Run `make projections`"
+    )
 
 
 def test_a_region_that_is_none_is_said_on_compare_too(link: Link) -> None:
@@ -174,8 +182,8 @@ def test_a_column_that_there_is_not_is_said(link: Link) -> None:
 @pytest.mark.parametrize(
     ("common", "said"),
     [
-        (["pca-exact-2d"], "second-bert has no view “pca-raw-2d”. Shown is “pca-exact-2d”;"),
-        ([], "second-bert has no view “pca-raw-2d”. None is shown;"),
+        (["pca-exact-2d"], "second-bert has no view “pca-raw-2d”. Shown is “pca-exact-2d”. Run `make projections`"),
+        ([], "second-bert has no view “pca-raw-2d”. None is shown. Run `make projections`"),
     ],
 )
 def test_a_view_that_only_this_model_has_is_said(

@@ -2,12 +2,17 @@
 
 import csv
 import io
+import struct
 
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
+from dashboard.library import Library
+from dashboard.panels.positions import figure
+from dashboard.place import find
 from dashboard.sentence import position_means as module
+from dashboard.sentence.picture import sentence_picture
 from dashboard.sentence.position_means import PositionMeans, position_means
 from store import Corpus, open_corpus
 
@@ -61,6 +66,16 @@ def test_a_file_has_a_row_for_each_pair_of_positions(client: FlaskClient, base: 
     assert len(rows) == len(set(zip(*at, strict=True))) == longest**2
     np.testing.assert_allclose([float(row["weight"]) for row in rows], mean[at], atol=1e-5)
     assert [int(row["sentences"]) for row in rows] == count[at].tolist()
+
+
+@pytest.mark.parametrize("asked", ["", "weights=norm", "weights=norm&rollout=1"])
+def test_colours_by_position_are_on_the_scale_of_the_sentence_s_matrix(
+    client: FlaskClient, tiny_store: str, corpus: Corpus, asked: str
+) -> None:
+    place = find(Library(tiny_store), "sentence", f"?show=positions&layer=1&{asked}")
+    (most,) = struct.unpack("<f", client.get(sentence_picture(place)["layer_url"]).data[16:20])
+    heat = figure(position_means(corpus, 1, 0)).data[0]
+    assert (heat.zmin, heat.zmax) == (0, most)
 
 
 def test_only_the_first_sentences_are_looked_at(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:

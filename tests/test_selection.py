@@ -169,7 +169,7 @@ def test_categories_may_hold_what_separates_them() -> None:
         ({"where": "norm:.."}, "no range"),
         ({"where": "kind:unicorn"}, "never “unicorn”"),
         ({"where": ";".join(["norm:1..2"] * 13)}, "more than 12"),
-        ({"q": "a", "within": "everything"}, "not in “everything”"),
+        ({"q": "a", "within": "everything"}, "A search matches a token, prefix or phrase, not “everything”."),
         ({"q": "a" * 201}, "200 characters"),
         ({"lasso": "pca-exact-2d,0,0,0,0,1,1,2,2"}, "lasso"),
         ({"lasso": "pca-exact-2d,0,9,0,0,1,1,2,2,3,3"}, "lasso"),

@@ -149,7 +149,7 @@ def test_a_rollout_has_its_one_head_chosen(go: Go) -> None:
         ("show=matrix&mean=both&rollout=1", "Mean attention rollout over all layers"),
         ("mean=heads", "Attention of layer 1"),
         ("rollout=1&weights=norm", "Attention rollout up to layer 1"),
-        ("show=positions&weights=norm", "Attention x length of the value of L1 H1"),
+        ("show=positions&weights=norm", "Attention of L1 H1"),
         ("show=neuron&weights=norm&rollout=1", "Attention of L1 H1"),
     ],
 )
@@ -204,6 +204,22 @@ def test_words_that_are_not_sought_are_said(go: Go) -> None:
     eight, nine = (written(layout(go(f"find={'+'.join('abdefghij'[:count])}")).beside) for count in (8, 9))
     assert "Only the first 8 words are sought." in nine
     assert "Only the first" not in eight
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("find=xylophone", "has the word “xylophone”. "),
+        ("find=xylophone+%22the+film%22", "has the words “xylophone”, “the film”. "),
+        ("find=xylophone&labelled=positive", "has the word “xylophone” and the label “positive”. "),
+        ("fewest=20&most=1", "has at least 20 tokens and at most 1 token. "),
+    ],
+)
+def test_conditions_that_no_sentence_meets_are_said_and_can_be_cleared(go: Go, asked: str, said: str) -> None:
+    place = go(f"by=entropy&{asked}")
+    _, status, _ = finder(place, search_of(place))
+    assert status.children[0] == f"None of 40 sentences {said}"
+    assert status.children[1].href == "/sentence?by=entropy"
 
 
 def test_only_means_of_all_rows_lead_to_sentences(go: Go) -> None:

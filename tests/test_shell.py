@@ -66,6 +66,20 @@ def test_in_a_narrow_window_the_pages_are_a_drawer(open_page: Open, tiny_server:
     expect(drawer).to_be_hidden()
 
 
+def test_in_a_narrow_window_the_newest_is_in_the_drawer(open_page: Open, few: str, ingest: Callable[..., str]) -> None:
+    with serving(few) as address:
+        page = drawn(open_page(address, width=360, height=740))
+        ingest(Path(few), sentences=20)
+        notice = page.locator("#newer")
+        notice.get_by_role("button", name="Close").click(timeout=15_000)
+        with followed(page):
+            page.locator("label").filter(has_text="size by norm").click()
+        page.get_by_role("button", name="Open the pages").click()
+        page.get_by_role("dialog", name="Pages").get_by_role("link", name="Open the newest").click()
+        expect(page.get_by_text("tokens of 20 sentences")).to_be_visible()
+        page.close()  # before its server: an open page asks it every few seconds
+
+
 def test_a_tab_opened_before_a_publication_still_gets_its_own_snapshot(
     open_page: Open, few: str, ingest: Callable[..., str]
 ) -> None:

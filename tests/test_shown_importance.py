@@ -18,7 +18,7 @@ FOUND = xr.Dataset(
 def test_the_page_of_a_head_says_what_it_is_worth(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Corpus, "importance", FOUND)
     heading, says = head_importance(find(Library(tiny_store), "head", "?layer=0&head=1"))
-    assert heading.children == "What it is worth to the model: -0.250"
+    assert heading.children == "Head importance: -0.250"
     assert "on 1,200 sentences; the whole model has 0.250. Rank 4 of 4" in says.children
 
 

@@ -249,7 +249,7 @@ def test_heads_are_filtered_by_label(page: Page, space: Corpus) -> None:
 
 def test_a_name_that_no_head_has_says_what_to_do(open_page: Open, space_server: str) -> None:
     page = statistics_page(open_page, space_server, "?named=seven")
-    expect(page.get_by_text("No head is so. Take the name or the label away.")).to_be_visible()
+    expect(page.get_by_text("No head matches. Clear the name or the label.")).to_be_visible()
 
 
 def test_the_table_is_a_file_of_the_same_part(open_page: Open, space_server: str, space: Corpus) -> None:

@@ -9,11 +9,13 @@ from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.saved import saved
 from dashboard.place import Place
 from dashboard.theme import PALETTE, ramp
+from dashboard.under_way import what_to_do
 from store.schema import ROLES, head_name
 from store.views import ViewName
 
 #: Pixels of a panel at least, however far down the page it stands.
 SIDE = 420
+MAKE_OTHER = "Run `make projections` to make the other."
 
 
 def shown_view(place: Place, two: Two) -> str | None:
@@ -36,7 +38,8 @@ def picture_notices(place: Place, two: Two) -> tuple[str, ...]:
     if asked in (None, shown):
         return said
     instead = "None is shown" if shown is None else f"Shown is “{shown}”"
-    return (*said, f"{two.names[1]} has no view “{asked}”. {instead}; make the other with `make projections`.")
+    remedy = what_to_do(place.ingest, MAKE_OTHER)
+    return (*said, f"{two.names[1]} has no view “{asked}”. {instead}. {remedy}")
 
 
 def both_picture(place: Place, two: Two) -> dict[str, Any] | None:

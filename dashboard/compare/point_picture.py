@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dashboard.compare.feature_points import BothFeatures, both_features
-from dashboard.compare.picture import SIDE
+from dashboard.compare.picture import MAKE_OTHER, SIDE
 from dashboard.compare.two import Two
 from dashboard.data_links import data_link
 from dashboard.features.columns import PREDICTED, TokenColumn
@@ -14,6 +14,7 @@ from dashboard.features.shown import ShownFeatures
 from dashboard.pictures.saved import saved
 from dashboard.place import Place
 from dashboard.theme import PALETTE, ramp
+from dashboard.under_way import what_to_do
 from store.feature_points import SAMPLE, point_title
 
 #: Fields that are left where the link of a panel goes, unless they are of what is drawn here.
@@ -54,9 +55,8 @@ class ShownPoint:
                 f"{other} has no feature point {point_title(address.point)}. Shown is {point_title(self.point)}; choose another one."
             )
         if address.fview not in (None, self.view):
-            said.append(
-                f"{other} has no picture “{address.fview}” of feature points. Shown is “{self.view}”; make the other with `make projections`."
-            )
+            remedy = what_to_do(place.ingest, MAKE_OTHER)
+            said.append(f"{other} has no picture “{address.fview}” of feature points. Shown is “{self.view}”. {remedy}")
         if address.fcolour in PREDICTED:
             said.append(
                 "Each model predicts its own labels. Coloured is by kind of token; see predictions on page Features."

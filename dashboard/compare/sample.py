@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.amounts import many
 from dashboard.compare.two import Two
 from store.kernels.bootstrap import Segments, find_segments
 from store.kernels.statistics import source_rows
@@ -59,4 +60,4 @@ def segments_of(two: Two, sample: Sample, source: str) -> Segments:
 def said_of(two: Two, sample: Sample) -> str:
     """Which sentences these are, in words."""
     every = "all" if sample.sentences == two.sentences else "the first"
-    return f"{every} {sample.sentences:,} of {two.sentences:,} sentences ({sample.tokens:,} of {two.tokens:,} tokens) of both models"
+    return f"{every} {sample.sentences:,} of {many(two.sentences, 'sentence')} ({sample.tokens:,} of {many(two.tokens, 'token')}) of both models"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dashboard.amounts import many
 from dashboard.features.materials import material_title
 from dashboard.features.nearest import NEAR
 from dashboard.features.series import ROLES, Series
@@ -32,16 +33,16 @@ def _grid(shown: ShownFeatures) -> dict[str, Any]:
         "slots": list(slots),
         "titled": True,
         "panels": panels,
-        "label": f"{shown.tokens:,} tokens of {material_title(series.features.name)} {_panels(series)}",
+        "label": f"{many(shown.tokens, 'token')} of {material_title(series.features.name)} {_panels(series)}",
     }
 
 
 def _panels(series: Series) -> str:
     count = len(series.names)
     return (
-        f"at {count} feature points"
+        f"at {many(count, 'feature point')}"
         if series.layer is None
-        else f"by the values of {count} heads in layer {series.layer}"
+        else f"by the values of {many(count, 'head')} in layer {series.layer}"
     )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.amounts import many
 from dashboard.cache import cached
 from store import Corpus
 from store.kernels.labels import clustered_order
@@ -26,4 +27,4 @@ def sample(corpus: Corpus) -> str:
     """Which tokens divergences are means over, in words."""
     attributes = corpus.divergence.attrs
     tokens, sentences = int(attributes["tokens"]), int(attributes["sentences"])
-    return f"Over the first {tokens:,} of {corpus.n_tokens:,} tokens, {sentences:,} sentences."
+    return f"Over the first {tokens:,} of {many(corpus.n_tokens, 'token')}, {many(sentences, 'sentence')}."

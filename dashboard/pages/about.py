@@ -1,6 +1,7 @@
 """Page About this store: where every number comes from, what has been published, how to refresh it. Names, no folders of the server."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -35,7 +36,7 @@ def layout(place: Place) -> Page:
 def _store_facts(described: Description) -> dict[str, str]:
     return {
         "snapshot": described.snapshot,
-        "published": described.published,
+        "published": _moment(described.published),
         "schema version": str(described.schema_version),
         "size with its history": "not counted on object storage"
         if described.bytes is None
@@ -60,7 +61,7 @@ def _model_facts(model: ModelDescription) -> dict[str, str]:
         ),
         "pictures": ", ".join(model.views) or "none",
         "feature points": "; ".join(f"{one.points} of {one.says}" for one in model.materials) or "none",
-        "finished": model.finished,
+        "finished": _moment(model.finished),
     }
 
 
@@ -72,6 +73,12 @@ def _corpus_facts(corpus: CorpusDescription) -> dict[str, str]:
         "cut": f"{corpus.truncated:,} sentences had more than {corpus.max_length} wordpieces",
         "data": corpus.data_identity,
     }
+
+
+def _moment(noted: str) -> str:
+    """As in `22 November 2026, 14:02 UTC`."""
+    moment = datetime.fromisoformat(noted).astimezone(UTC)
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
 
 
 def _table(title: str, facts: Mapping[str, str]) -> html.Section:
@@ -113,7 +120,7 @@ def _history(described: Description, place: Place) -> list[object]:
     rows = [
         html.Tr(
             [
-                html.Td(old["published"]),
+                html.Td(_moment(old["published"])),
                 html.Td(dcc.Link(old["snapshot"], href=f"/?snapshot={old['snapshot']}")),
                 html.Td(old["message"]),
             ]

@@ -23,9 +23,11 @@ from dashboard.panels.changes import changed_heads, is_counted
 from dashboard.panels.differences import differences, means_over_heads
 from dashboard.panels.finder import finder
 from dashboard.place import Place, on_same_corpus
+from dashboard.under_way import unmade
 from store import STATISTICS
 
 TITLE = "Two models on one corpus"
+MAKE_OTHER = "Run `make finetune`, then `make ingest MODEL=data/finetuned`."
 RANKED = {"divergence": "divergence of attention", "statistic": "difference of the statistic"}
 COUNTING = (
     "Being counted: divergences from the stored queries and keys of both models, and their intervals. Some seconds."
@@ -68,15 +70,12 @@ def later_sentences(place: Place) -> list[object]:
 
 def _without_other(place: Place) -> Page:
     name = place.corpus.attributes["model_id"]
-    said = [
+    missing = (
         f"The store holds one model on this corpus, {name}. A second one can be compared with it: another checkpoint with the same "
-        "tokenizer, run on the same sentences, such as this model fine-tuned on the labels of the reviews. Run ",
-        html.Code("make finetune"),
-        ", then ",
-        html.Code("make ingest MODEL=data/finetuned"),
-        ".",
-    ]
-    return Page(above=[html.H1(TITLE), dmc.Alert(html.P(said), color="blue", variant="light", id="no-other")])
+        "tokenizer, run on the same sentences, such as this model fine-tuned on the labels of the reviews."
+    )
+    said = html.P(unmade(place, missing, MAKE_OTHER))
+    return Page(above=[html.H1(TITLE), dmc.Alert(said, color="blue", variant="light", id="no-other")])
 
 
 def _of_two(place: Place, two: Two) -> Page:

@@ -80,10 +80,10 @@ def _typed(place: Place) -> list[object]:
         return []
     name = html.Q(address.text, dir="auto")
     own = dcc.Link("all its attention", href=address.on("sentence").href)
-    leave = dcc.Link("leave it", href=address.with_(text=None, second=None).href)
+    remove = dcc.Link("remove it", href=address.with_(text=None, second=None).href)
     return [
         html.P(
-            ["Your sentence ", name, " stands in the picture, with its strongest lines: ", own, ", ", leave, "."],
+            ["Your sentence ", name, " stands in the picture, with its strongest lines: ", own, ", ", remove, "."],
             className="caption",
         )
     ]

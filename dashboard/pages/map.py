@@ -44,7 +44,7 @@ def layout(place: Place) -> Page:
             ),
             controls,
             html.Div([html.Div(_map(place)), html.Div(nearest(place, page="head"))], className="split"),
-            html.H2("Every head beside every other"),
+            html.H2("Divergence between heads"),
             *_matrix(place),
         ]
     )

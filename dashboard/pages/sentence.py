@@ -28,7 +28,7 @@ HOW = {
     "matrix": "Queries downwards, keys across. Point at a cell, or use the arrow keys, for its weight; double-click a token's name, or h in its row, hides it.",
     "neuron": "Choose a query: its vector times each key's, channel by channel, summed, scaled by 1 / sqrt(channels), softmax.",
     "mixing": "Layers downwards, tokens across: how much of a token's vector comes from other tokens, the residual and the layer norm counted or not.",
-    "positions": "The head in this sentence, and beside it the mean over the corpus by position.",
+    "positions": "The head's attention weights in this sentence, and beside it their mean over the corpus by position.",
 }
 #: Views in which tokens can be hidden, and hidden tokens that are named.
 HIDING = ("head", "matrix")

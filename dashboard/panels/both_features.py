@@ -15,6 +15,7 @@ from dashboard.figures.point_curves import point_curves
 from dashboard.file_links import file_href
 from dashboard.pictures.captions import caption
 from dashboard.pictures.legends import legend
+from dashboard.pictures.no_hits import no_hits
 from dashboard.place import Place
 from dashboard.under_way import unmade
 from store.feature_points import SAMPLE, point_title
@@ -79,7 +80,7 @@ def point_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
         search_controls(place),
     ]
     meaning = legend(shown.legend, roles=ROLES, rest=shown.colour.rest)
-    return controls, [meaning, *_no_predictions(found), *_selected(found)]
+    return controls, [meaning, *_no_predictions(found), *_selected(found), *no_hits(place)]
 
 
 def _no_predictions(found: ShownPoint) -> list[html.P]:

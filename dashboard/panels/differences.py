@@ -2,7 +2,7 @@
 
 from dash import html
 
-from dashboard.amounts import signed
+from dashboard.amounts import many, signed
 from dashboard.charts import chart
 from dashboard.compare.two import Two
 from dashboard.figures.heat_map import heat_map
@@ -40,7 +40,9 @@ def differences(place: Place, two: Two) -> list[object]:
 
 
 def _over(two: Two) -> str:
-    own, other = (f"{one.n_sentences:,} sentences ({one.n_tokens:,} tokens)" for one in (two.own, two.other))
+    own, other = (
+        f"{many(one.n_sentences, 'sentence')} ({many(one.n_tokens, 'token')})" for one in (two.own, two.other)
+    )
     return (
         f"Means over all {own} of both."
         if own == other
@@ -69,7 +71,7 @@ def means_over_heads(place: Place, two: Two) -> html.Details:
 
 
 def _heads(two: Two) -> str:
-    own, other = (f"{one.layers * one.heads} heads" for one in (two.own, two.other))
+    own, other = (many(one.layers * one.heads, "head") for one in (two.own, two.other))
     return f"All {own} of both." if own == other else f"All {own} of this and all {other} of the other."
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from dash import html
 
+from dashboard.amounts import many
 from dashboard.charts import chart
 from dashboard.file_links import file_href
 from dashboard.pictures.chosen import Chosen
@@ -38,7 +39,9 @@ def panel(place: Place, _chosen: Chosen) -> list[object]:
 def _chart(place: Place, name: str, title: str, found: Density) -> list[object]:
     address = place.address
     data = file_href(place, f"density/{name}/{address.layer}/{address.head}.csv")
-    says = f"{found.pairs:,} pairs of the first {found.sentences:,} sentences. {_agreement(found.agreement)} "
+    says = (
+        f"{many(found.pairs, 'pair')} of the first {many(found.sentences, 'sentence')}. {_agreement(found.agreement)} "
+    )
     return [html.H3(title), *chart(figure(found), of=f"density-{name}", says=says, label=title, data=data, height=230)]
 
 

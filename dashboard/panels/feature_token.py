@@ -15,12 +15,12 @@ def feature_token(shown: ShownFeatures) -> list[object]:
     token, features = shown.place.address.ftoken, shown.series.features
     if token is None or shown.panel is None:
         return [html.H2("Token"), html.P(EMPTY)]
-    leave = dcc.Link("leave it", href=shown.place.address.with_(ftoken=None).href)
+    clear = dcc.Link("clear the token", href=shown.place.address.with_(ftoken=None).href)
     return [
         html.H2(f"“{pieces_of(features)[token]}”"),
         html.P(where_of(features, token), className="caption"),
         _sentence(shown, token),
-        html.Div([*_page(shown, token), leave], className="controls"),
+        html.Div([*_page(shown, token), clear], className="controls"),
         *_nearest(shown, token, shown.panel),
     ]
 

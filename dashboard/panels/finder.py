@@ -1,8 +1,9 @@
-"""Finding a sentence: what is wanted, and the sentences that are so."""
+"""Finding a sentence: what is wanted, and the sentences that match."""
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.amounts import many
 from dashboard.controls import choice, number
 from dashboard.place import Place
 from dashboard.sentence.finder import MOST_TERMS, FoundSentences, Line, Wanted, find_sentences, terms
@@ -15,7 +16,7 @@ def finder(place: Place, search: Search) -> list[object]:
     """The controls and the first sentences found."""
     wanted = wanted_of(place.address)
     found = find_sentences(place.corpus, wanted, among=search.among, ranking=search.ranking)
-    return [_controls(place, search), _said(wanted, found, search), _table(search, found)]
+    return [_controls(place, search), _said(place, wanted, found, search), _table(search, found)]
 
 
 def _controls(place: Place, search: Search) -> html.Div:
@@ -43,14 +44,33 @@ def _controls(place: Place, search: Search) -> html.Div:
     )
 
 
-def _said(wanted: Wanted, found: FoundSentences, search: Search) -> html.P:
-    count = f"{found.count:,} of {found.among:,} sentences" + (" are so" if wanted else "")
+def _said(place: Place, wanted: Wanted, found: FoundSentences, search: Search) -> html.P:
+    match = " matches" if found.count == 1 else " match"
+    count = f"{found.count:,} of {many(found.among, 'sentence')}{match if wanted else ''}"
     shown = f"; the first {len(found.lines)} are listed" if found.count > len(found.lines) else ""
     cut = f" Only the first {MOST_TERMS} words are sought." if len(terms(wanted.words)) > MOST_TERMS else ""
     says = f" {search.says}" if search.says else ""
     if not found.count:
-        return html.P(f"No sentence is so. Ask for less.{cut}{says}", role="status")
+        none = f"None of {many(found.among, 'sentence')} has {' and '.join(_conditions(wanted))}. "
+        return html.P([none, _clear(place), f".{cut}{says}"], role="status")
     return html.P(f"{count}{shown}.{cut}{says}", role="status", className="caption")
+
+
+def _conditions(wanted: Wanted) -> list[str]:
+    """What is asked of a sentence, in words."""
+    sought = [f"“{term}”" for term in terms(wanted.words)[:MOST_TERMS]]
+    return [
+        *([f"the word{'s' if len(sought) > 1 else ''} {', '.join(sought)}"] if sought else []),
+        *([f"the label “{wanted.label}”"] if wanted.label else []),
+        *([f"at least {many(wanted.fewest, 'token')}"] if wanted.fewest is not None else []),
+        *([f"at most {many(wanted.most, 'token')}"] if wanted.most is not None else []),
+    ]
+
+
+def _clear(place: Place) -> dcc.Link:
+    """To the same page without a condition."""
+    href = place.address.with_(find=None, labelled=None, fewest=None, most=None).href
+    return dcc.Link("Clear the conditions", href=href)
 
 
 def _table(search: Search, found: FoundSentences) -> html.Div:

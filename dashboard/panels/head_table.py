@@ -26,7 +26,7 @@ def head_table(place: Place, means: xr.DataArray, labels: NDArray[np.str_]) -> l
     columns = table_columns(means, address.source, importance_of(place.corpus))
     heads = _sorted(_named(place, labels), columns, address.sort)
     shown = f"{len(heads):,} of {labels.size:,} heads. Numbers are means, shares in %. A column's name sorts by it."
-    empty = [html.P("No head is so. Take the name or the label away.", role="status")] if not heads else []
+    empty = [html.P("No head matches. Clear the name or the label.", role="status")] if not heads else []
     return [
         html.H2("All heads"),
         _controls(place, labels),

@@ -10,16 +10,17 @@ from dashboard.figures.heat_map import heat_map
 from dashboard.heads.importance import importance_of
 from dashboard.heads.ranks import ranks
 from dashboard.place import Place
+from dashboard.under_way import unmade_of
 from store.errors import NotIngested
 
 
 def importance(place: Place) -> list[object]:
     """The heat map of changes; a sentence where no ingest was asked for them."""
-    title = html.H2("What heads are worth to the model")
+    title = html.H2("Head importance")
     try:
         found = place.corpus.importance
     except NotIngested as error:
-        return [title, html.P(f"{error.missing} {error.remedy}", className="caption")]
+        return [title, html.P(unmade_of(place, error), className="caption")]
     change = found["change"].values
     written = [[signed(float(one), 3) for one in row] for row in change]
     attributes = found.attrs
@@ -45,7 +46,7 @@ def head_importance(place: Place) -> list[object]:
         f"{_of_sign(place)}"
     )
     return [
-        html.H2(f"What it is worth to the model: {signed(float(change[head]), 3)}"),
+        html.H2(f"Head importance: {signed(float(change[head]), 3)}"),
         html.P(says, className="caption"),
     ]
 

@@ -2,6 +2,7 @@
 
 from dash import dcc, html
 
+from dashboard.amounts import many
 from dashboard.file_links import file_links
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.pairs import Pair, strongest_pairs
@@ -27,7 +28,7 @@ def panel(place: Place, _chosen: Chosen) -> list[object]:
         html.Table([head, html.Tbody(rows)], className="rows"),
         html.P(
             f"The first {len(rows)} of {len(found)}: the largest q.k / sqrt(channel) within a sentence, over all "
-            f"{place.corpus.n_sentences:,} sentences. Each two wordpieces once; [CLS], [SEP] and a token with itself are left out, "
+            f"{many(place.corpus.n_sentences, 'sentence')}. Each two wordpieces once; [CLS], [SEP] and a token with itself are left out, "
             "they would fill the list.",
             className="caption",
         ),

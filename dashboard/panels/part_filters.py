@@ -37,6 +37,6 @@ def _counted(place: Place, part: Part) -> object:
         return "No tokens match. Remove a filter."
     share = 100 * part.tokens / corpus.n_tokens
     return (
-        f"Means over {part.tokens:,} of {corpus.n_tokens:,} tokens ({share:.1f} %) in {part.sentences:,} of "
+        f"Means over {part.tokens:,} of {many(corpus.n_tokens, 'token')} ({share:.1f} %) in {part.sentences:,} of "
         f"{many(corpus.n_sentences, 'sentence')}; each of these weighs the same."
     )

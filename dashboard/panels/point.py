@@ -72,7 +72,7 @@ def _controls(place: Place) -> html.Div:
             ),
             dcc.Link("its sentence", href=_sentence_link(place)),
             dcc.Link(f"as a {other}", href=address.with_(role=other).href),
-            dcc.Link("leave it", href=address.with_(token=None, marks=None, lines="point").href),
+            dcc.Link("clear the point", href=address.with_(token=None, marks=None, lines="point").href),
         ],
         className="controls",
     )

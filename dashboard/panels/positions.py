@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from dash import html
 
+from dashboard.amounts import many
 from dashboard.charts import chart
 from dashboard.file_links import file_href
 from dashboard.place import Place
@@ -26,7 +27,7 @@ def positions(place: Place) -> list[object]:
     name = head_name(address.layer, address.head)
     data = file_href(place, f"positions/{address.layer}/{address.head}.csv")
     says = (
-        f"Mean attention of {name} over the first {found.sentences:,} of {place.corpus.n_sentences:,} sentences; a cell counts "
+        f"Mean attention of {name} over the first {found.sentences:,} of {many(place.corpus.n_sentences, 'sentence')}; a cell counts "
         f"those that have both positions{_cut(found)}. Colours are on the scale of the sentence's matrix. "
     )
     return [

@@ -2,6 +2,7 @@
 
 from dash import html
 
+from dashboard.amounts import many
 from dashboard.charts import chart
 from dashboard.figures.layer_profile import layer_profile
 from dashboard.figures.profile import profile
@@ -38,7 +39,7 @@ def head_profile(place: Place, *, height: int) -> list[object]:
     return chart(
         drawn,
         of="profile",
-        says=f"Mean over all {place.corpus.n_sentences:,} sentences of the share of weight at each distance; < and > are farther than 10. ",
+        says=f"Mean over all {many(place.corpus.n_sentences, 'sentence')} of the share of weight at each distance; < and > are farther than 10. ",
         label=f"Attention of {name} by distance",
         data=file_href(place, f"profile/{address.layer}/{address.head}.csv"),
         height=height,

@@ -4,6 +4,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
+from dashboard.amounts import many
 from dashboard.charts import chart
 from dashboard.figures.frequency_norm import frequency_norm
 from dashboard.figures.received_at import received_at
@@ -34,7 +35,7 @@ def panel(place: Place, _chosen: Chosen) -> list[object]:
         *head_importance(place),
         _table(place),
         html.P(
-            f"Means over {place.corpus.n_sentences:,} sentences, each weighs the same, with 95 % intervals (bootstrap over sentences). "
+            f"Means over {many(place.corpus.n_sentences, 'sentence')}, each weighs the same, with 95 % intervals (bootstrap over sentences). "
             "Rank 1 has most; a grey line is another head. Each of all rows is a link to the sentences with most of it.",
             className="caption",
         ),
@@ -115,7 +116,7 @@ def _received(place: Place) -> list[object]:
     count: NDArray[np.int64] = found["count"].values
     there = count > 0
     own, mean = found.sel(head=address.head).values[there], found.mean("head").values[there]
-    says = f"Mean weight on the key at a position, over the rows of its sentence; {int(count[0]):,} sentences have position 0, {int(count[there][-1]):,} the last. "
+    says = f"Mean weight on the key at a position, over the rows of its sentence; {many(int(count[0]), 'sentence')} with position 0, {int(count[there][-1]):,} with the last. "
     label = f"Attention received by position in {head_name(address.layer, address.head)}"
     data = file_href(place, f"received/{address.layer}/{address.head}.csv")
     drawn = received_at(own, mean, count[there])
@@ -131,7 +132,7 @@ def _frequency(place: Place) -> list[object]:
         else f"Spearman {found.spearman:.2f}"
     )
     says = (
-        f"||f(x)|| of all {corpus.n_tokens:,} tokens by how often their wordpiece occurs: {together}. Line: median, band: quartiles, of tenths "
+        f"||f(x)|| of all {many(corpus.n_tokens, 'token')} by how often their wordpiece occurs: {together}. Line: median, band: quartiles, of tenths "
         "of the tokens (Kobayashi et al. 2020, section 4.3). "
     )
     label = f"Length of the vectors handed on, by frequency, in {head_name(address.layer, address.head)}"

@@ -2,6 +2,7 @@
 
 from dash import html
 
+from dashboard.amounts import many
 from dashboard.pictures.judged import shown_fidelity
 from dashboard.place import Place
 from store import Corpus
@@ -20,9 +21,9 @@ def sample_caption(place: Place, tokens: int) -> html.P:
     attributes = corpus.view(place.view).attrs
     shown = "all" if tokens >= corpus.n_tokens else f"the first {tokens:,} of"
     return caption(
-        f"Shown: {shown} {corpus.n_tokens:,} tokens of {corpus.n_sentences:,} sentences (in hash order: a uniform sample). "
+        f"Shown: {shown} {many(corpus.n_tokens, 'token')} of {many(corpus.n_sentences, 'sentence')} (in hash order: a uniform sample). "
         f"{attributes['title']}, fitted on {attributes['fitted_on']}{authors_size(place.view)}; every other token placed {attributes['placed']}. "
-        "x and y have one scale."
+        "Both axes have the same scale."
     )
 
 

@@ -140,7 +140,7 @@ def _of_heads() -> list[Column]:
         for name, one in STATISTICS.items()
     ]
     return [
-        Column("norm", "length of the query or key", per_head=True, per_role=True, read=token_numbers.norm),
+        Column("norm", "norm of the query or key vector", per_head=True, per_role=True, read=token_numbers.norm),
         Column("value_norm", "length of the value handed on", per_head=True, read=token_numbers.value_norm),
         *statistics,
         Column("given", "attention given to other tokens", unit="share", per_head=True, read=token_numbers.given),

@@ -80,7 +80,7 @@ def _within(asked: str, notices: list[str]) -> Within:
     for within in WITHIN:
         if asked in (within, ""):
             return within
-    notices.append(f"One searches in token, prefix or phrase, not in “{asked[:40]}”. Searched are tokens.")
+    notices.append(f"A search matches a token, prefix or phrase, not “{asked[:40]}”. Tokens are searched.")
     return WITHIN[0]
 
 

@@ -1,12 +1,15 @@
 """What a link chooses of a sentence: how its patterns are shown, and which of its tokens and heads are selected."""
 
+from dataclasses import replace
+
 from dashboard.place import Place
 from dashboard.sentence.shown_pattern import FIELDS, Showing, Unit, parse_showing, shown_units
 
 
 def showing_of(place: Place) -> Showing:
-    """What of its patterns is shown."""
-    return parse_showing({name: str(place.address.fields[name] or "") for name in FIELDS})
+    """What of its patterns is shown; by position attention weights, as the means beside them are."""
+    showing = parse_showing({name: str(place.address.fields[name] or "") for name in FIELDS})
+    return replace(showing, weights="attention") if place.address.show == "positions" else showing
 
 
 def chosen_column(place: Place) -> tuple[Unit, ...]:

@@ -1,0 +1,64 @@
+"""A store of one sentence: what pages say of counts of 1."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from dashboard.compare.two import Two
+from dashboard.features.picture import features_picture
+from dashboard.features.shown import ShownFeatures
+from dashboard.library import Library
+from dashboard.pages import PAGES
+from dashboard.panels.differences import means_over_heads
+from dashboard.place import find
+from store import Corpus
+from tests.stores import FEATURES
+
+PLURAL = re.compile(r"(?<![\d.,])1 (?:sentences|tokens|pairs|heads|feature points)\b")
+
+
+@pytest.fixture(scope="module")
+def library(ingest: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return Library(ingest(tmp_path_factory.mktemp("one") / "store", sentences=1, **FEATURES))
+
+
+def written(corpus: Corpus, content: object) -> str:
+    """What a page says of its own: not what the ingest noted on a picture."""
+    text = str(content)
+    for view in corpus.views:
+        for name in ("fitted_on", "judged_on"):
+            text = text.replace(str(corpus.view(view).attrs[name]), "")
+    return text
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "heads",
+        "head?tab=statistics",
+        "head?tab=pairs",
+        "head?tab=distance",
+        "statistics",
+        "statistics?where=position:1..3",
+        "map",
+        "sentence?find=e",
+        "sentence?show=positions",
+    ],
+)
+def test_a_page_says_1_sentence(library: Library, link: str) -> None:
+    page, _, search = link.partition("?")
+    place = find(library, page, search)
+    assert PLURAL.findall(written(place.corpus, PAGES[page](place))) == []
+
+
+def test_the_picture_of_one_token_says_1_token(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ShownFeatures, "tokens", 1)
+    picture = features_picture(ShownFeatures.of(find(Library(tiny_store), "features", "")))
+    assert picture["label"].startswith("1 token of the sample at ")
+
+
+def test_two_models_of_one_sentence_are_said_to_be(library: Library) -> None:
+    place = find(library, "compare", "")
+    said = str(means_over_heads(place, Two(place.corpus, place.corpus)))
+    assert "Means over all 1 sentence (9 tokens) of both." in said

@@ -1,0 +1,53 @@
+"""Titles, links and notices in plain English, on the pages and panels that have them."""
+
+import re
+
+import pytest
+
+from dashboard.library import Library
+from dashboard.pages import PAGES
+from dashboard.panels.importance import importance
+from dashboard.place import find
+from store import Corpus
+from tests.test_shown_importance import FOUND
+
+
+@pytest.fixture(scope="module")
+def library(tiny_store: str) -> Library:
+    return Library(tiny_store)
+
+
+@pytest.mark.parametrize(
+    ("link", "said"),
+    [
+        ("head", "norm of the query or key vector"),
+        ("head", "Both axes have the same scale."),
+        ("head?tab=point&token=5", "clear the point"),
+        ("features?point=embedding&ftoken=3", "clear the token"),
+        ("map", "Divergence between heads"),
+        ("statistics?named=seven", "No head matches. Clear the name or the label."),
+    ],
+)
+def test_a_page_names_things_in_plain_words(library: Library, link: str, said: str) -> None:
+    page, _, search = link.partition("?")
+    place = find(library, page, search)
+    assert said in str([PAGES[page](place), place.notices])
+
+
+def test_page_about_writes_its_times_for_a_reader(library: Library) -> None:
+    place = find(library, "about", "")
+    published = place.snapshot.published
+    said = str(PAGES["about"](place))
+    assert f"{published.day} {published:%B %Y, %H:%M} UTC" in said
+    assert re.findall(r"\d{4}-\d\d-\d\dT\d\d:\d\d", said) == []
+
+
+def test_head_importance_is_called_so(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Corpus, "importance", FOUND)
+    title, *_ = importance(find(library, "statistics", ""))
+    assert title.children == "Head importance"
+
+
+def test_positions_that_a_sentence_cannot_have_are_out_of_range(library: Library) -> None:
+    (notice,) = find(library, "sentence", "?queries=2.9999").notices
+    assert notice.startswith("Some of queries=2.9999 are out of range (0 to ")

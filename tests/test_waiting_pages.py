@@ -1,0 +1,129 @@
+"""What waits for an ingest says how far it is: every page, panel and notice on what is not there yet."""
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+
+from dashboard.compare.picture import picture_notices
+from dashboard.compare.point_picture import point_notices
+from dashboard.compare.two import Two, two_of
+from dashboard.library import Library
+from dashboard.pages import PAGES
+from dashboard.panels import nearest, pairs
+from dashboard.panels.both_features import likeness, point_controls
+from dashboard.panels.both_pictures import above_pictures
+from dashboard.panels.importance import importance
+from dashboard.pictures.chosen import Chosen
+from dashboard.place import Place, find
+from store import Corpus, Snapshot
+from store.errors import NotIngested
+from store.ingest_progress import IngestProgress
+from tests.three_models import key_of
+
+LINE = r"An ingest of a model on reviews is under way: pairs, 50 %, about \d+ s left in this stage\."
+Said = Callable[[Place], object]
+SaidOfTwo = Callable[[Place, Two], object]
+
+
+def above(place: Place) -> object:
+    return PAGES[place.address.page](place).above
+
+
+def top_pairs(place: Place) -> object:
+    return pairs.panel(place, Chosen.of(place, 5, layer=0, head=0))
+
+
+#: By the missing part: the page that waits for it, and what of it says so.
+WAITING: dict[str, tuple[str, str | None, Said]] = {
+    "a picture, on page Heads": ("heads", "views", above),
+    "a picture, on page Head": ("head", "views", above),
+    "the map": ("map", "divergence", above),
+    "nearest heads": ("head", "divergence", nearest.nearest),
+    "strongest pairs": ("head", "pairs", top_pairs),
+    "feature points": ("features", "materials", above),
+    "head importance": ("statistics", None, importance),
+    "a second model": ("compare", None, above),
+    "a view of the link": ("heads?view=tsne-raw-2d", None, lambda place: place.notices),
+}
+#: The same of two models: what they do not both have is patched to be None.
+WAITING_IN_BOTH: dict[str, tuple[str, str, SaidOfTwo]] = {
+    "pictures of a head": ("", "compare.picture.common_views", above_pictures),
+    "the likeness of points": ("", "panels.both_features.both_features", likeness),
+    "pictures of a point": ("pictures=point", "compare.point_picture.both_features", point_controls),
+    "a view of the other": ("view=pca-raw-2d", "", picture_notices),
+    "a picture of points of the other": ("fview=pca-each", "compare.feature_points.BothFeatures.views", point_notices),
+}
+
+
+def running() -> IngestProgress:
+    now = time.time()
+    return IngestProgress("a model on reviews", "pairs", done=50, total=100, began=now - 30, updated=now)
+
+
+@pytest.fixture
+def during_an_ingest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Library, "ingest", running())
+
+
+@pytest.fixture(scope="module")
+def library(tiny_store: str) -> Library:
+    return Library(tiny_store)
+
+
+@pytest.fixture
+def waiting(request: pytest.FixtureRequest, library: Library, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a place says whose corpus has one part less."""
+    link, part, said = WAITING[request.param]
+
+    def missing(_corpus: Corpus) -> object:
+        if part in ("views", "materials"):
+            return []
+        raise NotIngested(f"There is no {part} yet.", "Run `make ingest`.")
+
+    if part:
+        monkeypatch.setattr(Corpus, part, property(missing))
+    page, _, search = link.partition("?")
+    return str(said(find(library, page, search)))
+
+
+@pytest.mark.usefixtures("during_an_ingest")
+@pytest.mark.parametrize("waiting", WAITING, indirect=True)
+def test_what_is_missing_is_said_with_the_stage_of_the_ingest(waiting: str) -> None:
+    assert re.search(LINE, waiting)
+    assert "Run `make" not in waiting
+
+
+@pytest.mark.parametrize("waiting", WAITING, indirect=True)
+def test_what_is_missing_without_an_ingest_is_said_with_the_command(waiting: str) -> None:
+    assert "Run `make" in waiting
+
+
+@pytest.fixture
+def waiting_of_two(
+    request: pytest.FixtureRequest, three_models: str, models: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> str:
+    """What a place of two models says that do not both have a part."""
+    asked, part, said = WAITING_IN_BOTH[request.param]
+    search = f"?model={key_of(models, 'tiny')}&other={key_of(models, 'second')}&{asked}"
+    place = find(Library(three_models), "compare", search)
+    two = two_of(place)
+    assert two is not None
+    if part.endswith("BothFeatures.views"):
+        monkeypatch.setattr(f"dashboard.{part}", property(lambda _: ["pca-joint"]))
+    elif part:
+        monkeypatch.setattr(f"dashboard.{part}", lambda _: [] if part.endswith("common_views") else None)
+    return str(said(place, two))
+
+
+@pytest.mark.usefixtures("during_an_ingest")
+@pytest.mark.parametrize("waiting_of_two", WAITING_IN_BOTH, indirect=True)
+def test_what_two_models_lack_is_said_with_the_stage_of_the_ingest(waiting_of_two: str) -> None:
+    assert re.search(LINE, waiting_of_two)
+    assert "Run `make" not in waiting_of_two
+
+
+@pytest.mark.parametrize("waiting_of_two", WAITING_IN_BOTH, indirect=True)
+def test_what_two_models_lack_without_an_ingest_is_said_with_the_command(waiting_of_two: str) -> None:
+    assert "Run `make" in waiting_of_two
