@@ -1,11 +1,6 @@
-"""How many of what, in words."""
+"""Numbers with their units, in words."""
 
 from dashboard.heads.definitions import unit_title
-
-
-def many(count: int, noun: str) -> str:
-    """`1 token`, `1,200 tokens`."""
-    return f"{count:,} {noun if count == 1 else f'{noun}s'}"
 
 
 def end_of_range(value: float, unit: str) -> str:

@@ -23,6 +23,7 @@ from ingest.reviews import Data, find_data
 from ingest.sample import Sample, split_sentences, take_sample
 from ingest.settings import Settings
 from ingest.tensors import ATTENTION, ModelGroup, complete, encode_corpus, pending_blocks
+from store.amounts import many
 from store.repository import open_repository
 from store.views import ViewName
 from store.writer import Writer, open_writer
@@ -85,9 +86,8 @@ class Ingest:
     def held(self) -> str:
         """How much the store holds of the model, for a person."""
         attributes: dict[str, Any] = dict(self.writer.group(self.model.path).attrs)
-        pictures = len(attributes["views"])
-        said = f"{pictures} pictures" if pictures != 1 else "1 picture"
-        return f"{attributes['sentences']:,} sentences ({attributes['tokens']:,} tokens), {said}"
+        sentences, tokens = many(attributes["sentences"], "sentence"), many(attributes["tokens"], "token")
+        return f"{sentences} ({tokens}), {many(len(attributes['views']), 'picture')}"
 
     def bring_up_to_date(self) -> None:
         """Tensors and normalisations, then picture by picture; a new model can be read after the first of them."""

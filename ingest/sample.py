@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ingest.blocks import Block, content_hash
 from ingest.corpus import PlannedCorpus
 from ingest.tensors import ModelGroup
+from store.amounts import many
 from store.keys import read_vectors
 from store.schema import ROLES
 from store.writer import Writer
@@ -85,7 +86,7 @@ class Split:
         """What a person reads below a measure."""
         if len(self.held_out):
             return f"{len(self.held_out):,} held-out sentences"
-        return f"{len(self.judging):,} sentences of the fit, as the corpus is too small to hold any out"
+        return f"{many(len(self.judging), 'sentence')} of the fit, as the corpus is too small to hold any out"
 
 
 def split_sentences(corpus: PlannedCorpus) -> Split:

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from icechunk import IcechunkError
 
+from store.amounts import many
 from store.damage import is_damage
 from store.description import as_json, as_text, describe
 from store.errors import StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound
@@ -124,7 +125,7 @@ def _mend(options: argparse.Namespace) -> int:
 def _expire(options: argparse.Namespace) -> int:
     snapshots, freed = expire(options.store, timedelta(days=options.days))
     print(
-        f"Forgot {snapshots} snapshots of {options.store} superseded more than {options.days:g} days ago; {freed / 1e6:,.1f} MB freed."
+        f"Forgot {many(snapshots, 'snapshot')} of {options.store} superseded more than {options.days:g} days ago; {freed / 1e6:,.1f} MB freed."
     )
     return 0
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from store.amounts import many
 from store.groups import array_of
 from store.repository import history
 from store.snapshot import Snapshot
@@ -131,7 +132,7 @@ def as_text(description: Description) -> str:
     alone = description.bytes if len(description.models) == 1 else None
     models = [line for model in description.models for line in _lines_of(model, alone)]
     corpora = [
-        f"  corpus {corpus.key}: {corpus.sentences:,} sentences of {corpus.name}, at most {corpus.max_length} wordpieces ({corpus.truncated} cut)"
+        f"  corpus {corpus.key}: {many(corpus.sentences, 'sentence')} of {corpus.name}, at most {corpus.max_length} wordpieces ({corpus.truncated} cut)"
         for corpus in description.corpora
     ]
     history = [f"    {old['published']}  {old['snapshot']}  {old['message']}" for old in description.history]
@@ -144,7 +145,7 @@ def _lines_of(model: ModelDescription, size: int | None) -> list[str]:
     return [
         f"  model {model.key}",
         f"    {model.layers} layers x {model.heads} heads x {model.channels} channels, {model.dtype}, weights {model.weights_sha256[:12]}",
-        f"    {model.sentences:,} sentences, {model.tokens:,} tokens of {model.corpus}{per_token}",
+        f"    {many(model.sentences, 'sentence')}, {many(model.tokens, 'token')} of {model.corpus}{per_token}",
         f"    views: {', '.join(model.views) or 'none'}; finished {model.finished}",
         *(
             f"    {material.points} feature points of {material.says}; views: {', '.join(material.views) or 'none'}"

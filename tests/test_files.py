@@ -41,7 +41,8 @@ def test_all_heads_are_in_one_file_each_with_all_drawn_points(
 
 
 @pytest.mark.parametrize(
-    "path", ["points/pca-exact-2d/0/1", "statistics", "pairs/0/1", "profile/0/1", "features/sample/cka", "density/exact/0/1"]
+    "path",
+    ["points/pca-exact-2d/0/1", "statistics", "pairs/0/1", "profile/0/1", "features/sample/cka", "density/exact/0/1"],
 )
 def test_a_file_says_what_its_numbers_are_of(path: str, client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
     model, corpus, snapshot = tiny_corpus.name, tiny_corpus.attributes["corpus"], tiny_corpus.snapshot

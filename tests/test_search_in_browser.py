@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from dashboard.amounts import many
 from store import Corpus
+from store.amounts import many
 from tests.browser import Open, changed, choose, drawn, followed, picture, quarters, said, seen
 
 AS = {"token": "token", "prefix": "beginning of a token", "phrase": "phrase in a sentence"}

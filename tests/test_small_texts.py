@@ -9,7 +9,7 @@ import pytest
 from dash import html
 
 from dashboard import amounts
-from dashboard.amounts import many, span
+from dashboard.amounts import span
 from dashboard.controls import number
 from dashboard.heads.part import part_of
 from dashboard.library import Library
@@ -19,6 +19,7 @@ from dashboard.pictures.no_hits import no_hits, similar_pieces
 from dashboard.pictures.over_points import drawn_over, over_feature, over_head
 from dashboard.place import Place, find
 from dashboard.theme import PALETTE, head_colours, rgb
+from store.amounts import many
 
 ASSETS = Path(amounts.__file__).parent / "assets"
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.amounts import many
 from dashboard.compare.two import Two
+from store.amounts import many
 from store.kernels.bootstrap import Segments, find_segments
 from store.kernels.statistics import source_rows
 from store.schema import SOURCES

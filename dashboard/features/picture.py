@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from dashboard.amounts import many
 from dashboard.features.materials import material_title
 from dashboard.features.nearest import NEAR
 from dashboard.features.series import ROLES, Series
@@ -10,6 +9,7 @@ from dashboard.features.shown import ShownFeatures
 from dashboard.features.told import focused, headline, told
 from dashboard.pictures.saved import saved
 from dashboard.theme import PALETTE, ramp
+from store.amounts import many
 
 PAGE = "/features"
 

@@ -2,11 +2,11 @@
 
 from dash import html
 
-from dashboard.amounts import many
 from dashboard.features.materials import material_title
 from dashboard.features.nearest import NEAR, where_of
 from dashboard.features.pieces import pieces_of
 from dashboard.features.shown import ShownFeatures
+from store.amounts import many
 from store.feature_points import POINT_KINDS, point_kind
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.amounts import many
 from dashboard.cache import cached
 from store import Corpus
+from store.amounts import many
 from store.kernels.labels import clustered_order
 
 Floats = NDArray[np.float64]

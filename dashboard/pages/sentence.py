@@ -7,7 +7,6 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.amounts import many
 from dashboard.page import Page
 from dashboard.panels.finder import finder
 from dashboard.panels.positions import positions
@@ -20,6 +19,7 @@ from dashboard.sentence.controls import own_text, view_controls
 from dashboard.sentence.picture import neuron_url, sentence_picture, weights_file
 from dashboard.sentence.search import search_of
 from dashboard.sentence.title import what
+from store.amounts import many
 from store.schema import head_name
 
 HOW = {

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from dash import dcc, html
 
-from dashboard.amounts import many
 from dashboard.charts import chart
 from dashboard.compare.pattern import both_patterns, sentence_divergence
 from dashboard.compare.search import sentence_href
@@ -16,6 +15,7 @@ from dashboard.figures.pattern_matrix import named_every, pattern_matrix
 from dashboard.file_links import file_href
 from dashboard.place import Place
 from dashboard.sentence.sentence import stored_sentence
+from store.amounts import many
 from store.schema import head_name
 
 

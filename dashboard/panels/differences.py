@@ -2,7 +2,7 @@
 
 from dash import html
 
-from dashboard.amounts import many, signed
+from dashboard.amounts import signed
 from dashboard.charts import chart
 from dashboard.compare.two import Two
 from dashboard.figures.heat_map import heat_map
@@ -13,6 +13,7 @@ from dashboard.heads.statistics import spell
 from dashboard.panels.definitions import definition, definitions
 from dashboard.place import Place
 from store import STATISTICS
+from store.amounts import many
 from store.schema import head_name
 
 

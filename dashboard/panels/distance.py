@@ -6,13 +6,13 @@ import numpy as np
 import plotly.graph_objects as go
 from dash import html
 
-from dashboard.amounts import many
 from dashboard.charts import chart
 from dashboard.file_links import file_href
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.density import Agreement, Density, density
 from dashboard.place import Place
 from dashboard.tables import heading
+from store.amounts import many
 from store.normalizations import NORMALIZATIONS
 from store.views import ViewName
 

@@ -2,13 +2,13 @@
 
 from dash import dcc, html
 
-from dashboard.amounts import many
 from dashboard.file_links import file_links
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.pairs import Pair, strongest_pairs
 from dashboard.place import Place
 from dashboard.tables import heading
 from dashboard.under_way import unmade_of
+from store.amounts import many
 from store.errors import NotIngested
 
 SHOWN = 40

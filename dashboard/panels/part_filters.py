@@ -3,13 +3,13 @@
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.amounts import many
 from dashboard.heads.part import Part
 from dashboard.pictures.columns import columns
 from dashboard.pictures.conditions import parse_conditions
 from dashboard.pictures.drawn import Drawn
 from dashboard.pictures.filters import condition_controls
 from dashboard.place import Place
+from store.amounts import many
 
 
 def part_filters(place: Place) -> html.Div:

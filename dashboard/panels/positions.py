@@ -6,12 +6,12 @@ import numpy as np
 import plotly.graph_objects as go
 from dash import html
 
-from dashboard.amounts import many
 from dashboard.charts import chart
 from dashboard.file_links import file_href
 from dashboard.place import Place
 from dashboard.sentence.position_means import PositionMeans, position_means
 from dashboard.theme import PALETTE, between
+from store.amounts import many
 from store.schema import head_name
 
 #: Stops of the colours of the sentence's own matrix, which stands beside this one (`assets/sentence/shades.js`).

@@ -2,12 +2,12 @@
 
 from dash import html
 
-from dashboard.amounts import many
 from dashboard.charts import chart
 from dashboard.figures.layer_profile import layer_profile
 from dashboard.figures.profile import profile
 from dashboard.file_links import file_href
 from dashboard.place import Place
+from store.amounts import many
 from store.schema import head_name
 
 

@@ -4,7 +4,6 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.amounts import many
 from dashboard.charts import chart
 from dashboard.figures.frequency_norm import frequency_norm
 from dashboard.figures.received_at import received_at
@@ -23,6 +22,7 @@ from dashboard.pictures.chosen import Chosen
 from dashboard.place import Place
 from dashboard.tables import heading
 from store import STATISTICS
+from store.amounts import many
 from store.kernels.labels import LABELS
 from store.schema import head_name
 

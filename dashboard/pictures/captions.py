@@ -2,10 +2,10 @@
 
 from dash import html
 
-from dashboard.amounts import many
 from dashboard.pictures.judged import shown_fidelity
 from dashboard.place import Place
 from store import Corpus
+from store.amounts import many
 from store.schema import head_name
 from store.views import ATTENTIONVIZ_TOKENS, ViewName
 

@@ -6,12 +6,13 @@ import dash_mantine_components as dmc
 import numpy as np
 from dash import html
 
-from dashboard.amounts import many, span
+from dashboard.amounts import span
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.columns import Column, Values, columns, values
 from dashboard.pictures.conditions import Condition
 from dashboard.pictures.drawn import Drawn
 from dashboard.place import Place
+from store.amounts import many
 from store.schema import ROLES
 
 #: Categories that a control offers, the most frequent.

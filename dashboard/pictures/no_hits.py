@@ -4,11 +4,11 @@ from difflib import get_close_matches
 
 from dash import dcc, html
 
-from dashboard.amounts import many
 from dashboard.pictures.search import WITHIN, found, occurring_pieces
 from dashboard.pictures.texts import folded, spaced
 from dashboard.place import Place
 from store import Corpus
+from store.amounts import many
 
 #: Wordpieces that are offered, and how many letters they may be longer or shorter.
 OFFERED, LONGER = 4, 2
