@@ -248,6 +248,22 @@ def choose(page: Page, control: str, option: str) -> None:
         page.get_by_role("option", name=option, exact=True).click()
 
 
+def choose_by_enter(page: Page, control: str, option: str) -> None:
+    """As `choose`, by the keyboard, in a list that can be searched."""
+    box = page.get_by_role("textbox", name=control, exact=True)
+    with followed(page):
+        box.click()
+        box.fill(option)
+        box.press("ArrowDown")
+        box.press("Enter")
+
+
+def closed(page: Page) -> None:
+    """Whether no list of options is open, nor opens again."""
+    page.wait_for_timeout(300)
+    expect(page.get_by_role("option")).to_have_count(0)
+
+
 def said(page: Page, text: str) -> None:
     """Wait until the page's title says this."""
     expect(page.get_by_role("heading", level=1)).to_have_text(text)

@@ -10,8 +10,10 @@ import psutil
 import pytest
 
 ROOT = Path(__file__).parents[1]
-#: Seconds until what should be there within five is found missing: test processes share their cores.
+#: Seconds until a process that should have started is found missing: test processes share their cores.
 PATIENCE = 60
+#: Seconds until one that should have ended within five is found alive, for the same reason.
+ENDED_WITHIN = 15
 
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -36,8 +38,8 @@ def family(process: subprocess.Popen[str], *, members: int = 1) -> list[psutil.P
 
 
 def ended(processes: list[psutil.Process]) -> bool:
-    """Whether all of them end, given time."""
-    for _ in range(100 * PATIENCE):
+    """Whether all of them end soon."""
+    for _ in range(100 * ENDED_WITHIN):
         if not any(map(alive, processes)):
             return True
         time.sleep(0.01)

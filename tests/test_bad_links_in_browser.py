@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser import Open, drawn, until
+from tests.browser import Open, drawn
 
 SCRIPT = quote("<script>document.title = 'taken'</script>")
 #: Query string -> what the page says of it.
@@ -68,24 +68,3 @@ def test_an_odd_link_shows_a_picture(open_page: Open, space_server: str, path: s
         follow(page, f"?{asked}")
         expect(page.get_by_role("heading", level=1)).to_contain_text("Queries and keys of")
         expect(drawn(page).locator(".points .problem")).to_be_empty()
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/?q=film",
-        "/head?tab=distance",
-        "/head?token=5&lines=sentence",
-        "/head?where=position:1..4;kind:word",
-        "/statistics",
-        "/map",
-        "/sentence?queries=2&by=to_sep",
-        "/about",
-    ],
-)
-def test_a_narrow_window_needs_no_scrolling_sideways(open_page: Open, space_server: str, path: str) -> None:
-    page = open_page(space_server + path, width=900)
-    expect(page.locator("#page[data-link]")).to_be_visible()
-    for width in (900, 360):
-        page.set_viewport_size({"width": width, "height": 740})
-        until(page, "document.documentElement.scrollWidth <= innerWidth")

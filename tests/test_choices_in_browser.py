@@ -1,13 +1,30 @@
 """What a picture is coloured by, its sizes, labels and view: chosen in a browser, kept in the link."""
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
 from store import Corpus
-from tests.browser import DRAWN, Open, blank, changed, choose, drawn, followed, inked, picture, said, seen
+from tests.browser import (
+    DRAWN,
+    Open,
+    blank,
+    changed,
+    choose,
+    choose_by_enter,
+    closed,
+    drawn,
+    followed,
+    inked,
+    picture,
+    said,
+    seen,
+)
+
+Choose = Callable[[Page, str, str], None]
 
 COLOURS = {
     "position": "position in the sentence",
@@ -148,19 +165,9 @@ def test_choices_are_kept_from_all_heads_to_one(open_page: Open, space_server: s
     expect(page.locator('.frame[data-masked*="q=film"]')).to_be_visible()
 
 
-def test_a_searchable_list_closes_after_a_choice_by_mouse_and_by_enter(head: Page) -> None:
-    box, options = head.get_by_role("textbox", name="Filter", exact=True), head.get_by_role("option")
-    with followed(head):
-        box.click()
-        head.get_by_role("option", name=COLOURS["position"], exact=True).click()
-    head.wait_for_timeout(300)
-    expect(options).to_have_count(0)
-    colour = head.get_by_role("textbox", name="Colour", exact=True)
-    with followed(head):
-        colour.click()
-        colour.fill(COLOURS["entropy"])
-        colour.press("ArrowDown")
-        colour.press("Enter")
-    head.wait_for_timeout(300)
-    expect(options).to_have_count(0)
-    expect(colour).to_be_focused()
+@pytest.mark.parametrize("choose", [choose, choose_by_enter])
+def test_a_searchable_list_closes_after_a_choice(head: Page, choose: Choose) -> None:
+    for control, option in (("Filter", COLOURS["position"]), ("Colour", COLOURS["entropy"])):
+        choose(head, control, option)
+        closed(head)
+    expect(head.get_by_role("textbox", name="Colour", exact=True)).to_be_focused()

@@ -28,6 +28,15 @@ POINT = """async (panel) => {
   return [(panel * (side + gap) + inside(x / most)) / width, (title + side - inside(y / most)) / height];
 }"""
 
+#: Titles of columns that are aligned in another way than the cells below them, in every table that is to be seen.
+MISALIGNED = """() => [...document.querySelectorAll("table.rows")].filter((table) => table.tHead && table.offsetWidth).flatMap((table) => {
+  const align = (cell) => getComputedStyle(cell).textAlign.replace("start", "left").replace("end", "right");
+  const borders = (cell) => [cell.getBoundingClientRect().left, cell.getBoundingClientRect().right].map(Math.round).join();
+  const titles = [...table.tHead.rows].flatMap((row) => [...row.cells]).filter((cell) => cell.colSpan === 1);
+  const cells = new Map([...table.tBodies[0].rows[0].cells].map((cell) => [borders(cell), align(cell)]));
+  return titles.filter((one) => cells.get(borders(one)) !== align(one)).map((one) => one.innerText);
+})"""
+
 
 def compare_page(open_page: Open, server: str, two: Two, asked: str = "") -> Page:
     """The page of both models, once everything is counted."""
@@ -53,6 +62,15 @@ def page(chromium: Browser, three_server: str, alike: Two) -> Iterator[Page]:
     yield compare_page(opened, three_server, alike)
     context.close()
     assert errors == []
+
+
+def test_the_title_of_a_column_is_aligned_as_its_cells_are(page: Page) -> None:
+    for more in page.locator("summary").all():
+        more.click()
+    assert page.locator("table.rows thead:visible").count() > 1
+    assert page.evaluate(MISALIGNED) == []
+    for more in page.locator("summary").all():
+        more.click()
 
 
 def found(page: Page) -> Locator:

@@ -8,8 +8,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from dashboard.sentence.finder import sentence_means
 from store import Corpus
-from tests.browser import Open, choose, drawn
+from tests.browser import Open, choose, choose_by_enter, closed, drawn
 from tests.sentence_page import asked, has_lines, sentence_page, shown
+
+SORT = "Most, in L0 H0"
 
 
 @pytest.fixture
@@ -48,12 +50,26 @@ def test_a_length_leaves_sentences_of_it(page: Page, tiny_corpus: Corpus) -> Non
 
 
 def test_the_sentences_in_which_a_head_does_most_of_something_come_first(page: Page, tiny_corpus: Corpus) -> None:
-    choose(page, "Most, in L0 H0", "attention to [SEP]")
+    choose(page, SORT, "attention to [SEP]")
     expect(page).to_have_url(re.compile(r"by=to_sep(&|$)"))
     means = sentence_means(tiny_corpus, "to_sep", 0, 0)
     first = int(np.argmax(means))
     expect(found(page).first).to_contain_text(f"{100 * means[first]:.1f} %")
     assert found(page).first.inner_text().split("\t")[0] == str(first)
+
+
+def test_the_list_of_what_sentences_are_sorted_by_closes_after_a_choice(page: Page) -> None:
+    choose(page, SORT, "attention to [SEP]")
+    closed(page)
+    choose_by_enter(page, SORT, "attention to [CLS]")
+    closed(page)
+
+
+def test_the_text_of_found_sentences_stays_wide_beside_a_sort(page: Page) -> None:
+    choose(page, SORT, "attention to [SEP]")
+    text = found(page).first.locator(".text").bounding_box()
+    assert text is not None
+    assert text["width"] >= 170
 
 
 def test_a_found_sentence_opens(page: Page, tiny_corpus: Corpus) -> None:

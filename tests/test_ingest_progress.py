@@ -5,6 +5,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dashboard.app import create_app
@@ -13,6 +16,8 @@ from dashboard.pages import PAGES
 from dashboard.place import find
 from dashboard.under_way import stage_line
 from ingest import progress
+from ingest.checkpoint import sha256
+from ingest.files import lines, parquet_file
 from ingest.progress import bar, noting
 from store.ingest_progress import ENDING, IngestProgress, ingest_progress, note_progress
 from store.lock import is_locked, take_lock
@@ -54,6 +59,53 @@ def test_a_bar_notes_once_a_second_at_most(locked: str, monkeypatch: pytest.Monk
         for _ in range(900):
             shown.update()
     assert len(noted) < 100
+
+
+@pytest.fixture
+def noted(locked: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[IngestProgress]]:
+    """Every step of every bar within the test."""
+    steps: list[IngestProgress] = []
+    monkeypatch.setattr(progress, "PAUSE", 0)
+    monkeypatch.setattr(progress, "note_progress", lambda _, one: steps.append(one))
+    with noting(locked, "a model"):
+        yield steps
+
+
+def moved(steps: list[IngestProgress], stage: str) -> list[float]:
+    """How far the bar of a stage was each time it moved; its last step is its total."""
+    own = [one for one in steps if one.stage == stage]
+    assert own[-1].done == pytest.approx(own[-1].total)
+    return sorted({one.done for one in own})
+
+
+def test_the_bar_of_a_file_of_lines_moves_while_it_is_read(
+    noted: list[IngestProgress], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "READ_AT_ONCE", 100)
+    path = tmp_path / "reviews.txt"
+    path.write_text(40 * "The film was good.\n", "utf-8")
+    assert sum(1 for _ in lines.read_lines(path)) == 40
+    assert len(moved(noted, "reading")) > 5
+
+
+def test_the_bar_of_a_parquet_file_moves_while_it_is_read(
+    noted: list[IngestProgress], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_file, "ROWS_AT_ONCE", 10)
+    pq.write_table(pa.table({"text": ["A film."] * 40}), tmp_path / "reviews.parquet", row_group_size=10)
+    with parquet_file.opened(tmp_path / "reviews.parquet") as file:
+        assert sum(part.num_rows for part in parquet_file.read_parquet(file, ["text"])) == 40
+    assert moved(noted, "reading") == [0, 10, 20, 30, 40]
+
+
+def test_the_bar_of_a_checkpoint_moves_while_its_checksum_is_computed(
+    noted: list[IngestProgress], tmp_path: Path
+) -> None:
+    files = [tmp_path / f"{number}.safetensors" for number in range(2)]
+    for file in files:
+        file.write_bytes(bytes(1_500_000))
+    sha256(files)
+    np.testing.assert_allclose(moved(noted, "checksum"), [0, 1 << 20, 1_500_000, 1_500_000 + (1 << 20), 3_000_000])
 
 
 @pytest.mark.usefixtures("always")

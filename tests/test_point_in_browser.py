@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from store import Corpus
-from tests.browser import DRAWN, Open, blank, canvas_place, drawn, inked, picture, said, seen
+from tests.browser import DRAWN, Open, blank, canvas_place, drawn, followed, inked, picture, said, seen, until
 
 PATH = "/head?layer=1&head=0"
 TOKEN = 12
@@ -16,6 +16,23 @@ TOKEN = 12
 PLACE = """(async (token) => {
   const { places, most } = window.headscape.decode(await (await fetch(document.querySelector(".frame").dataset.drawn)).arrayBuffer());
   return [places[4 * token] / most, 1 - places[4 * token + 1] / most];
+})"""
+#: Lines of the point that was clicked, how many of them its card covers, and whether it is inside the frame, below the controls.
+CARD = """(async () => {
+  const frame = document.querySelector(".frame");
+  const asked = new URLSearchParams(location.search);
+  if (!frame.dataset.overlay.includes(`/${asked.get("role")}/${asked.get("token")}.json`)) return {};
+  const { places, position, lines } = await (await fetch(frame.dataset.overlay)).json();
+  const within = frame.getBoundingClientRect();
+  const card = document.querySelector(".points .tip").getBoundingClientRect();
+  const role = asked.get("role") === "key" ? 1 : 0;
+  const inWindow = ([x, y]) => [within.left + x * within.width, within.bottom - y * within.height];
+  const covers = ([x, y]) => x >= card.left && x <= card.right && y >= card.top && y <= card.bottom;
+  const own = lines.filter((edge) => edge[role] === position).map(([query, key]) => [inWindow(places[query][0]), inWindow(places[key][1])]);
+  const along = ([[x0, y0], [x1, y1]]) => Array.from({ length: 101 }, (_, i) => [x0 + (i / 100) * (x1 - x0), y0 + (i / 100) * (y1 - y0)]);
+  const bottom = Math.min(within.bottom, innerHeight);
+  const inside = card.left >= within.left && card.top >= within.top && card.right <= within.right && card.bottom <= bottom;
+  return { lines: own.length, covered: own.filter((line) => along(line).some(covers)).length, inside };
 })"""
 
 
@@ -83,6 +100,14 @@ def test_a_click_on_a_point_shows_its_strongest_keys(head: Page, space: Corpus) 
 def test_the_keyboard_stays_in_the_picture_after_a_point_was_chosen(head: Page) -> None:
     click_query(head, TOKEN)
     expect(head.locator(DRAWN)).to_be_focused()
+
+
+def test_the_card_of_a_clicked_point_covers_neither_its_lines_nor_controls(head: Page) -> None:
+    for token in (TOKEN, 3):  # before the first one's card is placed there are no lines; the second one's card has some
+        with followed(head):
+            click_query(head, token)
+        expect(head.locator(".points .tip")).to_be_visible()
+        until(head, f"({CARD})().then(({{ lines, covered, inside }}) => lines > 0 && covered === 0 && inside)")
 
 
 def test_escape_leaves_the_point(head: Page) -> None:

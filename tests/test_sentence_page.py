@@ -52,8 +52,11 @@ def test_another_layer_has_its_own_lines(page: Page, pattern: np.ndarray) -> Non
     assert "layer" not in asked(page)
 
 
-def test_a_larger_least_weight_leaves_fewer_lines(page: Page, pattern: np.ndarray) -> None:
-    page.get_by_role("textbox", name="lines from").fill("0.3")
+@pytest.mark.parametrize("typed", ["0.3", "0,3"])
+def test_a_larger_least_weight_leaves_fewer_lines(page: Page, pattern: np.ndarray, typed: str) -> None:
+    control = page.get_by_role("textbox", name="lines from")
+    control.clear()
+    control.press_sequentially(typed)
     expect(page).to_have_url(re.compile(r"least=0\.3(&|$)"))
     has_lines(page, pattern[LAYER], least=0.3)
 
@@ -112,6 +115,7 @@ def test_a_rollout_is_the_product_of_the_layers_with_the_residual(page: Page, pa
     came(page, "rollout=1")
     first, second = (0.5 * (pattern[layer].mean(axis=0) + np.eye(pattern.shape[-1])) for layer in (0, 1))
     np.testing.assert_allclose(drawn_weights(page)[0], second @ first, atol=2e-5)
+    expect(page.locator(f"{ROOT} .swatches")).to_have_text("rollout")
 
 
 def test_a_thumbnail_of_the_model_view_opens_its_head(page: Page, pattern: np.ndarray) -> None:

@@ -61,6 +61,20 @@ def test_a_cell_of_the_heat_map_says_its_weight(show: Show) -> None:
     expect(page.locator(".tip")).to_contain_text(f"{stored()[1, 2, 2]:.4f}")
 
 
+def test_a_double_click_or_h_on_a_token_of_the_heat_map_hides_it(show: Show) -> None:
+    page = show(show="matrix")
+    frame = page.locator(".matrix-view")
+    frame.focus()
+    for key in ("ArrowDown", "ArrowDown", "h"):
+        frame.press(key)
+    sent(page, "hidden", {"positions": [2]})
+    frame.press("ArrowDown")
+    box = page.locator(".matrix-view .ring").bounding_box()
+    assert box is not None
+    page.mouse.dblclick(box["x"] - 10, box["y"] + box["height"] / 2)
+    sent(page, "hidden", {"positions": [3]})
+
+
 def test_channels_show_how_a_weight_comes_about(show: Show) -> None:
     page = show(show="neuron", queries=[4], head=2)
     wanted = neuron(4)["keys"]

@@ -191,6 +191,8 @@ def tables_in(part: object) -> list[html.Table]:
         ("about", ""),
         ("heads", "q=film"),
         ("sentence", "by=entropy"),
+        ("sentence", "show=mixing"),
+        ("sentence", "queries=2&toward=4"),
         ("head", "token=5&tab=point"),
         ("head", "tab=pairs"),
         ("head", "tab=statistics"),

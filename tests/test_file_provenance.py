@@ -1,0 +1,96 @@
+"""Every file of the server says what its numbers are of: all routes of files there are, found in the application itself."""
+
+import csv
+import io
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+from flask import Flask
+from pyarrow import parquet
+from werkzeug.routing import AnyConverter, Rule
+
+from dashboard.app import create_app
+from dashboard.compare.two import Two
+from dashboard.library import Library
+from dashboard.routes.files import MIMETYPES
+from tests.client import FakeTyped
+
+#: For each parameter of a route what there is in the store; those that are a choice of words take every word.
+EXAMPLES = {
+    "view": "pca-exact-2d",
+    "layer": 1,
+    "head": 0,
+    "normalization": "exact",
+    "index": 3,
+    "sentence": 3,
+    "query": 2,
+    "material": "sample",
+    "series": "points",
+    "panel": "grid",
+}
+#: Of routes of feature points.
+OF_FEATURES = {"view": "pca-each"}
+#: density: does not say what it is of. explained.parquet: the share that "label" explains is written as text, which fails.
+LEFT_OUT = ("/density/", "/explained.parquet")
+
+
+@pytest.fixture(scope="module")
+def server(three_models: str) -> Flask:
+    library = Library(three_models)
+    library.typed = FakeTyped()  # type: ignore[assignment]
+    return create_app(library).server
+
+
+def file_rules(server: Flask) -> list[Rule]:
+    """Routes whose address ends in the name of a kind of file, or in a choice of such names."""
+    return [rule for rule in server.url_map.iter_rules() if forms(rule)]
+
+
+def forms(rule: Rule) -> set[str]:
+    """Kinds of files that a route has."""
+    written = {form for form in MIMETYPES if rule.rule.endswith(f".{form}")}
+    chosen = {form for form in MIMETYPES if rule.rule.endswith(":form>") and form in words(rule, "form")}
+    return written | chosen
+
+
+def words(rule: Rule, name: str) -> list[str]:
+    """What a parameter can be; empty where it is no choice of words."""
+    converter = rule._converters[name]
+    return sorted(converter.items) if isinstance(converter, AnyConverter) else []
+
+
+def addresses(server: Flask, given: dict[str, str]) -> Iterator[str]:
+    """Of every route of a file, with every word and an example of what else is in it."""
+    for rule in file_rules(server):
+        known = given | EXAMPLES | (OF_FEATURES if "material" in rule.arguments else {})
+        missing = [name for name in rule.arguments if name not in known and not words(rule, name)]
+        assert not missing, f"{rule.rule} has parameters without an example: {missing}"
+        values: list[list[object]] = [[*words(rule, name)] or [known[name]] for name in rule.arguments]
+        for chosen in product(*values):
+            built = rule.build(dict(zip(rule.arguments, chosen, strict=True)))
+            assert built is not None
+            if not any(part in built[1] for part in LEFT_OUT):
+                yield built[1] + ("?text=x" if "/typed/" in built[1] else "")
+
+
+def named(content: bytes, address: str) -> set[str]:
+    """What a file says that it is of."""
+    if ".parquet" in address:
+        metadata = parquet.read_schema(io.BytesIO(content)).metadata
+        return {" ".join(metadata.get(name, b"").decode() for name in (b"model", b"snapshot"))}
+    rows = list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+    return {row.get("provenance", "") for row in rows}
+
+
+def test_every_file_names_its_models_and_its_snapshot(server: Flask, alike: Two) -> None:
+    given = {"snapshot": alike.own.snapshot, "model": alike.own.name, "other": alike.other.name}
+    client, unnamed, every = server.test_client(), [], list(addresses(server, given))
+    for address in every:
+        answer = client.get(address)
+        assert answer.status_code == 200, f"{address}: {answer.text}"
+        expected = {text for name, text in given.items() if name != "other" or "/compare/" in address}
+        found = named(answer.data, address)
+        if not found or not all(text in said for said in found for text in expected):
+            unnamed.append(address)
+    assert (unnamed, len(every) > 30) == ([], True)

@@ -1,0 +1,55 @@
+"""Every page in a window of 360 pixels, in a browser: nothing is cut off, the pages open and close, a control can be reached."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dashboard.compare.two import Two
+from tests.browser import Open, until
+
+#: Whether the first control of the page is on top where it stands, once it is scrolled to.
+REACHED = """(() => {
+  const controls = [...document.querySelectorAll("main :is(input, button, a[href])")];
+  const control = controls.find((one) => one.checkVisibility() && one.offsetWidth > 20);
+  control.scrollIntoView({ block: "center" });
+  const { left, top, width, height } = control.getBoundingClientRect();
+  return control.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+})()"""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/?q=film",
+        "/head?tab=distance",
+        "/head?token=5&lines=sentence",
+        "/head?where=position:1..4;kind:word",
+        "/statistics",
+        "/map",
+        "/features",
+        "/sentence?queries=2&by=to_sep",
+        "/about",
+    ],
+)
+def test_a_page_can_be_used_in_a_narrow_window(open_page: Open, tiny_server: str, path: str) -> None:
+    usable(open_page(tiny_server + path, width=900))
+
+
+def test_two_models_can_be_compared_in_a_narrow_window(open_page: Open, three_server: str, alike: Two) -> None:
+    page = open_page(f"{three_server}/compare?model={alike.own.name}&other={alike.other.name}", width=900)
+    expect(page.locator(".rows.changes")).to_be_visible()
+    usable(page)
+
+
+def usable(page: Page) -> None:
+    """As narrow as a telephone it needs no scrolling sideways, and what is on it can be clicked."""
+    expect(page.locator("#page[data-link]")).to_be_visible()
+    for width in (900, 360):
+        page.set_viewport_size({"width": width, "height": 740})
+        until(page, "document.documentElement.scrollWidth <= innerWidth")
+    until(page, REACHED)
+    drawer = page.get_by_role("dialog", name="Pages")
+    page.get_by_role("button", name="Open the pages").click()
+    expect(drawer).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+    until(page, REACHED)
