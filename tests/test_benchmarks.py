@@ -16,6 +16,7 @@ from ingest import encoder
 from ingest.settings import Settings
 from store import open_corpus, open_snapshot
 from tests.bench import ingest as bench
+from tests.bench.kills import _differences
 from tests.bench.load_requests import Mix
 from tests.bench.statistics import computed
 from tests.bench.synthetic import make_store
@@ -105,3 +106,7 @@ def test_every_request_of_the_crowd_is_answered(space_store: str) -> None:
         answer = client.open(request.path, method=method, data=request.body, content_type=form)
         refused += [(kind, request.path, answer.status)] if answer.status_code != 200 else []
     assert refused == []
+
+
+def test_a_store_that_was_never_killed_is_like_itself(tiny_store: str) -> None:
+    assert _differences(open_snapshot(tiny_store), open_snapshot(tiny_store)) == []

@@ -11,6 +11,7 @@ from dashboard.compare.two import Two
 from dashboard.library import Library
 from store import Snapshot, open_snapshot
 from tests.browser import serving
+from tests.made_once import made_once
 
 #: A picture of feature points that takes no time.
 FEATURES = "pca-each"
@@ -21,10 +22,13 @@ def three_models(
     ingest: Callable[..., str], second_model: Path, odd_model: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> str:
     """The odd one was run on fewer sentences and has another picture; the tiny one came last."""
-    place = tmp_path_factory.mktemp("three_models") / "store"
-    ingest(place, model=odd_model, sentences=30, views="pca-raw-2d", features=FEATURES, reviews="none")
-    ingest(place, model=second_model, views="pca-exact-2d,pca-exact-3d", features=FEATURES, reviews="none")
-    return ingest(place, views="pca-exact-2d,pca-raw-2d", features=FEATURES, reviews="none")
+
+    def make(place: Path) -> None:
+        ingest(place, model=odd_model, sentences=30, views="pca-raw-2d", features=FEATURES, reviews="none")
+        ingest(place, model=second_model, views="pca-exact-2d,pca-exact-3d", features=FEATURES, reviews="none")
+        ingest(place, views="pca-exact-2d,pca-raw-2d", features=FEATURES, reviews="none")
+
+    return str(made_once(tmp_path_factory, "three_models", make))
 
 
 @pytest.fixture(scope="session")

@@ -63,7 +63,7 @@ def as_csv(parts: Iterator[Table]) -> Iterator[str]:
         writer = csv.writer(buffer)
         if number == 0:
             writer.writerow(part)
-        columns = [_safe(column) if name in TEXTS else column.tolist() for name, column in part.items()]
+        columns = [_safe(column) if _is_text(name, column) else column.tolist() for name, column in part.items()]
         writer.writerows(zip(*columns, strict=True))
         yield buffer.getvalue()
 
@@ -122,10 +122,14 @@ def _safe(column: NDArray[np.generic]) -> list[str]:
 
 
 def _typed(part: Table) -> dict[str, object]:
-    """Text as strings also where there are no rows to tell from."""
     import pyarrow
 
     return {
-        name: pyarrow.array(column.astype(object), pyarrow.string()) if name in TEXTS else pyarrow.array(column)
+        name: pyarrow.array(column.astype(object), pyarrow.string()) if _is_text(name, column) else pyarrow.array(column)
         for name, column in part.items()
     }
+
+
+def _is_text(name: str, column: NDArray[np.generic]) -> bool:
+    """By its name where there are no rows to tell from."""
+    return column.dtype.kind in "OU" if len(column) else name in TEXTS
