@@ -39,10 +39,8 @@ class Provenance:
 def provenance_of(place: Place) -> dict[str, str]:
     """What is on a page, for a file of it: `source` for a reader, `stem` for the end of its name."""
     two = _two(place)
-    names = two.names if two else [str(place.corpus.attributes["model_id"])]
-    keys = [one.name for one in ((two.own, two.other) if two else (place.corpus,))]
-    provenance = Provenance.of(place.snapshot, keys)
-    source = f"{' and '.join(names)} on {provenance.corpus}, snapshot {place.snapshot.id[:8]}"
+    provenance = Provenance.of(place.snapshot, [one.name for one in ((two.own, two.other) if two else (place.corpus,))])
+    source = f"{_models(place, two)} on {provenance.corpus}, snapshot {place.snapshot.id[:8]}"
     return {"source": source, "stem": provenance.stem}
 
 
@@ -51,5 +49,13 @@ def _two(place: Place) -> Two | None:
     address = place.address
     if address.page == "compare":
         return two_of(place)
-    subtracts = address.page == "statistics" and address.values == "difference" and address.other
+    subtracts = address.page == "statistics" and address.values == "difference"
     return Two(place.corpus, place.snapshot.corpus(address.other)) if subtracts and address.other else None
+
+
+def _models(place: Place, two: Two | None) -> str:
+    """On Statistics only the heat map is of two models."""
+    if two is None:
+        return str(place.corpus.attributes["model_id"])
+    own, other = two.names
+    return f"{own} and {other}" if place.address.page == "compare" else f"{own} (differences: minus {other})"

@@ -152,6 +152,13 @@ def test_who_waits_long_for_a_file_finds_it_when_they_ask_again(
     assert client.get(f"{base}/statistics.csv?{WHERE}").status_code == 200
 
 
+def test_few_readers_wait_for_the_file_of_one_part(library: Library, base: str) -> None:
+    for _ in range(part_counts.WAITING + 1):
+        assert library.counts._readers.acquire(blocking=False)
+    answer = client_of(library).get(f"{base}/statistics.csv?{WHERE}")
+    assert (answer.status_code, answer.text) == (503, part_counts.BUSY)
+
+
 def test_the_whole_corpus_needs_no_turn(busy: Library, base: str) -> None:
     assert client_of(busy).get(f"{base}/statistics.csv").status_code == 200
 

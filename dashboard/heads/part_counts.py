@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import astuple, dataclass, fields
 from hashlib import sha256
 from pathlib import Path
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 
 import numpy as np
 import xarray as xr
@@ -23,7 +23,7 @@ WAITING = 4
 BUSY = "The server is busy counting parts of the corpus for other readers. Try again in a few seconds."
 #: Seconds that the reader of a file waits, and what they are told then: it is counted on, for when they ask again.
 SOON = 10.0
-LATER = "The part is still being counted. Ask for the file again in a few seconds."
+LATER = "The part is not counted yet. Ask for the file again in a few seconds."
 #: Files of numbers of parts: 0.2 MB each for 72 heads.
 FILES = 256
 #: Share of the work that statistics of heads are; the rest are mixing ratios.
@@ -74,6 +74,7 @@ class PartCounts:
         self._turns = Turns(WAITING, BUSY)
         self._threads = ThreadPoolExecutor(WAITING + 2, "part of a file")  # who finds the line full is told so
         self._under_way: dict[str, Future[PartNumbers]] = {}
+        self._readers = BoundedSemaphore(WAITING + 1)  # of files, who each hold a thread of the server
         self._lock = Lock()
 
     def find(self, corpus: Corpus, part: Part) -> PartNumbers | None:
@@ -92,15 +93,23 @@ class PartCounts:
 
     def _soon(self, corpus: Corpus, part: Part) -> PartNumbers:
         """Counted by another thread, which goes on where this one has waited long enough."""
+        if not self._readers.acquire(blocking=False):
+            raise Refusal(BUSY, 503)
+        try:
+            return self._begun(corpus, part).result(SOON)
+        except TimeoutError:
+            raise Refusal(LATER, 503) from None
+        finally:
+            self._readers.release()
+
+    def _begun(self, corpus: Corpus, part: Part) -> "Future[PartNumbers]":
+        """The one count of this part."""
         key = _key(corpus, part)
         with self._lock:
             if (count := self._under_way.get(key)) is None:
                 count = self._under_way[key] = self._threads.submit(self._in_turn, corpus, part, Counting())
                 count.add_done_callback(lambda _: self._under_way.pop(key, None))
-        try:
-            return count.result(SOON)
-        except TimeoutError:
-            raise Refusal(LATER, 503) from None
+            return count
 
     def _in_turn(self, corpus: Corpus, part: Part, counting: Counting) -> PartNumbers:
         with self._turns.turn(lambda: counting.gone):

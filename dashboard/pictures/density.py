@@ -80,11 +80,12 @@ def density(corpus: Corpus, *, layer: int, head: int, normalization: str) -> Den
 def density_table(found: Density) -> Table:
     """A row for each cell: its ends in both directions, and its pairs."""
     dot, distance = np.indices(found.counts.shape).reshape(2, -1)
+    dots, distances = found.dots.round(6), found.distances.round(6)
     return {
-        "dot_from": found.dots[dot],
-        "dot_to": found.dots[dot + 1],
-        "distance_from": found.distances[distance],
-        "distance_to": found.distances[distance + 1],
+        "dot_from": dots[dot],
+        "dot_to": dots[dot + 1],
+        "distance_from": distances[distance],
+        "distance_to": distances[distance + 1],
         "pairs": found.counts.ravel(),
     }
 

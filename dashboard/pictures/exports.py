@@ -125,11 +125,13 @@ def _typed(part: Table) -> dict[str, object]:
     import pyarrow
 
     return {
-        name: pyarrow.array(column.astype(object), pyarrow.string()) if _is_text(name, column) else pyarrow.array(column)
+        name: pyarrow.array(column.astype(object), pyarrow.string())
+        if _is_text(name, column)
+        else pyarrow.array(column)
         for name, column in part.items()
     }
 
 
 def _is_text(name: str, column: NDArray[np.generic]) -> bool:
     """By its name where there are no rows to tell from."""
-    return column.dtype.kind in "OU" if len(column) else name in TEXTS
+    return column.dtype.kind in "OUT" if len(column) else name in TEXTS

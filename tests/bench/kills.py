@@ -78,7 +78,9 @@ def _differences(one: Snapshot, other: Snapshot) -> list[str]:
     mine, theirs = (dict(_arrays(snapshot.root, "")) for snapshot in (one, other))
     paths = sorted(mine.keys() | theirs.keys())
     return [
-        path for path in paths if path not in mine or path not in theirs or not _same(mine[path][...], theirs[path][...])
+        path
+        for path in paths
+        if path not in mine or path not in theirs or not _same(mine[path][...], theirs[path][...])
     ]
 
 

@@ -83,7 +83,7 @@
     return was.pathname === is.pathname && COUNTED.every((field) => was.searchParams.get(field) === is.searchParams.get(field));
   }
 
-  /** What is counted for the page on screen is counted no longer, unless the next page shows it too. */
+  /** What is counted for the page on screen is counted no longer, unless the next page shows the same. */
   function endCount(before, after) {
     if (!isSameCount(before, after)) document.querySelector(".counting .cancel")?.click();
   }
