@@ -15,7 +15,7 @@ from dashboard.app import create_app
 from dashboard.heads import part_counts
 from dashboard.heads.count_progress import CountProgress, new_name
 from dashboard.heads.part import part_of
-from dashboard.heads.part_counts import PartCounts
+from dashboard.heads.part_counts import PartCounts, write_whole
 from dashboard.library import Library
 from dashboard.pages import PAGES
 from dashboard.place import find
@@ -203,6 +203,19 @@ def test_how_far_a_count_is_can_be_asked_elsewhere(tiny_corpus: Corpus, tmp_path
     assert all(share == noted for share, noted in shares)
     assert CountProgress(tmp_path).find(name) is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_files_of_one_count_are_written_by_several_threads(tmp_path: Path) -> None:
+    """One notes how far the count is while another cancels it."""
+
+    def write(kind: str) -> None:
+        for _ in range(300):
+            write_whole(tmp_path / f"count.{kind}", kind.encode())
+
+    kinds = "progress", "cancel", "waits"
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(write, kinds))
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {f"count.{kind}": kind for kind in kinds}
 
 
 def test_a_cancelled_count_stops_its_work(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:

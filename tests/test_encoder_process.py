@@ -127,6 +127,7 @@ def test_a_process_that_dies_is_one_sentence_and_is_started_anew() -> None:
             time.sleep(0.3)
             process.kill()
             assert asked.result() == ENDED
+        process.wait(PATIENCE)  # until then its socket takes questions
         assert answer(remote) == LOST_SAYS
         [anew] = processes(folder)
         assert anew.pid != process.pid

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import astuple, dataclass, fields
 from hashlib import sha256
 from pathlib import Path
-from threading import BoundedSemaphore, Lock
+from threading import BoundedSemaphore, Lock, get_ident
 
 import numpy as np
 import xarray as xr
@@ -149,7 +149,9 @@ def count(corpus: Corpus, part: Part, watch: Watch) -> PartNumbers:
 def write_whole(file: Path, content: bytes) -> None:
     """Others find all of it or nothing."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(f".{os.getpid()}")
+    part = file.with_name(
+        f"{file.name}.{os.getpid()}-{get_ident()}"
+    )  # another thread may write another file of this count
     part.write_bytes(content)
     part.replace(file)
 
