@@ -15,7 +15,7 @@ from store.views import ViewName
 
 #: Pixels of a panel at least, however far down the page it stands.
 SIDE = 420
-MAKE_OTHER = "Run `make projections` to make the other."
+MAKE_PICTURE = "Run `make projections` to make the other."
 
 
 def shown_view(place: Place, two: Two) -> str | None:
@@ -38,7 +38,7 @@ def picture_notices(place: Place, two: Two) -> tuple[str, ...]:
     if asked in (None, shown):
         return said
     instead = "None is shown" if shown is None else f"Shown is “{shown}”"
-    remedy = what_to_do(place.ingest, MAKE_OTHER)
+    remedy = what_to_do(place.ingest, MAKE_PICTURE)
     return (*said, f"{two.names[1]} has no view “{asked}”. {instead}. {remedy}")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dashboard.compare.feature_points import BothFeatures, both_features
-from dashboard.compare.picture import MAKE_OTHER, SIDE
+from dashboard.compare.picture import MAKE_PICTURE, SIDE
 from dashboard.compare.two import Two
 from dashboard.data_links import data_link
 from dashboard.features.columns import PREDICTED, TokenColumn
@@ -55,7 +55,7 @@ class ShownPoint:
                 f"{other} has no feature point {point_title(address.point)}. Shown is {point_title(self.point)}; choose another one."
             )
         if address.fview not in (None, self.view):
-            remedy = what_to_do(place.ingest, MAKE_OTHER)
+            remedy = what_to_do(place.ingest, MAKE_PICTURE)
             said.append(f"{other} has no picture “{address.fview}” of feature points. Shown is “{self.view}”. {remedy}")
         if address.fcolour in PREDICTED:
             said.append(

@@ -149,9 +149,8 @@ def count(corpus: Corpus, part: Part, watch: Watch) -> PartNumbers:
 def write_whole(file: Path, content: bytes) -> None:
     """Others find all of it or nothing."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(
-        f"{file.name}.{os.getpid()}-{get_ident()}"
-    )  # another thread may write another file of this count
+    # Another thread may write another file of this count.
+    part = file.with_name(f"{file.name}.{os.getpid()}-{get_ident()}")
     part.write_bytes(content)
     part.replace(file)
 

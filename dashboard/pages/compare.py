@@ -27,7 +27,7 @@ from dashboard.under_way import unmade
 from store import STATISTICS
 
 TITLE = "Two models on one corpus"
-MAKE_OTHER = "Run `make finetune`, then `make ingest MODEL=data/finetuned`."
+MAKE_SECOND_MODEL = "Run `make finetune`, then `make ingest MODEL=data/finetuned`."
 RANKED = {"divergence": "divergence of attention", "statistic": "difference of the statistic"}
 COUNTING = (
     "Being counted: divergences from the stored queries and keys of both models, and their intervals. Some seconds."
@@ -74,7 +74,7 @@ def _without_other(place: Place) -> Page:
         f"The store holds one model on this corpus, {name}. A second one can be compared with it: another checkpoint with the same "
         "tokenizer, run on the same sentences, such as this model fine-tuned on the labels of the reviews."
     )
-    said = html.P(unmade(place, missing, MAKE_OTHER))
+    said = html.P(unmade(place, missing, MAKE_SECOND_MODEL))
     return Page(above=[html.H1(TITLE), dmc.Alert(said, color="blue", variant="light", id="no-other")])
 
 
