@@ -7,18 +7,24 @@ from pathlib import Path
 import pytest
 
 from ingest import parent
-from tests.family import ROOT, Start, ended, family
+from tests.family import ROOT, Start, ended, family, said
 
 #: In the place of Python for make: the command's name and arguments are read by the real command, the work takes ten minutes.
 LONG_WORK = """#!{python}
 import runpy, sys, time
 from types import SimpleNamespace
 
+print("started", flush=True)
 work = SimpleNamespace(run=lambda _: time.sleep(600))
 sys.modules |= {{"ingest.pipeline": work, "ingest.finetuning.run": work}}
 sys.path.insert(0, {root!r})
 sys.argv = sys.argv[2:]
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+#: In the place of the shell for make: make can be killed before the shell has started the command.
+SLOW_SHELL = """#!/bin/sh
+case "$2" in *HEADSCAPE_PARENT*) echo started; sleep 0.3;; esac
+exec /bin/sh "$@"
 """
 MAKE = "import os\nos.execvp('make', ['make', '-s', '-o', 'install', *sys.argv[1:]])"
 #: The dashboard that has started an ingest. The first argument is where there is no store.
@@ -37,8 +43,11 @@ command.main(["--store", sys.argv[1], "--port", "0", "--ingest"])
 
 @pytest.fixture
 def python(tmp_path: Path) -> Path:
-    place = tmp_path / "python"
-    place.write_text(LONG_WORK.format(python=sys.executable, root=str(ROOT)))
+    return program(tmp_path / "python", LONG_WORK.format(python=sys.executable, root=str(ROOT)))
+
+
+def program(place: Path, code: str) -> Path:
+    place.write_text(code)
     place.chmod(0o755)
     return place
 
@@ -47,6 +56,17 @@ def python(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("target", ["ingest", "projections", "finetune"])
 def test_a_command_ends_with_make(start_code: Start, python: Path, target: str) -> None:
     make = start_code(MAKE, target, f"PYTHON={python}")
+    said(make, "started")
+    everyone = family(make, members=2)
+    make.kill()
+    assert ended(everyone)
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="needs make")
+def test_a_command_ends_that_begins_after_make_was_killed(start_code: Start, python: Path, tmp_path: Path) -> None:
+    shell = program(tmp_path / "shell", SLOW_SHELL)
+    make = start_code(MAKE, "ingest", f"PYTHON={python}", f"SHELL={shell}")
+    said(make, "started")
     everyone = family(make, members=2)
     make.kill()
     assert ended(everyone)
