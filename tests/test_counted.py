@@ -74,7 +74,7 @@ def test_two_parts_are_never_counted_at_once(
     counts = PartCounts(tmp_path)
     parts = [part_of(tiny_corpus, f"position:1..{last}") for last in range(3, 7)]
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda part: counts.numbers(tiny_corpus, part), parts))
+        list(pool.map(lambda part: counts.numbers(tiny_corpus, part, part_counts.Counting()), parts))
     assert most == [1] * 4
 
 
@@ -153,7 +153,7 @@ def test_who_waits_long_for_a_file_finds_it_when_they_ask_again(
 
 
 def test_few_readers_wait_for_the_file_of_one_part(library: Library, base: str) -> None:
-    for _ in range(part_counts.WAITING + 1):
+    for _ in range(part_counts.FILE_READERS):
         assert library.counts._readers.acquire(blocking=False)
     answer = client_of(library).get(f"{base}/statistics.csv?{WHERE}")
     assert (answer.status_code, answer.text) == (503, part_counts.BUSY)
@@ -263,7 +263,7 @@ def test_a_count_that_nobody_waits_for_cannot_be_cancelled(tmp_path: Path) -> No
 
 
 def test_all_who_may_wait_leave_threads_of_the_server_free() -> None:
-    waiting = part_counts.WAITING + 1, files.WAITING + 1, remote_encoder.READERS
+    waiting = part_counts.WAITING + 1, part_counts.FILE_READERS, files.WAITING + 1, remote_encoder.READERS
     assert sum(waiting) < THREADS
 
 

@@ -18,8 +18,10 @@ from dashboard.turns import Turns
 from store import Corpus
 from store.part_means import Watch
 
-#: Readers who wait in a process while a part is counted; with those of typed sentences fewer than the server has threads.
-WAITING = 4
+#: Readers who wait in a process while a part is counted; with all others who wait fewer than the server has threads.
+WAITING = 3
+#: Readers of files who wait for the numbers of a part, which another thread counts.
+FILE_READERS = 2
 BUSY = "The server is busy counting parts of the corpus for other readers. Try again in a few seconds."
 #: Seconds that the reader of a file waits, and what they are told then: it is counted on, for when they ask again.
 SOON = 10.0
@@ -72,9 +74,9 @@ class PartCounts:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._turns = Turns(WAITING, BUSY)
-        self._threads = ThreadPoolExecutor(WAITING + 2, "part of a file")  # who finds the line full is told so
+        self._threads = ThreadPoolExecutor(WAITING + 2, "part of a file")  # one more than the line takes is told so
         self._under_way: dict[str, Future[PartNumbers]] = {}
-        self._readers = BoundedSemaphore(WAITING + 1)  # of files, who each hold a thread of the server
+        self._readers = BoundedSemaphore(FILE_READERS)  # each holds a thread of the server
         self._lock = Lock()
 
     def find(self, corpus: Corpus, part: Part) -> PartNumbers | None:
