@@ -56,7 +56,7 @@ def figure(found: PositionMeans) -> go.Figure:
         colorscale=SHADES,
         zmin=0,
         zmax=1,
-        colorbar={"thickness": 10, "title": {"text": "weight"}, "tickvals": [0, 0.01, 0.05, 0.25, 0.5, 1]},
+        colorbar={"thickness": 10, "title": {"text": "weight"}, "tickvals": [0, 0.1, 0.25, 0.5, 1]},
         hovertemplate="query at %{y}, key at %{x}: %{z:.4f}<br>%{customdata} sentences<extra></extra>",
     )
     axis = {"showgrid": False, "zeroline": False, "color": "#868E96"}
