@@ -1,5 +1,6 @@
 """What holds for every test, and where the fixtures are. Nothing here needs a network."""
 
+import gc
 import os
 import tempfile
 
@@ -32,3 +33,8 @@ pytest_plugins = [
 # No clock decides a test, and the same cases run every time: as many as leave room for the browser's.
 hypothesis.settings.register_profile("calm", max_examples=60, deadline=None, database=None, derandomize=True)
 hypothesis.settings.load_profile("calm")
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: the garbage collector need not look at it again and again."""
+    gc.freeze()

@@ -70,10 +70,14 @@ def has(pixels: Pixels, colour: tuple[int, ...], *, least: int, within: int = 0)
 
 
 @pytest.mark.parametrize("picture", LINKS)
-def test_what_the_page_says_of_a_picture_stands_below_it(show: Show, picture: str, alike: Two) -> None:
+def test_what_the_page_says_of_a_picture_stands_below_it_with_n_of_n_and_its_fidelity(
+    show: Show, picture: str, alike: Two
+) -> None:
     page = show(picture)
     pixels, written = save(page)
     text = " ".join(written)
+    assert re.search(r"Shown: |all of them are drawn|drawn here", text)
+    assert re.search(r"trustworthiness [01]\.\d\d|Trustworthiness \(1: .*[01]\.\d\d", text)
     region = below(page, pixels)
     assert (region != region[-1, -1]).any(axis=-1).mean() > 0.01
     for caption in page.locator(".caption.of-picture").all_inner_texts():
@@ -81,13 +85,6 @@ def test_what_the_page_says_of_a_picture_stands_below_it(show: Show, picture: st
     assert "hover" not in text
     assert str(page.locator(".frame").get_attribute("aria-label")) in text
     assert f"on {alike.own.attributes['corpus']}, snapshot" in text
-
-
-@pytest.mark.parametrize("picture", LINKS)
-def test_n_of_n_and_how_far_it_can_be_trusted_are_in_the_file(show: Show, picture: str) -> None:
-    text = " ".join(save(show(picture))[1])
-    assert re.search(r"Shown: |all of them are drawn|drawn here", text)
-    assert re.search(r"trustworthiness [01]\.\d\d|Trustworthiness \(1: .*[01]\.\d\d", text)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

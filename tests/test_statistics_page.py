@@ -3,20 +3,18 @@
 import csv
 import io
 import re
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from dashboard.compare.two import Two
 from dashboard.heads.part import part_of
 from store import STATISTICS, Corpus
 from store.schema import RATIOS
-from store.snapshot import open_snapshot
-from tests.browser import Open, choose, serving
+from tests.browser import Open, choose
 from tests.counts import counted
 from tests.statistics_page import cells, click_cell, click_dot, has_head, hover_dot, statistics_page
-from tests.tiny_models import save_model
 
 FIGURES = (
     *("heat-map", "curves-classes", "curves-near", "curves-sep", "curves-norm", "curves-entropy", "curves-cls"),
@@ -104,24 +102,13 @@ def test_the_definition_is_one_click_away(page: Page) -> None:
     expect(row).to_contain_text(STATISTICS["confidence"].formula)
 
 
-@pytest.fixture(scope="module")
-def two_models(tmp_path_factory: pytest.TempPathFactory, ingest: Callable[..., str]) -> str:
-    """Two models of one shape on the same sentences."""
-    place = tmp_path_factory.mktemp("two_models")
-    ingest(place / "store", sentences=10, model=save_model(place / "first-bert", seed=3))
-    return ingest(place / "store", sentences=10, model=save_model(place / "second-bert", seed=4))
-
-
-def test_a_difference_of_two_models(open_page: Open, two_models: str) -> None:
-    snapshot = open_snapshot(two_models)
-    second, first = (mean(snapshot.corpus(name), "to_sep") for name in snapshot.models)
-    with serving(two_models) as address:
-        page = statistics_page(open_page, address, "?values=difference")
-        page.get_by_role("textbox", name="of", exact=True).click()
-        page.get_by_role("option", name=re.compile("first-bert")).click()
-        expect(page.get_by_role("heading", name=re.compile("minus that of .*first-bert"))).to_be_visible()
-        expect(cells(page)).to_have_text([f"{100 * one:+.1f}" for one in (second - first).ravel()])
-        page.close()
+def test_a_difference_of_two_models(open_page: Open, three_server: str, alike: Two) -> None:
+    page = statistics_page(open_page, three_server, f"?values=difference&model={alike.own.name}")
+    page.get_by_role("textbox", name="of", exact=True).click()
+    page.get_by_role("option", name=re.compile("second")).click()
+    expect(page.get_by_role("heading", name=re.compile("minus that of .*second"))).to_be_visible()
+    own, other = (mean(corpus, "to_sep") for corpus in (alike.own, alike.other))
+    expect(cells(page)).to_have_text([f"{100 * one:+.1f}" for one in (own - other).ravel()])
 
 
 # -- filters --------------------------------------------------------------------------------------------
