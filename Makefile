@@ -84,7 +84,7 @@ expire: install  ## forget snapshots superseded more than DAYS ago
 	@$(PYTHON) -m store expire "$$STORE" --days="$$DAYS"
 
 test: install  ## every test (those in a browser need chromium)
-	@$(PYTHON) -m pytest -n 2 --dist loadfile
+	@$(PYTHON) -m pytest -n auto --dist loadfile
 
 lint: install  ## style and types
 	@$(PYTHON) -m ruff check . && $(PYTHON) -m mypy

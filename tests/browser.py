@@ -32,7 +32,7 @@ FLAGS = [
     # Points need WebGL. What surrounds them is put together faster without it where there is no graphics card.
     "--disable-gpu-compositing",
 ]
-#: How long a page may take to be as a test says: two test processes share two cores.
+#: How long a page may take to be as a test says: test processes share their cores.
 SECONDS = 15
 expect.set_options(timeout=1000 * SECONDS)
 DRAWN = '.frame[data-drawn^="/data/"]'

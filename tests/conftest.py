@@ -38,3 +38,8 @@ hypothesis.settings.load_profile("calm")
 def pytest_collection_finish() -> None:
     """What is imported by now stays: the garbage collector need not look at it again and again."""
     gc.freeze()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than cores, as some tests wait for a process or a clock while others compute; each takes about 2 GB."""
+    return min(os.cpu_count() or 1, 7) + 1
