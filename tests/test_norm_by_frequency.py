@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from dashboard.heads.norm_by_frequency import GROUPS, NormByFrequency, by_frequency, norm_by_frequency
+from dashboard.heads.norm_by_frequency import GROUPS, NormByFrequency, by_frequency, frequencies, norm_by_frequency
 from store import Corpus, open_corpus
 
 
 def of(frequency: list[int], seed: int = 0) -> tuple[np.ndarray, NormByFrequency]:
-    norm = np.random.default_rng(seed).random(len(frequency))
-    return norm, by_frequency(norm, np.array(frequency))
+    norm = np.random.default_rng(seed).random(len(frequency)).astype(np.float16)
+    return norm, by_frequency(norm, frequencies(np.array(frequency)))
 
 
 def test_tokens_of_different_frequency_fall_into_tenths() -> None:
@@ -24,7 +24,7 @@ def test_tokens_of_different_frequency_fall_into_tenths() -> None:
 
 def test_a_group_has_the_median_and_quartiles_of_its_tokens() -> None:
     norm, found = of(list(range(1, 101)))
-    np.testing.assert_allclose(found.quartiles[:, 3], np.percentile(norm[30:40], (25, 50, 75)))
+    np.testing.assert_allclose(found.quartiles[:, 3], np.percentile(norm[30:40].astype(np.float64), (25, 50, 75)))
     assert (found.fewest[3], found.most[3], found.frequency[3]) == (31, 40, 35.5)
 
 
