@@ -22,7 +22,7 @@ from tests.stores import DEFAULT_SENTENCES
 
 JUDGED = range(0, DEFAULT_SENTENCES, 5)
 #: Heads of layer 0: L0 H2 looks at the token before, and its weak keys repeat along the sentence.
-HARD = slice(1, 3)
+HARD = slice(0, 4)
 
 
 @pytest.fixture(scope="module")
