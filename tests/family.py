@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 #: Seconds until a process that should have started is found missing: test processes share their cores.
 PATIENCE = 60
 #: Seconds until one that should have ended within five is found alive, for the same reason.
-ENDED_WITHIN = 60
+ENDED_WITHIN = 15
 
 Start = Callable[..., subprocess.Popen[str]]
 
