@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from dashboard.heads.norm_by_frequency import GROUPS, NormByFrequency, by_frequency, frequencies, norm_by_frequency
+from dashboard.heads.norm_by_frequency import GROUPS, NormByFrequency, by_frequency, group_tokens, norm_by_frequency
 from store import Corpus, open_corpus
 
 
 def of(frequency: list[int], seed: int = 0) -> tuple[np.ndarray, NormByFrequency]:
     norm = np.random.default_rng(seed).random(len(frequency)).astype(np.float16)
-    return norm, by_frequency(norm, frequencies(np.array(frequency)))
+    return norm, by_frequency(norm, group_tokens(np.array(frequency)))
 
 
 def test_tokens_of_different_frequency_fall_into_tenths() -> None:

@@ -40,67 +40,85 @@ class NormByFrequency:
 
 
 @dataclass(frozen=True)
-class Frequencies:
-    """How often the wordpiece of each token occurs, the rarest first, whatever the head.
+class FrequencyGroups:
+    """Tokens in groups of like frequency: the same for every head.
 
     Attributes
     ----------
     order
         Tokens, the rarest first: (token,).
-    sorted
-        Their frequencies: (token,).
+    counts
+        How many tokens have each frequency, the lowest first: (frequency,).
     starts
-        Where in this order groups begin, the first of them left out: (group - 1,).
+        Where in `order` groups begin, the first of them left out: (group - 1,).
+    frequency, fewest, most, tokens
+        As of `NormByFrequency`.
     """
 
     order: NDArray[np.int32]
-    sorted: NDArray[np.int32]
+    counts: NDArray[np.int64]
     starts: NDArray[np.int64]
+    frequency: Floats
+    fewest: list[int]
+    most: list[int]
+    tokens: list[int]
 
 
 @cached
 def norm_by_frequency(corpus: Corpus, layer: int, head: int) -> NormByFrequency:
     """Every token of the corpus in one head (Kobayashi 2020, section 4.3)."""
-    return by_frequency(corpus.value_norm.variable[layer, head].values[corpus.rows], _frequencies(corpus))
+    return by_frequency(corpus.value_norm.variable[layer, head].values[corpus.rows], _groups(corpus))
 
 
 @cached
-def _frequencies(corpus: Corpus) -> Frequencies:
-    return frequencies(piece_counts(corpus)[corpus.tokens.token_id.values[corpus.rows]])
+def _groups(corpus: Corpus) -> FrequencyGroups:
+    return group_tokens(piece_counts(corpus)[corpus.tokens.token_id.values[corpus.rows]])
 
 
-def frequencies(frequency: NDArray[np.integer]) -> Frequencies:
-    """Tokens with these frequencies (token,), in groups."""
+def group_tokens(frequency: NDArray[np.integer]) -> FrequencyGroups:
+    """Groups of tokens with these frequencies: (token,)."""
     order = np.argsort(frequency, kind="stable").astype(np.int32)
-    ascending = frequency[order].astype(np.int32)
+    ascending = frequency[order]
     borders = np.unique(np.quantile(ascending, np.linspace(0, 1, GROUPS + 1)[1:-1], method="lower"))
     ends = np.searchsorted(ascending, borders, side="right")
-    return Frequencies(order, ascending, ends[ends < len(ascending)])
-
-
-def by_frequency(norm: NDArray[np.float16], tokens: Frequencies) -> NormByFrequency:
-    """The same of tokens with these norms, as they are stored: (token,)."""
-    ascending = norm[tokens.order]
-    each = np.split(tokens.sorted, tokens.starts)
-    norms = np.split(ascending, tokens.starts)
-    return NormByFrequency(
+    starts = ends[ends < len(ascending)]
+    each = np.split(ascending, starts)
+    return FrequencyGroups(
+        order=order,
+        counts=np.unique(ascending, return_counts=True)[1],
+        starts=starts,
         frequency=np.array([np.median(one) for one in each]),
         fewest=[int(one[0]) for one in each],
         most=[int(one[-1]) for one in each],
         tokens=[len(one) for one in each],
-        quartiles=np.array([np.percentile(one.astype(np.float64), (25, 50, 75)) for one in norms]).T,
-        spearman=_spearman(ascending, tokens.sorted),
     )
 
 
-def _spearman(norm: NDArray[np.float16], frequency: NDArray[np.int32]) -> float:
-    """Pearson's of the ranks; pandas says NaN where one of them is constant."""
-    ranks = pd.DataFrame({"norm": _ranks(norm.view(np.uint16)), "frequency": _ranks(frequency)})
-    return float(ranks.corr().loc["norm", "frequency"])
+def by_frequency(norm: NDArray[np.float16], groups: FrequencyGroups) -> NormByFrequency:
+    """The same of tokens with these norms, as they are stored: (token,)."""
+    ordered = norm[groups.order]
+    each = np.split(ordered.astype(np.float64), groups.starts)
+    return NormByFrequency(
+        frequency=groups.frequency,
+        fewest=groups.fewest,
+        most=groups.most,
+        tokens=groups.tokens,
+        quartiles=np.array([np.percentile(one, (25, 50, 75)) for one in each]).T,
+        spearman=_spearman(ordered, groups.counts),
+    )
 
 
-def _ranks(codes: NDArray[np.integer]) -> Floats:
-    """Mean rank of each code among all. To count them is ten times faster than to sort them; norms in float16 order as their bits."""
-    counts = np.bincount(codes)
-    ranks: Floats = (np.cumsum(counts) - (counts - 1) / 2)[codes]
+def _spearman(norm: NDArray[np.float16], counts: NDArray[np.int64]) -> float:
+    """Pearson correlation of the ranks of norm and frequency; NaN, as pandas says, where one of them is constant.
+
+    Norms are ranked by counting: they are not negative, so that their bits order them, and of float16 there are few.
+    """
+    bits = norm.view(np.uint16)
+    ranks = {"norm": _mean_ranks(np.bincount(bits))[bits], "frequency": np.repeat(_mean_ranks(counts), counts)}
+    return float(pd.DataFrame(ranks).corr().loc["norm", "frequency"])
+
+
+def _mean_ranks(counts: NDArray[np.int64]) -> Floats:
+    """Mean rank of each value, of which there are so many, the smallest first."""
+    ranks: Floats = np.cumsum(counts) - (counts - 1) / 2
     return ranks
