@@ -55,7 +55,7 @@ ASKED = --store="$$STORE" --model="$$MODEL" --data="$$DATA" --sentences="$$SENTE
   --max-length="$$MAX_LENGTH" --device="$$DEVICE" --dtype="$$DTYPE" --seed="$$SEED" --batch="$$BATCH" --text="$$TEXT" --label="$$LABEL" --views="$$VIEWS" --importance="$$IMPORTANCE" \
   --points="$$POINTS" --features="$$FEATURES" --reviews="$$REVIEWS" --metric="$$METRIC" --neighbors="$$NEIGHBORS" --min-dist="$$MIN_DIST"
 
-# A command that ends where make is killed: its shell may start when make has ended already, so that make tells its own number.
+# A command that ends when make is killed. make passes its own process id: a shell that starts after that would pass another.
 RUN = exec env HEADSCAPE_PARENT=$(shell echo $$PPID) $(PYTHON)
 
 ingest: install  ## bring the store up to date (MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT LABEL VIEWS IMPORTANCE POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST)
