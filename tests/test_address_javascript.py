@@ -61,6 +61,30 @@ def test_a_choice_made_before_the_page_followed_the_one_before_it_is_not_lost(
     assert address.evaluate(f"() => headscape.address.{choice.replace('BEFORE', BEFORE)}") == search
 
 
+def chosen(address: Page, value: str, shown: str) -> str:
+    """What a control of the search makes of the link, with which it stands at this value."""
+    address.evaluate(
+        """(value) => {
+      const prop_id = '{"choose":"q","by":"picture"}.value';
+      window.dash_clientside.callback_context.triggered = [{ prop_id, value }];
+    }""",
+        value,
+    )
+    return str(address.evaluate(f"() => headscape.address.chosen({shown})"))
+
+
+def test_a_control_that_its_page_has_set_chooses_nothing_though_the_reader_has_gone_on(address: Page) -> None:
+    address.evaluate("() => history.replaceState(null, '', '/?layer=1&q=film')")
+    assert chosen(address, "actor", "{ q: 'actor', link: '?layer=1&q=actor' }") == "stay"
+
+
+def test_a_reader_may_choose_again_what_the_page_still_shows(address: Page) -> None:
+    address.evaluate("() => history.replaceState(null, '', '/?layer=1')")
+    assert chosen(address, "film", BEFORE) == "?layer=1&q=film"
+    address.evaluate("() => history.replaceState(null, '', '/?layer=1&q=film')")
+    assert chosen(address, "", BEFORE) == "?layer=1"
+
+
 def test_what_the_page_corrected_in_a_link_is_chosen_by_nobody(address: Page) -> None:
     address.evaluate("() => history.replaceState(null, '', '/?view=bogus')")
     shown = "{ view: 'pca-raw-2d', link: '?view=bogus' }"

@@ -52,6 +52,18 @@
     return link(withField(fieldsNow(), field, value, shown.defaults?.[field]));
   }
 
+  /** Fields that a reader has changed by controls since the page on screen came. */
+  let changed = { link: null, fields: new Set() };
+
+  /** A choice by a control. One that stands as its page says was set by the page, which may be of the link before, unless its reader has changed it since. */
+  function control(field, value, shown) {
+    if (shown && changed.link !== shown.link) changed = { link: shown.link, fields: new Set() };
+    if (shown && same(shown[field], value) && !changed.fields.has(field)) return dash().no_update;
+    const search = choose(field, value, shown);
+    if (search !== dash().no_update) changed.fields.add(field);
+    return search;
+  }
+
   /** What a switch that is on stands for in a link. */
   const ON = { size: "norm", labels: "1", special: "0", renormalize: "1", words: "1", rollout: "1" };
   /** What another sentence leaves without meaning. */
@@ -68,8 +80,8 @@
   /** The query string after a choice or a switch. */
   function chosen(shown) {
     const [id, value] = used();
-    if (id.toggle) return value === undefined ? dash().no_update : choose(id.toggle, value ? ON[id.toggle] : null, shown);
-    return id.choose ? choose(id.choose, value, shown) : dash().no_update;
+    if (id.toggle) return value === undefined ? dash().no_update : control(id.toggle, value ? ON[id.toggle] : null, shown);
+    return id.choose ? control(id.choose, value, shown) : dash().no_update;
   }
 
   /** The query string after a condition was changed, taken away or added; `where` is "column:a|b;column:1..5". */
@@ -82,7 +94,7 @@
     else if (id.add) conditions.set(value, "");
     else if (id.condition) conditions.set(id.condition, id.kind === "number" ? value.join("..") : value.map(encodeURIComponent).join("|"));
     else return dash().no_update;
-    return choose("where", [...conditions].map((pair) => pair.join(":")).join(";"), shown);
+    return control("where", [...conditions].map((pair) => pair.join(":")).join(";"), shown);
   }
 
   /** Layer and head of a name. */
