@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
-from dashboard.own_module import environment, own_module
+from dashboard.web.own_module import environment, own_module
 from store.__main__ import NOTHING_YET
 from store.piped import until_nobody_reads
 
 if TYPE_CHECKING:
-    from dashboard.allowed_hosts import AllowedHosts
+    from dashboard.web.allowed_hosts import AllowedHosts
 
 #: Seconds between two looks at what an ingest has published.
 PAUSE = 2
@@ -126,7 +126,7 @@ def _describe(store: str) -> subprocess.CompletedProcess[str]:
 def _serve(options: argparse.Namespace) -> int:
     """Until it is stopped."""
     from dashboard.server import Server, address_of
-    from dashboard.server_folder import server_folder
+    from dashboard.web.server_folder import server_folder
 
     address, allowed = address_of(options.host, options.port), _allowed(options)
     print(f"Headscape serves {options.store} on http://{address} (Ctrl-C stops it).", flush=True)
@@ -138,7 +138,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _allowed(options: argparse.Namespace) -> "AllowedHosts":
-    from dashboard.allowed_hosts import allowed_hosts
+    from dashboard.web.allowed_hosts import allowed_hosts
 
     return allowed_hosts(options.host, options.allowed_hosts.split(","))
 

@@ -6,17 +6,19 @@ from dash import ALL, MATCH, Dash, Input, Output, State, no_update
 from flask import abort
 from werkzeug.exceptions import HTTPException
 
-from dashboard import allowed_hosts, callback_requests, counting, problems, routes, security, shell
-from dashboard.allowed_hosts import AllowedHosts
-from dashboard.callback_requests import Later, Painted, Text, typed
-from dashboard.connections import BODY
-from dashboard.library import Library
+from dashboard import counting, routes, shell
 from dashboard.markup import condensed
 from dashboard.pages import LATER, after_picture_of
-from dashboard.place import find
-from dashboard.problems import sentence_for
 from dashboard.standing import STANDING, Shown, snapshot_of
 from dashboard.under_way import UNDER_WAY, stage_line
+from dashboard.web import allowed_hosts, callback_requests, security
+from dashboard.web import errors as problems
+from dashboard.web.allowed_hosts import AllowedHosts
+from dashboard.web.callback_requests import Later, Painted, Text, typed
+from dashboard.web.connections import BODY
+from dashboard.web.errors import sentence_for
+from dashboard.web.library import Library
+from dashboard.web.view import find
 
 #: Places of the parts of a page, in the order of assets/page/follow.js.
 PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")

@@ -11,7 +11,7 @@ from dashboard.pictures.columns import columns
 from dashboard.pictures.filters import filter_controls, selection_count
 from dashboard.pictures.legends import legend, marks
 from dashboard.pictures.no_hits import no_hits
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store import Corpus
 from store.normalizations import NORMALIZATIONS
 from store.views import PROJECTIONS, ViewName

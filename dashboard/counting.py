@@ -3,14 +3,14 @@
 from dash import MATCH, Dash, Input, Output, State
 
 from dashboard import shell
-from dashboard.callback_requests import Named, Text, typed
-from dashboard.library import Library
 from dashboard.markup import condensed
 from dashboard.pages import statistics
 from dashboard.panels.part_progress import CANCEL, CLOCK, NUMBERS, STATE, part_id, state, uncounted
-from dashboard.place import find
-from dashboard.problems import Refusal
 from dashboard.standing import STANDING, Shown, snapshot_of
+from dashboard.web.callback_requests import Named, Text, typed
+from dashboard.web.errors import Refusal
+from dashboard.web.library import Library
+from dashboard.web.view import find
 
 
 def register(app: Dash, library: Library) -> None:

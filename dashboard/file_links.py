@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 
 from dash import html
 
-from dashboard.data_links import data_link
-from dashboard.place import Place
+from dashboard.web.data_links import data_link
+from dashboard.web.view import Place
 
 _NOTHING: Mapping[str, str | None] = MappingProxyType({})
 

@@ -4,14 +4,14 @@ from typing import Any
 
 from gunicorn.app.base import BaseApplication
 
-from dashboard import counting_handler
-from dashboard.allocator import return_freed_memory
-from dashboard.allowed_hosts import AllowedHosts
 from dashboard.app import create_app
-from dashboard.library import Library
 from dashboard.sentence.remote_encoder import RemoteEncoder
-from dashboard.server_folder import ServerFolder
-from dashboard.worker import BufferingWorker
+from dashboard.web import log as counting_handler
+from dashboard.web.allocator import return_freed_memory
+from dashboard.web.allowed_hosts import AllowedHosts
+from dashboard.web.library import Library
+from dashboard.web.server_folder import ServerFolder
+from dashboard.web.worker import BufferingWorker
 
 WORKERS = 2
 #: Of each worker: more than may wait for a turn, so that everybody else is still answered.

@@ -5,19 +5,19 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.address import Address
 from dashboard.compare import choices as comparison
 from dashboard.features import shown as features
 from dashboard.markup import FOLLOWED
 from dashboard.model_names import model_names
 from dashboard.panels import tab_of
 from dashboard.pictures.point_panels import PointPanels
-from dashboard.place import MAX_QUERY, Place
-from dashboard.problems import sentence_for
-from dashboard.provenance import provenance_of
 from dashboard.sentence import search as finder
 from dashboard.sentence.views import SentenceViews
 from dashboard.theme import MANTINE
+from dashboard.web.errors import sentence_for
+from dashboard.web.provenance import provenance_of
+from dashboard.web.state import Address
+from dashboard.web.view import MAX_QUERY, Place
 from store import Snapshot
 
 TITLES = {

@@ -3,7 +3,7 @@
 from dash import State
 from pydantic import BaseModel
 
-from dashboard.callback_requests import Text
+from dashboard.web.callback_requests import Text
 
 
 class Shown(BaseModel):

@@ -8,7 +8,7 @@ from store.errors import NotIngested
 from store.ingest_progress import IngestProgress
 
 if TYPE_CHECKING:
-    from dashboard.place import Place
+    from dashboard.web.view import Place
 
 #: The part of the id of a line that follows the ingest; `app.py` fills it as often as a tab asks for newer snapshots.
 UNDER_WAY = "under-way"

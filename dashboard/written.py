@@ -7,12 +7,12 @@ from typing import Any
 from dash import html
 
 from dashboard import shell
-from dashboard.library import Library
 from dashboard.markup import condensed
 from dashboard.pages import PAGES, picture_of, sentence_of
-from dashboard.place import Place, find
-from dashboard.problems import ReaderLeft
-from dashboard.reader_gone import asker_gone
+from dashboard.web.errors import ReaderLeft
+from dashboard.web.library import Library
+from dashboard.web.reader_gone import asker_gone
+from dashboard.web.view import Place, find
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Downloa
 from werkzeug.serving import make_server
 
 from dashboard.app import create_app
-from dashboard.library import Library
+from dashboard.web.library import Library
 from store import Corpus, open_corpus
 from tests.made_once import made_once
 

@@ -6,11 +6,12 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from dashboard import problems, routes
+from dashboard import routes
 from dashboard.app import create_app
-from dashboard.data_links import data_link
-from dashboard.library import Library
 from dashboard.sentence.sentence import Sentence
+from dashboard.web import errors as problems
+from dashboard.web.data_links import data_link
+from dashboard.web.library import Library
 from store import Corpus, StoreError
 from tests.sentences import a_pair
 

@@ -11,10 +11,10 @@ from dash import Dash, Input, Output, dcc, html
 from flask import Response
 from playwright.sync_api import Locator, Page, expect
 
-from dashboard import security
 from dashboard.app import INDEX
 from dashboard.sentence.views import SentenceViews
 from dashboard.theme import CATEGORIES, PALETTE
+from dashboard.web import security
 from tests.browser import Open, listening
 from tests.scripts import ASSETS
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from waitress.task import ThreadedTaskDispatcher
 
-from dashboard.connections import Front
-from dashboard.event_loop import EventLoop
+from dashboard.web.connections import Front
+from dashboard.web.event_loop import EventLoop
 
 Application = Callable[..., Any]
 Serve = Callable[[Application], Front]

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dashboard.address import Address
 from dashboard.heads.definitions import telling
-from dashboard.library import Library
-from dashboard.link_fields import MOST_TOKENS, VALUES
-from dashboard.link_reader import LinkReader
-from dashboard.place import find
+from dashboard.web.library import Library
+from dashboard.web.link_fields import MOST_TOKENS, VALUES
+from dashboard.web.link_reader import LinkReader
+from dashboard.web.state import Address
+from dashboard.web.view import find
 from store import STATISTICS
 from store.schema import SOURCES
 

@@ -11,7 +11,7 @@ import torch
 from dashboard.app import create_app
 from dashboard.heads.part import part_of
 from dashboard.heads.part_counts import count
-from dashboard.library import Library
+from dashboard.web.library import Library
 from ingest import encoder
 from ingest.settings import Settings
 from store import open_corpus, open_snapshot

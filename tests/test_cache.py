@@ -10,8 +10,8 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from dashboard.cache import CACHE, Cache, cached
-from dashboard.problems import ReaderLeft
+from dashboard.web.cache import CACHE, Cache, cached
+from dashboard.web.errors import ReaderLeft
 from store import Corpus, open_snapshot
 from store.features import Features
 

@@ -9,9 +9,9 @@ from flask.testing import FlaskClient
 
 from dashboard.compare.changes import changes
 from dashboard.compare.two import Two, two_of
-from dashboard.data_links import data_link
-from dashboard.library import Library
-from dashboard.place import find
+from dashboard.web.data_links import data_link
+from dashboard.web.library import Library
+from dashboard.web.view import find
 from store import STATISTICS, Snapshot
 from tests.three_models import key_of
 

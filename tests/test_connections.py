@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from dashboard import connections
-from dashboard.connections import Front, most_connections
-from dashboard.reader_gone import reader_gone
+from dashboard.web import connections
+from dashboard.web.connections import Front, most_connections
+from dashboard.web.reader_gone import reader_gone
 from tests.fronts import THREADS, Serve, connect
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -16,15 +16,15 @@ from dashboard.heads import part_counts
 from dashboard.heads.count_progress import CountProgress, new_name
 from dashboard.heads.part import part_of
 from dashboard.heads.part_counts import PartCounts, write_whole
-from dashboard.library import Library
 from dashboard.pages import PAGES
-from dashboard.place import find
-from dashboard.problems import Refusal
-from dashboard.reader_gone import asker_gone
-from dashboard.routes import files
 from dashboard.sentence import remote_encoder
 from dashboard.server import THREADS
-from dashboard.turns import Turns
+from dashboard.web import files
+from dashboard.web.admission import Turns
+from dashboard.web.errors import Refusal
+from dashboard.web.library import Library
+from dashboard.web.reader_gone import asker_gone
+from dashboard.web.view import find
 from store import Corpus
 
 WHERE = "where=position:2..7"

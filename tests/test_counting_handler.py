@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dashboard.counting_handler import CountingHandler
+from dashboard.web.log import CountingHandler
 
 NEVER = 3_600.0
 

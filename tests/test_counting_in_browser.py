@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 from dashboard.app import create_app
 from dashboard.heads import part_counts
 from dashboard.heads.part import Part
-from dashboard.library import Library
-from dashboard.problems import Refusal
+from dashboard.web.errors import Refusal
+from dashboard.web.library import Library
 from store import STATISTICS, Corpus
 from store.part_means import Watch
 from tests.browser import Open, choose, listening

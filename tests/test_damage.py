@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import zarr
 
-from dashboard.problems import UNEXPECTED, UNREADABLE, sentence_for
+from dashboard.web.errors import UNEXPECTED, UNREADABLE, sentence_for
 from store import open_snapshot
 
 Damage = Callable[[Path], object]

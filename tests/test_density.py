@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from dashboard import cache
 from dashboard.pictures import density as module
 from dashboard.pictures.density import density
+from dashboard.web import cache
 from store import Corpus, StoreError
 from store.normalizations import NORMALIZATIONS
 

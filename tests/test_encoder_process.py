@@ -14,12 +14,12 @@ import numpy as np
 import psutil
 import pytest
 
-from dashboard.problems import Refusal
 from dashboard.sentence.encoder import CorpusModel, Encoder
 from dashboard.sentence.encoder_process import EncoderProcess
 from dashboard.sentence.remote_encoder import BUSY, ENDED, READERS, SLOW, RemoteEncoder
 from dashboard.sentence.typed import TypedSentences
-from dashboard.server_folder import ServerFolder, server_folder
+from dashboard.web.errors import Refusal
+from dashboard.web.server_folder import ServerFolder, server_folder
 from store import Corpus
 
 PATIENCE = 300.0  # loading torch takes long on a busy machine
@@ -105,7 +105,7 @@ def test_a_refusal_reaches_the_worker(folder: ServerFolder, tiny_corpus: Corpus)
 def test_a_worker_imports_no_torch(folder: ServerFolder, tiny_store: str) -> None:
     code = (
         "import sys, pathlib; from store import open_corpus\n"
-        "from dashboard.server_folder import ServerFolder\n"
+        "from dashboard.web.server_folder import ServerFolder\n"
         "from dashboard.sentence.remote_encoder import RemoteEncoder\n"
         "from dashboard.sentence.typed import TypedSentences\n"
         "remote = RemoteEncoder(ServerFolder(pathlib.Path(sys.argv[2])), patience=300)\n"
@@ -154,7 +154,7 @@ def test_the_process_ends_when_its_server_ends_in_good_order() -> None:
 
 SERVER = """
 import os, time
-from dashboard.server_folder import server_folder
+from dashboard.web.server_folder import server_folder
 from dashboard.sentence.remote_encoder import RemoteEncoder
 from tests.test_encoder_process import answer
 with server_folder() as folder:

@@ -10,9 +10,9 @@ from flask.testing import FlaskClient
 from playwright.sync_api import Browser, Page, expect
 
 from dashboard.features.series import Series
-from dashboard.library import Library
 from dashboard.pages import PAGES, picture_of
-from dashboard.place import Place, find
+from dashboard.web.library import Library
+from dashboard.web.view import Place, find
 from store import Corpus
 from tests.browser import SECONDS, Open, blank, canvas_place, choose, drawn, inked, picture, seen, until
 

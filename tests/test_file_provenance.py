@@ -12,8 +12,8 @@ from werkzeug.routing import AnyConverter, Rule
 
 from dashboard.app import create_app
 from dashboard.compare.two import Two
-from dashboard.library import Library
-from dashboard.routes.files import MIMETYPES
+from dashboard.web.files import MIMETYPES
+from dashboard.web.library import Library
 from tests.client import FakeTyped
 
 #: For each parameter of a route what there is in the store; those that are a choice of words take every word.

@@ -11,11 +11,11 @@ from flask.testing import FlaskClient
 from pyarrow import parquet
 
 from dashboard.app import create_app
-from dashboard.library import Library
-from dashboard.problems import RETRY_AFTER
-from dashboard.reader_gone import DISCONNECTED
-from dashboard.routes import files
-from dashboard.turns import Turns
+from dashboard.web import files
+from dashboard.web.admission import Turns
+from dashboard.web.errors import RETRY_AFTER
+from dashboard.web.library import Library
+from dashboard.web.reader_gone import DISCONNECTED
 from store import Corpus
 
 TOKENS = 20

@@ -9,8 +9,8 @@ import zarr
 
 import store
 from dashboard.app import create_app
-from dashboard.library import Library
-from dashboard.problems import UNREADABLE
+from dashboard.web.errors import UNREADABLE
+from dashboard.web.library import Library
 from store.__main__ import main
 from store.groups import has_checksums
 from store.verification import wrong_files

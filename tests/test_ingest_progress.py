@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dashboard.app import create_app
-from dashboard.library import Library
 from dashboard.pages import PAGES
-from dashboard.place import find
 from dashboard.under_way import stage_line
+from dashboard.web.library import Library
+from dashboard.web.view import find
 from ingest import progress
 from ingest.checkpoint import sha256
 from ingest.files import lines, parquet_file

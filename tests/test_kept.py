@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier
 
-from dashboard.cache import CACHE
 from dashboard.compare.kept import kept
 from dashboard.compare.places import both_places
 from dashboard.compare.two import Two
+from dashboard.web.cache import CACHE
 from store import StoreError
 
 

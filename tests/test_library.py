@@ -11,8 +11,8 @@ import pytest
 from icechunk import Repository
 
 from dashboard.app import create_app
-from dashboard.library import Library
-from dashboard.place import find
+from dashboard.web.library import Library
+from dashboard.web.view import find
 from store import Snapshot, StoreError
 from store.repository import expire
 
@@ -74,7 +74,7 @@ def test_a_snapshot_that_takes_long_to_open_keeps_nobody_waiting(
         meanwhile.extend(others)
         return Snapshot(repository, url, name)
 
-    monkeypatch.setattr("dashboard.library.Snapshot", slow)
+    monkeypatch.setattr("dashboard.web.library.Snapshot", slow)
     library.snapshot()
     reader.join()
     assert meanwhile == [before]

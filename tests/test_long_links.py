@@ -4,11 +4,11 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from dashboard.connections import REQUEST_LINE
-from dashboard.library import Library
-from dashboard.link_reader import LinkReader
-from dashboard.place import Place, find
 from dashboard.sentence.picture import base_of, link
+from dashboard.web.connections import REQUEST_LINE
+from dashboard.web.library import Library
+from dashboard.web.link_reader import LinkReader
+from dashboard.web.view import Place, find
 from tests.browser import Open
 
 #: Every position of the longest sentence a BERT reads.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from dashboard.memory_size import memory_size
+from dashboard.web.memory_size import memory_size
 from store import Corpus
 
 NUMBERS = np.zeros(250_000, np.float32)

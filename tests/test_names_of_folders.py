@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.library import Library
 from dashboard.pages import PAGES
-from dashboard.place import find
+from dashboard.web.library import Library
+from dashboard.web.view import find
 from store import Corpus
 
 

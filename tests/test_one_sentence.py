@@ -8,10 +8,10 @@ import pytest
 from dashboard.compare.two import Two
 from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
-from dashboard.library import Library
 from dashboard.pages import PAGES
 from dashboard.panels.differences import means_over_heads
-from dashboard.place import find
+from dashboard.web.library import Library
+from dashboard.web.view import find
 from store import Corpus
 from tests.stores import FEATURES
 

@@ -9,8 +9,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.library import Library
 from dashboard.pages import PAGES
+from dashboard.web.library import Library
 
 
 def page(client: FlaskClient, pathname: str, search: str = "", snapshot: str = "") -> Any:

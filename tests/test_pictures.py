@@ -11,9 +11,9 @@ from scipy.stats import spearmanr
 from sklearn.manifold import trustworthiness
 
 import store
-from dashboard.library import Library
 from dashboard.pages import PAGES
-from dashboard.place import find
+from dashboard.web.library import Library
+from dashboard.web.view import find
 from ingest.pictures import neighbours
 from ingest.pictures.manifolds import fit_head
 from store.kernels.fidelity import trustworthy

@@ -11,11 +11,11 @@ import xarray as xr
 from dashboard.compare.point_picture import ShownPoint, point_notices, point_picture
 from dashboard.compare.two import Two, two_of
 from dashboard.features import series
-from dashboard.library import Library
 from dashboard.pages.compare import layout
 from dashboard.panels.both_features import point_controls
 from dashboard.panels.both_pictures import above_pictures
-from dashboard.place import Place, find
+from dashboard.web.library import Library
+from dashboard.web.view import Place, find
 from store import Snapshot
 from store.features import Features
 from tests.three_models import key_of

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from dashboard.library import Library
 from dashboard.pages import PAGES
 from dashboard.panels.importance import importance
-from dashboard.place import find
+from dashboard.web.library import Library
+from dashboard.web.view import find
 from store import Corpus
 from tests.test_shown_importance import FOUND
 

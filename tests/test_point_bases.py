@@ -8,10 +8,10 @@ import pytest
 from dashboard.features.cosines import cosines
 from dashboard.features.exports import measure_table
 from dashboard.features.shown import ShownFeatures
-from dashboard.library import Library
 from dashboard.pages import PAGES
 from dashboard.panels.feature_charts import feature_charts
-from dashboard.place import Place, find
+from dashboard.web.library import Library
+from dashboard.web.view import Place, find
 from store import Corpus
 from store.feature_points import point_title, same_basis, stored_point
 from store.feature_views import FeatureViewName

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.app import create_app
-from dashboard.data_links import FORMAT
-from dashboard.library import Library
 from dashboard.pictures.columns import columns
+from dashboard.web.data_links import FORMAT
+from dashboard.web.library import Library
 from store import Corpus
 
 

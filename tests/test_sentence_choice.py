@@ -8,8 +8,6 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from plotly.utils import PlotlyJSONEncoder
 
-from dashboard.data_links import data_link
-from dashboard.library import Library
 from dashboard.pages.sentence import layout
 from dashboard.panels.finder import finder
 from dashboard.panels.pairs import panel as pairs_panel
@@ -17,12 +15,14 @@ from dashboard.panels.positions import positions
 from dashboard.panels.ranked import ranked
 from dashboard.panels.statistics import panel
 from dashboard.pictures.chosen import Chosen
-from dashboard.place import Place, find
 from dashboard.sentence import position_means
 from dashboard.sentence.finder import statistic_ranking
 from dashboard.sentence.picture import sentence_picture
 from dashboard.sentence.search import search_of
 from dashboard.sentence.sentence import Sentence
+from dashboard.web.data_links import data_link
+from dashboard.web.library import Library
+from dashboard.web.view import Place, find
 from store import Corpus
 from tests.sentences import PIECES, a_pair
 

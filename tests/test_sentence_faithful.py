@@ -16,8 +16,8 @@ from flask.testing import FlaskClient
 from transformers import AutoTokenizer
 
 from dashboard.app import create_app
-from dashboard.data_links import data_link
-from dashboard.library import Library
+from dashboard.web.data_links import data_link
+from dashboard.web.library import Library
 from ingest.checkpoint import find_checkpoint
 from store import Corpus, open_corpus
 from tests.stores import DEFAULT_SENTENCES

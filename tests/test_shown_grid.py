@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import create_app
-from dashboard.data_links import data_link
 from dashboard.heads.grid import HeadGrid
 from dashboard.heads.part import part_of
 from dashboard.heads.shown_grid import grid_notices, shown_grid
-from dashboard.library import Library
-from dashboard.place import Place, find
-from dashboard.provenance import provenance_of
+from dashboard.web.data_links import data_link
+from dashboard.web.library import Library
+from dashboard.web.provenance import provenance_of
+from dashboard.web.view import Place, find
 from tests.counts import counted
 from tests.stores import Ingest
 from tests.tiny_models import save_model

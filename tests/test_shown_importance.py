@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from dashboard.library import Library
 from dashboard.panels.importance import head_importance
-from dashboard.place import find
+from dashboard.web.library import Library
+from dashboard.web.view import find
 from store import Corpus
 
 FOUND = xr.Dataset(

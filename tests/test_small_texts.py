@@ -12,13 +12,13 @@ from dashboard import amounts
 from dashboard.amounts import span
 from dashboard.controls import number
 from dashboard.heads.part import part_of
-from dashboard.library import Library
 from dashboard.pages import PAGES, picture_of, sentence_of
 from dashboard.panels.positions import SHADES
 from dashboard.pictures.no_hits import no_hits, similar_pieces
 from dashboard.pictures.over_points import drawn_over, over_feature, over_head
-from dashboard.place import Place, find
 from dashboard.theme import PALETTE, head_colours, rgb
+from dashboard.web.library import Library
+from dashboard.web.view import Place, find
 from store.amounts import many
 
 ASSETS = Path(amounts.__file__).parent / "assets"

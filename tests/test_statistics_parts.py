@@ -10,11 +10,11 @@ import pytest
 import xarray as xr
 
 from dashboard.heads.part import part_of
-from dashboard.library import Library
 from dashboard.page import Page
 from dashboard.pages import PAGES
 from dashboard.panels.nearest import nearest
-from dashboard.place import Place, find
+from dashboard.web.library import Library
+from dashboard.web.view import Place, find
 from store import Corpus
 
 SPLIT = "data.genre:Action%7CComedy;kind:word|continuation"

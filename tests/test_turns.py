@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from dashboard.cache import CACHE
-from dashboard.problems import Refusal
-from dashboard.turns import Turns
+from dashboard.web.admission import Turns
+from dashboard.web.cache import CACHE
+from dashboard.web.errors import Refusal
 
 
 class Owner:

@@ -13,11 +13,11 @@ import torch
 import transformers
 from flask import Flask
 
-from dashboard import problems
-from dashboard.problems import Refusal
 from dashboard.sentence.encoder import MOST_CHARACTERS, Encoder
 from dashboard.sentence.sentence import Sentence
 from dashboard.sentence.typed import TypedSentences
+from dashboard.web import errors as problems
+from dashboard.web.errors import Refusal
 from store import Corpus, open_corpus
 from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP
 from tests.stores import MAX_LENGTH, Ingest

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dashboard import shell
-from dashboard.library import Library
 from dashboard.pages import PAGES, after_picture_of, picture_of
-from dashboard.place import Place, find
+from dashboard.web.library import Library
+from dashboard.web.view import Place, find
 from store import open_corpus
 from store.writer import open_writer
 

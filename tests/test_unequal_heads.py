@@ -9,10 +9,10 @@ from dashboard.amounts import signed
 from dashboard.compare.two import Two
 from dashboard.figures.pattern_matrix import NAMED, named_every, pattern_matrix
 from dashboard.heads.grid import difference_grid
-from dashboard.library import Library
 from dashboard.page import Page
 from dashboard.pages import PAGES, picture_of
-from dashboard.place import Place, find
+from dashboard.web.library import Library
+from dashboard.web.view import Place, find
 
 
 def place(store: str, two: Two, **more: str) -> Place:

@@ -9,14 +9,14 @@ import pytest
 from dashboard.compare.picture import picture_notices
 from dashboard.compare.point_picture import point_notices
 from dashboard.compare.two import Two, two_of
-from dashboard.library import Library
 from dashboard.pages import PAGES
 from dashboard.panels import nearest, pairs
 from dashboard.panels.both_features import likeness, point_controls
 from dashboard.panels.both_pictures import above_pictures
 from dashboard.panels.importance import importance
 from dashboard.pictures.chosen import Chosen
-from dashboard.place import Place, find
+from dashboard.web.library import Library
+from dashboard.web.view import Place, find
 from store import Corpus, Snapshot
 from store.errors import NotIngested
 from store.ingest_progress import IngestProgress

@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.compare.two import Two
-from dashboard.library import Library
+from dashboard.web.library import Library
 from store import Snapshot, open_snapshot
 from tests.browser import serving
 from tests.made_once import made_once

@@ -4,7 +4,7 @@ from dashboard.compare.picture import shown_view
 from dashboard.compare.point_picture import ShownPoint
 from dashboard.compare.search import ranked_by, standard_ranking
 from dashboard.compare.two import two_of
-from dashboard.place import Place, on_same_corpus
+from dashboard.web.view import Place, on_same_corpus
 
 
 def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
-from dashboard.cache import CACHE
 from dashboard.compare.two import Two
+from dashboard.web.cache import CACHE
 
 T = TypeVar("T")
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from dashboard.compare.divergence import head_divergence, head_sample
 from dashboard.compare.sample import said_of
 from dashboard.compare.two import Two
-from dashboard.place import Place
 from dashboard.sentence.finder import ORDER, Ranking
 from dashboard.sentence.search import RANKINGS, Search, ranking_by
+from dashboard.web.view import Place
 
 #: The ranking by how far a head's patterns in both models are apart. It is the page's own, so that no link says it.
 DIVERGENCE = "divergence"

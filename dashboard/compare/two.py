@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dashboard.place import Place, on_same_corpus
+from dashboard.web.view import Place, on_same_corpus
 from store import Corpus
 
 

@@ -1,6 +1,6 @@
 """The materials of a model that have a picture: while an ingest draws, and after one that was stopped, some have none."""
 
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store import Corpus
 from store.feature_points import SAMPLE
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.cache import CACHE
 from dashboard.features.columns import sentence_order
 from dashboard.features.pieces import pieces_of
 from dashboard.features.series import Series
+from dashboard.web.cache import CACHE
 from store.feature_points import SAMPLE
 from store.features import Features
 

@@ -1,6 +1,6 @@
 """The wordpieces of a material, made once."""
 
-from dashboard.cache import cached
+from dashboard.web.cache import cached
 from store.features import Features
 
 

@@ -7,13 +7,13 @@ from urllib.parse import urlencode
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.data_links import data_link
 from dashboard.features.columns import TokenColumn, token_columns
 from dashboard.features.materials import is_drawn
 from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
 from dashboard.features.series import Series
 from dashboard.pictures.colours import Legend, legend_of
-from dashboard.place import Place
+from dashboard.web.data_links import data_link
+from dashboard.web.view import Place
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 from secrets import token_hex
 
 from dashboard.heads.part_counts import Counting, write_whole
-from dashboard.problems import Refusal
-from dashboard.reader_gone import asker_gone
+from dashboard.web.errors import Refusal
+from dashboard.web.reader_gone import asker_gone
 
 CANCELLED = "Counting was cancelled. Count again, or change the filter."
 #: Seconds between two notes of how far a count is.

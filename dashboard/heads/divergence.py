@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.cache import cached
+from dashboard.web.cache import cached
 from store import Corpus
 from store.amounts import many
 from store.kernels.labels import clustered_order

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.cache import cached
+from dashboard.web.cache import cached
 from store import Corpus, StoreError
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dashboard.cache import cached
 from dashboard.pictures.token_numbers import piece_counts
+from dashboard.web.cache import cached
 from store import Corpus
 
 #: Groups of the tokens by frequency, alike in size but for a wordpiece so frequent that it fills some.

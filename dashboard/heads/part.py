@@ -8,12 +8,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.cache import cached
 from dashboard.pictures.columns import column_of
 from dashboard.pictures.conditions import Condition, points_that_meet
 from dashboard.pictures.drawn import Drawn
 from dashboard.pictures.search import found
 from dashboard.pictures.selection import Selection, parse_selection
+from dashboard.web.cache import cached
 from store import Corpus
 from store.kernels.labels import head_labels
 

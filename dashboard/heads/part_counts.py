@@ -11,10 +11,10 @@ from threading import BoundedSemaphore, Lock, get_ident
 import numpy as np
 import xarray as xr
 
-from dashboard.cache import CACHE
 from dashboard.heads.part import Part
-from dashboard.problems import Refusal
-from dashboard.turns import Turns
+from dashboard.web.admission import Turns
+from dashboard.web.cache import CACHE
+from dashboard.web.errors import Refusal
 from store import Corpus
 from store.part_means import Watch
 

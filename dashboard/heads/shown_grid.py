@@ -8,7 +8,7 @@ from dashboard.heads.grid import HeadGrid, Values, difference_grid, ranks_grid, 
 from dashboard.heads.part import Part, part_of
 from dashboard.heads.part_counts import Counting, PartNumbers
 from dashboard.model_names import model_names
-from dashboard.place import Place, comparable
+from dashboard.web.view import Place, comparable
 from store import STATISTICS
 
 

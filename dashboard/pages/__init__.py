@@ -5,7 +5,7 @@ from typing import Any
 
 from dashboard.pages import about, compare, features, head, heads, sentence, statistics
 from dashboard.pages import map as head_map
-from dashboard.place import Place
+from dashboard.web.view import Place
 
 PAGES = {
     "heads": heads.layout,

@@ -10,8 +10,8 @@ from dash import dcc, html
 from dashboard.page import Page
 from dashboard.pictures.captions import authors_size
 from dashboard.pictures.judged import shown_fidelity
-from dashboard.place import Place
 from dashboard.tables import heading
+from dashboard.web.view import Place
 from store.description import CorpusDescription, Description, ModelDescription, describe
 
 #: Settings that may name folders of the server: a reader sees the names of model and corpus, `make describe` tells the rest.

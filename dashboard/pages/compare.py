@@ -22,8 +22,8 @@ from dashboard.panels.both_pictures import above_pictures, below_pictures
 from dashboard.panels.changes import changed_heads, is_counted
 from dashboard.panels.differences import differences, means_over_heads
 from dashboard.panels.finder import finder
-from dashboard.place import Place, on_same_corpus
 from dashboard.under_way import unmade
+from dashboard.web.view import Place, on_same_corpus
 from store import STATISTICS
 
 TITLE = "Two models on one corpus"

@@ -4,8 +4,8 @@ import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.page import Page
-from dashboard.place import Place
 from dashboard.under_way import unmade
+from dashboard.web.view import Place
 
 
 def without_picture(place: Place, title: str) -> Page:

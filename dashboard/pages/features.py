@@ -16,8 +16,8 @@ from dashboard.page import Page
 from dashboard.panels.feature_charts import feature_charts
 from dashboard.panels.feature_token import feature_token
 from dashboard.pictures.over_points import drawn_over, over_feature
-from dashboard.place import Place
 from dashboard.under_way import unmade
+from dashboard.web.view import Place
 
 EMPTY = "This model has no feature points yet."
 UNDRAWN = "There is no picture of the tokens of {} yet."

@@ -5,10 +5,8 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.address import Address
 from dashboard.controls import around_picture
 from dashboard.file_links import file_links
-from dashboard.link_fields import MOST_TOKENS
 from dashboard.page import Page
 from dashboard.pages.empty import without_picture
 from dashboard.panels import PANELS, tab_of
@@ -17,7 +15,9 @@ from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.hit_table import hit_table
 from dashboard.pictures.over_points import drawn_over, over_head
 from dashboard.pictures.picture import head_picture
-from dashboard.place import Place
+from dashboard.web.link_fields import MOST_TOKENS
+from dashboard.web.state import Address
+from dashboard.web.view import Place
 from store.schema import head_name
 
 #: Choices of how many tokens are drawn.

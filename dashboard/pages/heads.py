@@ -13,7 +13,7 @@ from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.hit_table import hit_table
 from dashboard.pictures.picture import grid_picture
 from dashboard.pictures.points import grid_tokens
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store.schema import head_name
 
 

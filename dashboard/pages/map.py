@@ -15,8 +15,8 @@ from dashboard.heads.divergence import clustered, mean_divergence, sample
 from dashboard.heads.grid import said, values_of
 from dashboard.page import Page
 from dashboard.panels.nearest import nearest
-from dashboard.place import Place
 from dashboard.under_way import unmade_of
+from dashboard.web.view import Place
 from store import STATISTICS
 from store.errors import NotIngested
 from store.schema import head_name

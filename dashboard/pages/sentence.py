@@ -12,13 +12,13 @@ from dashboard.panels.finder import finder
 from dashboard.panels.positions import positions
 from dashboard.panels.ranked import ranked
 from dashboard.panels.sentence_mixing import sentence_mixing
-from dashboard.place import Place
-from dashboard.problems import Refusal
 from dashboard.sentence.chosen import chosen_units, showing_of
 from dashboard.sentence.controls import own_text, view_controls
 from dashboard.sentence.picture import neuron_url, sentence_picture, weights_file
 from dashboard.sentence.search import search_of
 from dashboard.sentence.title import what
+from dashboard.web.errors import Refusal
+from dashboard.web.view import Place
 from store.amounts import many
 from store.schema import head_name
 

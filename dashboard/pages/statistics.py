@@ -23,7 +23,7 @@ from dashboard.panels.mixing import mixing_figures
 from dashboard.panels.part_filters import part_count, part_filters
 from dashboard.panels.part_progress import counting_place
 from dashboard.panels.profiles import profiles
-from dashboard.place import Place, comparable
+from dashboard.web.view import Place, comparable
 from store import STATISTICS
 from store.schema import head_name
 

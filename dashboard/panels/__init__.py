@@ -1,7 +1,7 @@
 """What stands beside the picture of a head, one part a tab."""
 
-from dashboard.address import Address
 from dashboard.panels import distance, pairs, point, selection, statistics
+from dashboard.web.state import Address
 
 #: Tab -> its title and what draws it.
 PANELS = {

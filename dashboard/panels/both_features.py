@@ -16,8 +16,8 @@ from dashboard.file_links import file_href
 from dashboard.pictures.captions import caption
 from dashboard.pictures.legends import legend
 from dashboard.pictures.no_hits import no_hits
-from dashboard.place import Place
 from dashboard.under_way import unmade
+from dashboard.web.view import Place
 from store.feature_points import SAMPLE, point_title
 
 NOTHING = "Not both models have feature points of the sample."

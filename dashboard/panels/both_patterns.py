@@ -13,8 +13,8 @@ from dashboard.compare.two import Two
 from dashboard.controls import head_choices, number
 from dashboard.figures.pattern_matrix import named_every, pattern_matrix
 from dashboard.file_links import file_href
-from dashboard.place import Place
 from dashboard.sentence.sentence import stored_sentence
+from dashboard.web.view import Place
 from store.amounts import many
 from store.schema import head_name
 

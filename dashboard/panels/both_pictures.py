@@ -15,8 +15,8 @@ from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.filters import count_line, selection_count
 from dashboard.pictures.legends import legend, marks
 from dashboard.pictures.no_hits import no_hits
-from dashboard.place import Place
 from dashboard.under_way import unmade
+from dashboard.web.view import Place
 
 #: Of what there are pictures in both models.
 PICTURES = {"head": "a head", "point": "a feature point"}

@@ -2,7 +2,6 @@
 
 from dash import dcc, html
 
-from dashboard.address import Address
 from dashboard.amounts import signed
 from dashboard.charts import chart
 from dashboard.compare.changes import Changes, changes, changes_are_kept, ranked_heads
@@ -14,7 +13,8 @@ from dashboard.figures.heat_map import heat_map
 from dashboard.file_links import file_href, file_links
 from dashboard.heads.definitions import ROWS, brief, difference_unit, telling, unit_title
 from dashboard.heads.statistics import spell
-from dashboard.place import Place
+from dashboard.web.state import Address
+from dashboard.web.view import Place
 from store import STATISTICS
 from store.schema import head_name
 

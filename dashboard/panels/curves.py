@@ -11,7 +11,7 @@ from dashboard.heads.grid import said, values_of
 from dashboard.heads.part import Part, uniform_entropy
 from dashboard.heads.part_counts import PartNumbers
 from dashboard.heads.shown_grid import interval_of
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store import STATISTICS
 
 _NEAR = (("to_previous", "previous token"), ("to_next", "next token"), ("to_self", "itself"))

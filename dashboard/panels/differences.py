@@ -11,7 +11,7 @@ from dashboard.heads.definitions import ROWS, difference_unit, telling
 from dashboard.heads.grid import difference_grid, values_of
 from dashboard.heads.statistics import spell
 from dashboard.panels.definitions import definition, definitions
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store import STATISTICS
 from store.amounts import many
 from store.schema import head_name

@@ -10,8 +10,8 @@ from dashboard.charts import chart
 from dashboard.file_links import file_href
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.density import Agreement, Density, density
-from dashboard.place import Place
 from dashboard.tables import heading
+from dashboard.web.view import Place
 from store.amounts import many
 from store.normalizations import NORMALIZATIONS
 from store.views import ViewName

@@ -4,10 +4,10 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.controls import choice, number
-from dashboard.place import Place
 from dashboard.sentence.finder import MOST_TERMS, FoundSentences, Line, Wanted, find_sentences, terms
 from dashboard.sentence.search import Search, wanted_of
 from dashboard.tables import heading
+from dashboard.web.view import Place
 from store.amounts import many
 from store.schema import head_name
 

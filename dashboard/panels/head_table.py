@@ -13,7 +13,7 @@ from dashboard.controls import choice
 from dashboard.file_links import file_links
 from dashboard.heads.importance import importance_of
 from dashboard.heads.table_columns import TableColumn, table_columns
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store.schema import head_name
 
 Heads = list[tuple[int, int]]

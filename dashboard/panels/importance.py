@@ -9,8 +9,8 @@ from dashboard.charts import chart
 from dashboard.figures.heat_map import heat_map
 from dashboard.heads.importance import importance_of
 from dashboard.heads.ranks import ranks
-from dashboard.place import Place
 from dashboard.under_way import unmade_of
+from dashboard.web.view import Place
 from store.errors import NotIngested
 
 

@@ -11,7 +11,7 @@ from dashboard.figures.expansion import expansion
 from dashboard.figures.mixing import mixing
 from dashboard.file_links import file_href
 from dashboard.heads.definitions import ROWS
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store.schema import RATIOS
 
 #: The ratio that counts all there is in the attention block.

@@ -5,8 +5,8 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.heads.divergence import mean_divergence, sample
-from dashboard.place import Place
 from dashboard.under_way import unmade_of
+from dashboard.web.view import Place
 from store.errors import NotIngested
 from store.kernels.labels import NearHead, nearest_heads
 from store.schema import head_name

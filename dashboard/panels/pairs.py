@@ -5,9 +5,9 @@ from dash import dcc, html
 from dashboard.file_links import file_links
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.pairs import Pair, strongest_pairs
-from dashboard.place import Place
 from dashboard.tables import heading
 from dashboard.under_way import unmade_of
+from dashboard.web.view import Place
 from store.amounts import many
 from store.errors import NotIngested
 

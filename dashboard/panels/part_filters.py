@@ -8,7 +8,7 @@ from dashboard.pictures.columns import columns
 from dashboard.pictures.conditions import parse_conditions
 from dashboard.pictures.drawn import Drawn
 from dashboard.pictures.filters import condition_controls
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store.amounts import many
 
 

@@ -6,12 +6,12 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.controls import number
-from dashboard.link_fields import MOST_TOP
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.focus import Point, focus
 from dashboard.pictures.picture import NEAR, marks
-from dashboard.place import Place
 from dashboard.tables import heading
+from dashboard.web.link_fields import MOST_TOP
+from dashboard.web.view import Place
 
 EMPTY = (
     "Click a point, or press p and Enter in the picture: its sentence, its lines and what is nearest to it stand here."

@@ -8,9 +8,9 @@ from dash import html
 
 from dashboard.charts import chart
 from dashboard.file_links import file_href
-from dashboard.place import Place
 from dashboard.sentence.position_means import PositionMeans, position_means
 from dashboard.theme import PALETTE, between
+from dashboard.web.view import Place
 from store.amounts import many
 from store.schema import head_name
 

@@ -6,7 +6,7 @@ from dashboard.charts import chart
 from dashboard.figures.layer_profile import layer_profile
 from dashboard.figures.profile import profile
 from dashboard.file_links import file_href
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store.amounts import many
 from store.schema import head_name
 

@@ -3,10 +3,10 @@
 from dash import dcc, html
 
 from dashboard.controls import choice
-from dashboard.place import Place
 from dashboard.sentence.chosen import chosen_query
 from dashboard.sentence.ranked_heads import RankedHead, ranked_heads
 from dashboard.sentence.sentence import Sentence
+from dashboard.web.view import Place
 from store.schema import head_name
 
 #: Heads that are listed.

@@ -7,8 +7,8 @@ from dashboard.file_links import file_links
 from dashboard.heads.statistics import spell
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.summary import Comparison, Difference, Row, Summary, selected_rows, summarize
-from dashboard.place import Place
 from dashboard.tables import heading
+from dashboard.web.view import Place
 
 #: Rows of the table beside the picture; the files have all.
 SHOWN = 60

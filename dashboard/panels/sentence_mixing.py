@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 
 from dashboard.charts import chart
 from dashboard.figures.token_mixing import token_mixing
-from dashboard.place import Place
 from dashboard.sentence.picture import base_of, link
+from dashboard.web.view import Place
 from store.schema import RATIOS
 
 

@@ -19,8 +19,8 @@ from dashboard.panels.importance import head_importance
 from dashboard.panels.nearest import nearest
 from dashboard.panels.profiles import head_profile
 from dashboard.pictures.chosen import Chosen
-from dashboard.place import Place
 from dashboard.tables import heading
+from dashboard.web.view import Place
 from store import STATISTICS
 from store.amounts import many
 from store.kernels.labels import LABELS

@@ -3,7 +3,7 @@
 from dash import html
 
 from dashboard.pictures.judged import shown_fidelity
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store import Corpus
 from store.amounts import many
 from store.schema import head_name

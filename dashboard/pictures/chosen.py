@@ -12,7 +12,7 @@ from dashboard.pictures.columns import Column, columns
 from dashboard.pictures.drawn import Drawn
 from dashboard.pictures.search import Hits, hits
 from dashboard.pictures.selection import FIELDS, Selection, mask, parse_selection
-from dashboard.place import Place
+from dashboard.web.view import Place
 
 #: Sentences of a search that are listed.
 LISTED = 50

@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.cache import cached
 from dashboard.pictures import token_numbers
 from dashboard.pictures.drawn import Drawn
+from dashboard.web.cache import cached
 from store import STATISTICS, Corpus, StoreError
 from store.schema import ROLES
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.cache import cached
 from dashboard.pictures.exports import Table
 from dashboard.pictures.normalized import normalized_vectors
+from dashboard.web.cache import cached
 from store import Corpus, StoreError
 
 #: Pairs looked at, and cells of the histogram in each direction.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dashboard.pictures.columns import column_of, columns, values
 from dashboard.pictures.drawn import Drawn
-from dashboard.provenance import Provenance
+from dashboard.web.provenance import Provenance
 
 #: Rows made at once.
 ROWS = 20_000

@@ -11,7 +11,7 @@ from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.columns import Column, Values, columns, values
 from dashboard.pictures.conditions import Condition
 from dashboard.pictures.drawn import Drawn
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store.amounts import many
 from store.schema import ROLES
 

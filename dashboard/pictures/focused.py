@@ -1,6 +1,6 @@
 """What is drawn over the points of a head for a clicked point or a typed sentence, in words: a saved picture has no table."""
 
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store.schema import ROLES
 
 

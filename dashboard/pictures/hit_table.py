@@ -4,8 +4,8 @@ from dash import dcc, html
 
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.search import Sentence
-from dashboard.place import Place
 from dashboard.tables import heading
+from dashboard.web.view import Place
 
 
 def hit_table(place: Place, chosen: Chosen) -> list[object]:

@@ -6,7 +6,7 @@ from dash import dcc, html
 
 from dashboard.pictures.search import WITHIN, found, occurring_pieces
 from dashboard.pictures.texts import folded, spaced
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store import Corpus
 from store.amounts import many
 

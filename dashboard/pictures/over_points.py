@@ -2,7 +2,7 @@
 
 from dash import html
 
-from dashboard.address import Address
+from dashboard.web.state import Address
 from store.schema import ROLES
 
 RING, SENTENCE = ("ring", "clicked point"), ("sentence", "tokens of its sentence, larger")

@@ -3,13 +3,13 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from dashboard.data_links import data_link
 from dashboard.heads.statistics import one_line
 from dashboard.pictures.chosen import Chosen
 from dashboard.pictures.focused import focused
 from dashboard.pictures.saved import saved
-from dashboard.place import Place
 from dashboard.theme import PALETTE, ramp
+from dashboard.web.data_links import data_link
+from dashboard.web.view import Place
 from store.schema import ROLES, head_name
 from store.views import ViewName
 

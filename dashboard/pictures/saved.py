@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-from dashboard.place import Place
-from dashboard.provenance import provenance_of
+from dashboard.web.provenance import provenance_of
+from dashboard.web.view import Place
 
 #: How a search that is not for whole tokens is named.
 AS = {"prefix": " as the beginning of a token", "phrase": " as a phrase"}

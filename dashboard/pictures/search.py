@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.cache import cached
 from dashboard.pictures.texts import BETWEEN, Texts, folded, spaced, texts
+from dashboard.web.cache import cached
 from store import Corpus
 
 Within = Literal["token", "prefix", "phrase"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.cache import cached
+from dashboard.web.cache import cached
 from store import Corpus
 
 #: Stands between sentences; no sentence contains it, as white space within one is a single space.

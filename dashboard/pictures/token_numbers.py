@@ -6,8 +6,8 @@ Numbers are float64 with NaN for none, categories are int64 codes with -1 for no
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.cache import cached
 from dashboard.pictures.drawn import Drawn
+from dashboard.web.cache import cached
 from store import Corpus
 from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
 

@@ -2,7 +2,6 @@
 
 from flask import Flask
 
-from dashboard.library import Library
 from dashboard.routes import (
     assets,
     comparison,
@@ -15,7 +14,8 @@ from dashboard.routes import (
     statistics,
     tokens,
 )
-from dashboard.routes.files import LIBRARY
+from dashboard.web.files import LIBRARY
+from dashboard.web.library import Library
 
 
 def register(server: Flask, library: Library) -> None:

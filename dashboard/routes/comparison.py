@@ -18,16 +18,16 @@ from dashboard.compare.places import MOST_TOKENS, both_places, drawn_of_both
 from dashboard.compare.selected import selected_in_both
 from dashboard.compare.two import Two
 from dashboard.heads.definitions import telling
-from dashboard.library import Library
 from dashboard.pictures import colours, selection
 from dashboard.pictures.columns import column_of
 from dashboard.pictures.drawn import Drawn
 from dashboard.pictures.points import encode as encode_points
 from dashboard.pictures.raster import draw_panels
-from dashboard.place import on_same_corpus
-from dashboard.routes.files import FORM, file
-from dashboard.routes.request import BASE, ONE_HEAD, bounded, check_head, scheme, selection_of, source_of_means
-from dashboard.routes.response import binary, codes, png
+from dashboard.web.files import FORM, file
+from dashboard.web.library import Library
+from dashboard.web.request import BASE, ONE_HEAD, bounded, check_head, scheme, selection_of, source_of_means
+from dashboard.web.response import binary, codes, png
+from dashboard.web.view import on_same_corpus
 
 PAIR = f"{BASE}/compare/<other>"
 

@@ -4,13 +4,13 @@ import numpy as np
 from flask import Flask, Response
 
 from dashboard.heads.statistics import head_table
-from dashboard.library import Library
 from dashboard.pictures.density import density, density_table
 from dashboard.pictures.exports import tables, tables_of_heads
 from dashboard.pictures.pairs import strongest_pairs
 from dashboard.pictures.selection import Selection, mask
-from dashboard.routes.files import FORM, file, large_file
-from dashboard.routes.request import BASE, ONE_HEAD, check_head, corpus_of, grid_of, head_of, selection_of
+from dashboard.web.files import FORM, file, large_file
+from dashboard.web.library import Library
+from dashboard.web.request import BASE, ONE_HEAD, check_head, corpus_of, grid_of, head_of, selection_of
 
 
 def register(server: Flask, library: Library) -> None:

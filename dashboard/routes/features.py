@@ -4,20 +4,20 @@ import numpy as np
 from flask import Flask, Response, abort, jsonify
 from flask import request as asked
 
-from dashboard.cache import CACHE
 from dashboard.features.columns import token_columns
 from dashboard.features.exports import measure_table, token_tables
 from dashboard.features.nearest import NEAR, token_card, token_focus
 from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
 from dashboard.features.series import Series
-from dashboard.library import Library
 from dashboard.pictures import points, selection
 from dashboard.pictures.colours import codes_of, encode
 from dashboard.pictures.raster import draw_panels
-from dashboard.routes.files import FORM, file, large_file
 from dashboard.routes.pictures import MOST_GRID_SIDE, MOST_RASTER_SIDE
-from dashboard.routes.request import BASE, bounded, corpus_of, scheme
-from dashboard.routes.response import binary, codes, lasting, png
+from dashboard.web.cache import CACHE
+from dashboard.web.files import FORM, file, large_file
+from dashboard.web.library import Library
+from dashboard.web.request import BASE, bounded, corpus_of, scheme
+from dashboard.web.response import binary, codes, lasting, png
 from store import Corpus
 from store.features import Features
 

@@ -4,7 +4,7 @@ from typing import NoReturn
 
 from flask import Flask, abort
 
-from dashboard.library import Library
+from dashboard.web.library import Library
 
 
 def register(server: Flask, _library: Library) -> None:

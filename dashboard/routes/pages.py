@@ -3,7 +3,7 @@
 from flask import Flask, Response, request
 from plotly.io.json import to_json_plotly
 
-from dashboard.library import Library
+from dashboard.web.library import Library
 from dashboard.written import Asked, written
 
 

@@ -2,15 +2,15 @@
 
 from flask import Flask, Response
 
-from dashboard.cache import cached
-from dashboard.library import Library
 from dashboard.pictures import colours, points, selection
 from dashboard.pictures.columns import column_of
 from dashboard.pictures.drawn import Drawn
 from dashboard.pictures.raster import draw_panels
-from dashboard.routes.request import BASE, ONE_HEAD, bounded, grid_of, head_of, scheme, selection_of
-from dashboard.routes.response import binary, codes, png
 from dashboard.theme import Scheme
+from dashboard.web.cache import cached
+from dashboard.web.library import Library
+from dashboard.web.request import BASE, ONE_HEAD, bounded, grid_of, head_of, scheme, selection_of
+from dashboard.web.response import binary, codes, png
 from store import Corpus
 
 #: Pixels of a panel's side: of a large one, and of one of a grid.

@@ -8,13 +8,8 @@ import numpy as np
 from flask import Flask, Response, abort, jsonify
 from flask import request as asked
 
-from dashboard.library import Library
 from dashboard.pictures.exports import Table
 from dashboard.pictures.focus import focus_of_sentence
-from dashboard.reader_gone import asker_gone
-from dashboard.routes.files import file
-from dashboard.routes.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, corpus_of, share
-from dashboard.routes.response import codes, lasting
 from dashboard.sentence.mean_pattern import MEANS, Mean, mean_pattern
 from dashboard.sentence.neuron import neuron, neuron_table
 from dashboard.sentence.sentence import Sentence, stored_sentence
@@ -22,6 +17,11 @@ from dashboard.sentence.shown_pattern import Showing, parse_showing, positions, 
 from dashboard.sentence.weight_table import weight_tables
 from dashboard.sentence.weights import encode_layer, encode_model, pooled
 from dashboard.significant import significant
+from dashboard.web.files import file
+from dashboard.web.library import Library
+from dashboard.web.reader_gone import asker_gone
+from dashboard.web.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, corpus_of, share
+from dashboard.web.response import codes, lasting
 from store import Corpus
 from store.schema import RATIOS
 

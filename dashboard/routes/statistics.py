@@ -18,12 +18,12 @@ from dashboard.heads.numbers import (
 )
 from dashboard.heads.part import Part, part_labels, part_of
 from dashboard.heads.shown_grid import shown_grid
-from dashboard.library import Library
 from dashboard.pictures.exports import Table
-from dashboard.place import find
-from dashboard.routes.files import FORM, file
-from dashboard.routes.request import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
 from dashboard.sentence.position_means import position_table
+from dashboard.web.files import FORM, file
+from dashboard.web.library import Library
+from dashboard.web.request import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
+from dashboard.web.view import find
 from store import Corpus
 
 _OF_CORPUS = {"divergence": divergence_table, "map": map_table, "expansion": expansion_table}

@@ -3,11 +3,11 @@
 import numpy as np
 from flask import Flask, Response, jsonify, request
 
-from dashboard.library import Library
 from dashboard.pictures.focus import Point, focus
 from dashboard.pictures.hover import as_json, point_card
-from dashboard.routes.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, check_token, corpus_of, share
-from dashboard.routes.response import lasting
+from dashboard.web.library import Library
+from dashboard.web.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, check_token, corpus_of, share
+from dashboard.web.response import lasting
 from store import Corpus
 
 #: Labels of one picture, and tokens named as near.

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from dashboard.place import Place
 from dashboard.sentence.shown_pattern import FIELDS, Showing, Unit, parse_showing, shown_units
+from dashboard.web.view import Place
 
 
 def showing_of(place: Place) -> Showing:

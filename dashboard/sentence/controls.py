@@ -6,7 +6,7 @@ import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.controls import choice, number, switch
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store.schema import RATIOS
 
 SHOWN = {

@@ -9,9 +9,9 @@ import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
-from dashboard.problems import Refusal
 from dashboard.sentence.sentence import Sentence
-from dashboard.turns import Turns
+from dashboard.web.admission import Turns
+from dashboard.web.errors import Refusal
 from store import Corpus
 
 if TYPE_CHECKING:

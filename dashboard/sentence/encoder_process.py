@@ -12,11 +12,11 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 
-from dashboard.allocator import return_freed_memory
-from dashboard.cache import CACHE
-from dashboard.problems import Refusal, sentence_for
 from dashboard.sentence.encoder import CorpusModel, Encoder
-from dashboard.server_folder import ServerFolder
+from dashboard.web.allocator import return_freed_memory
+from dashboard.web.cache import CACHE
+from dashboard.web.errors import Refusal, sentence_for
+from dashboard.web.server_folder import ServerFolder
 
 #: Connections that wait to be accepted.
 BACKLOG = 64

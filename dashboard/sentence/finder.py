@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.cache import cached
 from dashboard.heads.definitions import telling
 from dashboard.heads.statistics import spell
 from dashboard.pictures.search import sentences_with
 from dashboard.pictures.texts import folded, spaced
+from dashboard.web.cache import cached
 from store import STATISTICS, Corpus
 
 #: Sentences that are listed.

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from multiprocessing.connection import Client, Connection
 from threading import BoundedSemaphore, Thread
 
-from dashboard.own_module import environment, own_module
-from dashboard.problems import ReaderLeft, Refusal
 from dashboard.sentence.encoder import BUSY, CorpusModel
 from dashboard.sentence.sentence import Sentence
-from dashboard.server_folder import ServerFolder
-from dashboard.turns import PAUSE
+from dashboard.web.admission import PAUSE
+from dashboard.web.errors import ReaderLeft, Refusal
+from dashboard.web.own_module import environment, own_module
+from dashboard.web.server_folder import ServerFolder
 
 #: Seconds that a thread of the server waits for a sentence, and for the process to listen.
 PATIENCE = 25.0

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from dashboard.address import Address
-from dashboard.place import Place
 from dashboard.sentence.chosen import isolated_head
 from dashboard.sentence.finder import ORDER, RANKED, Ranking, Wanted, statistic_ranking
+from dashboard.web.state import Address
+from dashboard.web.view import Place
 from store import STATISTICS
 
 #: Rankings that every page has, by their names in the link.

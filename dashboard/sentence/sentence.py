@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.cache import cached
+from dashboard.web.cache import cached
 from store import Corpus
 from store.kernels.attention import attention_pattern
 from store.kernels.rollout import attention_rollout

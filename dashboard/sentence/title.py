@@ -1,9 +1,9 @@
 """What is shown of a sentence, in words: for a screen reader, over a saved picture, beside a file."""
 
-from dashboard.address import Address
-from dashboard.place import Place
 from dashboard.sentence.chosen import numbers, showing_of
 from dashboard.sentence.shown_pattern import Showing
+from dashboard.web.state import Address
+from dashboard.web.view import Place
 from store.schema import head_name
 
 

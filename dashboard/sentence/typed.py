@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from dashboard.cache import CACHE
 from dashboard.sentence.encoder import MOST_CHARACTERS, CorpusModel, Encoder, check_words
 from dashboard.sentence.sentence import Sentence
+from dashboard.web.cache import CACHE
 from store import Corpus
 
 

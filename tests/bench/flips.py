@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 from dashboard.app import create_app
-from dashboard.data_links import data_link
-from dashboard.library import Library
+from dashboard.web.data_links import data_link
+from dashboard.web.library import Library
 from store import StoreError, open_corpus, open_snapshot
 from store.verification import verify, wrong_files
 from tests.bench.table import show

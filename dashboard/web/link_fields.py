@@ -4,11 +4,9 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from dashboard.address import HEAD_TOKENS, LEAST, TOP
 from dashboard.features.columns import column_names
 from dashboard.features.series import Series, value_layers
 from dashboard.heads.definitions import telling
-from dashboard.link_reader import LinkReader
 from dashboard.pictures.focus import LINES
 from dashboard.pictures.search import WITHIN
 from dashboard.pictures.selection import MOST_SOUGHT
@@ -16,6 +14,8 @@ from dashboard.sentence.finder import ORDER, RANKED
 from dashboard.sentence.mean_pattern import MEANS
 from dashboard.sentence.shown_pattern import PAIRS
 from dashboard.under_way import what_to_do
+from dashboard.web.link_reader import LinkReader
+from dashboard.web.state import HEAD_TOKENS, LEAST, TOP
 from store import STATISTICS, Corpus
 from store.feature_points import stored_point
 from store.schema import RATIOS, ROLES, SOURCES

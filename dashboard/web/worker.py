@@ -7,8 +7,8 @@ import time
 from gunicorn.workers.base import Worker
 from waitress.task import ThreadedTaskDispatcher
 
-from dashboard.connections import Front
-from dashboard.event_loop import EventLoop
+from dashboard.web.connections import Front
+from dashboard.web.event_loop import EventLoop
 
 #: Seconds between two signs of life for gunicorn, which replaces a worker that gives none.
 PULSE = 1.0

@@ -10,8 +10,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from cachetools import LRUCache
 
-from dashboard.memory_size import memory_size
-from dashboard.problems import ReaderLeft
+from dashboard.web.errors import ReaderLeft
+from dashboard.web.memory_size import memory_size
 
 #: Bytes that cached results may hold in a process; a worker is to stay below 450 MB with everything else. Three times as
 #: many took 66 MB and no time off a thousand mixed requests by eight readers.

@@ -9,13 +9,13 @@ from flask import Response, current_app
 from flask import request as asked
 from werkzeug.wsgi import wrap_file
 
-from dashboard.library import Library
 from dashboard.pictures.exports import Table, as_csv, named, write_parquet
-from dashboard.problems import ReaderLeft
-from dashboard.provenance import Provenance
-from dashboard.reader_gone import asker_gone
-from dashboard.routes.response import lasting
-from dashboard.turns import Turns
+from dashboard.web.admission import Turns
+from dashboard.web.errors import ReaderLeft
+from dashboard.web.library import Library
+from dashboard.web.provenance import Provenance
+from dashboard.web.reader_gone import asker_gone
+from dashboard.web.response import lasting
 
 #: The part of a URL that says which kind of file.
 FORM = "<any(csv, parquet):form>"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dashboard.compare.two import Two, two_of
-from dashboard.place import Place
+from dashboard.web.view import Place
 from store import Snapshot
 
 

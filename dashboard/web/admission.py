@@ -7,8 +7,8 @@ from threading import Event, Lock
 from time import monotonic
 from typing import TypeVar
 
-from dashboard.cache import CACHE
-from dashboard.problems import ReaderLeft, Refusal
+from dashboard.web.cache import CACHE
+from dashboard.web.errors import ReaderLeft, Refusal
 
 #: Seconds between two looks at whether the reader is still there.
 PAUSE = 0.05

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import parse_qsl
 
-from dashboard.address import PAGES, Address
 from dashboard.heads.part_counts import PartCounts
-from dashboard.library import Library
-from dashboard.link_fields import of_comparison, of_features, of_picture, of_sentence, of_statistics
-from dashboard.link_reader import LinkReader
-from dashboard.reader_gone import asker_gone
 from dashboard.sentence.sentence import Sentence, stored_sentence
 from dashboard.sentence.typed import TypedSentences
+from dashboard.web.library import Library
+from dashboard.web.link_fields import of_comparison, of_features, of_picture, of_sentence, of_statistics
+from dashboard.web.link_reader import LinkReader
+from dashboard.web.reader_gone import asker_gone
+from dashboard.web.state import PAGES, Address
 from store import Corpus, Snapshot, StoreError
 from store.ingest_progress import IngestProgress
 

@@ -13,7 +13,7 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
-from dashboard.event_loop import EventLoop
+from dashboard.web.event_loop import EventLoop
 
 #: Bytes of the first line of a request, as much as most proxies pass on: a typed pair is in it.
 REQUEST_LINE = 8190
