@@ -6,11 +6,11 @@ from dash import ALL, MATCH, Dash, Input, Output, State, no_update
 from flask import abort
 from werkzeug.exceptions import HTTPException
 
-from dashboard import counting, routes, shell
-from dashboard.markup import condensed
+from dashboard import routes, shell
 from dashboard.pages import LATER, after_picture_of
-from dashboard.standing import STANDING, Shown, snapshot_of
-from dashboard.under_way import UNDER_WAY, stage_line
+from dashboard.statistics import counting
+from dashboard.ui.markup import condensed
+from dashboard.ui.under_way import UNDER_WAY, stage_line
 from dashboard.web import allowed_hosts, callback_requests, security
 from dashboard.web import errors as problems
 from dashboard.web.allowed_hosts import AllowedHosts
@@ -18,6 +18,7 @@ from dashboard.web.callback_requests import Later, Painted, Text, typed
 from dashboard.web.connections import BODY
 from dashboard.web.errors import sentence_for
 from dashboard.web.library import Library
+from dashboard.web.standing import STANDING, Shown, snapshot_of
 from dashboard.web.view import find
 
 #: Places of the parts of a page, in the order of assets/page/follow.js.

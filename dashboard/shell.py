@@ -5,15 +5,15 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.canvas.component import PointPanels
 from dashboard.compare import choices as comparison
 from dashboard.features import shown as features
-from dashboard.markup import FOLLOWED
-from dashboard.model_names import model_names
-from dashboard.panels import tab_of
-from dashboard.pictures.point_panels import PointPanels
+from dashboard.points.tabs import tab_of
 from dashboard.sentence import search as finder
-from dashboard.sentence.views import SentenceViews
-from dashboard.theme import MANTINE
+from dashboard.sentence.component import SentenceViews
+from dashboard.ui.markup import FOLLOWED
+from dashboard.ui.model_names import model_names
+from dashboard.ui.theme import MANTINE
 from dashboard.web.errors import sentence_for
 from dashboard.web.provenance import provenance_of
 from dashboard.web.state import Address

@@ -7,8 +7,8 @@ from typing import Any
 from dash import html
 
 from dashboard import shell
-from dashboard.markup import condensed
 from dashboard.pages import PAGES, picture_of, sentence_of
+from dashboard.ui.markup import condensed
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.library import Library
 from dashboard.web.reader_gone import asker_gone

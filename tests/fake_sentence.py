@@ -12,8 +12,8 @@ from flask import Response
 from playwright.sync_api import Locator, Page, expect
 
 from dashboard.app import INDEX
-from dashboard.sentence.views import SentenceViews
-from dashboard.theme import CATEGORIES, PALETTE
+from dashboard.sentence.component import SentenceViews
+from dashboard.ui.theme import CATEGORIES, PALETTE
 from dashboard.web import security
 from tests.browser import Open, listening
 from tests.scripts import ASSETS

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dashboard.heads.definitions import telling
+from dashboard.statistics.definitions import telling
 from dashboard.web.library import Library
 from dashboard.web.link_fields import MOST_TOKENS, VALUES
 from dashboard.web.link_reader import LinkReader

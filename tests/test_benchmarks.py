@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from dashboard.app import create_app
-from dashboard.heads.part import part_of
-from dashboard.heads.part_counts import count
+from dashboard.statistics.part import part_of
+from dashboard.statistics.part_counts import count
 from dashboard.web.library import Library
 from ingest import encoder
 from ingest.settings import Settings

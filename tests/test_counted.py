@@ -12,13 +12,13 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.heads import part_counts
-from dashboard.heads.count_progress import CountProgress, new_name
-from dashboard.heads.part import part_of
-from dashboard.heads.part_counts import PartCounts, write_whole
 from dashboard.pages import PAGES
 from dashboard.sentence import remote_encoder
 from dashboard.server import THREADS
+from dashboard.statistics import part_counts
+from dashboard.statistics.count_progress import CountProgress, new_name
+from dashboard.statistics.part import part_of
+from dashboard.statistics.part_counts import PartCounts, write_whole
 from dashboard.web import files
 from dashboard.web.admission import Turns
 from dashboard.web.errors import Refusal

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dashboard.figures.heat_map import heat_map
-from dashboard.figures.pattern_matrix import pattern_matrix
+from dashboard.compare.pattern_matrix import pattern_matrix
+from dashboard.ui.heat_map import heat_map
 
 
 @pytest.mark.parametrize(("unit", "scale"), [("points", 100), ("nats", 1)])

@@ -8,9 +8,9 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from dashboard.pictures import exports
-from dashboard.pictures.drawn import Drawn
-from dashboard.pictures.exports import as_csv, tables, write_parquet
+from dashboard.points import exports
+from dashboard.points.drawn import Drawn
+from dashboard.points.exports import as_csv, tables, write_parquet
 from store import Corpus
 
 TOKENS = 60

@@ -6,7 +6,7 @@ import weakref
 import numpy as np
 import pytest
 
-from dashboard.pictures.search import sentences_with
+from dashboard.points.search import sentences_with
 from dashboard.sentence.finder import Ranking, Wanted, find_sentences, sentence_means, statistic_ranking
 from store import Corpus, open_corpus
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dashboard.pictures import focus as module
-from dashboard.pictures.focus import Point, focus, strongest_lines
+from dashboard.points import focus as module
+from dashboard.points.focus import Point, focus, strongest_lines
 from store import Corpus
 
 QUERY, KEY = Point(1, 0, "query", 40), Point(1, 0, "key", 40)

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from dashboard.heads.grid import difference_grid, ranks_grid, values_grid
+from dashboard.statistics.grid import difference_grid, ranks_grid, values_grid
 
 VALUES = np.array([[0.5, 0.25], [np.nan, 0.125]])
 

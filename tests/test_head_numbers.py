@@ -9,10 +9,10 @@ import pytest
 from flask.testing import FlaskClient
 from pyarrow import parquet
 
-from dashboard.heads.definitions import telling
-from dashboard.heads.numbers import heads_table
-from dashboard.heads.part import Part, part_of
-from dashboard.pictures.exports import as_csv
+from dashboard.points.exports import as_csv
+from dashboard.statistics.definitions import telling
+from dashboard.statistics.numbers import heads_table
+from dashboard.statistics.part import Part, part_of
 from store import STATISTICS, Corpus
 from tests.counts import counted
 
@@ -73,7 +73,7 @@ def test_labels_of_a_part_are_those_of_its_tokens(
     def labels(corpus: Corpus, part: Part, _means: object) -> np.ndarray:
         return corpus.head_labels.copy(data=np.full((corpus.layers, corpus.heads), f"{part.tokens} tokens"))
 
-    monkeypatch.setattr("dashboard.routes.statistics.part_labels", labels)
+    monkeypatch.setattr("dashboard.statistics.routes.part_labels", labels)
     rows = rows_of(client, f"{base}/statistics.csv?where=position:0..0")
     assert {row["label"] for row in rows} == {"40 tokens"}
 

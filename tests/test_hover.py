@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from dashboard.pictures.hover import point_card
+from dashboard.points.hover import point_card
 from store import Corpus
 
 

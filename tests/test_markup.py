@@ -7,7 +7,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from plotly.utils import PlotlyJSONEncoder
 
-from dashboard.markup import FOLLOWED, Markup, condensed
+from dashboard.ui.markup import FOLLOWED, Markup, condensed
 
 
 def as_sent(children: object) -> Any:

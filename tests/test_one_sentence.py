@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import pytest
 
+from dashboard.compare.differences import means_over_heads
 from dashboard.compare.two import Two
 from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
 from dashboard.pages import PAGES
-from dashboard.panels.differences import means_over_heads
 from dashboard.web.library import Library
 from dashboard.web.view import find
 from store import Corpus

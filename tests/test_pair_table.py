@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dashboard.pictures.pairs import strongest_pairs
+from dashboard.points.pairs import strongest_pairs
 from store import Corpus
 
 

@@ -7,7 +7,7 @@ from dashboard.compare.changes import changes, ranked_heads
 from dashboard.compare.difference import difference
 from dashboard.compare.interval import SEED, mean_interval
 from dashboard.compare.two import Two
-from dashboard.heads.definitions import telling
+from dashboard.statistics.definitions import telling
 from store import Corpus
 from store.kernels.bootstrap import draw_counts
 from store.kernels.statistics import source_rows

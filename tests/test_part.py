@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import store.part_means
-from dashboard.heads.part import Part, part_labels, part_of, uniform_entropy
+from dashboard.statistics.part import Part, part_labels, part_of, uniform_entropy
 from store import Corpus, StoreError
 from store.kernels.parts import part_segments, sentence_means
 from store.schema import CLS, PUNCTUATION, SEP, SOURCES, SYMBOL

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dashboard.heads.part import part_of
+from dashboard.statistics.part import part_of
 from store import Corpus
 from store.kernels.parts import sentence_means
 from store.schema import CLS, SEP

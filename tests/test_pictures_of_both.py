@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from dashboard.compare.features import point_controls
+from dashboard.compare.page import layout
+from dashboard.compare.pictures import above_pictures
 from dashboard.compare.point_picture import ShownPoint, point_notices, point_picture
 from dashboard.compare.two import Two, two_of
 from dashboard.features import series
-from dashboard.pages.compare import layout
-from dashboard.panels.both_features import point_controls
-from dashboard.panels.both_pictures import above_pictures
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 from store import Snapshot

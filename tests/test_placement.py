@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from dashboard.pictures.placement import place_sentence
+from dashboard.points.placement import place_sentence
 from dashboard.sentence.sentence import stored_sentence
 from store import open_corpus
 

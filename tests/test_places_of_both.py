@@ -8,7 +8,7 @@ from scipy.stats import ortho_group
 from dashboard.compare.places import both_places, drawn_of_both, on_one_scale
 from dashboard.compare.selected import selected_in_both
 from dashboard.compare.two import Two
-from dashboard.pictures.selection import Selection, parse_selection
+from dashboard.points.selection import Selection, parse_selection
 
 
 def cloud(components: int, seed: int = 0) -> np.ndarray:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from dashboard.pages import PAGES
-from dashboard.panels.importance import importance
+from dashboard.statistics.importance_panel import importance
 from dashboard.web.library import Library
 from dashboard.web.view import find
 from store import Corpus

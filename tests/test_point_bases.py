@@ -5,11 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dashboard.features.charts import feature_charts
 from dashboard.features.cosines import cosines
 from dashboard.features.exports import measure_table
 from dashboard.features.shown import ShownFeatures
 from dashboard.pages import PAGES
-from dashboard.panels.feature_charts import feature_charts
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 from store import Corpus

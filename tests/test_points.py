@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.pictures.points import encode, grid_points, grid_tokens, head_points
+from dashboard.canvas.encoding import encode, grid_points, grid_tokens, head_points
 from store import Corpus
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.panels.positions import figure
 from dashboard.sentence import position_means as module
 from dashboard.sentence.picture import sentence_picture
 from dashboard.sentence.position_means import PositionMeans, position_means
+from dashboard.sentence.positions import figure
 from dashboard.web.library import Library
 from dashboard.web.view import find
 from store import Corpus, open_corpus

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from dashboard.pictures.raster import MOST_PIXELS, draw_panel, draw_panels
-from dashboard.theme import PALETTE, rgb
+from dashboard.canvas.raster import MOST_PIXELS, draw_panel, draw_panels
+from dashboard.ui.theme import PALETTE, rgb
 
 
 def test_a_query_in_the_lower_left_is_drawn_there_in_its_colour() -> None:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.app import create_app
-from dashboard.pictures.columns import columns
+from dashboard.points.columns import columns
 from dashboard.web.data_links import FORMAT
 from dashboard.web.library import Library
 from store import Corpus

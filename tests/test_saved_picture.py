@@ -12,7 +12,7 @@ from PIL import Image, ImageColor
 from playwright.sync_api import Page, expect
 
 from dashboard.compare.two import Two
-from dashboard.theme import PALETTE, Scheme, ramp
+from dashboard.ui.theme import PALETTE, Scheme, ramp
 from tests.browser import Open, drawn, never_there, saved_picture
 
 #: Notes every text that is drawn on a canvas.

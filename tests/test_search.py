@@ -2,8 +2,8 @@
 
 import pytest
 
-from dashboard.pictures.search import Within, found, hits
-from dashboard.pictures.texts import folded, texts
+from dashboard.points.search import Within, found, hits
+from dashboard.points.texts import folded, texts
 from store import Corpus
 
 
@@ -64,7 +64,7 @@ def test_where_words_cannot_be_told_the_whole_sentence_is_selected(
 ) -> None:
     from dataclasses import replace
 
-    import dashboard.pictures.search as search
+    import dashboard.points.search as search
 
     own = texts(tiny_corpus)
     monkeypatch.setattr(search, "texts", lambda _: replace(own, agrees=~own.agrees))

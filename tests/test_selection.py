@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.pictures.columns import column_of, columns, values
-from dashboard.pictures.conditions import MOST_CATEGORIES, Condition, parse_conditions, write_conditions
-from dashboard.pictures.drawn import Drawn
-from dashboard.pictures.lasso import Lasso, Outline, inside, on_screen
-from dashboard.pictures.selection import Selection, encode, mask, parse_selection
+from dashboard.points.columns import column_of, columns, values
+from dashboard.points.conditions import MOST_CATEGORIES, Condition, parse_conditions, write_conditions
+from dashboard.points.drawn import Drawn
+from dashboard.points.lasso import Lasso, Outline, inside, on_screen
+from dashboard.points.selection import Selection, encode, mask, parse_selection
 from store import Corpus
 
 TOKENS = 90

@@ -8,16 +8,16 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from plotly.utils import PlotlyJSONEncoder
 
-from dashboard.pages.sentence import layout
-from dashboard.panels.finder import finder
-from dashboard.panels.pairs import panel as pairs_panel
-from dashboard.panels.positions import positions
-from dashboard.panels.ranked import ranked
-from dashboard.panels.statistics import panel
-from dashboard.pictures.chosen import Chosen
+from dashboard.points.chosen import Chosen
+from dashboard.points.pairs_panel import panel as pairs_panel
+from dashboard.points.statistics_panel import panel
 from dashboard.sentence import position_means
 from dashboard.sentence.finder import statistic_ranking
+from dashboard.sentence.finder_panel import finder
+from dashboard.sentence.page import layout
 from dashboard.sentence.picture import sentence_picture
+from dashboard.sentence.positions import positions
+from dashboard.sentence.ranked import ranked
 from dashboard.sentence.search import search_of
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.data_links import data_link

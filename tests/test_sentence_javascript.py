@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, Page
 
-from dashboard.theme import PALETTE
+from dashboard.ui.theme import PALETTE
 from tests.scripts import ASSETS, scripted
 
 #: Messages as the server sends them, and two heads of three queries and four keys.

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import create_app
-from dashboard.heads.grid import HeadGrid
-from dashboard.heads.part import part_of
-from dashboard.heads.shown_grid import grid_notices, shown_grid
+from dashboard.statistics.grid import HeadGrid
+from dashboard.statistics.part import part_of
+from dashboard.statistics.shown_grid import grid_notices, shown_grid
 from dashboard.web.data_links import data_link
 from dashboard.web.library import Library
 from dashboard.web.provenance import provenance_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from dashboard.panels.importance import head_importance
+from dashboard.statistics.importance_panel import head_importance
 from dashboard.web.library import Library
 from dashboard.web.view import find
 from store import Corpus

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from dash import html
 
-from dashboard import amounts
-from dashboard.amounts import span
-from dashboard.controls import number
-from dashboard.heads.part import part_of
 from dashboard.pages import PAGES, picture_of, sentence_of
-from dashboard.panels.positions import SHADES
-from dashboard.pictures.no_hits import no_hits, similar_pieces
-from dashboard.pictures.over_points import drawn_over, over_feature, over_head
-from dashboard.theme import PALETTE, head_colours, rgb
+from dashboard.points.no_hits import no_hits, similar_pieces
+from dashboard.points.over_points import drawn_over, over_feature, over_head
+from dashboard.sentence.positions import SHADES
+from dashboard.statistics.part import part_of
+from dashboard.ui import amounts
+from dashboard.ui.amounts import span
+from dashboard.ui.controls import number
+from dashboard.ui.theme import PALETTE, head_colours, rgb
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 from store.amounts import many

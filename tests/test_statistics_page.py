@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dashboard.compare.two import Two
-from dashboard.heads.part import part_of
+from dashboard.statistics.part import part_of
 from store import STATISTICS, Corpus
 from store.schema import RATIOS
 from tests.browser import Open, choose

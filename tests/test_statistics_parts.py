@@ -9,10 +9,10 @@ import plotly.graph_objects as go
 import pytest
 import xarray as xr
 
-from dashboard.heads.part import part_of
-from dashboard.page import Page
+from dashboard.head_map.nearest import nearest
 from dashboard.pages import PAGES
-from dashboard.panels.nearest import nearest
+from dashboard.statistics.part import part_of
+from dashboard.ui.page import Page
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 from store import Corpus
@@ -117,7 +117,7 @@ def test_labels_in_the_table_are_of_the_part(library: Library, monkeypatch: pyte
     def labels(corpus: Corpus, part: Any, _means: xr.DataArray) -> xr.DataArray:
         return corpus.head_labels.copy(data=np.full((2, 2), f"{part.tokens} tokens"))
 
-    monkeypatch.setattr("dashboard.pages.statistics.part_labels", labels)
+    monkeypatch.setattr("dashboard.statistics.page.part_labels", labels)
     assert text(made(library, "where=position:0..0")).count("40 tokens") >= 4
 
 
@@ -150,7 +150,7 @@ def test_lines_of_a_part_have_its_intervals(library: Library) -> None:
 
 @pytest.mark.parametrize("sort", ["", "sort=importance"])
 def test_what_heads_are_worth_is_in_the_table(library: Library, monkeypatch: pytest.MonkeyPatch, sort: str) -> None:
-    monkeypatch.setattr("dashboard.panels.head_table.importance_of", lambda _: np.array([[0.5, -0.25], [0, 1]]))
+    monkeypatch.setattr("dashboard.statistics.head_table.importance_of", lambda _: np.array([[0.5, -0.25], [0, 1]]))
     page = made(library, sort)
     shown = [one for one in parts(page) if one in ("+0.500", "-0.250", "0.000", "+1.000")]
     order = ["+1.000", "+0.500", "0.000", "-0.250"] if sort else ["+0.500", "-0.250", "0.000", "+1.000"]

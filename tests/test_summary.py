@@ -5,10 +5,10 @@ from math import inf, isnan
 import numpy as np
 import pytest
 
-from dashboard.pictures.columns import column_of, values
-from dashboard.pictures.drawn import Drawn
-from dashboard.pictures.selection import mask, parse_selection
-from dashboard.pictures.summary import Share, selected_rows, summarize
+from dashboard.points.columns import column_of, values
+from dashboard.points.drawn import Drawn
+from dashboard.points.selection import mask, parse_selection
+from dashboard.points.summary import Share, selected_rows, summarize
 from store import Corpus
 
 TOKENS = 90

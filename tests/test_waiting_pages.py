@@ -6,15 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
+from dashboard.compare.features import likeness, point_controls
 from dashboard.compare.picture import picture_notices
+from dashboard.compare.pictures import above_pictures
 from dashboard.compare.point_picture import point_notices
 from dashboard.compare.two import Two, two_of
+from dashboard.head_map import nearest
 from dashboard.pages import PAGES
-from dashboard.panels import nearest, pairs
-from dashboard.panels.both_features import likeness, point_controls
-from dashboard.panels.both_pictures import above_pictures
-from dashboard.panels.importance import importance
-from dashboard.pictures.chosen import Chosen
+from dashboard.points import pairs_panel as pairs
+from dashboard.points.chosen import Chosen
+from dashboard.statistics.importance_panel import importance
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 from store import Corpus, Snapshot

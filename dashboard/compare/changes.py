@@ -10,7 +10,7 @@ from dashboard.compare.divergence import counterpart_divergence
 from dashboard.compare.interval import MeanInterval, mean_interval
 from dashboard.compare.kept import is_kept, kept
 from dashboard.compare.two import Two
-from dashboard.heads.definitions import telling
+from dashboard.statistics.definitions import telling
 
 Floats = NDArray[np.float64]
 

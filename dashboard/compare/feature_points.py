@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dashboard.compare.kept import kept
 from dashboard.compare.places import BothPlaces, on_one_scale
 from dashboard.compare.two import Two
-from dashboard.pictures.exports import Table
+from dashboard.points.exports import Table
 from store.feature_points import SAMPLE, point_title
 from store.features import Features
 from store.kernels.normalization import unit

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from dashboard.compare.changes import Changes, changes
 from dashboard.compare.two import Two
-from dashboard.heads.definitions import telling
-from dashboard.pictures.exports import Table
+from dashboard.points.exports import Table
+from dashboard.statistics.definitions import telling
 from store import STATISTICS
 from store.schema import head_name
 

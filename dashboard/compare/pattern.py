@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.compare.two import Two
-from dashboard.pictures.exports import Table
+from dashboard.points.exports import Table
 from dashboard.sentence.sentence import stored_sentence
-from dashboard.significant import significant
+from dashboard.ui.significant import significant
 from store.kernels.divergence import row_divergence
 
 Floats = NDArray[np.float32]

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from dashboard.canvas.saved import saved
 from dashboard.compare.places import common_views, drawn_of_both
 from dashboard.compare.two import Two
-from dashboard.pictures.chosen import Chosen
-from dashboard.pictures.saved import saved
-from dashboard.theme import PALETTE, ramp
-from dashboard.under_way import what_to_do
+from dashboard.points.chosen import Chosen
+from dashboard.ui.theme import PALETTE, ramp
+from dashboard.ui.under_way import what_to_do
 from dashboard.web.data_links import data_link
 from dashboard.web.view import Place
 from store.schema import ROLES, head_name

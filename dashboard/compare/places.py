@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dashboard.compare.kept import kept
 from dashboard.compare.two import Two
-from dashboard.pictures.drawn import Drawn
+from dashboard.points.drawn import Drawn
 from store.kernels.alignment import align
 
 #: Tokens drawn of each model at most.

@@ -4,15 +4,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
+from dashboard.canvas.saved import saved
 from dashboard.compare.feature_points import BothFeatures, both_features
 from dashboard.compare.picture import MAKE_PICTURE, SIDE
 from dashboard.compare.two import Two
 from dashboard.features.columns import PREDICTED, TokenColumn
 from dashboard.features.series import ROLES
 from dashboard.features.shown import ShownFeatures
-from dashboard.pictures.saved import saved
-from dashboard.theme import PALETTE, ramp
-from dashboard.under_way import what_to_do
+from dashboard.ui.theme import PALETTE, ramp
+from dashboard.ui.under_way import what_to_do
 from dashboard.web.data_links import data_link
 from dashboard.web.view import Place
 from store.feature_points import SAMPLE, point_title

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.pictures.drawn import Drawn
-from dashboard.pictures.selection import Selection, mask
+from dashboard.points.drawn import Drawn
+from dashboard.points.selection import Selection, mask
 
 
 def selected_in_both(own: Drawn, other: Drawn, chosen: Selection) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from dash import html
 from dashboard.features.columns import NO_PREDICTION
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.told import place_of, told
-from dashboard.pictures.captions import caption
+from dashboard.points.captions import caption
 from store.feature_views import EACH, FeatureViewName
 
 #: What is said of a picture's trustworthiness, before the number.

@@ -3,12 +3,12 @@
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.controls import choice, search_controls, switch
 from dashboard.features.materials import drawn_materials, material_title
 from dashboard.features.series import ROLES, value_layers
 from dashboard.features.shown import ShownFeatures
-from dashboard.pictures.legends import legend
-from dashboard.pictures.no_hits import no_hits
+from dashboard.points.legends import legend
+from dashboard.points.no_hits import no_hits
+from dashboard.ui.controls import choice, search_controls, switch
 
 
 def controls(shown: ShownFeatures) -> list[object]:

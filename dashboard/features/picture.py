@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from dashboard.canvas.saved import saved
 from dashboard.features.materials import material_title
 from dashboard.features.nearest import NEAR
 from dashboard.features.series import ROLES, Series
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.told import focused, headline, told
-from dashboard.pictures.saved import saved
-from dashboard.theme import PALETTE, ramp
+from dashboard.ui.theme import PALETTE, ramp
 from store.amounts import many
 
 PAGE = "/features"

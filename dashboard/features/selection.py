@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from dashboard.features.pieces import pieces_of
 from dashboard.features.review_text import phrase_in_review
 from dashboard.features.series import Series
-from dashboard.pictures.lasso import Outline
-from dashboard.pictures.search import WITHIN, Within, found, is_sought
-from dashboard.pictures.selection import MOST_SOUGHT
-from dashboard.pictures.texts import folded, spaced
+from dashboard.points.lasso import Outline
+from dashboard.points.search import WITHIN, Within, found, is_sought
+from dashboard.points.selection import MOST_SOUGHT
+from dashboard.points.texts import folded, spaced
 from store import Corpus, StoreError
 from store.feature_points import SAMPLE
 from store.features import Features

@@ -5,7 +5,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.controls import choice, number, switch
+from dashboard.ui.controls import choice, number, switch
 from dashboard.web.view import Place
 from store.schema import RATIOS
 

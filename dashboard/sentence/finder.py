@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.heads.definitions import telling
-from dashboard.heads.statistics import spell
-from dashboard.pictures.search import sentences_with
-from dashboard.pictures.texts import folded, spaced
+from dashboard.points.search import sentences_with
+from dashboard.points.texts import folded, spaced
+from dashboard.statistics.definitions import telling
+from dashboard.statistics.statistics import spell
 from dashboard.web.cache import cached
 from store import STATISTICS, Corpus
 

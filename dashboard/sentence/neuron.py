@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.pictures.exports import Table
+from dashboard.points.exports import Table
 from dashboard.sentence.sentence import Sentence
-from dashboard.significant import significant
+from dashboard.ui.significant import significant
 from store.kernels.attention import softmax
 
 Floats = NDArray[np.float32]

@@ -7,14 +7,14 @@ from urllib.parse import urlencode
 from dashboard.sentence.chosen import chosen_heads, chosen_places, chosen_query, showing_of
 from dashboard.sentence.shown_pattern import Showing, shown_units
 from dashboard.sentence.title import is_mean, title
-from dashboard.theme import PALETTE, head_colours
+from dashboard.ui.theme import PALETTE, head_colours
 from dashboard.web.data_links import data_link
 from dashboard.web.provenance import provenance_of
 from dashboard.web.view import Place
 
 
 def sentence_picture(place: Place) -> dict[str, Any]:
-    """The prop `sentence` of `dashboard.sentence.views`."""
+    """The prop `sentence` of `dashboard.sentence.component`."""
     address, corpus = place.address, place.corpus
     showing = showing_of(place)
     queries, keys = shown_units(place.sentence, showing)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.pictures.exports import Table
-from dashboard.significant import significant
+from dashboard.points.exports import Table
+from dashboard.ui.significant import significant
 from dashboard.web.cache import cached
 from store import Corpus
 from store.kernels.attention import attention_pattern

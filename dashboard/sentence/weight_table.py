@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dashboard.pictures.exports import Table
+from dashboard.points.exports import Table
 from dashboard.sentence.mean_pattern import Mean, mean_pattern
 from dashboard.sentence.sentence import Floats, Sentence
 from dashboard.sentence.shown_pattern import Showing, Unit, shown_pattern, shown_units
-from dashboard.significant import significant
+from dashboard.ui.significant import significant
 
 
 def weight_tables(

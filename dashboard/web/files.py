@@ -9,7 +9,7 @@ from flask import Response, current_app
 from flask import request as asked
 from werkzeug.wsgi import wrap_file
 
-from dashboard.pictures.exports import Table, as_csv, named, write_parquet
+from dashboard.points.exports import Table, as_csv, named, write_parquet
 from dashboard.web.admission import Turns
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.library import Library

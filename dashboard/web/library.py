@@ -9,9 +9,9 @@ from threading import Lock
 
 from cachetools import LRUCache
 
-from dashboard.heads.count_progress import CountProgress
-from dashboard.heads.part_counts import PartCounts
 from dashboard.sentence.typed import Encodes, TypedSentences
+from dashboard.statistics.count_progress import CountProgress
+from dashboard.statistics.part_counts import PartCounts
 from store import Snapshot
 from store.errors import SnapshotNotFound
 from store.ingest_progress import IngestProgress, ingest_progress

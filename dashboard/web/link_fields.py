@@ -6,14 +6,14 @@ from typing import Any
 
 from dashboard.features.columns import column_names
 from dashboard.features.series import Series, value_layers
-from dashboard.heads.definitions import telling
-from dashboard.pictures.focus import LINES
-from dashboard.pictures.search import WITHIN
-from dashboard.pictures.selection import MOST_SOUGHT
+from dashboard.points.focus import LINES
+from dashboard.points.search import WITHIN
+from dashboard.points.selection import MOST_SOUGHT
 from dashboard.sentence.finder import ORDER, RANKED
 from dashboard.sentence.mean_pattern import MEANS
 from dashboard.sentence.shown_pattern import PAIRS
-from dashboard.under_way import what_to_do
+from dashboard.statistics.definitions import telling
+from dashboard.ui.under_way import what_to_do
 from dashboard.web.link_reader import LinkReader
 from dashboard.web.state import HEAD_TOKENS, LEAST, TOP
 from store import STATISTICS, Corpus

@@ -5,10 +5,10 @@ from math import isfinite
 from flask import abort
 from flask import request as asked
 
-from dashboard.pictures.drawn import Drawn
-from dashboard.pictures.points import GRID_TOKENS
-from dashboard.pictures.selection import FIELDS, Selection, parse_selection
-from dashboard.theme import Scheme
+from dashboard.canvas.encoding import GRID_TOKENS
+from dashboard.points.drawn import Drawn
+from dashboard.points.selection import FIELDS, Selection, parse_selection
+from dashboard.ui.theme import Scheme
 from dashboard.web.data_links import FORMAT
 from dashboard.web.library import Library
 from dashboard.web.link_fields import MOST_TOKENS

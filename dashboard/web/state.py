@@ -4,8 +4,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from dashboard.pictures.focus import Lines
-from dashboard.pictures.search import Within
+from dashboard.points.focus import Lines
+from dashboard.points.search import Within
 
 PAGES = ("heads", "head", "statistics", "map", "features", "sentence", "compare", "about")
 #: Tokens drawn on the page of one head, unless asked otherwise.

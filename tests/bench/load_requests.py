@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
-from dashboard.pictures.columns import columns
+from dashboard.points.columns import columns
 from dashboard.web.data_links import data_link
 from dashboard.web.link_fields import SHOWS
 from store import STATISTICS, Corpus, Snapshot

@@ -1,4 +1,4 @@
-// The Dash component Markup: plain HTML as React draws it. Its Python, which says what a tree is, is dashboard/markup.py.
+// The Dash component Markup: plain HTML as React draws it. Its Python, which says what a tree is, is dashboard/ui/markup.py.
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
 

@@ -1,0 +1,1 @@
+"""Where every number of a store comes from."""

@@ -1,0 +1,148 @@
+"""Page About this store: where every number comes from, what has been published, how to refresh it. Names, no folders of the server."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from dashboard.points.captions import authors_size
+from dashboard.points.judged import shown_fidelity
+from dashboard.ui.page import Page
+from dashboard.ui.tables import heading
+from dashboard.web.view import Place
+from store.description import CorpusDescription, Description, ModelDescription, describe
+
+#: Settings that may name folders of the server: a reader sees the names of model and corpus, `make describe` tells the rest.
+PLACES = ("model", "data", "store")
+
+
+def layout(place: Place) -> Page:
+    """The page at a place."""
+    described = describe(place.snapshot)
+    parts = [
+        html.H1("About this store"),
+        _table("Store", _store_facts(described)),
+        *[_table(f"Model {model.model}", _model_facts(model)) for model in described.models],
+        *_pictures(place),
+        *[_table(f"Corpus {corpus.name}", _corpus_facts(corpus)) for corpus in described.corpora],
+        *_history(described, place),
+        *_refreshing(),
+    ]
+    return Page(above=parts)
+
+
+def _store_facts(described: Description) -> dict[str, str]:
+    return {
+        "snapshot": described.snapshot,
+        "published": _moment(described.published),
+        "schema version": str(described.schema_version),
+        "size with its history": "not counted on object storage"
+        if described.bytes is None
+        else f"{described.bytes / 1e6:,.0f} MB",
+    }
+
+
+def _model_facts(model: ModelDescription) -> dict[str, str]:
+    made: Mapping[str, Any] = model.provenance
+    return {
+        "shape": f"{model.layers} layers x {model.heads} heads x {model.channels} channels",
+        "sentences, tokens": f"{model.sentences:,}, {model.tokens:,}",
+        "weights sha256": model.weights_sha256,
+        "revision": str(made["revision"]),
+        "computed in": f"{model.dtype} on {made['device']}, {made['batch_tokens']:,} tokens a batch",
+        "attention": model.attention,
+        "with": ", ".join(f"{name} {version}" for name, version in made["versions"].items()),
+        "asked for": ", ".join(
+            f"{name.upper()}={value}"
+            for name, value in made["settings"].items()
+            if value is not None and name not in PLACES
+        ),
+        "pictures": ", ".join(model.views) or "none",
+        "feature points": "; ".join(f"{one.points} of {one.says}" for one in model.materials) or "none",
+        "finished": _moment(model.finished),
+    }
+
+
+def _corpus_facts(corpus: CorpusDescription) -> dict[str, str]:
+    return {
+        "key": corpus.key,
+        "sentences": f"{corpus.sentences:,}, in the order of their content hash: every prefix is a uniform sample",
+        "labels": ", ".join(corpus.label_names) or "none",
+        "cut": f"{corpus.truncated:,} sentences had more than {corpus.max_length} wordpieces",
+        "data": corpus.data_identity,
+    }
+
+
+def _moment(noted: str) -> str:
+    """As in `22 November 2026, 14:02 UTC`."""
+    moment = datetime.fromisoformat(noted).astimezone(UTC)
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+
+
+def _table(title: str, facts: Mapping[str, str]) -> html.Section:
+    rows = [html.Tr([html.Th(name, scope="row"), html.Td(value)]) for name, value in facts.items()]
+    return html.Section([html.H2(title), dmc.Table(html.Tbody(rows), className="facts")])
+
+
+def _pictures(place: Place) -> list[object]:
+    """Every view of the model on screen, and how far it can be trusted."""
+    corpus = place.corpus
+    rows = [_picture(place, view) for view in corpus.views]
+    judged_on = ", ".join(dict.fromkeys(str(corpus.view(view).attrs["judged_on"]) for view in corpus.views))
+    names = ("view", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
+    return [
+        html.H2(f"Pictures of {corpus.name}"),
+        html.P(
+            f"Means over heads on {judged_on}. Spearman of attention and distance on screen, -1 is perfect; recall of the 3 "
+            "most attended keys among the 3 nearest; across: Spearman over keys of other sentences. The first is the default.",
+            className="caption",
+        ),
+        html.Table([heading(names, {*names[1:5], "build time"}), html.Tbody(rows)], className="rows"),
+    ]
+
+
+def _picture(place: Place, view: str) -> html.Tr:
+    opened = place.corpus.view(view)
+    means = shown_fidelity(opened).mean(("layer", "head"))
+    numbers = [float(means.sel(measure=name)) for name in ("spearman", "recall", "across", "trustworthiness")]
+    link = dcc.Link(
+        view, href=place.address.with_(page="heads", view=view, at=None).href, title=str(opened.attrs["title"])
+    )
+    cells = [html.Td(f"{number:.2f}", className="number") for number in numbers]
+    fitted = f"{opened.attrs['sample_tokens']:,} tokens{authors_size(view)}"
+    made = f"{opened.attrs['seconds']:,.0f} s"
+    return html.Tr([html.Td(link), *cells, html.Td(fitted), html.Td(made, className="number")])
+
+
+def _history(described: Description, place: Place) -> list[object]:
+    rows = [
+        html.Tr(
+            [
+                html.Td(_moment(old["published"])),
+                html.Td(dcc.Link(old["snapshot"], href=f"/?snapshot={old['snapshot']}")),
+                html.Td(old["message"]),
+            ]
+        )
+        for old in described.history
+    ]
+    shown = "" if place.address.snapshot is None else " This page shows an older one: its link names the snapshot."
+    return [
+        html.H2("History"),
+        html.P(f"What readers have seen, newest first; a snapshot's link shows the whole dashboard as it was.{shown}"),
+        dmc.Table(html.Tbody(rows), className="facts"),
+    ]
+
+
+def _refreshing() -> list[object]:
+    return [
+        html.H2("Refreshing it"),
+        html.P("An ingest computes only what is missing. This server shows what it publishes without a restart."),
+        html.Pre(
+            "make ingest STORE=<this store> SENTENCES=8000          # more of the same corpus\n"
+            "make ingest STORE=<this store> MODEL=<folder or name>  # another model beside this one\n"
+            "make expire STORE=<this store> DAYS=7                  # forget what was superseded a week ago",
+            tabIndex=0,
+        ),
+    ]

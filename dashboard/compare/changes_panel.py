@@ -1,0 +1,168 @@
+"""The heads that changed most from one model to another: a table of ten, and the divergence of all as a heat map."""
+
+from dash import dcc, html
+
+from dashboard.compare.changes import Changes, changes, changes_are_kept, ranked_heads
+from dashboard.compare.divergence import divergence_sample
+from dashboard.compare.interval import MeanInterval
+from dashboard.compare.sample import said_of
+from dashboard.compare.two import Two
+from dashboard.statistics.definitions import ROWS, brief, difference_unit, telling, unit_title
+from dashboard.statistics.statistics import spell
+from dashboard.ui.amounts import signed
+from dashboard.ui.charts import chart
+from dashboard.ui.file_links import file_href, file_links
+from dashboard.ui.heat_map import heat_map
+from dashboard.web.state import Address
+from dashboard.web.view import Place
+from store import STATISTICS
+from store.schema import head_name
+
+#: Heads that the table lists.
+LISTED = 10
+
+
+def is_counted(place: Place, two: Two) -> bool:
+    """Whether the numbers are there already."""
+    return changes_are_kept(two, place.address.statistic, place.address.source)
+
+
+def changed_heads(place: Place, two: Two) -> list[object]:
+    """Both; counted when first asked for."""
+    found = changes(two, place.address.statistic, place.address.source)
+    return [
+        _table(place, two, found),
+        _how(place, two, found),
+        file_links(place, "All heads", f"compare/{two.other.name}/changes", _asked(place.address)),
+        html.H3("Divergence of every head from its counterpart"),
+        *_divergence(place, two, found),
+    ]
+
+
+def _asked(address: Address) -> dict[str, str]:
+    return {"statistic": address.statistic, "source": address.source}
+
+
+def _table(place: Place, two: Two, found: Changes) -> html.Div:
+    heads = ranked_heads(found, place.address.ranked)[:LISTED]
+    body = html.Tbody([_row(place, found, head) for head in heads])
+    return html.Div(
+        html.Table([_titles(place, two), body], className="rows heads changes"),
+        className="scroll whole",
+        tabIndex=0,
+        role="region",
+        **{"aria-label": "Heads that changed most"},
+    )
+
+
+def _titles(place: Place, two: Two) -> html.Thead:
+    own, other = two.names
+    statistic = STATISTICS[place.address.statistic]
+    rows = "" if place.address.source == "all" else f", rows of {ROWS[place.address.source]}"
+    first = [
+        html.Th("head", rowSpan=2),
+        html.Th("divergence, nats", rowSpan=2, className="number"),
+        html.Th(f"{statistic.title}{rows}, {unit_title(statistic.unit)}", colSpan=3, scope="colgroup"),
+        html.Th("changed most", rowSpan=2),
+        html.Th("label", colSpan=2, scope="colgroup"),
+    ]
+    second = [("this", own), ("other", other), (_less(statistic.unit), None), ("this", own), ("other", other)]
+    classes = ["number"] * 3 + [None] * 2
+    names = [html.Th(name, title=title, className=kind) for (name, title), kind in zip(second, classes, strict=True)]
+    return html.Thead([html.Tr(first), html.Tr(names)])
+
+
+def _less(unit: str) -> str:
+    return f"other - this, {difference_unit(unit)}"
+
+
+def _row(place: Place, found: Changes, head: tuple[int, int]) -> html.Tr:
+    href = f"{place.address.on('compare').with_(layer=head[0], head=head[1]).href}#pictures-of-both"
+    divergence, one, unit = found.divergence, found.difference, STATISTICS[place.address.statistic].unit
+    own, other = (str(label) or "-" for label in found.labels[:, *head])
+    return html.Tr(
+        [
+            html.Td(dcc.Link(head_name(*head), href=href, title="Show this head in both models below")),
+            _number(f"{divergence.mean[head]:.4f}", f"{divergence.low[head]:.4f} to {divergence.high[head]:.4f}"),
+            _number(brief(float(one.own[head]), unit)),
+            _number(brief(float(one.other[head]), unit)),
+            _number(_signed(float(one.less.mean[head]), unit), _between(one.less, head, unit)),
+            _changed_most(found, head),
+            html.Td(own),
+            html.Td(other),
+        ]
+    )
+
+
+def _number(value: str, between: str = "") -> html.Td:
+    """A number, and below it its interval."""
+    below = [html.Div(between, className="between")] if between else []
+    return html.Td([html.Div(value), *below], className="number")
+
+
+def _signed(value: float, unit: str) -> str:
+    """A difference; shares in points, with a digit more than the shares themselves."""
+    return signed(100 * value if unit == "share" else value, 2)
+
+
+def _between(less: MeanInterval, head: tuple[int, int], unit: str) -> str:
+    return f"{_signed(float(less.low[head]), unit)} to {_signed(float(less.high[head]), unit)}"
+
+
+def _changed_most(found: Changes, head: tuple[int, int]) -> html.Td:
+    """The statistic in words, before and after, and below it the difference with its interval."""
+    statistic, one = STATISTICS[str(found.most[head])], found.most_difference
+    own, other = (spell(float(values[head]), statistic.unit) for values in (one.own, one.other))
+    less = f"{_signed(float(one.less.mean[head]), statistic.unit)} {difference_unit(statistic.unit)}"
+    between = f"{less}, {_between(one.less, head, statistic.unit)}"
+    what = html.Div([f"{statistic.title}: ", html.Span(f"{own} → {other}", className="number")])
+    return html.Td([what, html.Div(between, className="between")])
+
+
+def _how(place: Place, two: Two, found: Changes) -> html.P:
+    one = found.difference
+    by = "divergence" if place.address.ranked == "divergence" else "size of the difference"
+    some = "" if one.sentences == one.sample.sentences else f", of which {one.sentences:,} have such rows"
+    return html.P(
+        f"The first {min(LISTED, found.most.size)} of {found.most.size} heads by {by}. A counterpart is the head of the same layer and "
+        "number in the other model, which says something where one was trained from the other or both from one. Divergence: "
+        "Jensen-Shannon of a row's weights on the same tokens, mean of a sentence's rows, 0 (alike) to ln 2 = 0.693, over "
+        f"{said_of(two, divergence_sample(two))}. The statistic: over "
+        f"{said_of(two, one.sample)}{some}. Below a number: its 95 % interval, by a bootstrap over sentences that is paired, as both models read "
+        f"the same ones. {_how_most(two, found)}",
+        className="caption",
+    )
+
+
+def _how_most(two: Two, found: Changes) -> str:
+    """How the statistic that changed most is chosen, and of which sentences where not of those of its numbers."""
+    own, other = two.own.n_sentences, two.other.n_sentences
+    same = own == other == found.most_difference.sample.sentences
+    by = (
+        "the same means"
+        if same
+        else f"the means over all {own:,} sentences of this and all {other:,} of the other model"
+    )
+    return (
+        f"Changed most: of {len(telling('all'))} statistics of all tokens' rows the one with the largest difference over its standard deviation "
+        f"among this model's heads, chosen by {by}; its interval does not count that it was chosen."
+    )
+
+
+def _divergence(place: Place, two: Two, found: Changes) -> list[object]:
+    values = found.divergence
+    written = [[f"{one:.3f}" for one in row] for row in values.mean]
+    said = [
+        [f"{one:.4f} nats (95 %: {low:.4f} to {high:.4f})" for one, low, high in zip(*rows, strict=True)]
+        for rows in zip(values.mean, values.low, values.high, strict=True)
+    ]
+    return chart(
+        heat_map(values.mean, written=written, said=said, unit="nats"),
+        of="counterparts",
+        says=f"Nats, over {said_of(two, divergence_sample(two))}. A click opens the head. ",
+        label=f"Heat map of {values.mean.shape[0]} by {values.mean.shape[1]} heads: divergence from the counterpart",
+        data=file_href(place, f"compare/{two.other.name}/changes.csv", _asked(place.address)),
+        height=70 + 34 * two.own.layers,
+        opens=True,
+        turns=True,
+    )

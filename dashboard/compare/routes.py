@@ -1,0 +1,158 @@
+"""Routes of two models on one corpus: their pictures, and the files of what differs between them."""
+
+import numpy as np
+from flask import Flask, Response, abort
+from flask import request as asked
+from numpy.typing import NDArray
+
+from dashboard.canvas.encoding import encode as encode_points
+from dashboard.canvas.raster import draw_panels
+from dashboard.compare.feature_points import (
+    BothFeatures,
+    both_features,
+    likeness_table,
+    point_likeness,
+    point_places,
+)
+from dashboard.compare.numbers import changes_table, differences_table
+from dashboard.compare.pattern import patterns_table
+from dashboard.compare.places import MOST_TOKENS, both_places, drawn_of_both
+from dashboard.compare.selected import selected_in_both
+from dashboard.compare.two import Two
+from dashboard.points import colours, selection
+from dashboard.points.columns import column_of
+from dashboard.points.drawn import Drawn
+from dashboard.statistics.definitions import telling
+from dashboard.web.files import FORM, file
+from dashboard.web.library import Library
+from dashboard.web.request import BASE, ONE_HEAD, bounded, check_head, scheme, selection_of, source_of_means
+from dashboard.web.response import binary, codes, png
+from dashboard.web.view import on_same_corpus
+
+PAIR = f"{BASE}/compare/<other>"
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add the routes."""
+    _files(server, library)
+    _pictures(server, library)
+    _features(server, library)
+
+
+def _files(server: Flask, library: Library) -> None:
+    @server.get(f"{PAIR}/changes.{FORM}")
+    def changes(snapshot: str, model: str, other: str, form: str) -> Response:
+        two, source = _alike(two_by_name(library, snapshot, model, other)), source_of_means()
+        statistic = _statistic(source)
+        return file(iter([changes_table(two, statistic, source)]), f"changes-{statistic}-{source}", form)
+
+    @server.get(f"{PAIR}/differences.{FORM}")
+    def differences(snapshot: str, model: str, other: str, form: str) -> Response:
+        two, source = _alike(two_by_name(library, snapshot, model, other)), source_of_means()
+        return file(iter([differences_table(two, source)]), f"differences-{source}", form)
+
+    @server.get(f"{PAIR}/pattern/<int:sentence>/{ONE_HEAD}.{FORM}")
+    def pattern(snapshot: str, model: str, other: str, sentence: int, layer: int, head: int, form: str) -> Response:
+        two = _with_head(two_by_name(library, snapshot, model, other), layer, head)
+        if sentence >= two.sentences:
+            abort(404, f"There is no sentence {sentence} in both models. Choose 0 to {two.sentences - 1}.")
+        return file(iter([patterns_table(two, sentence, layer, head)]), f"pattern-{sentence}-L{layer}-H{head}", form)
+
+
+def _pictures(server: Flask, library: Library) -> None:
+    @server.get(f"{PAIR}/points/<view>/{ONE_HEAD}.bin")
+    def points(snapshot: str, model: str, other: str, view: str, layer: int, head: int) -> Response:
+        return binary(encode_points(_places(library, snapshot, model, other, view, layer, head), width=2))
+
+    @server.get(f"{PAIR}/raster/<view>/{ONE_HEAD}.png")
+    def raster(snapshot: str, model: str, other: str, view: str, layer: int, head: int) -> Response:
+        places = _places(library, snapshot, model, other, view, layer, head)
+        side, gap, title = bounded("side", 420, 600), bounded("gap", 4, 20), bounded("title", 0, 80, fewest=0)
+        return png(draw_panels(places, columns=2, side=side, gap=gap, scheme=scheme(), title=title))
+
+    @server.get(f"{PAIR}/colours/<column>/{ONE_HEAD}.bin")
+    def both_colours(snapshot: str, model: str, other: str, column: str, layer: int, head: int) -> Response:
+        own, others = _drawn(two_by_name(library, snapshot, model, other), layer, head)
+        known = column_of(own.corpus, column)
+        return codes(colours.encode(np.concatenate([colours.colour_codes(known, one, own) for one in (own, others)])))
+
+    @server.get(f"{PAIR}/mask/{ONE_HEAD}.bin")
+    def both_masks(snapshot: str, model: str, other: str, layer: int, head: int) -> Response:
+        own, others = _drawn(two_by_name(library, snapshot, model, other), layer, head)
+        return codes(selection.encode(selected_in_both(own, others, selection_of(own.corpus))))
+
+
+def _features(server: Flask, library: Library) -> None:
+    @server.get(f"{PAIR}/features/points/<view>/<point>.bin")
+    def feature_points(snapshot: str, model: str, other: str, view: str, point: str) -> Response:
+        places = _point_places(two_by_name(library, snapshot, model, other), view, point)
+        return binary(encode_points(places, width=2))
+
+    @server.get(f"{PAIR}/features/raster/<view>/<point>.png")
+    def feature_raster(snapshot: str, model: str, other: str, view: str, point: str) -> Response:
+        places = _point_places(two_by_name(library, snapshot, model, other), view, point)
+        side, gap, title = bounded("side", 420, 600), bounded("gap", 4, 20), bounded("title", 0, 80, fewest=0)
+        return png(draw_panels(places, columns=2, side=side, gap=gap, scheme=scheme(), title=title))
+
+    @server.get(f"{PAIR}/features/likeness.{FORM}")
+    def likeness(snapshot: str, model: str, other: str, form: str) -> Response:
+        two = two_by_name(library, snapshot, model, other)
+        found = point_likeness(two, _both_features(two))
+        return file(iter([likeness_table(found)]), "likeness", form)
+
+
+def _both_features(two: Two) -> BothFeatures:
+    found = both_features(two)
+    if found is None:
+        abort(404, "Not both models have feature points of the sample. Run `make ingest` with each of them.")
+    return found
+
+
+def _point_places(two: Two, view: str, point: str) -> NDArray[np.float32]:
+    """(2, token, 1, component); a sentence where not both models have the point."""
+    features = _both_features(two)
+    if point not in features.points:
+        abort(404, f"Not both models have the point {point[:40]!r}. Choose one of {', '.join(features.points)}.")
+    return point_places(two, features, view, point).places
+
+
+def two_by_name(library: Library, snapshot: str, model: str, other: str) -> Two:
+    """The models a URL names; a sentence where they are not on one corpus."""
+    opened = library.snapshot(snapshot)
+    own = opened.corpus(model)
+    there = on_same_corpus(opened, own)
+    if other not in there:
+        named = f"Choose one of {', '.join(there)}." if there else "Ingest another one with `make ingest MODEL=...`."
+        abort(404, f"There is no other model “{other[:80]}” on the corpus of {own.name}. {named}")
+    return Two(own, opened.corpus(other))
+
+
+def _places(
+    library: Library, snapshot: str, model: str, other: str, view: str, layer: int, head: int
+) -> NDArray[np.float32]:
+    """(2, token, role, component), of as many tokens as the query string says."""
+    two = _with_head(two_by_name(library, snapshot, model, other), layer, head)
+    return both_places(two, view, layer, head, bounded("tokens", MOST_TOKENS, MOST_TOKENS)).places
+
+
+def _drawn(two: Two, layer: int, head: int) -> tuple[Drawn, Drawn]:
+    return drawn_of_both(_with_head(two, layer, head), layer, head, bounded("tokens", MOST_TOKENS, MOST_TOKENS))
+
+
+def _with_head(two: Two, layer: int, head: int) -> Two:
+    """A sentence where heads have no counterparts, or there is no such head."""
+    check_head(two.own, layer, head)
+    return _alike(two)
+
+
+def _alike(two: Two) -> Two:
+    if not two.same_heads:
+        abort(404, f"{' '.join(two.differences())} Choose a model of as many layers and heads.")
+    return two
+
+
+def _statistic(source: str) -> str:
+    statistic = asked.args.get("statistic", "to_sep")
+    if statistic not in telling(source):
+        abort(404, f"Heads do not differ in “{statistic[:40]}”. Choose one of {', '.join(telling(source))}.")
+    return statistic

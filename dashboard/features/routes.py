@@ -1,0 +1,136 @@
+"""Routes of the feature points: what the canvas draws, cards of tokens, files."""
+
+import numpy as np
+from flask import Flask, Response, abort, jsonify
+from flask import request as asked
+
+from dashboard.canvas import encoding as points
+from dashboard.canvas.raster import draw_panels
+from dashboard.features.columns import token_columns
+from dashboard.features.exports import measure_table, token_tables
+from dashboard.features.nearest import NEAR, token_card, token_focus
+from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
+from dashboard.features.series import Series
+from dashboard.points import selection
+from dashboard.points.colours import codes_of, encode
+from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE
+from dashboard.web.cache import CACHE
+from dashboard.web.files import FORM, file, large_file
+from dashboard.web.library import Library
+from dashboard.web.request import BASE, bounded, corpus_of, scheme
+from dashboard.web.response import binary, codes, lasting, png
+from store import Corpus
+from store.features import Features
+
+_MATERIAL = f"{BASE}/features/<material>"
+MOST_NEAR = 50
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add the routes."""
+    _pictures(server, library)
+    _tokens(server, library)
+    _files(server, library)
+
+
+def _pictures(server: Flask, library: Library) -> None:
+    @server.get(f"{_MATERIAL}/points/<series>/<view>/<panel>.bin")
+    def panel_points(snapshot: str, model: str, material: str, series: str, view: str, panel: str) -> Response:
+        corpus, features = _features(library, snapshot, model, material)
+        shown = Series.parse(corpus, features, series)
+        if panel == "grid":
+            key = "grid points", series, view, _count(features)
+            return binary(CACHE.get(features, key, lambda: _grid_points(shown, view, _count(features))))
+        return binary(points.encode(shown.places(view, _count(features), panel), width=2))
+
+    @server.get(f"{_MATERIAL}/raster/<series>/<view>/<panel>.png")
+    def panel_raster(snapshot: str, model: str, material: str, series: str, view: str, panel: str) -> Response:
+        corpus, features = _features(library, snapshot, model, material)
+        shown = Series.parse(corpus, features, series)
+        one = panel != "grid"
+        places = shown.places(view, _count(features), panel if one else None)
+        columns, slots = (1, (0,)) if one else shown.grid
+        side = bounded("side", 120, MOST_RASTER_SIDE if one else MOST_GRID_SIDE)
+        gap, title = bounded("gap", 4, 20), bounded("title", 0, 80, fewest=0)
+        return png(draw_panels(places, columns=columns, side=side, gap=gap, scheme=scheme(), slots=slots, title=title))
+
+    @server.get(f"{_MATERIAL}/colours/<column>.bin")
+    def token_colours(snapshot: str, model: str, material: str, column: str) -> Response:
+        _, features = _features(library, snapshot, model, material)
+        token = bounded("token", 0, features.n_tokens - 1, fewest=0) if "token" in asked.args else None
+        known = token_columns(features, token)
+        if column not in known:
+            abort(404, f"There is no column {column[:60]!r}. Choose one of {', '.join(known)}.")
+        found = known[column].values()[None, : _count(features), None]
+        return codes(encode(codes_of(known[column].column, found)))
+
+    @server.get(f"{_MATERIAL}/mask.bin")
+    def selected_tokens(snapshot: str, model: str, material: str) -> Response:
+        corpus, features = _features(library, snapshot, model, material)
+        selected = token_mask(corpus, features, _selection(corpus, features), _count(features))
+        return codes(selection.encode(selected[None, :, None]))
+
+
+def _grid_points(series: Series, view: str, tokens: int) -> bytes:
+    return points.encode(series.places(view, tokens), width=1)
+
+
+def _tokens(server: Flask, library: Library) -> None:
+    @server.get(f"{_MATERIAL}/tokens.json")
+    def token_names(snapshot: str, model: str, material: str) -> Response:
+        _, features = _features(library, snapshot, model, material)
+        different, ids = np.unique(features.wordpieces(), return_inverse=True)
+        return lasting(jsonify({"pieces": different.tolist(), "ids": ids.tolist()}))
+
+    @server.get(f"{_MATERIAL}/card/token/<int:token>.json")
+    def feature_card(snapshot: str, model: str, material: str, token: int) -> Response:
+        _, features = _features(library, snapshot, model, material)
+        return lasting(jsonify(token_card(features, _checked(features, token))))
+
+    @server.get(f"{_MATERIAL}/focus/<series>/<view>/<panel>/<int:token>.json")
+    def feature_focus(
+        snapshot: str, model: str, material: str, series: str, view: str, panel: str, token: int
+    ) -> Response:
+        corpus, features = _features(library, snapshot, model, material)
+        near = bounded("near", NEAR, MOST_NEAR, fewest=0)
+        shown = Series.parse(corpus, features, series)
+        return lasting(jsonify(token_focus(shown, view, panel, _checked(features, token), near=near)))
+
+
+def _files(server: Flask, library: Library) -> None:
+    @server.get(f"{_MATERIAL}/<any(tokens, selection):what>/<series>/<view>/<panel>.{FORM}")
+    def tokens_file(
+        snapshot: str, model: str, material: str, what: str, series: str, view: str, panel: str, form: str
+    ) -> Response:
+        corpus, features = _features(library, snapshot, model, material)
+        shown = Series.parse(corpus, features, series)
+        panels = shown.names if panel == "grid" else (panel,)
+        shown.places(view, 1, panels[0])  # a wrong name is said before the first byte is sent
+        chosen = _selection(corpus, features) if what == "selection" else TokenSelection()
+        selected = token_mask(corpus, features, chosen, features.n_tokens)
+        return large_file(token_tables(shown, view, panels, selected), f"{what}-{material}-{view}-{panel}", form)
+
+    @server.get(f"{_MATERIAL}/<any(similarity, cka, explained):measure>.{FORM}")
+    def measure_file(snapshot: str, model: str, material: str, measure: str, form: str) -> Response:
+        _, features = _features(library, snapshot, model, material)
+        return file(iter([measure_table(features, measure)]), f"{measure}-{material}", form)
+
+
+def _features(library: Library, snapshot: str, model: str, material: str) -> tuple[Corpus, Features]:
+    corpus = corpus_of(library, snapshot, model)
+    return corpus, corpus.features(material)
+
+
+def _count(features: Features) -> int:
+    return bounded("tokens", features.n_tokens, features.n_tokens)
+
+
+def _checked(features: Features, token: int) -> int:
+    if token >= features.n_tokens:
+        abort(404, f"There is no token {token}; there are 0 to {features.n_tokens - 1}.")
+    return token
+
+
+def _selection(corpus: Corpus, features: Features) -> TokenSelection:
+    """What the query string selects; what cannot be is left out (the page has said so)."""
+    return parse_token_selection({name: asked.args.get(name, "") for name in FIELDS}, corpus, features)[0]

@@ -1,1 +1,0 @@
-"""Figures of what heads do, one a file: numbers in, a plotly figure out. Colours are those for white; charts.css turns them."""

@@ -1,0 +1,1 @@
+"""Heads near each other where they attend alike."""

@@ -1,0 +1,57 @@
+"""What every picture says of itself: n of N, method, and how far it can be trusted."""
+
+from dash import html
+
+from dashboard.points.judged import shown_fidelity
+from dashboard.web.view import Place
+from store import Corpus
+from store.amounts import many
+from store.schema import head_name
+from store.views import ATTENTIONVIZ_TOKENS, ViewName
+
+
+def caption(*says: object) -> html.P:
+    """A line that a saved picture has too (`assets/points/told.js`)."""
+    return html.P(list(says), className="caption of-picture")
+
+
+def sample_caption(place: Place, tokens: int) -> html.P:
+    """How many tokens of how many, and by which method they were placed."""
+    corpus = place.corpus
+    attributes = corpus.view(place.view).attrs
+    shown = "all" if tokens >= corpus.n_tokens else f"the first {tokens:,} of"
+    return caption(
+        f"Shown: {shown} {many(corpus.n_tokens, 'token')} of {many(corpus.n_sentences, 'sentence')} (in hash order: a uniform sample). "
+        f"{attributes['title']}, fitted on {attributes['fitted_on']}{authors_size(place.view)}; every other token placed {attributes['placed']}. "
+        "Both axes have the same scale."
+    )
+
+
+def authors_size(view: str) -> str:
+    """What a reader of the AttentionViz look has to know: how many tokens its authors fit; nothing for other pictures."""
+    return f" (AttentionViz: {ATTENTIONVIZ_TOKENS:,})" if ViewName.parse(view).projection == "attentionviz" else ""
+
+
+def fidelity_caption(corpus: Corpus, view: str) -> html.P:
+    """Mean agreement of the pictures with attention."""
+    opened = corpus.view(view)
+    fidelity = shown_fidelity(opened)
+    worst = fidelity.sel(measure="spearman").argmax(("layer", "head"))
+    name = head_name(int(worst["layer"]), int(worst["head"]))
+    measures = _measures(fidelity.mean(("layer", "head")).to_series().to_dict())
+    return caption(f"How faithful, mean over heads, worst {name}: {measures}; on {opened.attrs['judged_on']}.")
+
+
+def head_fidelity_caption(corpus: Corpus, view: str, layer: int, head: int, *, of: str = "") -> html.P:
+    """Agreement of one head's picture with attention; `of` says in which model, where there are two."""
+    opened = corpus.view(view)
+    measures = _measures(shown_fidelity(opened)[:, layer, head].to_series().to_dict())
+    return caption(f"How faithful{of}: {measures}; on {opened.attrs['judged_on']}.")
+
+
+def _measures(values: dict[str, float]) -> str:
+    return (
+        f"Spearman of attention and distance on screen {values['spearman']:.2f} in a sentence and {values['across']:.2f} "
+        f"across sentences (-1 is perfect), {100 * values['recall']:.0f} % of the 3 most attended keys among the 3 nearest, "
+        f"trustworthiness {values['trustworthiness']:.2f} (1 is perfect)"
+    )

@@ -1,0 +1,117 @@
+"""A column as a colour code for every point, and the legend that says what the codes mean.
+
+Format, little-endian: `HSC2`, u32 panels (1 where all are the same), tokens a panel, roles, then u8 [panel, token, role].
+255 is no value. Numbers: 0 to 254 from the legend's low to its high. Categories: the code modulo 255.
+"""
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.points.columns import Column, Kind, Values, values
+from dashboard.points.drawn import Drawn
+
+MAGIC = b"HSC2"
+MISSING = 255
+#: Percentiles of the drawn values between which colours differ: a few extreme tokens do not grey out the others.
+SPAN = (2, 98)
+#: Categories that a legend names; the most frequent.
+NAMED = 12
+
+
+@dataclass(frozen=True)
+class Category:
+    """A category among the drawn points."""
+
+    code: int
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Legend:
+    """What the colours of a column mean in one picture.
+
+    `low` and `high` are those of a number's first and last colour, NaN where no point has a value. `categories` are the most
+    frequent ones in the order of their codes, `more` says how many others there are, `missing` how many points have none.
+    """
+
+    column: str
+    title: str
+    kind: Kind
+    unit: str
+    low: float
+    high: float
+    logarithmic: bool
+    categories: tuple[Category, ...]
+    more: int
+    missing: int
+
+
+def legend(column: Column, drawn: Drawn) -> Legend:
+    """The legend of a column over the drawn points."""
+    return legend_of(column, values(column, drawn))
+
+
+def legend_of(column: Column, found: Values) -> Legend:
+    """The legend of a column of which the drawn points have these values (panel, token, role)."""
+    low, high = span(column, found) if column.kind == "number" else (np.nan, np.nan)
+    categories = _categories(column, found) if column.kind == "category" else []
+    shown = sorted(categories[:NAMED], key=lambda category: category.code)
+    missing = int((np.isnan(found) if column.kind == "number" else found < 0).sum())
+    return Legend(
+        column=column.name,
+        title=column.title,
+        kind=column.kind,
+        unit=column.unit,
+        low=low,
+        high=high,
+        logarithmic=column.logarithmic,
+        categories=tuple(shown),
+        more=len(categories) - len(shown),
+        missing=missing,
+    )
+
+
+def colour_codes(column: Column, drawn: Drawn, like: Drawn | None = None) -> NDArray[np.uint8]:
+    """The code of every drawn point: (panel, token, role); numbers in the colours they have in the picture of `like`."""
+    return codes_of(column, values(column, drawn), values(column, like) if like else None)
+
+
+def codes_of(column: Column, found: Values, like: Values | None = None) -> NDArray[np.uint8]:
+    """The code of every point that has these values: (panel, token, role); of numbers on the scale of `like`."""
+    if column.kind == "category":
+        return np.where(found < 0, MISSING, found % MISSING).astype(np.uint8)
+    ends = span(column, found if like is None else like)
+    low, high = (_scaled(column, np.array(end)) for end in ends)
+    width = high - low if high > low else 1.0
+    share = np.clip((_scaled(column, found) - low) / width, 0, 1)
+    return np.where(np.isnan(share), MISSING, np.rint(np.nan_to_num(share) * (MISSING - 1))).astype(np.uint8)
+
+
+def encode(codes: NDArray[np.uint8]) -> bytes:
+    """The bytes of (panel, token, role) codes."""
+    return MAGIC + struct.pack("<3I", *codes.shape) + codes.tobytes()
+
+
+def span(column: Column, found: Values) -> tuple[float, float]:
+    """Low and high of a number's colours; NaN where there is no value."""
+    once_each = found if column.per_role else found[..., :1]
+    real = once_each[~np.isnan(once_each)]
+    if not real.size:
+        return float("nan"), float("nan")
+    low, high = np.percentile(real, SPAN)
+    return float(low), float(high)
+
+
+def _scaled(column: Column, found: Values) -> Values:
+    return np.log10(np.maximum(found, 1)) if column.logarithmic else found
+
+
+def _categories(column: Column, found: Values) -> list[Category]:
+    """Those that occur, the most frequent first; points of every panel count."""
+    counts = np.bincount(found[found >= 0].astype(np.int64))
+    order = np.argsort(-counts, kind="stable")
+    return [Category(int(code), column.category(int(code)), int(counts[code])) for code in order if counts[code]]

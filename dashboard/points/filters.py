@@ -1,0 +1,139 @@
+"""The controls that filter: one for every condition of the link, how many points meet all, and a choice of one more."""
+
+from collections.abc import Mapping, Sequence
+
+import dash_mantine_components as dmc
+import numpy as np
+from dash import html
+
+from dashboard.points.chosen import Chosen
+from dashboard.points.columns import Column, Values, columns, values
+from dashboard.points.conditions import Condition
+from dashboard.points.drawn import Drawn
+from dashboard.ui.amounts import span
+from dashboard.web.view import Place
+from store.amounts import many
+from store.schema import ROLES
+
+#: Categories that a control offers, the most frequent.
+OFFERED = 100
+
+
+def filter_controls(place: Place, chosen: Chosen) -> html.Div:
+    """Every condition of a picture, and a choice of one more."""
+    return condition_controls(chosen.drawn, chosen.selection.where, columns(place.corpus))
+
+
+def condition_controls(
+    drawn: Drawn, where: Sequence[Condition], offered: Mapping[str, Column], *, roles: int = len(ROLES)
+) -> html.Div:
+    """Every condition with what the drawn tokens have of its column, and a choice of one more of those offered.
+
+    `roles` are the points that each token counts as: 2, or 1 where tokens are counted.
+    """
+    conditions = [_condition(drawn, condition, roles) for condition in where]
+    return html.Div([*conditions, _more(where, offered)], className="controls filters")
+
+
+def selection_count(chosen: Chosen) -> html.P:
+    """How many of the drawn points are selected, and of a search how much the corpus holds."""
+    if not chosen.selection:
+        return html.P(className="count", role="status")
+    selected, drawn = chosen.count
+    average = ", mean over heads" if chosen.drawn.head is None and any(_per_head(chosen)) else ""
+    share = f"{100 * selected / drawn:.1f} %{average}"
+    return count_line(chosen, f"{selected:,} of {drawn:,} drawn queries and keys are selected ({share}).")
+
+
+def count_line(chosen: Chosen, said: str) -> html.P:
+    """What is said of the selected points, what a search finds in the whole corpus, and how to clear the conditions."""
+    if chosen.selection.q:
+        found = chosen.hits
+        said += f" The search finds {many(found.tokens, 'token')} in {many(found.sentences, 'sentence')} of the whole corpus."
+    clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
+    return html.P([said, " ", clear] if chosen.selection.where else said, className="count of-picture", role="status")
+
+
+def _per_head(chosen: Chosen) -> list[bool]:
+    known = columns(chosen.drawn.corpus)
+    return [known[condition.column].per_head for condition in chosen.selection.where]
+
+
+def _condition(drawn: Drawn, condition: Condition, roles: int) -> html.Div:
+    column = columns(drawn.corpus)[condition.column]
+    control = (
+        _categories(column, condition, values(column, drawn)[..., :roles])
+        if column.kind == "category"
+        else _range(drawn, column, condition)
+    )
+    remove = dmc.Button(
+        "✕",
+        id={"remove": column.name},
+        size="compact-xs",
+        variant="subtle",
+        **{"aria-label": f"Remove filter {column.title}"},
+    )
+    return html.Div(
+        [html.Div([html.Span(column.title), remove], className="filter-title"), control], className="filter"
+    )
+
+
+def _categories(column: Column, condition: Condition, found: Values) -> dmc.MultiSelect:
+    counts = np.bincount(found[found >= 0].astype(np.int64)) // len(found)
+    codes = [int(code) for code in np.argsort(-counts, kind="stable")[:OFFERED] if counts[code]]
+    names = {column.category(code): f"{column.category(code)} ({counts[code]:,})" for code in codes}
+    names = {name: name for name in condition.categories} | names
+    return dmc.MultiSelect(
+        id={"condition": column.name, "kind": "category"},
+        data=[{"value": name, "label": label} for name, label in names.items()],
+        value=list(condition.categories),
+        placeholder="any" if not condition.categories else "",
+        size="xs",
+        w=230,
+        searchable=len(names) > 8,
+        **{"aria-label": f"Filter {column.title}"},
+    )
+
+
+def _range(drawn: Drawn, column: Column, condition: Condition) -> html.Div:
+    found = values(column, drawn)
+    low, high = float(np.nanmin(found)), float(np.nanmax(found))
+    ends = [low if condition.low is None else condition.low, high if condition.high is None else condition.high]
+    whole = bool(np.all(found[~np.isnan(found)] % 1 == 0))
+    step = 1.0 if whole else _step(high - low)
+    slider = dmc.RangeSlider(
+        id={"condition": column.name, "kind": "number"},
+        min=np.floor(low / step) * step,
+        max=np.ceil(high / step) * step,
+        step=step,
+        minRange=0,
+        value=[round(end, 6) for end in ends],
+        size="sm",
+        w=210,
+        labelAlwaysOn=False,
+        thumbFromLabel=f"{column.title} from",
+        thumbToLabel=f"{column.title} to",
+    )
+    return html.Div([slider, html.Span(span(ends[0], ends[1], column.unit), className="caption")], className="range")
+
+
+def _step(width: float) -> float:
+    """About two hundred steps, each a power of ten."""
+    return float(10.0 ** np.floor(np.log10(max(width, 1e-6) / 100)))
+
+
+def _more(where: Sequence[Condition], offered: Mapping[str, Column]) -> dmc.Select:
+    used = {condition.column for condition in where}
+    data = [{"value": name, "label": column.title} for name, column in offered.items() if name not in used]
+    return dmc.Select(
+        id={"add": "condition"},
+        label="Filter",
+        placeholder="Add filter...",
+        data=data,
+        value=None,
+        size="xs",
+        w=130,
+        searchable=True,
+        maxDropdownHeight=420,
+        comboboxProps={"width": "max-content", "position": "bottom-start"},
+    )

@@ -1,0 +1,169 @@
+"""What belongs to a clicked point: its sentence's places, lines along attention, and what its vector meets elsewhere."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.points.placement import place_sentence
+from dashboard.sentence.sentence import Sentence
+from store import Corpus
+from store.schema import ROLES
+
+Lines = Literal["point", "sentence"]
+LINES: tuple[Lines, ...] = ("point", "sentence")
+#: Tokens among which vectors that a point meets are sought, and how many of them are read at once.
+SEARCHED, TILE = 131_072, 16_384
+#: Times the same wordpiece is named among them.
+OF_ONE_PIECE = 3
+
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A token of the corpus (padding not counted) as query or key of a head."""
+
+    layer: int
+    head: int
+    role: str
+    token: int
+
+
+@dataclass(frozen=True)
+class Near:
+    """A token whose key the point's query meets with the largest logit, or the other way round.
+
+    `score` is the logit q.k / sqrt(channel), as in the table of strongest pairs.
+    """
+
+    token: int
+    piece: str
+    position: int
+    sentence: int
+    score: float
+    place: list[float]
+    same_sentence: bool
+
+
+def focus(
+    corpus: Corpus, view: str, point: Point, *, top: int, least: float, lines: Lines, near: int
+) -> dict[str, object]:
+    """JSON-ready: the point's position, its sentence's wordpieces and places, lines, and `near` vectors elsewhere."""
+    row = int(corpus.rows[point.token])
+    sentence = int(corpus.tokens.sentence_index.values[row])
+    rows = corpus.sentence_rows(sentence)
+    position = row - rows.start
+    places = corpus.places(view, np.arange(rows.start, rows.stop), layer=point.layer, head=point.head)
+    pattern = corpus.pattern(sentence, layer=point.layer, head=point.head).values
+    found = strongest_lines(pattern, position, role=point.role, lines=lines, top=top, least=least)
+    searched = min(corpus.n_tokens, SEARCHED)
+    return {
+        **_in_picture(position, corpus.wordpieces(rows), places, found),
+        "near": [vars(one) for one in nearest(corpus, view, point, searched=searched, count=near)],
+        "searched": searched,
+        "of": corpus.n_tokens,
+    }
+
+
+def focus_of_sentence(
+    corpus: Corpus, view: str, sentence: Sentence, *, layer: int, head: int, top: int, least: float
+) -> dict[str, object]:
+    """JSON-ready, as `focus`: where a sentence that is not of the corpus would be, and the lines of all its queries."""
+    places = place_sentence(corpus, view, sentence, layer=layer, head=head)
+    pattern = sentence.layer_pattern(layer)[head]
+    found = strongest_lines(pattern, 0, role="query", lines="sentence", top=top, least=least)
+    return {**_in_picture(0, sentence.wordpieces, places, found), "near": []}
+
+
+def _in_picture(
+    position: int, pieces: Sequence[str], places: Floats, lines: list[tuple[int, int, float]]
+) -> dict[str, object]:
+    """A token's position, and of its sentence the wordpieces, the places (token, role, component) and the lines."""
+    return {
+        "position": position,
+        "pieces": pieces,
+        "places": np.round(places.astype(np.float64), 5).tolist(),
+        "lines": [[query, key, round(weight, 4)] for query, key, weight in lines],
+    }
+
+
+def strongest_lines(
+    pattern: Floats, position: int, *, role: str, lines: Lines, top: int, least: float
+) -> list[tuple[int, int, float]]:
+    """Query, key and weight of the lines to draw in a pattern (query_token, key_token), the strongest of a token first.
+
+    The `top` keys of a query, the `top` queries of a key; of the sentence the `top` keys of every query. None is weaker
+    than `least`.
+    """
+    if lines == "sentence":
+        queries = range(len(pattern))
+        return [(query, *line) for query in queries for line in _strongest(pattern[query], top, least)]
+    if role == "query":
+        return [(position, *line) for line in _strongest(pattern[position], top, least)]
+    return [(query, position, weight) for query, weight in _strongest(pattern[:, position], top, least)]
+
+
+def nearest(corpus: Corpus, view: str, point: Point, *, searched: int, count: int) -> list[Near]:
+    """Among the first `searched` tokens those that the point meets with the largest logit, the largest first."""
+    scores = _logits(corpus, point, corpus.rows[:searched])
+    pieces = corpus.tokens.token_id.values[corpus.rows[:searched]]
+    tokens = _best(scores, pieces, count)
+    if not len(tokens):
+        return []
+    order = np.sort(tokens)
+    places = corpus.places(view, corpus.rows[order], layer=point.layer, head=point.head)
+    other = 1 - ROLES.index(point.role)
+    own = int(corpus.tokens.sentence_index.values[corpus.rows[point.token]])
+    return [
+        _near(corpus, int(token), float(scores[token]), places[np.searchsorted(order, token), other], own)
+        for token in tokens
+    ]
+
+
+def _strongest(weights: Floats, top: int, least: float) -> list[tuple[int, float]]:
+    order = np.argsort(-weights, kind="stable")[:top]
+    return [(int(place), float(weights[place])) for place in order if weights[place] >= least]
+
+
+def _logits(corpus: Corpus, point: Point, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    """q.k / sqrt(channel) of the point with the other role's vectors of these rows, read tile by tile: (token,)."""
+    arrays = {role: array.variable for role, array in zip(ROLES, (corpus.query, corpus.key), strict=True)}
+    own, others = arrays.pop(point.role)[point.layer, point.head], next(iter(arrays.values()))[point.layer, point.head]
+    vector = own[int(corpus.rows[point.token])].values.astype(np.float32)
+    vector *= np.float32(len(vector) ** -0.5)
+    tiles = (rows[start : start + TILE] for start in range(0, len(rows), TILE))
+    # Padding is multiplied too, and left out afterwards: that is faster than to copy what is not padding.
+    scores = [(others[tile[0] : tile[-1] + 1].values.astype(np.float32) @ vector)[tile - tile[0]] for tile in tiles]
+    return np.concatenate(scores)
+
+
+def _best(scores: Floats, pieces: NDArray[np.integer], count: int) -> NDArray[np.int64]:
+    """Tokens of the largest scores, the largest first, of equal ones the first; at most `OF_ONE_PIECE` of a wordpiece."""
+    order = np.argsort(-scores, kind="stable")
+    chosen: list[int] = []
+    named: dict[int, int] = {}
+    for token in order:
+        if len(chosen) == count:
+            break
+        piece = int(pieces[token])
+        named[piece] = named.get(piece, 0) + 1
+        if named[piece] <= OF_ONE_PIECE:
+            chosen.append(int(token))
+    return np.array(chosen, np.int64)
+
+
+def _near(corpus: Corpus, token: int, score: float, place: Floats, own: int) -> Near:
+    row = corpus.rows[[token]]
+    sentence = int(corpus.tokens.sentence_index.values[row[0]])
+    return Near(
+        token=token,
+        piece=corpus.wordpieces(row)[0],
+        position=int(corpus.tokens.position.values[row[0]]),
+        sentence=sentence,
+        score=round(score, 6),
+        place=np.round(place.astype(np.float64), 5).tolist(),
+        same_sentence=sentence == own,
+    )

@@ -1,0 +1,55 @@
+"""Page Heads: queries and keys of every head, one panel each, on one canvas."""
+
+from typing import Any
+
+from dash import html
+
+from dashboard.canvas.encoding import grid_tokens
+from dashboard.points.captions import fidelity_caption, sample_caption
+from dashboard.points.chosen import Chosen
+from dashboard.points.hit_table import hit_table
+from dashboard.points.picture import grid_picture
+from dashboard.ui.controls import around_picture
+from dashboard.ui.file_links import file_links
+from dashboard.ui.no_picture import without_picture
+from dashboard.ui.page import Page
+from dashboard.web.view import Place
+from store.schema import head_name
+
+
+def picture(place: Place) -> dict[str, Any]:
+    """What the canvas shows."""
+    return grid_picture(place, _chosen(place))
+
+
+def layout(place: Place) -> Page:
+    """The page at a place."""
+    corpus = place.corpus
+    if not corpus.views:
+        return without_picture(place, "Heads")
+    chosen = _chosen(place)
+    above = [
+        html.H1(f"Queries and keys of all {corpus.layers * corpus.heads} heads"),
+        _how_to_read(),
+        *around_picture(place, chosen, head=False),
+    ]
+    tokens = chosen.drawn.tokens
+    below = [
+        sample_caption(place, tokens),
+        fidelity_caption(corpus, place.view),
+        file_links(place, "The drawn points of all heads", f"points/{place.view}/grid", {"tokens": str(tokens)}),
+        *hit_table(place, chosen),
+    ]
+    return Page(above=above, below=below, notices=chosen.notices)
+
+
+def _how_to_read() -> html.P:
+    return html.P(
+        "One panel a head: layers downwards, heads across. A key near a query gets much of its attention. "
+        f"Hover names a head, a click or Enter opens it, the wheel zooms; L7 H9 counts from 0 (the papers' “8-10”, not {head_name(8, 10)}).",
+        className="how-to-read",
+    )
+
+
+def _chosen(place: Place) -> Chosen:
+    return Chosen.of(place, grid_tokens(place.corpus))

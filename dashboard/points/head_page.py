@@ -1,0 +1,152 @@
+"""Page Head: one head, up to all tokens of the corpus, and beside it what is known of the head, a point, a selection."""
+
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from dashboard.points.captions import head_fidelity_caption, sample_caption
+from dashboard.points.chosen import Chosen
+from dashboard.points.hit_table import hit_table
+from dashboard.points.over_points import drawn_over, over_head
+from dashboard.points.picture import head_picture
+from dashboard.points.tabs import PANELS, tab_of
+from dashboard.ui.controls import around_picture
+from dashboard.ui.file_links import file_links
+from dashboard.ui.no_picture import without_picture
+from dashboard.ui.page import Page
+from dashboard.web.link_fields import MOST_TOKENS
+from dashboard.web.state import Address
+from dashboard.web.view import Place
+from store.schema import head_name
+
+#: Choices of how many tokens are drawn.
+TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
+
+
+def picture(place: Place) -> dict[str, Any]:
+    """What the canvas shows."""
+    return head_picture(place, _chosen(place))
+
+
+def layout(place: Place) -> Page:
+    """The page at a place."""
+    corpus, address = place.corpus, place.address
+    name = head_name(address.layer, address.head)
+    if not corpus.views:
+        return without_picture(place, name)
+    chosen = _chosen(place)
+    above = [
+        html.Div([html.H1(f"Queries and keys of {name}"), _neighbours(place), _choices(place)], className="title-row"),
+        *around_picture(place, chosen, head=True),
+        *_typed(place),
+    ]
+    return Page(above=above, beside=_beside(place, chosen), below=_below(place, chosen), notices=chosen.notices)
+
+
+def _chosen(place: Place) -> Chosen:
+    address = place.address
+    tokens = min(address.tokens, place.corpus.n_tokens)
+    return Chosen.of(place, tokens, layer=address.layer, head=address.head)
+
+
+def _below(place: Place, chosen: Chosen) -> list[object]:
+    address, tokens = place.address, chosen.drawn.tokens
+    points = f"points/{place.view}/{address.layer}/{address.head}"
+    return [
+        *drawn_over(over_head(address)),
+        _how_to_read(),
+        sample_caption(place, tokens),
+        head_fidelity_caption(place.corpus, place.view, address.layer, address.head),
+        file_links(place, "The drawn points", points, {"tokens": str(tokens)}),
+        *hit_table(place, chosen),
+    ]
+
+
+def _beside(place: Place, chosen: Chosen) -> list[object]:
+    """Only the tab that is shown is drawn; another one is another link."""
+    shown = tab_of(place.address)
+    names = [dmc.TabsTab(title, value=tab) for tab, (title, _) in PANELS.items()]
+    _, panel = PANELS[shown]
+    drawn = dmc.TabsPanel(panel(place, chosen), value=shown, pt="sm")
+    tabs = dmc.Tabs([dmc.TabsList(names), drawn], id={"choose": "tab", "by": "tabs"}, value=shown)
+    return [tabs]
+
+
+def _typed(place: Place) -> list[object]:
+    """Says that a typed sentence stands in the picture, where one does."""
+    address = place.address
+    if address.text is None or address.token is not None:
+        return []
+    name = html.Q(address.text, dir="auto")
+    own = dcc.Link("all its attention", href=address.on("sentence").href)
+    remove = dcc.Link("remove it", href=address.with_(text=None, second=None).href)
+    return [
+        html.P(
+            ["Your sentence ", name, " stands in the picture, with its strongest lines: ", own, ", ", remove, "."],
+            className="caption",
+        )
+    ]
+
+
+def _how_to_read() -> html.P:
+    return html.P(
+        "Hover a point for its token and sentence, click it for its lines. Wheel or + and - zoom, drag moves (turns in 3D), 0 resets; "
+        "zooming out goes back to all heads; arrow keys go to the neighbouring heads; p and Shift with arrow keys go from point to point.",
+        className="caption",
+    )
+
+
+def _neighbours(place: Place) -> html.Nav:
+    """Links to the heads beside, above and below; none where the model ends."""
+    steps = (
+        ("←", "previous head", 0, -1),
+        ("→", "next head", 0, 1),
+        ("↑", "previous layer", -1, 0),
+        ("↓", "next layer", 1, 0),
+    )
+    links = [_neighbour(place, *step) for step in steps]
+    return html.Nav(links, className="neighbours", **{"aria-label": "Neighbouring heads"})
+
+
+def _neighbour(place: Place, arrow: str, says: str, layers: int, heads: int) -> object:
+    address = step(place.address, layers, heads, place.corpus.layers, place.corpus.heads)
+    if address == place.address:
+        return html.Span(arrow, className="neighbour", **{"aria-disabled": "true"})
+    title = f"{says}: {head_name(address.layer, address.head)}"
+    return dcc.Link(arrow, href=address.with_(at=None).href, className="neighbour", title=title)
+
+
+def step(address: Address, layers: int, heads: int, last_layer: int, last_head: int) -> Address:
+    """The address so many layers and heads on; it stays where the model ends."""
+    layer = max(0, min(address.layer + layers, last_layer - 1))
+    head = max(0, min(address.head + heads, last_head - 1))
+    return address.with_(layer=layer, head=head)
+
+
+def _choices(place: Place) -> html.Div:
+    """Which head, and how many tokens of it."""
+    corpus, address = place.corpus, place.address
+    options = [count for count in TOKEN_CHOICES if count < corpus.n_tokens]
+    tokens = sorted({*options, min(corpus.n_tokens, TOKEN_CHOICES[-1]), min(address.tokens, corpus.n_tokens)})
+    return html.Div(
+        [
+            _select("layer", "Layer", range(corpus.layers), address.layer, 80),
+            _select("head", "Head", range(corpus.heads), address.head, 80),
+            _select("tokens", "Tokens shown", tokens, min(address.tokens, corpus.n_tokens), 120),
+        ],
+        className="choices",
+    )
+
+
+def _select(field: str, label: str, values: range | list[int], value: int, width: int) -> dmc.Select:
+    data = [{"value": str(option), "label": f"{option:,}"} for option in values]
+    return dmc.Select(
+        id={"choose": field, "by": "title"},
+        label=label,
+        data=data,
+        value=str(value),
+        size="xs",
+        w=width,
+        allowDeselect=False,
+    )

@@ -1,0 +1,50 @@
+"""What a search that finds nothing says: how to clear it, and what is near to it that the corpus has."""
+
+from difflib import get_close_matches
+
+from dash import dcc, html
+
+from dashboard.points.search import WITHIN, found, occurring_pieces
+from dashboard.points.texts import folded, spaced
+from dashboard.web.view import Place
+from store import Corpus
+from store.amounts import many
+
+#: Wordpieces that are offered, and how many letters they may be longer or shorter.
+OFFERED, LONGER = 4, 2
+_AS = {"token": "as a token", "prefix": "at the beginning of a token", "phrase": "as a phrase"}
+
+
+def no_hits(place: Place) -> list[html.P]:
+    """Nothing where the search finds something, or where there is none."""
+    corpus, address = place.corpus, place.address
+    sought = spaced(address.q or "")
+    if not sought or found(corpus, sought, address.within).any():
+        return []
+    offers = [*_elsewhere(place, sought), *_similar(place, sought)]
+    clear = dcc.Link("Clear the search", href=address.with_(q=None, within="token").href)
+    near = [" Near to it: ", *[part for offer in offers for part in (", ", offer)][1:], "."] if offers else []
+    text = f"No token of the corpus matches “{sought}” {_AS[address.within]}. "
+    return [html.P([text, clear, ".", *near], className="count no-hits", role="status")]
+
+
+def _elsewhere(place: Place, sought: str) -> list[dcc.Link]:
+    """The same text, searched for in another way."""
+    counts = {within: int(found(place.corpus, sought, within).sum()) for within in WITHIN}
+    return [
+        dcc.Link(f"{many(count, 'token')} {_AS[within]}", href=place.address.with_(within=within).href)
+        for within, count in counts.items()
+        if count
+    ]
+
+
+def _similar(place: Place, sought: str) -> list[dcc.Link]:
+    near = similar_pieces(place.corpus, sought)
+    return [dcc.Link(f"“{piece}”", href=place.address.with_(q=piece, within="token").href) for piece in near]
+
+
+def similar_pieces(corpus: Corpus, sought: str) -> list[str]:
+    """Wordpieces of the corpus that are spelled like it and begin with the same letter, the nearest first."""
+    wanted = folded(sought)
+    some = [one for one in occurring_pieces(corpus) if one[:1] == wanted[:1] and abs(len(one) - len(wanted)) <= LONGER]
+    return get_close_matches(wanted, some, n=OFFERED)

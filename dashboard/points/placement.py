@@ -1,0 +1,67 @@
+"""Where the tokens of any sentence would be in a picture of the corpus: the rule by which the corpus' own were placed."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from dashboard.points.normalized import normalized_vectors
+from dashboard.sentence.sentence import Sentence
+from store import Corpus
+from store.kernels.normalization import unit
+from store.kernels.projection import NEIGHBOURS, place, place_by_neighbours, place_by_network
+from store.schema import ROLES
+from store.views import PARAMETERS, ViewName
+
+Floats = NDArray[np.floating]
+
+
+def place_sentence(corpus: Corpus, view: str, sentence: Sentence, *, layer: int, head: int) -> NDArray[np.float32]:
+    """Places (token, role, component) in the view's cube, 0 to 1 on every axis, those outside of it on its border."""
+    opened = corpus.view(view).isel(layer=layer, head=head)  # first: it names the store's views where this is none
+    name = ViewName.parse(view)
+    vectors = normalized_vectors(
+        corpus, name.normalization, sentence.query[layer, head], sentence.key[layer, head], layer=layer, head=head
+    )
+    by_projection = {"pca": _by_pca, "attention": _by_network}
+    if name.projection in by_projection:
+        places = by_projection[name.projection](opened, *vectors)
+    else:
+        places = _by_neighbours(opened, vectors, _fitted_points(corpus, name.normalization, opened, layer, head))
+    within = (places - opened.low.values) / float(opened.side)
+    return np.clip(np.moveaxis(within, 0, 1), 0, 1).astype(np.float32)
+
+
+def _by_pca(opened: xr.Dataset, query: Floats, key: Floats) -> Floats:
+    mean, axes = opened["mean"].values, opened["components"].values
+    return np.stack([place(unit(vectors), mean, axes) for vectors in (query, key)])
+
+
+def _by_network(opened: xr.Dataset, query: Floats, key: Floats) -> Floats:
+    # A store of an earlier version has no middle layer.
+    weights: dict[str, Any] = {name: opened[name].values for name in PARAMETERS["attention"] if name in opened}
+    own = [{name: array[role] for name, array in weights.items()} for role in range(len(ROLES))]
+    return np.stack([place_by_network(vectors, **one) for vectors, one in zip((query, key), own, strict=True)])
+
+
+def _by_neighbours(opened: xr.Dataset, vectors: tuple[Floats, Floats], fitted: Floats) -> Floats:
+    """At the mean of the nearest fitted points, by cosine."""
+    cosine = unit(np.stack(vectors)) @ fitted.T
+    nearest = np.argsort(-cosine, axis=-1)[..., :NEIGHBOURS]
+    square = np.clip(2 - 2 * np.take_along_axis(cosine, nearest, -1), 0, None)
+    places = opened["fitted"].values.reshape(len(fitted), -1)
+    placed: Floats = place_by_neighbours(square, places[nearest])
+    return placed
+
+
+def _fitted_points(corpus: Corpus, normalization: str, opened: xr.Dataset, layer: int, head: int) -> Floats:
+    """Unit vectors of the fitted queries, then of the fitted keys: (point, feature)."""
+    rows = corpus.rows[: opened.sizes["sample"]]
+    query, key = (
+        array.variable[layer, head, : int(rows[-1]) + 1].values[rows].astype(np.float32)
+        for array in (corpus.query, corpus.key)
+    )
+    return np.concatenate(
+        [unit(vectors) for vectors in normalized_vectors(corpus, normalization, query, key, layer=layer, head=head)]
+    )

@@ -1,0 +1,135 @@
+"""The clicked point: its sentence, the strongest attention in it, and what it meets anywhere in the corpus."""
+
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from dashboard.points.chosen import Chosen
+from dashboard.points.focus import Point, focus
+from dashboard.points.picture import NEAR, marks
+from dashboard.ui.controls import number
+from dashboard.ui.tables import heading
+from dashboard.web.link_fields import MOST_TOP
+from dashboard.web.view import Place
+
+EMPTY = (
+    "Click a point, or press p and Enter in the picture: its sentence, its lines and what is nearest to it stand here."
+)
+
+
+def panel(place: Place, _chosen: Chosen) -> list[object]:
+    """The tab Point."""
+    address = place.address
+    if address.token is None:
+        return [html.H2("Point"), html.P(EMPTY)]
+    point = Point(address.layer, address.head, address.role, address.token)
+    found: Any = focus(
+        place.corpus, place.view, point, top=address.top, least=address.least, lines=address.lines, near=NEAR
+    )
+    return [
+        html.H2(
+            [
+                "The ",
+                html.Span(address.role, className=f"mark {address.role}"),
+                f" of “{found['pieces'][found['position']]}”",
+            ]
+        ),
+        _sentence(place, found),
+        _controls(place),
+        _lines_table(place, found),
+        *_near_table(place, found),
+    ]
+
+
+def _sentence(place: Place, found: dict[str, Any]) -> html.P:
+    """Its wordpieces, each a link to the same role of that token."""
+    address, first = place.address, (place.address.token or 0) - found["position"]
+    pieces = [
+        dcc.Link(
+            piece,
+            href=address.with_(token=first + position, marks=None).href,
+            className=f"piece {address.role} here" if position == found["position"] else "piece",
+            title=f"position {position}",
+        )
+        for position, piece in enumerate(found["pieces"])
+    ]
+    return html.P([part for piece in pieces for part in (piece, " ")], className="sentence-pieces")
+
+
+def _controls(place: Place) -> html.Div:
+    address = place.address
+    other = "key" if address.role == "query" else "query"
+    return html.Div(
+        [
+            number("top", "lines a token", address.top, 1, MOST_TOP, 1),
+            number("least", "weight from", address.least, 0, 1, 0.01),
+            dmc.SegmentedControl(
+                id={"choose": "lines", "by": "point"},
+                data=[{"value": "point", "label": "its lines"}, {"value": "sentence", "label": "whole sentence"}],
+                value=address.lines,
+                size="xs",
+            ),
+            dcc.Link("its sentence", href=_sentence_link(place)),
+            dcc.Link(f"as a {other}", href=address.with_(role=other).href),
+            dcc.Link("clear the point", href=address.with_(token=None, marks=None, lines="point").href),
+        ],
+        className="controls",
+    )
+
+
+def _sentence_link(place: Place) -> str:
+    """The page of its sentence, with the point chosen there."""
+    corpus, address = place.corpus, place.address
+    row = corpus.rows[address.token or 0]
+    sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
+    return address.of_sentence(sentence, queries=str(position), heads=str(address.head)).href
+
+
+def _lines_table(place: Place, found: dict[str, Any]) -> html.Div:
+    marked = [tuple(pair) for pair in marks(place.address.marks)]
+    rows = [_line(place, found, marked, *line) for line in found["lines"]]
+    if not rows:
+        return html.Div(html.P(f"No weight in this sentence reaches {place.address.least:g}. Lower it to see more."))
+    head = heading(("query", "key", "weight", ""), {"weight"})
+    title = "In its sentence, all queries" if place.address.lines == "sentence" else "In its sentence"
+    return html.Div([html.H3(title), html.Table([head, html.Tbody(rows)], className="rows")])
+
+
+def _line(
+    place: Place, found: dict[str, Any], marked: list[tuple[int, ...]], query: int, key: int, weight: float
+) -> html.Tr:
+    """A pair and its weight, with a link that marks it in the picture."""
+    pair = (query, key)
+    others = [one for one in marked if one != pair]
+    chosen = others if pair in marked else [*marked, pair]
+    text = ".".join("-".join(map(str, one)) for one in chosen)
+    mark = dcc.Link("unmark" if pair in marked else "mark", href=place.address.with_(marks=text or None).href)
+    pieces = (f"{position}:{found['pieces'][position]}" for position in pair)
+    return html.Tr(
+        [*[html.Td(piece) for piece in pieces], html.Td(f"{100 * weight:.1f} %", className="number"), html.Td(mark)]
+    )
+
+
+def _near_table(place: Place, found: dict[str, Any]) -> list[object]:
+    """What the vector meets with the largest logit anywhere."""
+    role = "query" if place.address.role == "key" else "key"
+    names = {"key": "keys", "query": "queries"}
+    rows = [_near(place, role, near) for near in found["near"]]
+    head = heading((role, "logit", "sentence"), {"logit"})
+    searched = "all" if found["searched"] == found["of"] else f"the first {found['searched']:,} of"
+    return [
+        html.H3(f"Nearest {names[role]} anywhere in the corpus"),
+        html.Table([head, html.Tbody(rows)], className="rows"),
+        html.P(
+            f"By q.k / sqrt(channel), over {searched} {found['of']:,} tokens; a wordpiece at most three times.",
+            className="caption",
+        ),
+    ]
+
+
+def _near(place: Place, role: str, near: dict[str, Any]) -> html.Tr:
+    """A token, with a link to it in this role."""
+    link = dcc.Link(near["piece"], href=place.address.with_(token=near["token"], role=role, marks=None).href)
+    where = f"{near['sentence']:,} at {near['position']}" + (" (its own)" if near["same_sentence"] else "")
+    return html.Tr([html.Td(link), html.Td(f"{near['score']:.2f}", className="number"), html.Td(where)])

@@ -1,0 +1,166 @@
+"""Routes of one sentence's attention, of the corpus or typed: bytes that are drawn, numbers of a query, and a file."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from flask import Flask, Response, abort, jsonify
+from flask import request as asked
+
+from dashboard.points.exports import Table
+from dashboard.points.focus import focus_of_sentence
+from dashboard.sentence.mean_pattern import MEANS, Mean, mean_pattern
+from dashboard.sentence.neuron import neuron, neuron_table
+from dashboard.sentence.sentence import Sentence, stored_sentence
+from dashboard.sentence.shown_pattern import Showing, parse_showing, positions, shown_pattern
+from dashboard.sentence.weight_table import weight_tables
+from dashboard.sentence.weights import encode_layer, encode_model, pooled
+from dashboard.ui.significant import significant
+from dashboard.web.files import file
+from dashboard.web.library import Library
+from dashboard.web.reader_gone import asker_gone
+from dashboard.web.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, corpus_of, share
+from dashboard.web.response import codes, lasting
+from store import Corpus
+from store.schema import RATIOS
+
+#: Cells of a thumbnail in each direction.
+SIDE, MOST_SIDE = 64, 512
+#: What no model has as many layers or heads as.
+MOST_NUMBER = 9_999
+
+Find = Callable[..., Sentence]
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add the routes of stored sentences and of typed ones."""
+
+    def stored(snapshot: str, model: str, index: int) -> Sentence:
+        return stored_sentence(corpus_of(library, snapshot, model), index)
+
+    _add(server, "sentence/<int:index>", stored)
+
+    def typed(snapshot: str, model: str) -> Sentence:
+        return _typed(library, corpus_of(library, snapshot, model))
+
+    _add(server, "typed", typed)
+
+    @server.get(f"{BASE}/typed/focus/<view>/{ONE_HEAD}.json")
+    def typed_in_picture(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        check_head(corpus, layer, head)
+        sentence, top, least = _typed(library, corpus), bounded("top", 2, MOST_LINES, fewest=0), share("least", 0.05)
+        return lasting(jsonify(focus_of_sentence(corpus, view, sentence, layer=layer, head=head, top=top, least=least)))
+
+
+def _typed(library: Library, corpus: Corpus) -> Sentence:
+    """What the reader has typed, as the model sees it."""
+    return library.typed.encode(corpus, asked.args.get("text", ""), asked.args.get("second", ""), asker_gone)
+
+
+def _add(server: Flask, source: str, find: Find) -> None:
+    for rule, answer in _ANSWERS.items():
+        path = f"{BASE}/{source}/{rule}"
+        server.add_url_rule(path, endpoint=path, view_func=partial(answer, find))
+
+
+def _layer(find: Find, layer: int, **named: Any) -> Response:
+    sentence, showing = find(**named), _showing()
+    _check_head(sentence, layer)
+    return codes(encode_layer(shown_pattern(sentence, showing, layer=layer).weights[0], shares=showing.shares))
+
+
+def _model(find: Find, **named: Any) -> Response:
+    sentence, showing = find(**named), _showing()
+    side = bounded("side", SIDE, MOST_SIDE)
+    # Layer by layer: all patterns of a long sentence at once are large.
+    shown = (shown_pattern(sentence, showing, layer=layer).weights[0] for layer in range(len(sentence.query)))
+    return codes(encode_model([pooled(weights, side=side) for weights in shown], shares=showing.shares))
+
+
+def _matrix(find: Find, **named: Any) -> Response:
+    sentence, showing = find(**named), _showing()
+    layer, head = (bounded(name, 0, MOST_NUMBER, fewest=0) for name in ("layer", "head"))
+    heads = positions(asked.args.get("heads", ""))
+    _check_head(sentence, layer, max(head, *heads, 0))
+    weights = mean_pattern(sentence, showing, mean=_mean(), layer=layer, head=head, heads=heads)
+    return codes(encode_layer(weights[None], shares=showing.shares))
+
+
+def _neuron(find: Find, layer: int, head: int, query: int, **named: Any) -> Response:
+    sentence = find(**named)
+    _check_head(sentence, layer, head)
+    _check_position(sentence, query)
+    return lasting(jsonify(neuron(sentence, layer, head, query)))
+
+
+def _neuron_file(find: Find, layer: int, head: int, query: int, **named: Any) -> Response:
+    sentence = find(**named)
+    _check_head(sentence, layer, head)
+    _check_position(sentence, query)
+    return file(iter([neuron_table(sentence, layer, head, query)]), f"neuron-L{layer}-H{head}-{query}", "csv")
+
+
+def _mixing(find: Find, **named: Any) -> Response:
+    return file(iter([_mixing_table(find(**named))]), "mixing", "csv")
+
+
+def _weights(find: Find, layer: int, head: int, **named: Any) -> Response:
+    sentence, showing, mean = find(**named), _showing(), _mean()
+    heads = positions(asked.args.get("heads", ""))
+    _check_head(sentence, layer, max(head, *heads, 0))
+    tables = weight_tables(sentence, showing, mean=mean, layer=layer, head=head, heads=heads)
+    stem, several = "rollout" if showing.rollout else "weights", showing.rollout or len(heads) > 1
+    of = f"L{layer}" if several else f"L{layer}-H{heads[0] if heads else head}"
+    means = {
+        "heads": f"L{layer}-mean-of-heads",
+        "layers": f"H{head}-mean-of-layers",
+        "both": "mean-of-layers-and-heads",
+    }
+    return file(tables, f"{stem}-{means.get(mean, of)}", "csv")
+
+
+_ANSWERS: dict[str, Callable[..., Response]] = {
+    "layer/<int:layer>.bin": _layer,
+    "model.bin": _model,
+    "matrix.bin": _matrix,
+    f"neuron/{ONE_HEAD}/<int:query>.json": _neuron,
+    f"neuron/{ONE_HEAD}/<int:query>.csv": _neuron_file,
+    "mixing.csv": _mixing,
+    f"weights/{ONE_HEAD}.csv": _weights,
+}
+
+
+def _showing() -> Showing:
+    return parse_showing(asked.args)
+
+
+def _mean() -> Mean:
+    return next((mean for mean in MEANS if mean == asked.args.get("mean")), "none")
+
+
+def _mixing_table(sentence: Sentence) -> Table:
+    """A row for each token and layer, a column for each ratio."""
+    layers, tokens = sentence.mixing.shape[1:]
+    shares = {
+        name: np.array(significant(one.T.ravel().tolist())) for name, one in zip(RATIOS, sentence.mixing, strict=True)
+    }
+    return {
+        "wordpiece": np.repeat(np.array(sentence.wordpieces, object), layers),
+        "position": np.repeat(np.arange(tokens), layers),
+        "layer": np.tile(np.arange(layers), tokens),
+        **shares,
+    }
+
+
+def _check_head(sentence: Sentence, layer: int, head: int = 0) -> None:
+    layers, heads = sentence.query.shape[:2]
+    if layer >= layers or head >= heads:
+        abort(404, f"There is no head L{layer} H{head}. Choose one of L0 to L{layers - 1} and H0 to H{heads - 1}.")
+
+
+def _check_position(sentence: Sentence, position: int) -> None:
+    tokens = len(sentence.wordpieces)
+    if position >= tokens:
+        abort(404, f"There is no position {position} in this sentence. Choose one of 0 to {tokens - 1}.")

@@ -1,0 +1,1 @@
+"""What every head does, in numbers: over the corpus or a part of it."""
