@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from dashboard.statistics.norm_by_frequency import GROUPS, NormByFrequency, by_frequency, group_tokens, norm_by_frequency
+from dashboard.statistics.norm_by_frequency import (
+    GROUPS,
+    NormByFrequency,
+    by_frequency,
+    group_tokens,
+    norm_by_frequency,
+)
 from store import Corpus, open_corpus
 
 

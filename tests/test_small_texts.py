@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from dash import html
 
+import dashboard
 from dashboard.pages import PAGES, picture_of, sentence_of
 from dashboard.points.no_hits import no_hits, similar_pieces
 from dashboard.points.over_points import drawn_over, over_feature, over_head
 from dashboard.sentence.positions import SHADES
 from dashboard.statistics.part import part_of
-from dashboard.ui import amounts
 from dashboard.ui.amounts import span
 from dashboard.ui.controls import number
 from dashboard.ui.theme import PALETTE, head_colours, rgb
@@ -21,7 +21,7 @@ from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 from store.amounts import many
 
-ASSETS = Path(amounts.__file__).parent / "assets"
+ASSETS = Path(dashboard.__file__).parent / "assets"
 
 
 @pytest.fixture(scope="module")

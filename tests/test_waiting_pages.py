@@ -51,7 +51,7 @@ WAITING: dict[str, tuple[str, str | None, Said]] = {
 #: The same of two models: what they do not both have is patched to be None.
 WAITING_IN_BOTH: dict[str, tuple[str, str, SaidOfTwo]] = {
     "pictures of a head": ("", "compare.picture.common_views", above_pictures),
-    "the likeness of points": ("", "panels.both_features.both_features", likeness),
+    "the likeness of points": ("", "compare.features.both_features", likeness),
     "pictures of a point": ("pictures=point", "compare.point_picture.both_features", point_controls),
     "a view of the other": ("view=pca-raw-2d", "", picture_notices),
     "a picture of points of the other": ("fview=pca-each", "compare.feature_points.BothFeatures.views", point_notices),
