@@ -5,31 +5,31 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from ingest.blocks import short_key
 from ingest.checkpoint import Checkpoint, check_length, find_checkpoint
-from ingest.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
-from ingest.divergence import find_divergence
+from ingest.encode.sample import Sample, split_sentences, take_sample
+from ingest.encode.tensors import ATTENTION, ModelGroup, complete, encode_corpus, pending_blocks
 from ingest.errors import IngestError
-from ingest.features.stage import FeatureStage, check_features
-from ingest.importance import check_labels, check_model, find_importance
-from ingest.intervals import intervals_outdated, write_intervals
-from ingest.pairs import find_pairs
-from ingest.pictures.normalizations import normalize_corpus
-from ingest.pictures.picture import has_been_whole
-from ingest.pictures.processes import fits_ended
-from ingest.pictures.projections import Material, finished_views, project_corpus, show_views
+from ingest.heads.divergence import find_divergence
+from ingest.heads.importance import check_labels, check_model, find_importance
+from ingest.heads.intervals import intervals_outdated, write_intervals
+from ingest.heads.pairs import find_pairs
 from ingest.progress import noting
-from ingest.reviews import Data, find_data
-from ingest.sample import Sample, split_sentences, take_sample
+from ingest.projections.feature_stage import FeatureStage, check_features
+from ingest.projections.head_stage import Material, finished_views, project_corpus, show_views
+from ingest.projections.normalizations import normalize_corpus
+from ingest.projections.picture import has_been_whole
+from ingest.projections.processes import fits_ended
 from ingest.settings import Settings
-from ingest.tensors import ATTENTION, ModelGroup, complete, encode_corpus, pending_blocks
+from ingest.text.blocks import short_key
+from ingest.text.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
+from ingest.text.reviews import Data, find_data
 from store.amounts import many
 from store.repository import open_repository
 from store.views import ViewName
 from store.writer import Writer, open_writer
 
 if TYPE_CHECKING:
-    from ingest.encoder import Encoder
+    from ingest.encode.encoder import Encoder
 
 
 def run(settings: Settings) -> None:
@@ -67,7 +67,7 @@ class Ingest:
     def __init__(
         self, writer: Writer, settings: Settings, checkpoint: Checkpoint, data: Data, corpus: PlannedCorpus
     ) -> None:
-        from ingest.bert import find_device, find_dtype
+        from ingest.encode.bert import find_device, find_dtype
 
         self.writer, self.settings, self.checkpoint, self.data = writer, settings, checkpoint, data
         self.device = find_device(settings.device)
@@ -160,7 +160,7 @@ class Ingest:
         blocks = pending_blocks(self.writer, self.model, self.corpus)
         if not blocks:
             return
-        from ingest.encoder import open_encoder
+        from ingest.encode.encoder import open_encoder
 
         encoder = open_encoder(self.checkpoint, self.settings, self.device, self.dtype)
         provenance = _provenance(self.settings, self.checkpoint, self.data, encoder)

@@ -12,9 +12,11 @@ import pytest
 import zarr
 
 import store
-from ingest import corpus, pipeline, sample
-from ingest.pictures import attention_projection, neighbours
+from ingest import pipeline
+from ingest.encode import sample
+from ingest.projections import attention_projection, neighbours
 from ingest.settings import DEFAULT_VIEWS, Settings
+from ingest.text import corpus
 from tests.made_once import made_once
 
 #: Small, so that a few sentences already make many blocks, and most are not a part of the fit.

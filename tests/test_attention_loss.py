@@ -7,8 +7,8 @@ from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, softmax
 from scipy.stats import pearsonr, rankdata
 
-from ingest.pictures import attention_loss
-from ingest.pictures.attention_loss import loss_across_sentences, loss_in_sentence
+from ingest.projections import attention_loss
+from ingest.projections.attention_loss import loss_across_sentences, loss_in_sentence
 
 TOKENS, CHANNELS = 7, 5
 

@@ -10,8 +10,8 @@ from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from scipy.stats import spearmanr
 
-from ingest.pictures import attention_projection
-from ingest.pictures.attention_projection import AttentionProjection, Sentences, train
+from ingest.projections import attention_projection
+from ingest.projections.attention_projection import AttentionProjection, Sentences, train
 from store.kernels.projection import fit_pca, place, place_by_network
 from store.views import ViewName
 

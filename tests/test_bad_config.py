@@ -11,16 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ingest import checkpoint
-from ingest.bert import load_model
 from ingest.checkpoint import find_checkpoint
 from ingest.config import FIELDS
+from ingest.encode.bert import load_model
+from ingest.encode.point_model import class_names
 from ingest.errors import IngestError
-from ingest.features.model import class_names
-from ingest.features.stage import check_features
-from ingest.reviews import find_data
+from ingest.heads.trial import label_outputs
+from ingest.projections.feature_stage import check_features
 from ingest.settings import Settings
-from ingest.tokenizer import load_tokenizer
-from ingest.trial import label_outputs
+from ingest.text.reviews import find_data
+from ingest.text.tokenizer import load_tokenizer
 from tests.broken_model import change_config, works_or_is_refused
 from tests.tiny_models import save_model
 

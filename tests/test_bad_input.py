@@ -10,8 +10,8 @@ import torch
 import store
 from ingest.__main__ import main
 from ingest.errors import IngestError
-from ingest.reviews import find_data
 from ingest.settings import DEFAULT_SENTENCES, Settings, parse
+from ingest.text.reviews import find_data
 
 Complaint = Callable[..., str]
 Ingest = Callable[..., str]
@@ -125,7 +125,7 @@ def test_a_full_accelerator_is_told(error: Exception, monkeypatch: pytest.Monkey
     def fill(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("ingest.bert.Bert.run", fill)
+    monkeypatch.setattr("ingest.encode.bert.Bert.run", fill)
     assert "Give a smaller BATCH or MAX_LENGTH, or DEVICE=cpu." in complaint(device="cpu")
 
 

@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from ingest import checkpoint
-from ingest.bert import load_model
 from ingest.checkpoint import find_checkpoint
+from ingest.encode.bert import load_model
 from ingest.errors import IngestError
 from tests.broken_model import change_config
 from tests.tiny_models import save_model

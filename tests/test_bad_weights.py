@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import store
-from ingest.bert import load_model
 from ingest.checkpoint import find_checkpoint
+from ingest.encode.bert import load_model
+from ingest.encode.weights import weight_shapes
 from ingest.errors import IngestError
-from ingest.pictures.manifolds import fit_points
-from ingest.weights import weight_shapes
+from ingest.projections.manifolds import fit_points
 from tests.broken_model import change_weights, works_or_is_refused
 
 Complaint = Callable[..., str]

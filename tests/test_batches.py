@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.batches import group_by_length, make_batches
-from ingest.blocks import Block
-from ingest.encoder import BATCH_TOKENS, default_batch
+from ingest.encode.batches import group_by_length, make_batches
+from ingest.encode.encoder import BATCH_TOKENS, default_batch
+from ingest.text.blocks import Block
 
 LENGTHS = st.lists(st.integers(1, 30), min_size=1, max_size=40).map(lambda sizes: np.array(sizes, np.int32))
 TOKENS = st.integers(1, 100)

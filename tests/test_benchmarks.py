@@ -12,7 +12,7 @@ from dashboard.app import create_app
 from dashboard.statistics.part import part_of
 from dashboard.statistics.part_counts import count
 from dashboard.web.library import Library
-from ingest import encoder
+from ingest.encode import encoder
 from ingest.settings import Settings
 from store import open_corpus, open_snapshot
 from tests.bench import ingest as bench

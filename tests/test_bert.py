@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from ingest.bert import Bert, Capture, find_device, find_dtype
 from ingest.checkpoint import find_checkpoint
+from ingest.encode.bert import Bert, Capture, find_device, find_dtype
 from ingest.errors import IngestError
 from ingest.finetuning.precision import find_precision
 from store.kernels.attention import attention_pattern

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.blocks import Block, content_hash, pack, plan, short_key
-from ingest.tensors import ModelGroup
+from ingest.encode.tensors import ModelGroup
+from ingest.text.blocks import Block, content_hash, pack, plan, short_key
 
 LENGTH = 16
 LENGTHS = st.lists(st.integers(1, LENGTH), min_size=1, max_size=60).map(lambda sizes: np.array(sizes, np.int32))

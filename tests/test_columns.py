@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import store
-from ingest.columns import MOST, MOST_COLUMNS, ROWS_AT_ONCE, column_codes, find_columns
-from ingest.files.table import Table
+from ingest.text.columns import MOST, MOST_COLUMNS, ROWS_AT_ONCE, column_codes, find_columns
+from ingest.text.table import Table
 from store.verification import verify
 from tests.interruption import interrupted
 
@@ -190,7 +190,7 @@ def test_an_interrupted_ingest_writes_the_columns_with_the_sentences(
     ingest: Ingest, data: Path, corpus: store.Corpus, tmp_path: Path
 ) -> None:
     place, settings = tmp_path / "store", {"data": data, "text": "Body", "label": "stars"}
-    for target in ("ingest.corpus._write_columns", "ingest.pipeline.encode_corpus"):
+    for target in ("ingest.text.corpus._write_columns", "ingest.pipeline.encode_corpus"):
         interrupted(ingest, place, target, after=0, **settings)
     found = store.open_corpus(ingest(place, **settings))
     assert found.columns.identical(corpus.columns)
@@ -205,7 +205,7 @@ def test_sentences_older_than_the_columns_read_as_before_and_get_them_as_they_gr
 ) -> None:
     place, settings = tmp_path / "store", {"data": data, "text": "Body", "label": "stars"}
     with monkeypatch.context() as patch:
-        patch.setattr("ingest.corpus._write_columns", lambda *_: None)
+        patch.setattr("ingest.text.corpus._write_columns", lambda *_: None)
         old = store.open_corpus(ingest(place, **settings, sentences=10))
     assert (len(old.columns), old.sentences.sizes["sentence"]) == (0, 10)
     assert store.open_corpus(ingest(place, **settings)).columns.identical(corpus.columns)
@@ -217,7 +217,7 @@ def test_a_store_with_columns_is_sound(place: str) -> None:
 
 def test_a_search_among_many_columns_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     progress = MagicMock()
-    monkeypatch.setattr("ingest.columns.bar", progress)
+    monkeypatch.setattr("ingest.text.columns.bar", progress)
     names_of(**{f"c{number}": ["same", "same"] for number in range(600)})
     assert progress.call_args.kwargs["total"] == 600
     steps = [call.args[0] for call in progress.return_value.__enter__.return_value.update.call_args_list]

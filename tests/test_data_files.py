@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ingest.checkpoint import sha256
 from ingest.errors import IngestError
-from ingest.reviews import Reviews, find_data, read_reviews
+from ingest.text.reviews import Reviews, find_data, read_reviews
 from tests.complaints import INSTRUCTION
 
 Texts = list[tuple[str, str]]

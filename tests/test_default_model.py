@@ -13,9 +13,9 @@ from scipy.stats import rankdata
 
 import store
 from dashboard.sentence.typed import TypedSentences
-from ingest.bert import find_device
 from ingest.checkpoint import EMBEDDED_SHA256, find_checkpoint
-from ingest.pictures.attention_projection import AttentionProjection
+from ingest.encode.bert import find_device
+from ingest.projections.attention_projection import AttentionProjection
 from store.verification import verify
 from store.views import ViewName
 from tests.stores import DEFAULT_SENTENCES

@@ -32,7 +32,7 @@ def copy(small: str, tmp_path: Path) -> str:
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A device that is not called `cpu`; what runs on it runs in torch."""
-    monkeypatch.setattr("ingest.bert.find_device", lambda _: torch.device("cpu", 0))
+    monkeypatch.setattr("ingest.encode.bert.find_device", lambda _: torch.device("cpu", 0))
     return monkeypatch
 
 
@@ -47,11 +47,11 @@ def test_growing_beyond_the_sample_measures_nothing_again(
     ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = store.open_corpus(ingest(tmp_path / "store", sentences=MANY)).divergence
-    monkeypatch.delattr("ingest.divergence._divergence")
+    monkeypatch.delattr("ingest.heads.divergence._divergence")
     assert store.open_corpus(ingest(tmp_path / "store")).divergence.identical(before)
 
 
-@pytest.mark.parametrize("moment", ["ingest.divergence.create_arrays", "ingest.pipeline.complete"])
+@pytest.mark.parametrize("moment", ["ingest.heads.divergence.create_arrays", "ingest.pipeline.complete"])
 def test_divergence_of_a_plan_is_not_seen_before_its_sentences(
     moment: str, copy: str, ingest: Ingest, odd_model: Path, tiny_store: str
 ) -> None:

@@ -15,11 +15,12 @@ from sklearn.manifold import trustworthiness
 from zarr import create_array
 
 import store
-from ingest.features import pictures, placing, value_pictures
-from ingest.features.cubes import in_cubes
-from ingest.features.pictures import FeaturePicture
-from ingest.features.placing import Method, near_fitted
-from ingest.features.vectors import read_point
+from ingest.encode.point_vectors import read_point
+from ingest.projections import feature_pictures as pictures
+from ingest.projections import placing, value_pictures
+from ingest.projections.cubes import in_cubes
+from ingest.projections.feature_pictures import FeaturePicture
+from ingest.projections.placing import Method, near_fitted
 from store.feature_views import FeatureViewName
 from store.features import Features
 from store.kernels.alignment import align

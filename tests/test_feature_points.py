@@ -11,9 +11,9 @@ import torch
 import transformers
 
 import store
-from ingest.bert import Bert
 from ingest.checkpoint import find_checkpoint
-from ingest.features.model import PointModel, as_half
+from ingest.encode.bert import Bert
+from ingest.encode.point_model import PointModel, as_half
 from ingest.settings import EMBEDDED
 from store.feature_points import LAYER_KINDS, point_kind, point_layer, point_names, point_title
 from store.features import Features

@@ -10,7 +10,7 @@ import pytest
 
 import store
 from ingest.errors import IngestError
-from ingest.pictures.processes import processes
+from ingest.projections.processes import processes
 from ingest.settings import DEFAULT_FEATURES, Settings
 from store.description import as_text, describe
 from store.feature_views import FeatureViewName
@@ -116,7 +116,7 @@ def test_data_that_cannot_be_had_is_not_taken_for_a_review_that_it_has_not(
     def unreachable(*_: object, **__: object) -> None:
         raise IngestError("The data cannot be loaded from the hub. Try again.")
 
-    monkeypatch.setattr("ingest.features.stage.read_reviews", unreachable)
+    monkeypatch.setattr("ingest.projections.feature_stage.read_reviews", unreachable)
     with pytest.raises(IngestError, match="cannot be loaded from the hub"):
         ingest(copy, sentences=5, features="pca-joint")
 
@@ -180,7 +180,7 @@ def test_the_finer_set_stays_when_it_is_not_asked_for_again(copy: Path, ingest: 
 def test_numbers_beyond_float16_are_spoken_of(
     ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ingest.features.model.LARGEST", 1.0)
+    monkeypatch.setattr("ingest.encode.point_model.LARGEST", 1.0)
     features = store.open_corpus(ingest(tmp_path / "store", sentences=5, **JOINT)).features("sample")
     assert features.attributes["clipped"] > 0
     assert f"{features.attributes['clipped']:,} numbers of the feature points are beyond" in capsys.readouterr().out
@@ -201,7 +201,15 @@ def test_readers_of_an_interrupted_ingest_see_no_part_of_a_material(
 ) -> None:
     """Not even when another model is published afterwards."""
     before = read_arrays(str(copy))
-    interrupted(ingest, copy, f"ingest.features.stage.{target}", after=0, sentences=5, features="pca-each", reviews="5")
+    interrupted(
+        ingest,
+        copy,
+        f"ingest.projections.feature_stage.{target}",
+        after=0,
+        sentences=5,
+        features="pca-each",
+        reviews="5",
+    )
     ingest(copy, sentences=5, seed=1)
     snapshot = store.open_snapshot(str(copy))
     assert list(verify(snapshot)) == []
@@ -214,7 +222,7 @@ def test_the_next_run_finishes_what_an_interrupted_one_began(
     ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
     place = tmp_path / "store"
-    interrupted(ingest, place, "ingest.features.stage.draw", after=2, sentences=5, **FEATURES)
+    interrupted(ingest, place, "ingest.projections.feature_stage.draw", after=2, sentences=5, **FEATURES)
     found, expected = (read_arrays(ingest(one, sentences=5, **FEATURES)) for one in (place, tmp_path / "once"))
     assert found.keys() == expected.keys()
     for path, array in expected.items():
@@ -224,7 +232,9 @@ def test_the_next_run_finishes_what_an_interrupted_one_began(
 def test_a_review_that_was_begun_and_is_not_asked_for_again_is_left_as_it_is(
     copy: Path, ingest: Ingest, commits: Commits
 ) -> None:
-    interrupted(ingest, copy, "ingest.features.stage.draw", after=0, sentences=5, features="pca-joint", reviews="5,7")
+    interrupted(
+        ingest, copy, "ingest.projections.feature_stage.draw", after=0, sentences=5, features="pca-joint", reviews="5,7"
+    )
     before = commits(str(copy))
     corpus = store.open_corpus(ingest(copy, sentences=5, features="pca-each", reviews="5"))
     assert [message for message in commits(str(copy))[len(before) :] if "review-7" in message] == []
@@ -237,7 +247,7 @@ def test_a_review_that_was_begun_and_is_not_asked_for_again_is_left_as_it_is(
 
 def test_a_view_that_went_with_its_material_comes_back_after_an_interruption(copy: Path, ingest: Ingest) -> None:
     each = {"features": "pca-each", "reviews": "none"}
-    interrupted(ingest, copy, "ingest.features.stage.draw", after=0, sentences=15, **each)
+    interrupted(ingest, copy, "ingest.projections.feature_stage.draw", after=0, sentences=15, **each)
     features = store.open_corpus(ingest(copy, sentences=15, **each)).features("sample")
     assert set(features.views) == {"pca-joint", "pca-each"}
 
@@ -251,7 +261,7 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ThreadPoolExecutor]]
         made.append(ThreadPoolExecutor(1))
         return made[-1]
 
-    monkeypatch.setattr("ingest.pictures.processes.ProcessPoolExecutor", make)
+    monkeypatch.setattr("ingest.projections.processes.ProcessPoolExecutor", make)
     processes.cache_clear()
     yield made
     processes.cache_clear()
@@ -263,10 +273,10 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ThreadPoolExecutor]]
 def test_the_picture_of_values_comes_back_where_its_view_is_not_asked_for_again(
     copy: Path, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.features.placing.fit_points", lambda points, *_: points[:, :2])
+    monkeypatch.setattr("ingest.projections.placing.fit_points", lambda points, *_: points[:, :2])
     umap = {"features": "umap-joint", "reviews": "none"}
     ingest(copy, sentences=5, **umap)
-    interrupted(ingest, copy, "ingest.features.stage.draw", after=2, sentences=15, **umap)
+    interrupted(ingest, copy, "ingest.projections.feature_stage.draw", after=2, sentences=15, **umap)
     features = store.open_corpus(ingest(copy, sentences=15, **JOINT)).features("sample")
     assert set(features.views) == {"pca-joint", "umap-joint"}
     assert set(features.value_views) == {"pca", "umap"}
@@ -274,7 +284,7 @@ def test_the_picture_of_values_comes_back_where_its_view_is_not_asked_for_again(
 
 def test_an_interrupted_ingest_begins_no_more_fits(copy: Path, ingest: Ingest, pools: list[ThreadPoolExecutor]) -> None:
     each = {"features": "tsne-each", "reviews": "none"}
-    interrupted(ingest, copy, "ingest.features.stage.draw", after=0, sentences=5, **each)
+    interrupted(ingest, copy, "ingest.projections.feature_stage.draw", after=0, sentences=5, **each)
     with pytest.raises(RuntimeError, match="after shutdown"):
         pools[0].submit(int)
 

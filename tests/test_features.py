@@ -12,9 +12,9 @@ from scipy.spatial.distance import cosine
 
 import store
 from ingest.checkpoint import find_checkpoint
-from ingest.features.material import review_material
-from ingest.reviews import find_data, read_reviews
-from ingest.sentences import split_review
+from ingest.encode.material import review_material
+from ingest.text.reviews import find_data, read_reviews
+from ingest.text.sentences import split_review
 from store.errors import StoreError
 from store.feature_points import FACTORS
 from store.features import TOKEN_ARRAYS, Features

@@ -17,9 +17,9 @@ from ingest.finetuning import schedule
 from ingest.finetuning.examples import read_labelled
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
 from ingest.finetuning.split import hold_out
-from ingest.judged_model import find_kind
-from ingest.reviews import find_data, read_reviews
-from ingest.trial import label_outputs
+from ingest.heads.judged_model import find_kind
+from ingest.heads.trial import label_outputs
+from ingest.text.reviews import find_data, read_reviews
 from tests.finetuned import accuracy_of, finetune, metrics_of, weights_of, write_opinions
 from tests.interruption import stopped
 from tests.stores import Ingest

@@ -17,7 +17,7 @@ from ingest.finetuning.order import training_order
 from ingest.finetuning.split import MOST, SHARE, hold_out
 from ingest.finetuning.training import Padding, accuracy
 from ingest.finetuning.truncation import head_and_tail
-from ingest.reviews import Data, find_data
+from ingest.text.reviews import Data, find_data
 from tests.warned import warned
 
 SEEDS = st.integers(0, (1 << 32) - 1)

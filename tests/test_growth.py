@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import store
-from ingest.blocks import Block
-from ingest.pictures.picture import Picture
+from ingest.projections.picture import Picture
+from ingest.text.blocks import Block
 from store.verification import verify
 from tests.stores import BLOCK, FEATURES
 

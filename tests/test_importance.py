@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import store
-from ingest.judged_model import JudgedModel
+from ingest.heads.judged_model import JudgedModel
 from store.errors import StoreError
 from store.verification import verify
 from tests.stores import Ingest

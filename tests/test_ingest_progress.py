@@ -17,8 +17,8 @@ from dashboard.web.library import Library
 from dashboard.web.view import find
 from ingest import progress
 from ingest.checkpoint import sha256
-from ingest.files import lines, parquet_file
 from ingest.progress import bar, noting
+from ingest.text import lines, parquet_file
 from store.ingest_progress import ENDING, IngestProgress, ingest_progress, note_progress
 from store.lock import is_locked, take_lock
 from tests.stores import Ingest

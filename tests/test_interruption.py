@@ -14,10 +14,10 @@ SENTENCE = "ingest: Interrupted; what was committed is kept. Run the same comman
 FITS = """
 from unittest.mock import patch
 from ingest.command import exit_status
-from ingest.pictures.processes import fits_ended, processes
+from ingest.projections.processes import fits_ended, processes
 
 def fit():
-    with patch("ingest.pictures.processes.cpu_count", lambda: 2), fits_ended():
+    with patch("ingest.projections.processes.cpu_count", lambda: 2), fits_ended():
         for future in [processes().submit(exec, sys.argv[1]) for _ in range(2)]:
             future.result()
 
@@ -28,7 +28,7 @@ FIT = "import time; print('fit', flush=True); time.sleep(600)"
 INGEST = """
 from ingest import corpus, sample
 from ingest.__main__ import main
-from ingest.pictures import neighbours
+from ingest.projections import neighbours
 from tests.slow_fit import slow_fit
 
 corpus.BLOCK, sample.FIT_TOKENS, neighbours.fit_head = 64, 200, slow_fit

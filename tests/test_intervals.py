@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import store
-from ingest import intervals
+from ingest.heads import intervals
 from store.kernels.statistics import source_rows
 from store.schema import BOUNDS, SOURCES
 from tests.stores import Ingest

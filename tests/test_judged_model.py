@@ -1,4 +1,4 @@
-"""`ingest.judged_model`: its losses, against transformers' own models in float64."""
+"""`ingest.heads.judged_model`: its losses, against transformers' own models in float64."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +9,10 @@ import pytest
 import torch
 import transformers
 
-from ingest.blocks import Block
 from ingest.checkpoint import find_checkpoint
-from ingest.judged_model import ARCHITECTURES, JudgedModel, find_kind
-from ingest.trial import NOT_ASKED, Trial, label_trial, masked_trial
+from ingest.heads.judged_model import ARCHITECTURES, JudgedModel, find_kind
+from ingest.heads.trial import NOT_ASKED, Trial, label_trial, masked_trial
+from ingest.text.blocks import Block
 from store.schema import CLS, SEP
 from tests.tiny_models import save_model
 

@@ -11,9 +11,9 @@ import transformers
 import xarray as xr
 
 import store
-from ingest.bert import Bert
 from ingest.checkpoint import find_checkpoint
-from ingest.key_constant import STEP, key_constant
+from ingest.encode.bert import Bert
+from ingest.encode.key_constant import STEP, key_constant
 from store import keys
 from store.keys import with_keys
 from tests.stores import Ingest

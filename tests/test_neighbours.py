@@ -9,9 +9,9 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import store
-from ingest.pictures import neighbours
-from ingest.pictures.manifolds import fit_head
-from ingest.pictures.neighbours import Nearest, Neighbours
+from ingest.projections import neighbours
+from ingest.projections.manifolds import fit_head
+from ingest.projections.neighbours import Nearest, Neighbours
 from store.kernels.projection import place_by_neighbours
 from store.views import ViewName
 from tests.tiny_models import save_model

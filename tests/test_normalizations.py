@@ -200,7 +200,7 @@ def test_normalizations_are_computed_again_only_where_sample_or_judges_have_grow
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """After 26 sentences there are 10 that can judge, after 40 there are 24; the sample is the same."""
-    monkeypatch.setattr("ingest.sample.JUDGED_SENTENCES", judged)
+    monkeypatch.setattr("ingest.encode.sample.JUDGED_SENTENCES", judged)
     for sentences in (26, 40):
         place = ingest(tmp_path / "store", sentences=sentences)
     assert sum(": normalisations" in message for message in commits(place)) == commits_of_26_and_40

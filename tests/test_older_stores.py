@@ -11,7 +11,7 @@ import zarr
 from zarr.codecs import ZstdCodec
 
 import store
-from ingest import tensors
+from ingest.encode import tensors
 from store import groups, writer
 from store.__main__ import main
 from store.keys import CONSTANT

@@ -222,7 +222,7 @@ def test_an_interrupted_search_goes_on_where_it_was(
     tiny_store: str,
 ) -> None:
     before = len(commits(copy))
-    interrupted(ingest, copy, "ingest.pairs._keep_block", after=1)
+    interrupted(ingest, copy, "ingest.heads.pairs._keep_block", after=1)
     ingest(copy)
     numbers = pair_blocks(commits(copy)[before:])
     assert len(numbers) == len(set(numbers)) == 2
@@ -254,7 +254,7 @@ def test_a_model_that_is_still_searched_for_the_first_time_has_no_pairs(
         name = store.open_corpus(ingest(place)).name
         with pytest.raises(StoreError, match="no strongest pairs"):
             _ = store.open_corpus(str(place)).pairs
-    interrupted(ingest, place, "ingest.pairs._merge", after=0)
+    interrupted(ingest, place, "ingest.heads.pairs._merge", after=0)
     ingest(place, model=odd_model, sentences=5)
     with pytest.raises(StoreError, match=r"Run `make ingest`\.$"):
         _ = store.open_snapshot(str(place)).corpus(name).pairs

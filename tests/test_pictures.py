@@ -14,8 +14,8 @@ import store
 from dashboard.pages import PAGES
 from dashboard.web.library import Library
 from dashboard.web.view import find
-from ingest.pictures import neighbours
-from ingest.pictures.manifolds import fit_head
+from ingest.projections import neighbours
+from ingest.projections.manifolds import fit_head
 from store.kernels.fidelity import trustworthy
 from store.views import JUDGED, MEASURES, PARAMETERS, ViewName
 from tests.stores import NEIGHBOUR_TOKENS, RICH_VIEWS

@@ -9,10 +9,10 @@ from threading import Event
 import numpy as np
 import pytest
 
-from ingest.features import placing
-from ingest.features.placing import Method
-from ingest.pictures import processes as module
-from ingest.pictures.processes import fits_ended, processes
+from ingest.projections import placing
+from ingest.projections import processes as module
+from ingest.projections.placing import Method
+from ingest.projections.processes import fits_ended, processes
 
 
 @pytest.fixture(autouse=True)

@@ -176,7 +176,7 @@ def test_a_model_that_is_half_grown_stays_sound_when_another_is_published(
     ingest: Ingest,
     odd_model: Path,
 ) -> None:
-    interrupted(ingest, copy, "ingest.tensors._write", after=blocks, sentences=40)
+    interrupted(ingest, copy, "ingest.encode.tensors._write", after=blocks, sentences=40)
     ingest(Path(copy), sentences=10, model=odd_model)
     snapshot = store.open_snapshot(copy)
     assert sorted(int(model["sentences"]) for model in snapshot.models.values()) == [10, 15]
@@ -199,7 +199,9 @@ def test_no_picture_of_two_fits_is_shown_when_another_model_is_published_while_i
 ) -> None:
     """Rather none, until the killed ingest goes on."""
     name = store.open_corpus(copy).name
-    interrupted(ingest, copy, "ingest.pictures.picture.Picture.write_places", after=1, sentences=30, fit_tokens=10_000)
+    interrupted(
+        ingest, copy, "ingest.projections.picture.Picture.write_places", after=1, sentences=30, fit_tokens=10_000
+    )
     ingest(Path(copy), sentences=10, model=odd_model)
     assert store.open_corpus(copy, model=name).views == []
 
@@ -215,7 +217,7 @@ def test_a_model_keeps_its_picture_when_a_smaller_ingest_follows_a_killed_larger
 
 
 def test_a_smaller_ingest_after_a_killed_larger_one_is_whole(copy: str, ingest: Ingest, tmp_path: Path) -> None:
-    interrupted(ingest, copy, "ingest.tensors._write", after=2, sentences=40)
+    interrupted(ingest, copy, "ingest.encode.tensors._write", after=2, sentences=40)
     found = store.open_corpus(ingest(Path(copy), sentences=20))
     expected = store.open_corpus(ingest(tmp_path / "other", sentences=20))
     np.testing.assert_array_equal(found.query, expected.query)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from ingest.bert import Bert
-from ingest.blocks import Block
 from ingest.checkpoint import find_checkpoint
-from ingest.reviews import Review
-from ingest.tokenizer import Tokenizer
+from ingest.encode.bert import Bert
+from ingest.text.blocks import Block
+from ingest.text.reviews import Review
+from ingest.text.tokenizer import Tokenizer
 from store.schema import CLS, PUNCTUATION, SEP, SOURCES, STATISTICS
 from tests.published.__main__ import AGREES, DIFFERS, NOT_CHECKED, check, main
 from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows, verdict

@@ -9,10 +9,10 @@ import datasets
 import pytest
 
 import store
-from ingest import corpus
-from ingest.columns import MOST_LABELS
 from ingest.errors import IngestError
-from ingest.reviews import Data, Reviews, find_data, read_reviews
+from ingest.text import corpus
+from ingest.text.columns import MOST_LABELS
+from ingest.text.reviews import Data, Reviews, find_data, read_reviews
 
 Ingest = Callable[..., str]
 

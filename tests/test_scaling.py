@@ -1,10 +1,10 @@
-"""`ingest.pictures.scaling` and the weighted correlation, against a naive reading of the paper and finer searches."""
+"""`ingest.projections.scaling` and the weighted correlation, against a naive reading of the paper and finer searches."""
 
 import numpy as np
 import pytest
 
-from ingest.pictures import scaling
-from ingest.pictures.scaling import STEP, Pairs, choose_scaling, correlations
+from ingest.projections import scaling
+from ingest.projections.scaling import STEP, Pairs, choose_scaling, correlations
 from store.kernels.normalization import weighted_correlation
 
 Points = tuple[np.ndarray, np.ndarray]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest import sentences
-from ingest.reviews import Review
-from ingest.sentences import Sentence, sentence_hash, split_review, split_reviews, take_smallest
+from ingest.text import sentences
+from ingest.text.reviews import Review
+from ingest.text.sentences import Sentence, sentence_hash, split_review, split_reviews, take_smallest
 
 HASHES = st.lists(st.integers(0, 300), max_size=200)
 

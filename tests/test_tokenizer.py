@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import IngestError
-from ingest.tokenizer import Tokenizer, Tokens, concatenate
+from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
 from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
 from tests.warned import warned
 
@@ -146,7 +146,7 @@ def test_the_head_of_a_long_text_has_the_wordpieces_of_the_whole(
 ) -> None:
     text = "".join(parts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ingest.tokenizer.CHARACTERS", characters)
+        patch.setattr("ingest.text.tokenizer.CHARACTERS", characters)
         found = tokenizer.tokenize([text])
     whole = own([text], truncation=True, max_length=12)
     assert found.token_id.tolist() == whole["input_ids"][0]

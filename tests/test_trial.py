@@ -1,4 +1,4 @@
-"""`ingest.trial`: which sentences are tried, what is hidden of them, and what is asked."""
+"""`ingest.heads.trial`: which sentences are tried, what is hidden of them, and what is asked."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.blocks import Block, plan
-from ingest.corpus import PlannedCorpus
+from ingest.encode.sample import take_sentences
 from ingest.errors import IngestError
-from ingest.sample import take_sentences
-from ingest.trial import NOT_ASKED, choose_hidden, held_out, label_outputs, label_trial, masked_trial
+from ingest.heads.trial import NOT_ASKED, choose_hidden, held_out, label_outputs, label_trial, masked_trial
+from ingest.text.blocks import Block, plan
+from ingest.text.corpus import PlannedCorpus
 from store.schema import CLS, SEP
 
 MASK_ID = 103

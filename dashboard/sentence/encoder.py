@@ -16,8 +16,8 @@ from store import Corpus
 
 if TYPE_CHECKING:
     from ingest.checkpoint import Checkpoint
-    from ingest.sentence_model import SentenceModel, Vectors
-    from ingest.tokenizer import Tokens
+    from ingest.encode.sentence_model import SentenceModel, Vectors
+    from ingest.text.tokenizer import Tokens
 
 #: Characters that are read of a text, and of the second of a pair.
 MOST_CHARACTERS = 5_000
@@ -142,7 +142,7 @@ def _load(model: CorpusModel) -> "SentenceModel":
 
     try:
         checkpoint = _find(model)
-        from ingest.sentence_model import SentenceModel  # torch: only where there is something to load
+        from ingest.encode.sentence_model import SentenceModel  # torch: only where there is something to load
 
         return SentenceModel(checkpoint, max_length=model.max_length)
     except IngestError as error:

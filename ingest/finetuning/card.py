@@ -5,7 +5,7 @@ from typing import Any
 
 from ingest.checkpoint import Checkpoint
 from ingest.finetuning.truncation import head_length
-from ingest.reviews import Data
+from ingest.text.reviews import Data
 
 #: What the hub calls a checkpoint that did not come from there.
 HUB_NAMES = {"all-MiniLM-L6-v2": "sentence-transformers/all-MiniLM-L6-v2"}

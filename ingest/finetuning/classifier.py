@@ -4,8 +4,8 @@ from typing import Any
 
 from torch import nn
 
-from ingest.bert import load_model
 from ingest.checkpoint import Checkpoint
+from ingest.encode.bert import load_model
 from ingest.errors import IngestError
 
 #: What a checkpoint need not have: it is random at first, by the seed.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ingest.errors import IngestError, listed
 from ingest.finetuning.truncation import head_and_tail
 from ingest.progress import watched
-from ingest.reviews import Data, Reviews, has_split, read_reviews
+from ingest.text.reviews import Data, Reviews, has_split, read_reviews
 
 #: Tokenized in one call: enough for all cores.
 AT_ONCE = 500

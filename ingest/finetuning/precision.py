@@ -2,7 +2,7 @@
 
 import torch
 
-from ingest.bert import cuda_dtype
+from ingest.encode.bert import cuda_dtype
 
 
 def find_precision(device: torch.device) -> str:

@@ -14,8 +14,8 @@ from ingest.finetuning.folder import Folder
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
 from ingest.finetuning.split import hold_out
 from ingest.pipeline import say
-from ingest.reviews import Data, find_data
-from ingest.tokenizer import load_tokenizer
+from ingest.text.reviews import Data, find_data
+from ingest.text.tokenizer import load_tokenizer
 
 if TYPE_CHECKING:
     import torch
@@ -27,7 +27,7 @@ VERSION = "finetuning/1"
 
 def run(settings: FinetuningSettings) -> None:
     """Fine-tune as asked; what is there already is not computed again."""
-    from ingest.bert import find_device
+    from ingest.encode.bert import find_device
     from ingest.finetuning.classifier import check_freeze
 
     checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)

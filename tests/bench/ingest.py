@@ -13,15 +13,15 @@ from statistics import median
 
 import torch
 
-from ingest.batches import make_batches
-from ingest.bert import find_device, find_dtype
 from ingest.checkpoint import Checkpoint, find_checkpoint
-from ingest.corpus import PlannedCorpus, prepare_corpus
-from ingest.encoder import Encoder, open_encoder
+from ingest.encode.batches import make_batches
+from ingest.encode.bert import find_device, find_dtype
+from ingest.encode.encoder import Encoder, open_encoder
+from ingest.encode.tensors import encode_corpus, pending_blocks
 from ingest.pipeline import model_group
-from ingest.reviews import find_data
 from ingest.settings import Settings
-from ingest.tensors import encode_corpus, pending_blocks
+from ingest.text.corpus import PlannedCorpus, prepare_corpus
+from ingest.text.reviews import find_data
 from store.writer import Writer, open_writer
 from tests.bench.table import show
 

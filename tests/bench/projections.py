@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from ingest.pictures.attention_projection import train
-from ingest.pictures.manifolds import fit_head
-from ingest.pictures.neighbours import FIT_TOKENS
+from ingest.projections.attention_projection import train
+from ingest.projections.manifolds import fit_head
+from ingest.projections.neighbours import FIT_TOKENS
 from store import open_corpus
 from store.kernels.normalization import exact_mode, unit
 from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours, place_by_network

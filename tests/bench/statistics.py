@@ -9,17 +9,17 @@ from statistics import median
 
 from dashboard.statistics.part import part_of
 from dashboard.statistics.part_counts import count
-from ingest.bert import find_device, find_dtype
 from ingest.checkpoint import find_checkpoint
-from ingest.corpus import prepare_corpus
-from ingest.divergence import find_divergence
-from ingest.encoder import open_encoder
-from ingest.intervals import write_intervals
+from ingest.encode.bert import find_device, find_dtype
+from ingest.encode.encoder import open_encoder
+from ingest.encode.sample import take_sample
+from ingest.encode.tensors import encode_corpus
+from ingest.heads.divergence import find_divergence
+from ingest.heads.intervals import write_intervals
 from ingest.pipeline import model_group
-from ingest.reviews import find_data
-from ingest.sample import take_sample
 from ingest.settings import Settings
-from ingest.tensors import encode_corpus
+from ingest.text.corpus import prepare_corpus
+from ingest.text.reviews import find_data
 from store import STATISTICS, Corpus, open_corpus
 from store.writer import open_writer
 from tests.bench.ingest import timed

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ingest.blocks import Block
-from ingest.buffers import PER_BLOCK, PER_TOKEN, Shape
 from ingest.checkpoint import find_checkpoint
-from ingest.corpus import PlannedCorpus, prepare_corpus
-from ingest.pictures.normalizations import normalize_corpus
-from ingest.pictures.projections import Material, project_corpus
-from ingest.reviews import find_data
-from ingest.sample import split_sentences
+from ingest.encode.buffers import PER_BLOCK, PER_TOKEN, Shape
+from ingest.encode.sample import split_sentences
+from ingest.encode.tensors import ModelGroup, complete, create_model_arrays
+from ingest.projections.head_stage import Material, project_corpus
+from ingest.projections.normalizations import normalize_corpus
 from ingest.settings import Settings
-from ingest.tensors import ModelGroup, complete, create_model_arrays
+from ingest.text.blocks import Block
+from ingest.text.corpus import PlannedCorpus, prepare_corpus
+from ingest.text.reviews import find_data
 from store.groups import array_of
 from store.schema import BLOCK, MODEL_ARRAYS, ROLES
 from store.shards import write_block

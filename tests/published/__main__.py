@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ingest.bert import Bert, find_device
 from ingest.checkpoint import Checkpoint, find_checkpoint
+from ingest.encode.bert import Bert, find_device
 from ingest.errors import IngestError
-from ingest.reviews import find_data, read_reviews
 from ingest.settings import EMBEDDED
-from ingest.tokenizer import Tokenizer
+from ingest.text.reviews import find_data, read_reviews
+from ingest.text.tokenizer import Tokenizer
 from tests.bench.table import show
 from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows
 from tests.published.segments import TOKENS, review_segments

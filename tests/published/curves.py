@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ingest.bert import Bert
-from ingest.blocks import Block
-from ingest.buffers import BlockBuffers, Shape
-from ingest.encoder import Encoder
+from ingest.encode.bert import Bert
+from ingest.encode.buffers import BlockBuffers, Shape
+from ingest.encode.encoder import Encoder
+from ingest.text.blocks import Block
 from store.kernels.statistics import mean_over_sentences
 from store.schema import SOURCES, STATISTICS
 from tests.published.targets import Target

@@ -11,10 +11,10 @@ from itertools import chain, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.blocks import Block, plan
-from ingest.reviews import Review
-from ingest.sentences import split_review
-from ingest.tokenizer import Tokenizer
+from ingest.text.blocks import Block, plan
+from ingest.text.reviews import Review
+from ingest.text.sentences import split_review
+from ingest.text.tokenizer import Tokenizer
 from store.schema import BLOCK
 
 ROOM = 125

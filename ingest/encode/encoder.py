@@ -1,0 +1,134 @@
+"""From the tokens of a block to everything the store keeps of them. Patterns live no longer than their batch."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ingest.checkpoint import Checkpoint
+from ingest.encode.batches import Batch, make_batches
+from ingest.encode.bert import Bert, Capture
+from ingest.encode.buffers import BlockBuffers, Sums, layer_axis
+from ingest.settings import Settings
+from ingest.text.blocks import Block
+from ingest.threads import one_thread_each
+from store.kernels.attention import attention_pattern, value_norm
+from store.kernels.profile import offset_profile, summed_pattern
+from store.kernels.statistics import row_weights, source_rows, sum_over_sentences, token_statistics
+
+BATCH_TOKENS = {"cuda": 65536, "mps": 8192, "cpu": 512}
+#: Wordpieces of a sentence for which these are meant.
+USUAL_LENGTH = 128
+
+
+def default_batch(device: str, *, max_length: int) -> int:
+    """Tokens of one forward pass. The patterns of longer sentences take no more of an accelerator's memory in all."""
+    tokens = BATCH_TOKENS[device]
+    return tokens if device == "cpu" else min(tokens, tokens * USUAL_LENGTH // max_length)
+
+
+def open_encoder(checkpoint: Checkpoint, settings: Settings, device: torch.device, dtype: torch.dtype) -> "Encoder":
+    """The model on the device, with the batches that an ingest of these settings takes."""
+    bert = Bert(checkpoint, device=device, dtype=dtype)
+    usual = default_batch(device.type, max_length=settings.max_length)
+    return Encoder(bert, batch_tokens=settings.batch or usual)
+
+
+class Encoder:
+    """Runs a BERT over blocks. On a CPU one batch a core at a time: many small steps share cores badly within a step."""
+
+    def __init__(self, bert: Bert, *, batch_tokens: int | None = None) -> None:
+        self.bert = bert
+        self.batch_tokens = batch_tokens or BATCH_TOKENS[bert.device.type]
+        self._grams = bert.output_grams()
+        self._projections = bert.output_projections()
+
+    @property
+    def streams(self) -> int:
+        """Batches at a time."""
+        return torch.get_num_threads() if self.bert.device.type == "cpu" else 1
+
+    def encode(self, block: Block, buffers: BlockBuffers) -> None:
+        """Fill the buffers with the block's queries, keys, value norms, statistics, mixing ratios and sums."""
+        buffers.clear(block.tokens)
+        batches = make_batches(block, tokens=self.batch_tokens)
+        streams = self.streams
+        with one_thread_each(streams), ThreadPoolExecutor(streams, "encode") as pool:
+            # Added in the order of the batches, so that the sums are the same bit for bit every time.
+            for sums in pool.map(lambda batch: self._encode_batch(batch, buffers), batches):
+                buffers.add(sums)
+        buffers.send()
+
+    def _encode_batch(self, batch: Batch, buffers: BlockBuffers) -> Sums:
+        """Keep what is per token, return what is summed over sentences, and how many there are of."""
+        tensors = BatchTensors.on(self.bert.device, batch)
+        capture = self.bert.run(tensors.token_ids, tensors.mask)
+        with torch.inference_mode():
+            weight = tensors.without_padding(row_weights(buffers.exact(tensors.sources)).permute(1, 2, 0))
+            layers = [self._encode_layer(layer, capture, tensors, weight, buffers) for layer in range(self.bert.layers)]
+            return {
+                "block_count": tensors.sources.any(dim=-1).sum(dim=-1),
+                "block_tokens_at": tensors.real.sum(dim=0),
+                **{
+                    name: torch.stack([layer[name] for layer in layers], dim=layer_axis(name) - 1) for name in layers[0]
+                },
+            }
+
+    def _encode_layer(
+        self, layer: int, capture: Capture, batch: "BatchTensors", weight: Tensor, buffers: BlockBuffers
+    ) -> Sums:
+        query, key, value = (
+            self.bert.split_heads(tensors[layer]) for tensors in (capture.query, capture.key, capture.value)
+        )
+        pattern = attention_pattern(
+            query.transpose(1, 2), key.transpose(1, 2), None if batch.mask is None else batch.mask[:, None]
+        )
+        norms = value_norm(value.transpose(1, 2), self._grams[layer])
+        statistics = token_statistics(pattern, batch.flags, batch.real, norms)
+        # Rounded before they are summed: a mean is that of the stored rows, as its interval is and that of any part.
+        statistics = batch.without_padding(statistics.permute(1, 3, 0, 2)).half()
+        ratios = self._projections[layer].mixing(pattern, value, capture.layer_input[layer])
+        mixing = batch.without_padding(ratios.permute(1, 2, 0)).half()
+        stored_key = (key - buffers.key_constant[layer]).half()
+        buffers.put("query", layer, batch.rows, batch.without_padding(query.half()).transpose(0, 1))
+        buffers.put("key", layer, batch.rows, batch.without_padding(stored_key).transpose(0, 1))
+        buffers.put("value_norm", layer, batch.rows, batch.without_padding(norms.transpose(1, 2)).T)
+        buffers.put("token_statistic", layer, batch.rows, statistics.permute(1, 2, 0))
+        buffers.put("token_mixing", layer, batch.rows, mixing.T)
+        summed = buffers.exact(summed_pattern(pattern, batch.real))
+        return {
+            "block_sum": sum_over_sentences(buffers.exact(statistics), weight),
+            "block_mixing_sum": sum_over_sentences(buffers.exact(mixing)[..., None], weight)[..., 0],
+            "block_profile": offset_profile(summed),
+            "block_received_at": summed.sum(dim=1).T,
+        }
+
+
+@dataclass(frozen=True)
+class BatchTensors:
+    """A batch on the device."""
+
+    token_ids: Tensor
+    real: Tensor
+    mask: Tensor | None
+    flags: Tensor
+    places: Tensor
+    rows: Tensor
+    sources: Tensor
+
+    @classmethod
+    def on(cls, device: torch.device, batch: Batch) -> "BatchTensors":
+        """Copy a batch to the device."""
+        arrays = (batch.token_ids, batch.real, batch.flags, np.flatnonzero(batch.real), batch.rows)
+        token_ids, real, flags, places, rows = (
+            torch.from_numpy(array).to(device, non_blocking=True) for array in arrays
+        )
+        mask = None if batch.real.all() else real
+        return cls(token_ids, real, mask, flags, places, rows, source_rows(flags, real))
+
+    def without_padding(self, tensor: Tensor) -> Tensor:
+        """(real token, ...) from (sentence, token, ...). By index: a mask would make a GPU wait for the count."""
+        flat = tensor.flatten(0, 1)
+        return flat if self.mask is None else flat.index_select(0, self.places.to(flat.device))

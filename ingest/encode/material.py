@@ -1,0 +1,129 @@
+"""What feature points are computed of: the sample that stands for the corpus, or a whole review as one input."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.checkpoint import Checkpoint
+from ingest.config import size_of
+from ingest.encode.sample import Sample, take_sentences
+from ingest.errors import IngestError
+from ingest.text.blocks import Block
+from ingest.text.corpus import PlannedCorpus
+from ingest.text.reviews import Review, Reviews
+from ingest.text.sentences import split_review
+from ingest.text.tokenizer import Tokenizer
+from store.feature_points import SAMPLE
+from store.groups import array_of
+from store.writer import Writer
+
+#: Wordpieces of a review, [CLS] and [SEP] included, where the model reads so many.
+REVIEW_TOKENS = 512
+
+
+@dataclass(frozen=True)
+class Material:
+    """Inputs of the model one after the other, and what their tokens are; arrays are (token,).
+
+    Attributes
+    ----------
+    block
+        The inputs: the sentences of a sample, or a review as one.
+    columns
+        The arrays of `store.features.TOKEN_ARRAYS`.
+    label
+        Label of the token's review, -1 where there is none.
+    facts
+        What else the store says of it.
+    """
+
+    name: str
+    block: Block
+    columns: dict[str, NDArray[Any]]
+    label: NDArray[np.int64]
+    facts: dict[str, Any]
+
+
+def sample_material(writer: Writer, corpus: PlannedCorpus, sample: Sample) -> Material:
+    """The tokens of the corpus' sample."""
+    group = writer.group(f"corpus/{corpus.key}")
+    stop = int(sample.rows[-1]) + 1
+    names = ("token_id", "position", "word_index", "token_flags", "sentence_index")
+    columns = {name: np.asarray(array_of(group, name)[:stop])[sample.rows] for name in names}
+    labels = np.asarray(array_of(group, "label")[: sample.sentences]).astype(np.int64)
+    says = f"the first {sample.sentences:,} sentences of the corpus, {sample.tokens:,} tokens"
+    return Material(
+        SAMPLE,
+        take_sentences(corpus, np.arange(sample.sentences)),
+        {"row": sample.rows, **columns},
+        labels[columns["sentence_index"]],
+        {"says": says, "sentences": sample.sentences},
+    )
+
+
+def review_material(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Material:
+    """A whole review between [CLS] and [SEP], cut where the model reads no further."""
+    review = find_review(checkpoint, reviews, number)
+    longest = size_of(checkpoint.config, "max_position_embeddings")
+    columns, cut = _as_one_input(checkpoint, split_review(review.text), min(REVIEW_TOKENS, longest))
+    tokens, sentences = len(columns["token_id"]), int(columns["sentence_index"][-1]) + 1
+    says = f"review {number} of the data, {'its first' if cut else 'all of its'} {tokens:,} tokens"
+    block = Block(0, tokens, 0, np.array([tokens], np.int32), columns["token_id"], columns["token_flags"])
+    facts = {"says": says, "sentences": sentences, "document": number, "label": review.label, "cut": cut}
+    return Material(f"review-{number}", block, columns, np.full(tokens, review.label), facts)
+
+
+def find_review(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Review:
+    """The review by its index in the data.
+
+    Raises
+    ------
+    IngestError
+        Where there is none, or nothing in it.
+    """
+    if not 0 <= number < len(reviews):
+        raise IngestError(
+            f"There is no review {number}: the data has reviews 0 to {len(reviews) - 1}. Give REVIEWS=0, or others of these."
+        )
+    if not has_review(checkpoint, reviews, number):
+        raise IngestError(f"Review {number} is empty: it has no wordpieces. Give another in REVIEWS=...")
+    return reviews[number]
+
+
+def has_review(checkpoint: Checkpoint, reviews: Reviews, number: int) -> bool:
+    """Whether there is such a review, and anything in it that the model reads."""
+    sentences = split_review(reviews[number].text) if number < len(reviews) else []
+    return bool(sentences) and bool((_tokenizer(checkpoint).tokenize(sentences).lengths > 2).any())
+
+
+def _tokenizer(checkpoint: Checkpoint) -> Tokenizer:
+    """That cuts nothing."""
+    return Tokenizer(checkpoint.folder, max_length=1 << 30)
+
+
+def _as_one_input(checkpoint: Checkpoint, sentences: list[str], longest: int) -> tuple[dict[str, NDArray[Any]], bool]:
+    """Columns of the sentences between one [CLS] and one [SEP], and whether something was cut."""
+    each = _tokenizer(checkpoint).tokenize(sentences)
+    stops = np.cumsum(each.lengths)
+    inner = np.ones(len(each.token_id), bool)
+    inner[stops - 1] = inner[stops - each.lengths] = False
+    owner = np.repeat(np.arange(len(sentences)), each.lengths)
+    words = np.array(
+        [int(each.word_index[stop - length : stop].max()) + 1 for stop, length in zip(stops, each.lengths, strict=True)]
+    )
+    counted_on = each.word_index + (np.cumsum(words) - words)[owner]
+    kept = np.flatnonzero(inner)[: longest - 2]
+    ends = np.array([0, len(each.token_id) - 1])
+    rows = np.concatenate([ends[:1], kept, ends[1:]])
+    special = np.array([True, *np.zeros(len(kept), bool), True])
+    columns = {
+        "row": np.full(len(rows), -1, np.int64),
+        "token_id": each.token_id[rows],
+        "position": np.arange(len(rows), dtype=np.int16),
+        "word_index": np.where(special, -1, counted_on[rows]).astype(np.int16),
+        "token_flags": each.token_flags[rows],
+        "sentence_index": np.append(owner[rows[:-1]], owner[rows[-2]]).astype(np.int32),
+    }
+    return columns, len(kept) < int(inner.sum())

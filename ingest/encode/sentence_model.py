@@ -1,0 +1,78 @@
+"""A model that reads one sentence or one pair at a time, and keeps all of it: for a sentence that a reader types."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ingest.checkpoint import Checkpoint
+from ingest.config import size_of
+from ingest.encode.bert import Bert, Capture, find_device
+from ingest.text.tokenizer import Tokenizer, Tokens
+from store.kernels.attention import attention_pattern, value_norm
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """What every head works with in one sentence, in float32."""
+
+    query: NDArray[np.float32]  # (layer, head, token, channel), before the 1/sqrt(channel) scale
+    key: NDArray[np.float32]  # (layer, head, token, channel)
+    value_norm: NDArray[np.float32]  # (layer, head, token), ||f(x)||
+    mixing: NDArray[np.float32]  # (ratio, layer, token), `store.schema.RATIOS`
+
+
+class SentenceModel:
+    """A checkpoint with its tokenizer, in float32 on the fastest device there is. For one thread at a time."""
+
+    def __init__(self, checkpoint: Checkpoint, *, max_length: int) -> None:
+        longest = size_of(checkpoint.config, "max_position_embeddings")
+        self.tokenizer = Tokenizer(checkpoint.folder, max_length=min(max_length, longest))
+        self._bert = Bert(checkpoint, device=find_device("auto"), dtype=torch.float32)
+        self._grams = self._bert.output_grams()
+        self._projections = self._bert.output_projections()
+        self._segments = int(self._bert.model.config.type_vocab_size)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the weights."""
+        return sum(parameter.nbytes for parameter in self._bert.model.parameters())
+
+    def tokenize(self, text: str, second: str) -> tuple[Tokens, NDArray[np.uint8]]:
+        """Wordpieces of a sentence, or of a pair where there is a second, and the segment of each: (token,)."""
+        if second:
+            return self.tokenizer.tokenize_pair(text, second)
+        tokens = self.tokenizer.tokenize([text])
+        return tokens, np.zeros(len(tokens.token_id), np.uint8)
+
+    def run(self, tokens: Tokens, segment: NDArray[np.uint8]) -> Vectors:
+        """One forward pass."""
+        # Some checkpoints know one segment only.
+        known = np.minimum(segment, self._segments - 1)
+        token_ids, segments = (torch.from_numpy(row.astype(np.int64))[None] for row in (tokens.token_id, known))
+        capture = self._bert.run(token_ids.to(self._bert.device), None, segments.to(self._bert.device))
+        with torch.inference_mode():
+            return self._vectors(capture)
+
+    def _vectors(self, capture: Capture) -> Vectors:
+        query, key, value = (
+            [self._heads(layer) for layer in layers] for layers in (capture.query, capture.key, capture.value)
+        )
+        norms = [value_norm(one, gram) for one, gram in zip(value, self._grams, strict=True)]
+        mixing = [
+            self._mixing(layer, capture, *query_key_value)
+            for layer, query_key_value in enumerate(zip(query, key, value, strict=True))
+        ]
+        stacked = [torch.stack(layers) for layers in (query, key, norms)]
+        return Vectors(*(array.cpu().numpy() for array in (*stacked, torch.stack(mixing, dim=1))))
+
+    def _mixing(self, layer: int, capture: Capture, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Mixing ratios of a layer (ratio, token) from its vectors (head, token, channel)."""
+        pattern, layer_input = attention_pattern(query, key), capture.layer_input[layer][0]
+        return self._projections[layer].mixing(pattern, value.transpose(0, 1), layer_input)
+
+    def _heads(self, tensor: Tensor) -> Tensor:
+        """(head, token, channel) of the only sentence."""
+        return self._bert.split_heads(tensor)[0].transpose(0, 1)

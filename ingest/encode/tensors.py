@@ -1,0 +1,179 @@
+"""Stage `tensors`: run the model over the blocks that are not up to date; write each while the next is computed."""
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+import torch
+import zarr
+from numpy.typing import NDArray
+
+from ingest.encode.buffers import BlockBuffers, Shape
+from ingest.encode.encoder import Encoder
+from ingest.encode.key_constant import key_constant
+from ingest.errors import IngestError
+from ingest.progress import bar
+from ingest.text.blocks import Block, content_hash
+from ingest.text.corpus import PlannedCorpus
+from store.groups import array_of, create_arrays
+from store.keys import CONSTANT
+from store.means import means_of_blocks, sum_of_blocks
+from store.schema import BOUNDS, MODEL_ARRAYS, OFFSETS, RATIOS, ROLES, SOURCES, STATISTICS, TILE
+from store.shards import write_block
+from store.writer import Writer
+
+#: Everything a change of the code changes in the numbers must change this too.
+VERSION = "tensors/4"
+#: Bits of the exponent of a float16 that is infinite or no number.
+INFINITE = np.uint16(0x7C00)
+ATTENTION = "softmax over the tokens of the sentence of query . key / sqrt(channels)"
+
+
+@dataclass(frozen=True)
+class ModelGroup:
+    """The group of one model on one corpus, and what identifies it."""
+
+    key: str
+    identity: Mapping[str, Any]
+
+    @property
+    def path(self) -> str:
+        """Where it stands in the store."""
+        return f"models/{self.key}"
+
+    def block_hash(self, block: Block) -> int:
+        """Changes when anything the block's numbers depend on changes."""
+        return content_hash(dict(self.identity) | {"version": VERSION}, block.lengths, block.token_ids)
+
+
+def pending_blocks(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> list[Block]:
+    """Blocks of the plan whose numbers are missing or were computed from something else."""
+    group = writer.group(model.path)
+    done = np.asarray(array_of(group, "task_hash")[:]) if "task_hash" in group else np.zeros(0, np.uint64)
+    return [
+        block
+        for block in corpus.blocks
+        if block.index >= len(done) or int(done[block.index]) != model.block_hash(block)
+    ]
+
+
+def encode_corpus(
+    writer: Writer, model: ModelGroup, corpus: PlannedCorpus, blocks: list[Block], encoder: Encoder
+) -> None:
+    """Compute and write `blocks`; a commit each, so that a kill loses at most the two in flight."""
+    shape = _prepare(writer, model, corpus, encoder)
+    done = corpus.tokens - sum(block.tokens for block in blocks)
+    with bar("tensors", total=corpus.tokens, unit="tokens", done=done) as progress:
+        for written in _write_behind(writer, model, blocks, encoder, shape):
+            progress.update(written.tokens)
+
+
+def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: Encoder) -> Shape:
+    """Arrays as long as the plan; never shorter than they were."""
+    group, bert = writer.group(model.path), encoder.bert
+    shape = Shape(bert.layers, bert.heads, bert.channels, corpus.blocks[0].length, _positions(writer, corpus))
+    fresh = "key" not in group
+    create_model_arrays(group, shape, blocks=len(corpus.blocks))
+    if fresh:  # later blocks take what the first had; in older stores it is 0
+        array_of(group, CONSTANT)[:] = key_constant(bert).cpu().numpy()
+    array_of(group, "expansion_rate")[:] = bert.expansion_rates()
+    group.attrs.update(model.identity)
+    if writer.changed:
+        writer.commit(f"room for {model.key}")
+    return shape
+
+
+def _positions(writer: Writer, corpus: PlannedCorpus) -> int:
+    """No sentence has more tokens."""
+    return int(str(writer.group(f"corpus/{corpus.key}").attrs["max_length"]))
+
+
+def create_model_arrays(group: zarr.Group, shape: Shape, *, blocks: int) -> None:
+    """Every array of a model's group, for so many blocks or as many as there were, and the names of what is counted."""
+    before = array_of(group, "task_hash").shape[0] if "task_hash" in group else 0
+    tasks = max(before, blocks)
+    names: dict[str, Any] = {
+        "layer": range(shape.layers),
+        "head": range(shape.heads),
+        "statistic": list(STATISTICS),
+        "source": SOURCES,
+        "ratio": list(RATIOS),
+        "offset": OFFSETS,
+        "bound": BOUNDS,
+    }
+    sizes = {name: len(values) for name, values in names.items()}
+    sizes |= {"channel": shape.channels, "position": shape.positions, "task": tasks, "token": tasks * shape.rows}
+    create_arrays(group, MODEL_ARRAYS, sizes | {"block": shape.rows, "tile": min(TILE, shape.rows)})
+    for name, values in names.items():
+        array_of(group, name)[:] = np.array(values, object if MODEL_ARRAYS[name].dtype == "str" else None)
+
+
+def _write_behind(
+    writer: Writer, model: ModelGroup, blocks: list[Block], encoder: Encoder, shape: Shape
+) -> Iterator[Block]:
+    """Compute a block while the one before is written; yields blocks once they are committed."""
+    constant = torch.from_numpy(np.asarray(array_of(writer.group(model.path), CONSTANT)[:]))
+    two = cycle([BlockBuffers(shape, encoder.bert.device, constant) for _ in range(min(2, len(blocks)))])
+    with ThreadPoolExecutor(1, "write") as pool:
+        writing: tuple[Block, Future[None]] | None = None
+        for block, buffers in zip(blocks, two, strict=False):
+            encoder.encode(block, buffers)
+            if writing:
+                writing[1].result()
+                yield writing[0]
+            writing = block, pool.submit(_write, writer, model, block, buffers)
+        if writing:
+            writing[1].result()
+            yield writing[0]
+
+
+def _write(writer: Writer, model: ModelGroup, block: Block, buffers: BlockBuffers) -> None:
+    group = writer.group(model.path)
+    arrays = buffers.arrays()
+    _check_finite(arrays, block.tokens)
+    for name, array in arrays.items():
+        write_block(array_of(group, name), array, block=block.index)
+    for name, tensor in buffers.per_block.items():
+        array_of(group, name)[block.index] = tensor.cpu().numpy()
+    array_of(group, "task_hash")[block.index] = np.uint64(model.block_hash(block))
+    writer.commit(f"{model.key}: block {block.index}")
+
+
+def _check_finite(arrays: Mapping[str, NDArray[np.floating]], tokens: int) -> None:
+    """A query or key beyond float16 would make every number that follows from it none."""
+    for role in ROLES:
+        exponents = arrays[role][..., :tokens, :].view(np.uint16) & INFINITE
+        layers = np.flatnonzero((exponents == INFINITE).any(axis=(1, 2, 3)))
+        if len(layers):
+            raise IngestError(
+                f"A {role} of layer {layers[0]} is beyond the range of float16, so its attention cannot be stored. "
+                "Give a MODEL whose weights are those of a trained BERT."
+            )
+
+
+def complete(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, views: list[str]) -> None:
+    """Means over sentences from the blocks' exact sums, and the plan's size: from this commit on the model says it holds it.
+
+    Until here nothing a reader goes by has changed, so that an ingest killed on the way cannot be half seen, not even
+    if another model is published meanwhile.
+    """
+    group = writer.group(model.path)
+    blocks = len(corpus.blocks)
+    counts = sum_of_blocks(group, "block_count", blocks)
+    for name, values in means_of_blocks(group, blocks).items():
+        array_of(group, name)[:] = values
+    group.attrs.update(
+        {
+            "sentences": corpus.sentences,
+            "tokens": corpus.tokens,
+            "blocks": blocks,
+            "source_sentences": {source: int(count) for source, count in zip(SOURCES, counts, strict=True)},
+            "views": views,
+            "finished": datetime.now(UTC).isoformat(timespec="microseconds"),
+        }
+    )
+    writer.commit(f"{model.key}: {corpus.sentences:,} sentences")

@@ -1,0 +1,155 @@
+"""Stage `divergence`: how far apart the attention of any two heads is, and the map of the heads made from it."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from os import cpu_count
+
+import numpy as np
+import zarr
+from numpy.typing import NDArray
+
+from ingest.encode.sample import Sample, Spans, lengths, take_sentences, whole_sample
+from ingest.encode.tensors import ModelGroup
+from ingest.heads.head_map import head_map
+from ingest.progress import bar
+from ingest.text.blocks import content_hash
+from ingest.text.corpus import PlannedCorpus
+from store.divergence import DIVERGENCE_ARRAYS
+from store.groups import array_of, create_arrays
+from store.kernels.attention import attention_pattern
+from store.kernels.divergence import TILE, divergence_sums, map_stress
+from store.schema import ROLES
+from store.writer import Writer
+
+VERSION = "divergence/2"
+#: Weights of a head that a core has in memory at once; a GPU takes more, of memory and to be busy.
+CPU_WEIGHTS = 8 * TILE
+GPU_WEIGHTS = 64 * TILE
+
+Halves = NDArray[np.float16]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Query rows of sentences of one length: what is computed at once."""
+
+    #: Rows of the sentences' tokens: (sentence, token).
+    rows: NDArray[np.int64]
+    #: Those of the sentences' tokens that are queries.
+    queries: slice
+
+    @property
+    def tokens(self) -> int:
+        """How many query rows."""
+        return int(self.rows[:, self.queries].size)
+
+
+def find_divergence(
+    writer: Writer, model: ModelGroup, corpus: PlannedCorpus, sample: Sample, device: str, seed: int
+) -> bool:
+    """Bring the divergence up to date; False if there was nothing to do.
+
+    Over the sample on a CPU, over the whole corpus elsewhere. Written at once and not committed: `complete` does that
+    together with the size of the plan, so that readers never see a part, nor that of sentences that are not theirs.
+    """
+    group = writer.group(f"{model.path}/divergence")
+    measured = sample if device == "cpu" else whole_sample(corpus)
+    # What was measured over more is not made smaller where there is no GPU.
+    enough = max(measured.sentences, int(str(group.attrs.get("sentences", 0))))
+    if group.attrs.get("divergence_hash") == _hash(enough, model, corpus, seed):
+        return False
+    sums = _divergence(writer, model, corpus, measured, device)
+    _write(group, sums, measured, seed)
+    group.attrs["divergence_hash"] = _hash(measured.sentences, model, corpus, seed)
+    return True
+
+
+def _hash(sentences: int, model: ModelGroup, corpus: PlannedCorpus, seed: int) -> str:
+    """Of the first sentences themselves, not of their blocks, whose last gets more sentences when the corpus grows."""
+    first = take_sentences(corpus, np.arange(min(sentences, corpus.sentences)))
+    return str(content_hash({"version": VERSION, "seed": seed}, np.array([model.block_hash(first)], np.uint64)))
+
+
+def _divergence(
+    writer: Writer, model: ModelGroup, corpus: PlannedCorpus, sample: Sample, device: str
+) -> NDArray[np.float64]:
+    """Sums (layer, head, other_layer, other_head) over the tokens of the sample."""
+    source = writer.group(model.path)
+    layers, heads = array_of(source, "query").shape[:2]
+    sums = np.zeros((layers * heads, layers * heads))
+    with bar("divergence", total=sample.tokens, unit="tokens") as progress:
+        for spans in _by_block(sample.spans, corpus.blocks[0].length):
+            for part, found in _block_sums(source, spans, device):
+                sums += found
+                progress.update(part.tokens)
+    return sums.reshape(layers, heads, layers, heads)
+
+
+def _by_block(spans: Spans, length: int) -> list[Spans]:
+    """Sentences (sentence, 2) of each block: of so many queries and keys all layers are in memory at once."""
+    blocks = spans[:, 0] // length
+    return np.split(spans, np.flatnonzero(np.diff(blocks)) + 1)
+
+
+def _block_sums(source: zarr.Group, spans: Spans, device: str) -> Iterator[tuple[Part, NDArray[np.float64]]]:
+    """Parts of a block's sentences, each with its sums (head, other_head); several cores take one each."""
+    first, stop = int(spans[0, 0]), int(spans[-1, 1])
+    query, key = (_read(source, name, slice(first, stop)) for name in ROLES)
+    weights = CPU_WEIGHTS if device == "cpu" else GPU_WEIGHTS
+    parts = list(parts_of(spans - first, weights))
+    with ThreadPoolExecutor(cpu_count() if device == "cpu" else 1, "divergence") as pool:
+        yield from zip(parts, pool.map(partial(_part_sums, query, key, device), parts), strict=True)
+
+
+def _read(source: zarr.Group, name: str, rows: slice) -> Halves:
+    """Vectors (head, token, channel) of all layers' heads; keys as stored, as the softmax ignores their constant."""
+    stored = np.asarray(array_of(source, name)[:, :, rows])
+    return stored.reshape(-1, *stored.shape[2:])
+
+
+def parts_of(spans: Spans, weights: int) -> Iterator[Part]:
+    """All query rows of the sentences in parts of at most so many weights of a head, or of one row."""
+    sizes = lengths(spans)
+    for length in np.unique(sizes).tolist():
+        starts = spans[sizes == length, 0]
+        sentences, queries = max(1, weights // length**2), max(1, weights // length)
+        for first in range(0, len(starts), sentences):
+            rows = starts[first : first + sentences, None] + np.arange(length)
+            for query in range(0, length, queries):
+                yield Part(rows, slice(query, query + queries))
+
+
+def _part_sums(query: Halves, key: Halves, device: str, part: Part) -> NDArray[np.float64]:
+    """Sums (head, other_head) over the query rows of a part."""
+    queries = query[:, part.rows[:, part.queries]].astype(np.float32)
+    keys = key[:, part.rows].astype(np.float32)
+    if device == "cpu":
+        return np.asarray(divergence_sums(attention_pattern(queries, keys)), np.float64)
+    import torch
+
+    pattern = attention_pattern(*(torch.from_numpy(one).to(device) for one in (queries, keys)))
+    return np.asarray(divergence_sums(pattern, tile=GPU_WEIGHTS).cpu(), np.float64)
+
+
+def _write(group: zarr.Group, sums: NDArray[np.float64], sample: Sample, seed: int) -> None:
+    layers, heads = sums.shape[:2]
+    mean = (sums / sample.tokens).reshape(layers * heads, -1)
+    place = head_map(mean, seed=seed)
+    sizes = {"layer": layers, "head": heads, "other_layer": layers, "other_head": heads, "component": 2}
+    create_arrays(group, DIVERGENCE_ARRAYS, sizes)
+    for name in ("layer", "head", "other_layer", "other_head"):
+        array_of(group, name)[:] = np.arange(sizes[name])
+    array_of(group, "divergence")[:] = sums
+    array_of(group, "place")[:] = place.reshape(layers, heads, 2)
+    group.attrs.update(
+        {
+            "tokens": sample.tokens,
+            "sentences": sample.sentences,
+            "measured_on": f"the first {sample.sentences:,} sentences, {sample.tokens:,} tokens",
+            "stress": map_stress(mean, place),
+            "seed": seed,
+            "version": VERSION,
+        }
+    )

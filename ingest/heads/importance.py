@@ -1,0 +1,164 @@
+"""Stage `importance`: how much the loss grows when a head is silenced, for every head, on sentences that no fit has seen.
+
+The loss is that of the head the checkpoint was trained with (Michel et al. 2019, section 3: one head at a time). It costs
+a forward pass over these sentences for every head and one more, which is why it is made only where it is asked for.
+"""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.checkpoint import Checkpoint
+from ingest.encode.sample import Sample, take_sentences
+from ingest.encode.tensors import ModelGroup
+from ingest.errors import IngestError
+from ingest.heads.trial import Trial, held_out, label_outputs, label_trial, masked_trial
+from ingest.progress import bar
+from ingest.settings import Settings
+from ingest.text.corpus import PlannedCorpus, label_names
+from ingest.text.tokenizer import Tokenizer
+from store.groups import array_of, create_arrays
+from store.importance import IMPORTANCE_ARRAYS, LOSSES
+from store.writer import Writer
+
+if TYPE_CHECKING:
+    import torch
+
+    from ingest.heads.judged_model import JudgedModel
+
+VERSION = "importance/1"
+
+
+def check_model(settings: Settings, checkpoint: Checkpoint) -> None:
+    """Say at once, not after the hours of an ingest, that a model has no loss."""
+    if settings.importance:
+        _find_kind(checkpoint)
+
+
+def check_labels(writer: Writer, settings: Settings, checkpoint: Checkpoint, corpus: PlannedCorpus) -> None:
+    """Say before anything is computed that a classifier knows other labels than the data."""
+    if settings.importance and _find_kind(checkpoint) == "classification":
+        label_outputs(checkpoint.config, label_names(writer.group(f"corpus/{corpus.key}")))
+
+
+def find_importance(
+    writer: Writer,
+    model: ModelGroup,
+    corpus: PlannedCorpus,
+    sample: Sample,
+    *,
+    settings: Settings,
+    checkpoint: Checkpoint,
+    device: "torch.device",
+) -> bool:
+    """Bring the importance up to date; False if it was, or is not asked for. A commit a layer."""
+    if not settings.importance:
+        return False
+    trial = _make_trial(writer, corpus, sample, settings, checkpoint)
+    hash_ = trial.content_hash(dict(model.identity) | {"version": VERSION})
+    group = writer.group(f"{model.path}/importance")
+    if group.attrs.get("importance_hash") == str(hash_):
+        return False
+    from ingest.heads.judged_model import JudgedModel
+
+    judged = JudgedModel(checkpoint, trial.kind, device=device, batch_tokens=settings.batch)
+    _judge(writer, model, judged, trial, hash_)
+    _complete(writer, model, trial, hash_)
+    return True
+
+
+def _make_trial(
+    writer: Writer, corpus: PlannedCorpus, sample: Sample, settings: Settings, checkpoint: Checkpoint
+) -> Trial:
+    names = label_names(writer.group(f"corpus/{corpus.key}"))
+    labels = np.asarray(array_of(writer.group(f"corpus/{corpus.key}"), "label")[: corpus.sentences])
+    by_label = _find_kind(checkpoint) == "classification"
+    candidates = np.flatnonzero(labels >= 0) if by_label else np.arange(corpus.sentences)
+    if not len(candidates):
+        raise IngestError(
+            "None of the sentences has a label. Name their column with LABEL=..., or take more SENTENCES."
+        )
+    chosen = held_out(candidates, after=sample.sentences, count=settings.importance)
+    sentences = take_sentences(corpus, chosen)
+    if by_label:
+        return label_trial(sentences, label_outputs(checkpoint.config, names)[labels[chosen]])
+    return masked_trial(sentences, mask_id=_mask_id(checkpoint, settings), seed=settings.seed)
+
+
+def _find_kind(checkpoint: Checkpoint) -> str:
+    from ingest.heads.judged_model import find_kind
+
+    return find_kind(checkpoint)
+
+
+def _mask_id(checkpoint: Checkpoint, settings: Settings) -> int:
+    mask_id = Tokenizer(checkpoint.folder, max_length=settings.max_length).mask_id
+    if mask_id is None:
+        raise IngestError(
+            f"The tokenizer of {checkpoint.name} has no [MASK]. Save one that has, or leave IMPORTANCE out."
+        )
+    return mask_id
+
+
+def _judge(writer: Writer, model: ModelGroup, judged: "JudgedModel", trial: Trial, hash_: int) -> None:
+    """The loss without each head of the layers that are not done yet."""
+    _prepare(writer, model, judged)
+    group = writer.group(f"{model.path}/importance")
+    layers = np.flatnonzero(np.asarray(array_of(group, "new_hash")[:]) != np.uint64(hash_))
+    passes, left = judged.layers * judged.heads, len(layers) * judged.heads
+    with bar("importance", total=passes, unit="heads", done=passes - left) as progress:
+        whole = _whole_loss(writer, model, judged, trial, hash_)
+        for layer in map(int, layers):
+            losses = np.zeros(judged.heads)
+            for head in range(judged.heads):
+                losses[head] = judged.loss(trial, (layer, head))
+                progress.update()
+            _keep_layer(writer, model, layer, losses - whole, hash_)
+
+
+def _prepare(writer: Writer, model: ModelGroup, judged: "JudgedModel") -> None:
+    group = writer.group(f"{model.path}/importance")
+    create_arrays(group, IMPORTANCE_ARRAYS, {"layer": judged.layers, "head": judged.heads})
+    array_of(group, "layer")[:] = np.arange(judged.layers)
+    array_of(group, "head")[:] = np.arange(judged.heads)
+
+
+def _whole_loss(writer: Writer, model: ModelGroup, judged: "JudgedModel", trial: Trial, hash_: int) -> float:
+    """Loss of the whole model; found once, also if the ingest is killed afterwards."""
+    group = writer.group(f"{model.path}/importance")
+    found: Any = group.attrs.get("new_loss")
+    if found and found["hash"] == str(hash_):
+        return float(found["loss"])
+    loss = judged.loss(trial)
+    group.attrs["new_loss"] = {"hash": str(hash_), "loss": loss}
+    writer.commit(f"{model.key}: loss of the whole model")
+    return loss
+
+
+def _keep_layer(writer: Writer, model: ModelGroup, layer: int, change: NDArray[np.float64], hash_: int) -> None:
+    group = writer.group(f"{model.path}/importance")
+    array_of(group, "new_change")[layer] = change
+    array_of(group, "new_hash")[layer] = np.uint64(hash_)
+    writer.commit(f"{model.key}: importance of layer {layer}")
+
+
+def _complete(writer: Writer, model: ModelGroup, trial: Trial, hash_: int) -> None:
+    """What readers read, at once: until here they had the numbers of the run before."""
+    group = writer.group(f"{model.path}/importance")
+    array_of(group, "change")[:] = np.asarray(array_of(group, "new_change")[:])
+    found: Any = group.attrs["new_loss"]
+    group.attrs.update(
+        {
+            "kind": trial.kind,
+            "measure": LOSSES[trial.kind],
+            "loss": found["loss"],
+            "sentences": trial.block.sentences,
+            "answers": trial.asked,
+            "version": VERSION,
+            "finished": datetime.now(UTC).isoformat(timespec="microseconds"),
+            "importance_hash": str(hash_),
+        }
+    )
+    writer.commit(f"{model.key}: importance on {trial.block.sentences:,} sentences")

@@ -1,0 +1,59 @@
+"""95 % intervals of every head statistic, from the statistics per token that the store holds already."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import zarr
+from numpy.typing import NDArray
+
+from ingest.encode.tensors import ModelGroup
+from ingest.text.blocks import Block
+from ingest.text.corpus import PlannedCorpus
+from store.groups import array_of
+from store.kernels.bootstrap import Replicates, draw_counts, find_segments
+from store.kernels.statistics import source_rows
+from store.schema import SOURCES
+from store.writer import Writer
+
+VERSION = "intervals/3"
+#: Layers read and added at the same time.
+STREAMS = 2
+
+
+def write_intervals(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, seed: int) -> None:
+    """Bootstrap over the sentences of the plan, block by block, layer by layer.
+
+    Not committed: `complete` does that together with the statistics that the intervals are of.
+    """
+    group = writer.group(model.path)
+    statistics, layers, heads, _ = array_of(group, "token_statistic").shape
+    replicates = Replicates(sources=len(SOURCES), statistics=statistics, layers=layers, heads=heads)
+    with ThreadPoolExecutor(STREAMS, "intervals") as pool:
+        for block in corpus.blocks:
+            _add_block(group, block, draw_counts(seed, block.index, block.sentences), replicates, pool)
+    array_of(group, "head_interval")[:] = replicates.interval()
+    array_of(group, "layer_interval")[:] = replicates.layer_interval()
+    group.attrs["intervals_version"] = VERSION
+
+
+def intervals_outdated(writer: Writer, model: ModelGroup) -> bool:
+    """Whether the intervals are of another version; what they are of is for others to say."""
+    return writer.group(model.path).attrs.get("intervals_version") != VERSION
+
+
+def _add_block(
+    group: zarr.Group, block: Block, counts: NDArray[np.float64], replicates: Replicates, pool: ThreadPoolExecutor
+) -> None:
+    real = np.ones(block.tokens, bool)
+    segments = [find_segments(rows, block.lengths) for rows in source_rows(block.token_flags, real)]
+    present = [counts[one.sentences] for one in segments]
+    for source, one in enumerate(segments):
+        replicates.count(source, one, counts)
+
+    def add_layer(layer: int) -> None:
+        stored = np.asarray(array_of(group, "token_statistic")[:, layer, :, block.rows])
+        values = stored[..., : block.tokens].astype(np.float64)
+        for source, one in enumerate(segments):
+            replicates.add(layer, source, one.means(values), present[source])
+
+    list(pool.map(add_layer, range(len(replicates.sums))))

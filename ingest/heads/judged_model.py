@@ -1,0 +1,95 @@
+"""A BERT with the head it was trained with: its loss on a trial, whole or with an attention head silenced."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ingest.checkpoint import Checkpoint
+from ingest.encode.bert import load_model
+from ingest.encode.encoder import BATCH_TOKENS
+from ingest.encode.weights import weight_shapes
+from ingest.errors import IngestError
+from ingest.heads.trial import NOT_ASKED, Trial
+from ingest.threads import one_thread_each
+
+ARCHITECTURES = {"mlm": "BertForMaskedLM", "classification": "BertForSequenceClassification"}
+
+
+class JudgedModel:
+    """In float32: the change by one head may be small beside the loss."""
+
+    def __init__(
+        self, checkpoint: Checkpoint, kind: str, *, device: torch.device, batch_tokens: int | None = None
+    ) -> None:
+        self.device = device
+        self._batch_tokens = batch_tokens or BATCH_TOKENS[device.type]
+        self._model = load_model(checkpoint, ARCHITECTURES[kind]).to(device).eval()
+        self._answer = self._guess_wordpieces if kind == "mlm" else self._guess_labels
+        self.layers: int = self._model.config.num_hidden_layers
+        self.heads: int = self._model.config.num_attention_heads
+        self._channels: int = self._model.config.hidden_size // self.heads
+        self._silenced: tuple[int, int] | None = None
+        for number, layer in enumerate(self._model.bert.encoder.layer):
+            layer.attention.output.dense.register_forward_pre_hook(self._gate(number))
+
+    def loss(self, trial: Trial, silenced: tuple[int, int] | None = None) -> float:
+        """Mean over the answers of -ln of the probability of the right one, in nats.
+
+        The context of a silenced (layer, head) is 0 before the output projection; the projection's bias stays.
+        """
+        self._silenced = silenced
+        batches = trial.batches(tokens=self._batch_tokens)
+        workers = cpu_count() if self.device.type == "cpu" else 1
+        with one_thread_each(workers), ThreadPoolExecutor(workers, "judge") as pool:
+            # Added in their order, so that the loss is the same bit for bit every time.
+            return sum(pool.map(lambda one: self._sum(one[0].token_ids, one[0].real, one[1]), batches)) / trial.asked
+
+    def _sum(self, *arrays: Any) -> float:
+        token_ids, real, answers = (torch.from_numpy(array).to(self.device) for array in arrays)
+        asked = answers != NOT_ASKED
+        with torch.inference_mode():
+            tokens = self._model.bert(input_ids=token_ids, attention_mask=real.long()).last_hidden_state
+            # On the host, as Apple's GPUs have no float64.
+            logits, right = self._answer(tokens, asked).cpu().double(), answers[asked].cpu()
+            return float(nn.functional.cross_entropy(logits, right, reduction="sum"))
+
+    def _guess_wordpieces(self, tokens: Tensor, asked: Tensor) -> Tensor:
+        """(answer, wordpiece). Only of the tokens asked for: the vocabulary is large."""
+        return self._model.cls(tokens[asked])
+
+    def _guess_labels(self, tokens: Tensor, asked: Tensor) -> Tensor:  # noqa: ARG002
+        """(answer, label), one of every sentence."""
+        return self._model.classifier(self._model.bert.pooler(tokens))
+
+    def _gate(self, layer: int) -> Callable[..., tuple[Tensor] | None]:
+        def hook(_module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor] | None:
+            if self._silenced is None or self._silenced[0] != layer:
+                return None
+            context = inputs[0].unflatten(-1, (self.heads, self._channels)).clone()
+            context[..., self._silenced[1], :] = 0
+            return (context.flatten(-2),)
+
+        return hook
+
+
+def find_kind(checkpoint: Checkpoint) -> str:
+    """By which of `store.importance.LOSSES` a checkpoint is judged: by the head it was trained with.
+
+    Raises
+    ------
+    IngestError
+        Where it has none that could be wrong.
+    """
+    names = weight_shapes(checkpoint).keys()
+    if "cls.predictions.transform.dense.weight" in names:
+        return "mlm"
+    if {"classifier.weight", "bert.pooler.dense.weight"} <= names:
+        return "classification"
+    raise IngestError(
+        f"{checkpoint.name} guesses neither masked words nor labels, so no loss can say what its heads are worth. "
+        "Give a MODEL that does, such as bert-base-uncased or what `make finetune` made, or leave IMPORTANCE out."
+    )

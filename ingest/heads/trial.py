@@ -1,0 +1,105 @@
+"""What a model is asked to guess, so that its loss says what a head is worth: masked wordpieces, or labels."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.encode.batches import Batch, make_batches
+from ingest.errors import IngestError
+from ingest.text.blocks import Block, content_hash
+from store.schema import CLS, SEP
+
+#: Share of a sentence's wordpieces that are hidden (Devlin et al. 2019, section 3.1); at least one.
+MASKED = 0.15
+#: What a classifier without names calls its outputs.
+NUMBER = re.compile(r"(LABEL_)?\d+")
+#: No answer is asked of this token.
+NOT_ASKED = -1
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Sentences as the model gets them, and the answer asked of each token: (token,), a wordpiece or a label."""
+
+    kind: str
+    block: Block
+    answer: NDArray[np.int64]
+
+    @property
+    def asked(self) -> int:
+        """How many answers are asked."""
+        return int((self.answer != NOT_ASKED).sum())
+
+    def batches(self, *, tokens: int) -> list[tuple[Batch, NDArray[np.int64]]]:
+        """Sentences of like length, and their answers: (sentence, token)."""
+        return [(batch, self._padded(batch)) for batch in make_batches(self.block, tokens=tokens)]
+
+    def content_hash(self, identity: Mapping[str, Any]) -> int:
+        """Changes when the loss would."""
+        return content_hash(dict(identity) | {"kind": self.kind}, self.block.lengths, self.block.token_ids, self.answer)
+
+    def _padded(self, batch: Batch) -> NDArray[np.int64]:
+        answers = np.full(batch.real.shape, NOT_ASKED, np.int64)
+        answers[batch.real] = self.answer[batch.rows]
+        return answers
+
+
+def masked_trial(sentences: Block, *, mask_id: int, seed: int) -> Trial:
+    """Some wordpieces of every sentence are hidden and asked for."""
+    hidden = choose_hidden(sentences, seed=seed)
+    answer = np.where(hidden, sentences.token_ids, NOT_ASKED).astype(np.int64)
+    token_ids = np.where(hidden, mask_id, sentences.token_ids).astype(np.int32)
+    return Trial("mlm", replace(sentences, token_ids=token_ids), answer)
+
+
+def label_trial(sentences: Block, labels: NDArray[np.integer]) -> Trial:
+    """The label of every sentence is asked of its [CLS]."""
+    answer = np.full(sentences.tokens, NOT_ASKED, np.int64)
+    answer[np.cumsum(sentences.lengths) - sentences.lengths] = labels
+    return Trial("classification", sentences, answer)
+
+
+def choose_hidden(sentences: Block, *, seed: int) -> NDArray[np.bool_]:
+    """Which wordpieces are hidden: (token,). Those of the first sentences stay when there are more sentences."""
+    generator = np.random.default_rng(seed & (1 << 64) - 1)
+    ordinary = (sentences.token_flags & (CLS | SEP)) == 0
+    hidden = np.zeros(len(ordinary), bool)
+    for stop, size in zip(np.cumsum(sentences.lengths), sentences.lengths, strict=True):
+        own = stop - size + np.flatnonzero(ordinary[stop - size : stop])
+        hidden[generator.permutation(own)[: max(1, round(MASKED * len(own)))]] = True
+    return hidden
+
+
+def held_out(candidates: NDArray[np.integer], *, after: int, count: int) -> NDArray[np.integer]:
+    """The first `count` of these sentences that come after the first `after`; the last where there are too few."""
+    start = min(int(np.searchsorted(candidates, after)), len(candidates) - count)
+    return candidates[max(0, start) :][:count]
+
+
+def label_outputs(config: Mapping[str, Any], names: Sequence[str]) -> NDArray[np.int64]:
+    """Which of a classifier's outputs stands for each label of the data: by name; by number where the names are numbers.
+
+    Raises
+    ------
+    IngestError
+        Where the data has other labels than the classifier, or none.
+    """
+    if not names:
+        raise IngestError(
+            "The model is a classifier and the data has no labels. Name their column with LABEL=..., or leave IMPORTANCE out."
+        )
+    named = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
+    outputs = {int(number): str(name) for number, name in named.items()}
+    by_name = {name.lower(): number for number, name in outputs.items()}
+    if all(name.lower() in by_name for name in names):
+        return np.array([by_name[name.lower()] for name in names])
+    if len(names) == len(outputs) and all(NUMBER.fullmatch(name) for name in outputs.values()):
+        return np.arange(len(names))
+    raise IngestError(
+        f"The classifier knows {len(outputs)} labels ({', '.join(outputs.values())}), the data has {len(names)} "
+        f"({', '.join(names)}). Give data with the classifier's labels, or leave IMPORTANCE out."
+    )

@@ -1,1 +1,0 @@
-"""Stages: normalisations, and the pictures that are made of them."""

@@ -1,0 +1,1 @@
+"""Normalisations, and the pictures of heads and of feature points."""

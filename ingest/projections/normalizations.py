@@ -1,0 +1,188 @@
+"""Stage `normalizations`: for every head the constants of every normalisation, and what each does to the correlation."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from os import cpu_count
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.encode.sample import Sample, Split, lengths, read_rows, span_rows
+from ingest.encode.tensors import ModelGroup
+from ingest.progress import bar
+from ingest.projections.scaling import GRID, STEP, Pairs, choose_scaling, correlations
+from ingest.text.corpus import PlannedCorpus
+from store.groups import array_of, create_arrays
+from store.kernels.fidelity import cosine_distance, spearman
+from store.kernels.normalization import centroid_shift, normalized, sphere_centre, weighted_correlation
+from store.normalizations import NORMALIZATION_ARRAYS, NORMALIZATIONS
+from store.writer import Writer
+
+VERSION = "normalizations/1"
+#: Arrays of a layer's heads, one value a normalisation.
+_WRITTEN = ("scale", "shift", "radius", "weighted_correlation", "pairs", "spearman")
+
+Floats = NDArray[np.floating]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Constants:
+    """One normalisation of some heads: scale (head,), shift (head, channel), radius (head,) in exact mode."""
+
+    scale: Floats
+    shift: Floats
+    radius: Floats | None = None
+
+    def of_layer(self, layer: int) -> "Constants":
+        """Those of a layer, where the first dim is the layer."""
+        return Constants(self.scale[layer], self.shift[layer], None if self.radius is None else self.radius[layer])
+
+    def apply(self, query: Floats, key: Floats) -> tuple[Floats, Floats]:
+        """Normalised queries and keys (head, token, channel [+ 1])."""
+        moved: tuple[Floats, Floats] = normalized(query, key, scale=self.scale, shift=self.shift, radius=self.radius)
+        return moved
+
+
+def normalize_corpus(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, split: Split) -> bool:
+    """Bring the constants up to date; False if there was nothing to do."""
+    group, sample = writer.group(f"{model.path}/normalizations"), split.fitted
+    # Also of the sentences that judge: as long as there are few, growth adds to them.
+    read = replace(sample, rows=np.union1d(sample.rows, span_rows(split.judging)))
+    wanted = str(read.content_hash(model, corpus, version=VERSION, held_out=len(split.held_out) > 0))
+    if group.attrs.get("hash") == wanted:
+        return False
+    _fill(writer, model, split, layers=_create(writer, model))
+    group.attrs.update(
+        {
+            "hash": wanted,
+            "fitted_on": f"the first {sample.sentences:,} sentences, {sample.tokens:,} tokens",
+            "judged_on": split.judged_on,
+        }
+    )
+    writer.commit(f"{model.key}: normalisations")
+    return True
+
+
+def _create(writer: Writer, model: ModelGroup) -> int:
+    """The empty arrays of the constants; for so many layers."""
+    group = writer.group(f"{model.path}/normalizations")
+    layers, heads, _, channels = array_of(writer.group(model.path), "query").shape
+    sizes = {"layer": layers, "head": heads, "channel": channels, "normalization": len(NORMALIZATIONS)}
+    create_arrays(group, NORMALIZATION_ARRAYS, sizes)
+    array_of(group, "normalization")[:] = np.array(list(NORMALIZATIONS), dtype=object)
+    array_of(group, "layer")[:], array_of(group, "head")[:] = np.arange(layers), np.arange(heads)
+    return layers
+
+
+def _fill(writer: Writer, model: ModelGroup, split: Split, *, layers: int) -> None:
+    """Every layer's constants; those of `shared` need all layers' own."""
+    sample = split.fitted
+    pairs = Pairs.within(lengths(sample.spans))
+    with bar("normalizing", total=3 * layers, unit="layers") as progress:
+        own = []
+        for layer in range(layers):
+            own.append(_own(writer, model, layer, sample, pairs))
+            progress.update()
+        shared = _shared(writer, model, sample, pairs, own, progress.update)
+        for layer, constants in enumerate(own):
+            _write(writer, model, layer, {**constants, "shared": shared}, split, pairs)
+            progress.update()
+
+
+def read_constants(writer: Writer, model: ModelGroup) -> dict[str, Constants]:
+    """Of every normalisation, with a leading dim layer: `scale` (layer, head), and so on."""
+    group = writer.group(f"{model.path}/normalizations")
+    read = [np.asarray(array_of(group, name)[:]) for name in ("scale", "shift", "radius")]
+    found = {name: Constants(*one) for name, *one in zip(NORMALIZATIONS, *read, strict=True)}
+    return {name: one if name == "exact" else replace(one, radius=None) for name, one in found.items()}
+
+
+def _own(writer: Writer, model: ModelGroup, layer: int, sample: Sample, pairs: Pairs) -> dict[str, Constants]:
+    """Every normalisation of a layer that needs nothing of other layers."""
+    query, key = read_rows(writer, model, layer, sample.rows)
+    exact = key.astype(np.float64)
+    ones, none = np.ones(len(key)), np.zeros((len(key), key.shape[-1]))
+    chosen = _each_head(lambda head: choose_scaling(query[head], key[head], pairs), len(key))
+    return {
+        "raw": Constants(ones, none),
+        "centroid": Constants(ones, centroid_shift(query.astype(np.float64), exact)),
+        "scaled": Constants(np.array([one.scale for one in chosen]), np.stack([one.shift for one in chosen])),
+        "sphere": Constants(ones, -sphere_centre(exact)),
+        "exact": Constants(ones, none, np.sqrt((exact * exact).sum(axis=-1)).max(axis=-1)),
+    }
+
+
+def _shared(
+    writer: Writer,
+    model: ModelGroup,
+    sample: Sample,
+    pairs: Pairs,
+    own: list[dict[str, Constants]],
+    update: Callable[[], object],
+) -> Constants:
+    """One translation for all heads, the mean of their centroid shifts, and the c that suits them best on average."""
+    shift = np.mean([constants["centroid"].shift for constants in own], axis=(0, 1))
+    found = []
+    for layer in range(len(own)):
+        query, key = read_rows(writer, model, layer, sample.rows[: pairs.tokens])
+        found += _each_head(partial(_on_grid, query, key, shift, pairs), len(key))
+        update()
+    means = np.mean(found, axis=0)
+    scale = 1.0 if np.isnan(means).any() else STEP ** (int(means.argmin()) - GRID)
+    heads = len(own[0]["raw"].scale)
+    return Constants(np.full(heads, scale), np.tile(shift / scale, (heads, 1)))
+
+
+def _on_grid(query: Floats, key: Floats, shift: Floats, pairs: Pairs, head: int) -> Floats:
+    return correlations(query[head], key[head], shift, pairs)
+
+
+def _write(
+    writer: Writer, model: ModelGroup, layer: int, constants: Mapping[str, Constants], split: Split, pairs: Pairs
+) -> None:
+    group = writer.group(f"{model.path}/normalizations")
+    fitted = read_rows(writer, model, layer, split.fitted.rows[: pairs.tokens])
+    judged = read_rows(writer, model, layer, span_rows(split.judging))
+    rows = []
+    for one in (constants[name] for name in NORMALIZATIONS):
+        correlation, count = _correlation(*fitted, *one.apply(*fitted), pairs)
+        spearmans = judge(*judged, *one.apply(*judged), lengths(split.judging))
+        radius = np.full(len(one.scale), np.nan) if one.radius is None else one.radius
+        rows.append((one.scale, one.shift, radius, correlation, count, spearmans))
+    for name, values in zip(_WRITTEN, zip(*rows, strict=True), strict=True):
+        array_of(group, name)[:, layer] = np.stack(values)
+
+
+def _correlation(
+    query: Floats, key: Floats, moved_query: Floats, moved_key: Floats, pairs: Pairs
+) -> tuple[Floats, Floats]:
+    """Weighted correlation (head,) of q.k and the distance after a normalisation, and the pairs behind it."""
+
+    def of_head(head: int) -> tuple[Floats, Floats]:
+        dot = np.einsum("pc,pc->p", query[head, pairs.query], key[head, pairs.key])
+        distance = np.linalg.norm(moved_query[head, pairs.query] - moved_key[head, pairs.key], axis=-1)
+        found: tuple[Floats, Floats] = weighted_correlation(dot, distance)
+        return found
+
+    correlation, count = zip(*_each_head(of_head, len(query)), strict=True)
+    return np.array(correlation), np.array(count)
+
+
+def judge(query: Floats, key: Floats, moved_query: Floats, moved_key: Floats, sizes: NDArray[np.int64]) -> Floats:
+    """Spearman (head,) of q.k and cosine distance per query of its sentence, mean over sentences (AttentionViz, section 5)."""
+    total = np.zeros(len(query))
+    for size, end in zip(sizes, np.cumsum(sizes), strict=True):
+        rows = slice(end - size, end)
+        logits = query[:, rows] @ np.swapaxes(key[:, rows], -1, -2)
+        total += spearman(logits, cosine_distance(moved_query[:, rows], moved_key[:, rows]))
+    return total / len(sizes)
+
+
+def _each_head(act: Callable[[int], T], heads: int) -> list[T]:
+    """The same for every head, on all cores: numpy lets others run while it computes."""
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        return list(pool.map(act, range(heads)))

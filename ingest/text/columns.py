@@ -1,0 +1,158 @@
+"""Which columns of the data sort its reviews into a few categories, and the category of each review; labels are such too.
+
+Nothing is kept per review: a sentence knows its review, and its category is looked up when the sentences are chosen.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ingest.progress import bar
+from ingest.text.table import Table
+
+#: A column has so many different values, None not counted; fewer say nothing, more are no categories.
+FEWEST, MOST = 2, 64
+#: More labels tell nothing of them that a person could read.
+MOST_LABELS = 256
+MOST_COLUMNS = 16
+ROWS_AT_ONCE = 10_000
+#: Read in one pass: most columns are known to be no categories after the first rows.
+COLUMNS_AT_ONCE = 256
+#: No category: a csv cannot tell the two apart.
+NONE = (None, "")
+#: How a column of numbers spells that there is none.
+NO_NUMBER = frozenset(("NA", "N/A", "NaN", "nan", "NULL", "null", "None"))
+
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A categorical column of the data."""
+
+    #: The name of its array in the store; the dim `sentence` is none.
+    array: str
+    title: str
+    #: Code -> category as a person reads it.
+    names: list[str]
+    #: Value in the data -> code.
+    codes: Mapping[Any, int]
+
+
+def find_columns(table: Table, *, besides: Iterable[str]) -> list[Column]:
+    """The first `MOST_COLUMNS` categorical columns in the data's order, `besides` left out."""
+    left_out = {*besides, *table.refused}
+    titles = [title for title in table.columns.column_names if title not in left_out]
+    columns: list[Column] = []
+    for title, values in islice(_categories(table, titles), MOST_COLUMNS):
+        array = _array_name(title, {column.array for column in columns} | {"sentence"})
+        columns.append(_column(array, title, values, table.class_names.get(title)))
+    return columns
+
+
+def _categories(table: Table, titles: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
+    """The columns that are categorical, each with its different values in order."""
+    with bar("columns", total=len(titles), unit="columns", delay=1) as progress:
+        for start in range(0, len(titles), COLUMNS_AT_ONCE):
+            some = titles[start : start + COLUMNS_AT_ONCE]
+            found = _distinct_values(table, some, most=MOST)
+            yield from ((title, values) for title, values in found.items() if _are_categories(values))
+            progress.update(len(some))
+
+
+def column_codes(table: Table, column: Column, documents: NDArray[np.integer]) -> NDArray[np.int16]:
+    """Code of the category of each of these reviews, -1 where it has none."""
+    values = table.columns.column(column.title)
+    codes = np.empty(len(documents), np.int16)
+    for start in range(0, len(documents), ROWS_AT_ONCE):
+        part = values.take(pa.array(documents[start : start + ROWS_AT_ONCE])).to_pylist()
+        codes[start : start + len(part)] = [column.codes.get(value, -1) for value in part]
+    return codes
+
+
+def label_column(table: Table, title: str, *, names: Sequence[str] | None = None) -> Column | None:
+    """The column of the reviews' labels; None where there is none, or nothing in it.
+
+    Parameters
+    ----------
+    names
+        Of the labels, where they are numbers from 0 on. All names count, as do all that the data set itself declares.
+
+    Raises
+    ------
+    ValueError
+        Where the values are of a kind that cannot be labels, or are more than `MOST_LABELS`; says which.
+    """
+    if title in table.refused:
+        raise ValueError(f"it holds {table.refused[title]}")
+    if title not in table.columns.column_names:
+        return None
+    known = names or table.class_names.get(title)
+    values = list(range(len(known))) if known else _distinct_values(table, [title], most=MOST_LABELS).get(title)
+    if values is None or len(values) > MOST_LABELS:
+        raise ValueError(f"it has more than {MOST_LABELS} different values")
+    return _column("label", title, values, known) if values else None
+
+
+def _distinct_values(table: Table, titles: Sequence[str], *, most: int) -> dict[str, list[Any]]:
+    """Per column its different values in order; columns with more than `most` are left out."""
+    found: dict[str, set[Any]] = {title: set() for title in titles}
+    for batch in table.columns.select(list(titles)).to_batches(ROWS_AT_ONCE):
+        for title in list(found):
+            found[title].update(_distinct(batch.column(title)))
+            if len(found[title]) > most + len(NO_NUMBER):
+                del found[title]
+    values = {title: _ordered(values) for title, values in found.items()}
+    return {title: ordered for title, ordered in values.items() if len(ordered) <= most}
+
+
+def _distinct(column: pa.Array) -> set[Any]:
+    values = set((column.unique() if len(column) > 1000 else column).to_pylist())
+    return {value for value in values if value not in NONE and value == value}  # NaN is none either
+
+
+def _ordered(values: set[Any]) -> list[Any]:
+    """Numbers by their size, also where they are written as text."""
+    numbers = {value for value in values if isinstance(value, str) and _NUMBER.fullmatch(value)}
+    if numbers and values <= numbers | NO_NUMBER:
+        return sorted(numbers, key=lambda number: (float(number), number))
+    return sorted(values)
+
+
+def _are_categories(values: list[Any]) -> bool:
+    return len(values) >= FEWEST and all(map(_is_whole, values))
+
+
+def _is_whole(value: Any) -> bool:
+    """Measures are no categories; integers with gaps may have become floats."""
+    if isinstance(value, str):
+        return not _NUMBER.fullmatch(value) or float(value).is_integer()
+    return not isinstance(value, (float, Decimal)) or value == value // 1
+
+
+def _column(array: str, title: str, values: list[Any], known: Sequence[str] | None) -> Column:
+    """`known` names numbers; -1 is none of them."""
+    values = [value for value in values if value >= 0] if known else values
+    names = [known[value] if known else _name(value) for value in values]
+    codes = {value: code for code, value in enumerate(values)}
+    return Column(array, title, names, codes | {str(value): code for value, code in codes.items()} if known else codes)
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, (float, Decimal)) and _is_whole(value):
+        return f"{value:.0f}"
+    return str(value).removesuffix(" 00:00:00")  # a date that was stored as a time
+
+
+def _array_name(title: str, taken: set[str]) -> str:
+    """Letters of ASCII, digits and underscores, like no other."""
+    stem = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:60] or "column"
+    candidates = (stem if number == 1 else f"{stem}_{number}" for number in range(1, len(taken) + 2))
+    return next(name for name in candidates if name not in taken)

@@ -1,0 +1,239 @@
+"""Stage `sentences`: reviews become the sentences and tokens of a corpus group. A larger budget only appends."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import zarr
+from numpy.typing import NDArray
+
+from ingest.checkpoint import Checkpoint
+from ingest.errors import IngestError
+from ingest.progress import bar
+from ingest.settings import DEFAULT_SENTENCES, Settings
+from ingest.text.blocks import Block, pack, plan, short_key
+from ingest.text.columns import column_codes
+from ingest.text.reviews import Data, Reviews, read_reviews
+from ingest.text.sentences import SPLITTER, Sentence, split_reviews, take_smallest
+from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
+from store.groups import array_of, create_arrays
+from store.schema import BLOCK, COLUMN, CORPUS_ARRAYS, PAD
+from store.writer import Writer
+
+TEXTS_AT_ONCE = 1000
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much of the data to take, in sentences or in tokens."""
+
+    sentences: int | None
+    tokens: int | None
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Budget":
+        """The budget a person asked for, or the default."""
+        asked = settings.sentences is not None or settings.tokens is not None
+        return cls(settings.sentences if asked else DEFAULT_SENTENCES, settings.tokens)
+
+    def met_by(self, lengths: NDArray[np.int32]) -> bool:
+        """Whether these sentences are enough to fill it."""
+        return len(lengths) >= self.sentences if self.sentences else int(lengths.sum()) >= (self.tokens or 0)
+
+    def take(self, lengths: NDArray[np.int32]) -> int:
+        """How many of these sentences fit; at least one."""
+        if self.sentences:
+            return min(self.sentences, len(lengths))
+        return max(1, int(np.searchsorted(np.cumsum(lengths), self.tokens or 0, side="right")))
+
+    @property
+    def most_sentences(self) -> int:
+        """A sentence has at least three tokens: [CLS], a wordpiece, [SEP]."""
+        return self.sentences or (self.tokens or 0) // 3 + 1
+
+
+@dataclass(frozen=True)
+class PlannedCorpus:
+    """The part of a corpus group that an ingest works on."""
+
+    key: str
+    blocks: list[Block]
+
+    @property
+    def sentences(self) -> int:
+        """Sentences of the plan."""
+        return sum(block.sentences for block in self.blocks)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the plan, padding not counted."""
+        return sum(block.tokens for block in self.blocks)
+
+
+def prepare_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint) -> PlannedCorpus:
+    """Make sure the store holds the sentences of the budget; returns their plan."""
+    budget = Budget.of(settings)
+    identity = _identity(settings, data, checkpoint)
+    key = short_key(data.name, identity)
+    group = writer.group(f"corpus/{key}")
+    if not _holds(group, budget):
+        reviews = read_reviews(data, text=settings.text, label=settings.label).numbered_as(label_names(group))
+        sentences, tokenizer = _read_sentences(settings, data, checkpoint, budget, reviews)
+        tokens = _tokenize(tokenizer, [sentence.text for sentence in sentences], budget)
+        exhausted = len(tokens.lengths) == len(sentences) < budget.most_sentences
+        _write(group, sentences[: len(tokens.lengths)], tokens, tokenizer.vocab)
+        _write_columns(group, sentences[: len(tokens.lengths)], reviews)
+        group.attrs.update(
+            identity
+            | {
+                "name": data.name,
+                "label_names": reviews.label_names,
+                "exhausted": exhausted,
+                "truncated": int(tokens.truncated.sum()),
+                "tokens_asked": budget.tokens or 0,
+            }
+        )
+        writer.commit(f"sentences of {key}: {len(tokens.lengths):,}")
+    return PlannedCorpus(key, _stored_plan(group, budget))
+
+
+def find_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint) -> PlannedCorpus | None:
+    """All sentences that the store holds of the data; None if it holds none."""
+    key = short_key(data.name, _identity(settings, data, checkpoint))
+    group = writer.group(f"corpus/{key}")
+    return stored_corpus(writer, key, len(_read(group, "row_size"))) if "row_size" in group else None
+
+
+def stored_corpus(writer: Writer, key: str, sentences: int) -> PlannedCorpus:
+    """The plan of so many sentences that the store holds already."""
+    return PlannedCorpus(key, _stored_plan(writer.group(f"corpus/{key}"), Budget(sentences, None)))
+
+
+def label_names(group: zarr.Group) -> list[str]:
+    """Of a corpus group, by their numbers; empty where the data has no labels, or the group nothing yet."""
+    names: Any = group.attrs.get("label_names", [])
+    return list(names)
+
+
+def _identity(settings: Settings, data: Data, checkpoint: Checkpoint) -> dict[str, Any]:
+    return {
+        "data_identity": data.identity,
+        "text_column": settings.text,
+        "label_column": settings.label,
+        "splitter": SPLITTER,
+        "max_length": settings.max_length,
+        "seed": settings.seed,
+        "tokenizer_sha256": checkpoint.tokenizer_sha256,
+        "block": BLOCK,
+        "order": "sentences sorted by the content hash: every prefix is a uniform sample",
+    }
+
+
+def _holds(group: zarr.Group, budget: Budget) -> bool:
+    """Also where one more sentence would be too much for the tokens: then the sum stays below the budget."""
+    asked = int(str(group.attrs.get("tokens_asked", 0)))
+    return "row_size" in group and (
+        budget.met_by(_read(group, "row_size"))
+        or bool(group.attrs.get("exhausted"))
+        or 0 < (budget.tokens or 0) <= asked
+    )
+
+
+def _read_sentences(
+    settings: Settings, data: Data, checkpoint: Checkpoint, budget: Budget, reviews: Reviews
+) -> tuple[list[Sentence], Tokenizer]:
+    tokenizer = Tokenizer(checkpoint.folder, max_length=settings.max_length)
+    with bar("sentences", total=len(reviews), unit="reviews") as progress:
+        every = split_reviews(reviews, seed=settings.seed, passed=progress.update)
+        sentences = take_smallest(every, budget.most_sentences)
+    if not sentences:
+        raise IngestError(
+            f"{data.name} has no text in its column {settings.text!r}. Name the text column with TEXT=..."
+        )
+    return sentences, tokenizer
+
+
+def _tokenize(tokenizer: Tokenizer, texts: list[str], budget: Budget) -> Tokens:
+    """Tokens of the texts, as many as the budget takes."""
+    parts: list[Tokens] = []
+    with bar("tokens", total=len(texts), unit="sentences") as progress:
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            parts.append(tokenizer.tokenize(texts[start : start + TEXTS_AT_ONCE]))
+            progress.update(len(parts[-1].lengths))
+            if budget.met_by(np.concatenate([part.lengths for part in parts])):
+                break
+    return _first_sentences(concatenate(parts), budget)
+
+
+def _first_sentences(tokens: Tokens, budget: Budget) -> Tokens:
+    count = budget.take(tokens.lengths)
+    stop = int(tokens.lengths[:count].sum())
+    return Tokens(
+        tokens.lengths[:count],
+        tokens.token_id[:stop],
+        tokens.position[:stop],
+        tokens.word_index[:stop],
+        tokens.token_flags[:stop],
+        tokens.truncated[:count],
+    )
+
+
+def _write(group: zarr.Group, sentences: list[Sentence], tokens: Tokens, vocab: list[str]) -> None:
+    starts = pack(tokens.lengths, length=BLOCK)
+    rows = -(-int(starts[-1] + tokens.lengths[-1]) // BLOCK) * BLOCK
+    create_arrays(
+        group, CORPUS_ARRAYS, {"token": rows, "sentence": len(sentences), "vocab": len(vocab), "block": BLOCK}
+    )
+    place = np.repeat(starts - np.concatenate([[0], np.cumsum(tokens.lengths)[:-1]]), tokens.lengths) + np.arange(
+        len(tokens.token_id)
+    )
+    owner = np.repeat(np.arange(len(sentences), dtype=np.int32), tokens.lengths)
+    per_token = {
+        "token_id": tokens.token_id,
+        "position": tokens.position,
+        "word_index": tokens.word_index,
+        "token_flags": tokens.token_flags,
+    }
+    for name, values in (per_token | {"sentence_index": owner}).items():
+        padded = np.full(rows, CORPUS_ARRAYS[name].fill, CORPUS_ARRAYS[name].dtype)
+        padded[place] = values
+        array_of(group, name)[:] = padded
+    for name, column in _sentence_columns(sentences, tokens, starts).items():
+        array_of(group, name)[:] = column
+    array_of(group, "vocab")[:] = np.array(vocab, dtype=object)
+
+
+def _sentence_columns(sentences: list[Sentence], tokens: Tokens, starts: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    return {
+        "row_start": starts,
+        "row_size": tokens.lengths,
+        "label": np.array([sentence.label for sentence in sentences], np.int16),
+        "document": np.array([sentence.document for sentence in sentences], np.int32),
+        "sentence_hash": np.array([sentence.hash for sentence in sentences], np.uint64),
+        "text": np.array([sentence.text for sentence in sentences], dtype=object),
+    }
+
+
+def _write_columns(group: zarr.Group, sentences: list[Sentence], reviews: Reviews) -> None:
+    """Categories of every sentence's review. Which columns there are depends on the data only, not on the sample."""
+    if not reviews.columns:
+        return
+    columns = group.require_group("columns")
+    create_arrays(columns, {column.array: COLUMN for column in reviews.columns}, {"sentence": len(sentences)})
+    documents = np.array([sentence.document for sentence in sentences])
+    for column in reviews.columns:
+        array_of(columns, column.array)[:] = column_codes(reviews.table, column, documents)
+    columns.attrs["titles"] = {column.array: column.title for column in reviews.columns}
+    columns.attrs["names"] = {column.array: column.names for column in reviews.columns}
+
+
+def _stored_plan(group: zarr.Group, budget: Budget) -> list[Block]:
+    lengths = _read(group, "row_size")
+    lengths = lengths[: budget.take(lengths)]
+    flags = _read(group, "token_flags")
+    real = np.flatnonzero((flags & PAD) == 0)[: int(lengths.sum())]
+    return plan(lengths, _read(group, "token_id")[real], flags[real], length=BLOCK)
+
+
+def _read(group: zarr.Group, name: str) -> NDArray[Any]:
+    return np.asarray(array_of(group, name)[:])
