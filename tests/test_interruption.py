@@ -26,9 +26,10 @@ sys.exit(exit_status(fit, name="ingest"))
 FIT = "import time; print('fit', flush=True); time.sleep(600)"
 #: The real command, one of whose pictures takes ten minutes.
 INGEST = """
-from ingest import corpus, sample
 from ingest.__main__ import main
+from ingest.encode import sample
 from ingest.projections import neighbours
+from ingest.text import corpus
 from tests.slow_fit import slow_fit
 
 corpus.BLOCK, sample.FIT_TOKENS, neighbours.fit_head = 64, 200, slow_fit

@@ -26,7 +26,8 @@ SENTENCES = 75
 #: `python -m ingest`, in small blocks. It hears SIGINT also where the tests do not, as with `make test &`.
 DRIVER = f"""
 import signal, sys
-from ingest import corpus, sample
+from ingest.encode import sample
+from ingest.text import corpus
 from ingest.__main__ import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
 corpus.BLOCK, sample.FIT_TOKENS = {BLOCK}, {FIT_TOKENS}
