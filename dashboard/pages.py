@@ -7,8 +7,8 @@ from dashboard.about import page as about
 from dashboard.compare import page as compare
 from dashboard.features import page as features
 from dashboard.head_map import page as head_map
-from dashboard.points import grid_page as heads
 from dashboard.points import head_page as head
+from dashboard.points import heads_page as heads
 from dashboard.sentence import page as sentence
 from dashboard.statistics import page as statistics
 from dashboard.web.view import Place

@@ -5,9 +5,7 @@ from plotly.io.json import to_json_plotly
 
 from dashboard.compare import routes as comparison
 from dashboard.features import routes as features
-from dashboard.points import export_routes as exports
-from dashboard.points import routes as pictures
-from dashboard.points import token_routes as tokens
+from dashboard.points import routes as points
 from dashboard.sentence import routes as sentences
 from dashboard.statistics import routes as statistics
 from dashboard.web import assets, outdated
@@ -21,10 +19,8 @@ def register(server: Flask, library: Library) -> None:
     server.extensions[LIBRARY] = library
     for part in (
         assets,
-        pictures,
+        points,
         features,
-        tokens,
-        exports,
         statistics,
         sentences,
         comparison,

@@ -8,7 +8,7 @@ from dash import dcc, html
 from dashboard.canvas.component import PointPanels
 from dashboard.compare import choices as comparison
 from dashboard.features import shown as features
-from dashboard.points.tabs import tab_of
+from dashboard.points.head_page import tab_of
 from dashboard.sentence import search as finder
 from dashboard.sentence.component import SentenceViews
 from dashboard.ui.markup import FOLLOWED

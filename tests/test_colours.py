@@ -113,7 +113,7 @@ def test_a_frequency_band_begins_and_ends_where_its_name_says(
     drawn: Drawn, times: int, band: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts = np.full(len(drawn.corpus.vocab), times)
-    monkeypatch.setattr("dashboard.points.token_numbers.piece_counts", lambda _: counts)
+    monkeypatch.setattr("dashboard.points.columns.piece_counts", lambda _: counts)
     column = column_of(drawn.corpus, "frequency_band")
     assert {column.category(int(code)) for code in of(drawn, "frequency_band").ravel()} == {band}
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from dashboard.points import density as module
-from dashboard.points.density import density
+from dashboard.points import distance as module
+from dashboard.points.distance import density
 from dashboard.web import cache
 from store import Corpus, StoreError
 from store.normalizations import NORMALIZATIONS

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from dashboard.points.density import CELLS
+from dashboard.points.distance import CELLS
 from store import Corpus
 from tests.browser import Open, drawn, inked
 

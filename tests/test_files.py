@@ -124,7 +124,7 @@ def test_a_file_is_not_finished_for_a_reader_who_leaves(
             made.append(number)
             yield {"token": np.arange(3)}
 
-    monkeypatch.setattr("dashboard.points.export_routes.tables_of_heads", tables)
+    monkeypatch.setattr("dashboard.points.routes.tables_of_heads", tables)
     left = {DISCONNECTED: lambda: len(made) > 2}
     client = create_app(Library(tiny_store)).server.test_client()
     assert client.get(f"{base}/points/pca-exact-2d/grid.csv", environ_overrides=left).status_code == 499

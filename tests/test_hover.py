@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from dashboard.points.hover import point_card
+from dashboard.points.focus import point_card
 from store import Corpus
 
 

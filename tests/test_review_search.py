@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from dashboard.features.selection import TokenSelection, token_mask
-from dashboard.points.texts import parted
+from dashboard.points.search import parted
 from store import Corpus
 
 REVIEW = 3

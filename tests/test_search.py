@@ -2,13 +2,12 @@
 
 import pytest
 
-from dashboard.points.search import Within, found, hits
-from dashboard.points.texts import folded, texts
+from dashboard.points.search import Within, folded, hits, matching_tokens, texts
 from store import Corpus
 
 
 def tokens_of(corpus: Corpus, q: str, within: Within) -> list[int]:
-    return [int(token) for token in found(corpus, q, within).nonzero()[0]]
+    return [int(token) for token in matching_tokens(corpus, q, within).nonzero()[0]]
 
 
 def pieces_of(corpus: Corpus) -> list[str]:

@@ -9,10 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.points.columns import column_of, columns, values
-from dashboard.points.conditions import MOST_CATEGORIES, Condition, parse_conditions, write_conditions
 from dashboard.points.drawn import Drawn
-from dashboard.points.lasso import Lasso, Outline, inside, on_screen
-from dashboard.points.selection import Selection, encode, mask, parse_selection
+from dashboard.points.selection import (
+    MOST_CATEGORIES,
+    Condition,
+    Lasso,
+    Outline,
+    Selection,
+    encode,
+    inside,
+    mask,
+    on_screen,
+    parse_conditions,
+    parse_selection,
+    write_conditions,
+)
 from store import Corpus
 
 TOKENS = 90

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from plotly.utils import PlotlyJSONEncoder
 
-from dashboard.points.chosen import Chosen
-from dashboard.points.pairs_panel import panel as pairs_panel
+from dashboard.points.pairs import panel as pairs_panel
+from dashboard.points.shown_points import ShownPoints
 from dashboard.points.statistics_panel import panel
 from dashboard.sentence import position_means
 from dashboard.sentence.finder import statistic_ranking
@@ -224,14 +224,14 @@ def test_conditions_that_no_sentence_meets_are_said_and_can_be_cleared(go: Go, a
 
 def test_only_means_of_all_rows_lead_to_sentences(go: Go) -> None:
     place = go("")
-    content = written(panel(place, Chosen.of(place, 10)))
+    content = written(panel(place, ShownPoints.of(place, 10)))
     assert content.count("by=entropy") == 1
     assert "by=received" not in content
 
 
 def test_a_pair_leads_to_its_query_also_from_a_key(library: Library) -> None:
     place = find(library, "/head", "?layer=1&head=1&role=key&token=3")
-    assert "role" not in link_with(pairs_panel(place, Chosen.of(place, 10)), "toward")
+    assert "role" not in link_with(pairs_panel(place, ShownPoints.of(place, 10)), "toward")
 
 
 @pytest.mark.parametrize(

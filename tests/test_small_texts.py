@@ -10,8 +10,8 @@ from dash import html
 
 import dashboard
 from dashboard.pages import PAGES, picture_of, sentence_of
-from dashboard.points.no_hits import no_hits, similar_pieces
-from dashboard.points.over_points import drawn_over, over_feature, over_head
+from dashboard.points.captions import overlay_legend, overlays_of_feature, overlays_of_head
+from dashboard.points.search_results import no_hits, similar_pieces
 from dashboard.sentence.positions import SHADES
 from dashboard.statistics.part import part_of
 from dashboard.ui.amounts import span
@@ -108,14 +108,14 @@ def test_every_page_with_a_search_says_when_it_finds_nothing(library: Library, p
 
 def test_over_a_head_everything_drawn_is_in_the_legend(library: Library) -> None:
     here = place(library, "head", "token=5&marks=1-2&lasso=pca-exact-2d,0,0,query:0,0;1,0;1,1")
-    kinds = [kind for kind, _ in over_head(here.address)]
+    kinds = [kind for kind, _ in overlays_of_head(here.address)]
     assert kinds[:5] == ["ring", "sentence", "line", "near", "pair"]
     assert "attention weight: thicker is more" in str(PAGES["head"](here).below)
 
 
 def test_nothing_over_the_points_needs_no_legend(library: Library) -> None:
     address = place(library, "head", "").address
-    assert drawn_over(over_head(address)) == drawn_over(over_feature(address)) == []
+    assert overlay_legend(overlays_of_head(address)) == overlay_legend(overlays_of_feature(address)) == []
 
 
 def test_a_chosen_token_at_a_feature_point_has_a_legend(library: Library) -> None:

@@ -8,7 +8,7 @@ import pytest
 from dashboard.points.columns import column_of, values
 from dashboard.points.drawn import Drawn
 from dashboard.points.selection import mask, parse_selection
-from dashboard.points.summary import Share, selected_rows, summarize
+from dashboard.points.selection_summary import Share, selected_rows, summarize
 from store import Corpus
 
 TOKENS = 90

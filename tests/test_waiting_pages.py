@@ -13,8 +13,8 @@ from dashboard.compare.point_picture import point_notices
 from dashboard.compare.two import Two, two_of
 from dashboard.head_map import nearest
 from dashboard.pages import PAGES
-from dashboard.points import pairs_panel as pairs
-from dashboard.points.chosen import Chosen
+from dashboard.points import pairs
+from dashboard.points.shown_points import ShownPoints
 from dashboard.statistics.importance_panel import importance
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
@@ -33,7 +33,7 @@ def above(place: Place) -> object:
 
 
 def top_pairs(place: Place) -> object:
-    return pairs.panel(place, Chosen.of(place, 5, layer=0, head=0))
+    return pairs.panel(place, ShownPoints.of(place, 5, layer=0, head=0))
 
 
 #: By the missing part: the page that waits for it, and what of it says so.

@@ -7,8 +7,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.points.captions import authors_size
-from dashboard.points.judged import shown_fidelity
+from dashboard.points.captions import authors_size, shown_fidelity
 from dashboard.ui.page import Page
 from dashboard.ui.tables import heading
 from dashboard.web.view import Place

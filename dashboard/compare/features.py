@@ -11,8 +11,8 @@ from dashboard.features.captions import TRUST
 from dashboard.features.point_curves import point_curves
 from dashboard.features.series import ROLES
 from dashboard.points.captions import caption
-from dashboard.points.legends import legend
-from dashboard.points.no_hits import no_hits
+from dashboard.points.colours import legend_line
+from dashboard.points.search_results import no_hits
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, search_controls
 from dashboard.ui.file_links import file_href
@@ -79,7 +79,7 @@ def point_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
         choice("fcolour", "Colour", colours, shown.colour.column.name, 170),
         search_controls(place),
     ]
-    meaning = legend(shown.legend, roles=ROLES, rest=shown.colour.rest)
+    meaning = legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest)
     return controls, [meaning, *_no_predictions(found), *_selected(found), *no_hits(place)]
 
 

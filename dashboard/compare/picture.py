@@ -5,7 +5,7 @@ from typing import Any
 from dashboard.canvas.saved import saved
 from dashboard.compare.places import common_views, drawn_of_both
 from dashboard.compare.two import Two
-from dashboard.points.chosen import Chosen
+from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.theme import PALETTE, ramp
 from dashboard.ui.under_way import what_to_do
 from dashboard.web.data_links import data_link
@@ -24,11 +24,11 @@ def shown_view(place: Place, two: Two) -> str | None:
     return place.view if place.view in views else next(iter(views), None)
 
 
-def chosen_of(place: Place, two: Two) -> Chosen:
+def chosen_of(place: Place, two: Two) -> ShownPoints:
     """What is selected and how it is coloured, in this model."""
     address = place.address
     own, _ = drawn_of_both(two, address.layer, address.head, address.tokens)
-    return Chosen.of(place, own.tokens, layer=address.layer, head=address.head)
+    return ShownPoints.of(place, own.tokens, layer=address.layer, head=address.head)
 
 
 def picture_notices(place: Place, two: Two) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ def both_picture(place: Place, two: Two) -> dict[str, Any] | None:
     return _picture(place, two, view, chosen_of(place, two))
 
 
-def _picture(place: Place, two: Two, view: str, chosen: Chosen) -> dict[str, Any]:
+def _picture(place: Place, two: Two, view: str, chosen: ShownPoints) -> dict[str, Any]:
     where, tokens = f"{place.address.layer}/{place.address.head}", chosen.drawn.tokens
     base = f"{data_link(two.own)}/compare/{two.other.name}"
     mask = f"{base}/mask/{where}.bin?tokens={tokens}{chosen.query}" if chosen.selection else None

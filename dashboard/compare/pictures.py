@@ -10,10 +10,10 @@ from dashboard.compare.places import both_places, common_views, drawn_of_both
 from dashboard.compare.selected import selected_in_both
 from dashboard.compare.two import Two, pictures_of
 from dashboard.points.captions import caption, head_fidelity_caption
-from dashboard.points.chosen import Chosen
+from dashboard.points.colours import legend_line, marks_line
 from dashboard.points.filters import count_line, selection_count
-from dashboard.points.legends import legend, marks
-from dashboard.points.no_hits import no_hits
+from dashboard.points.search_results import no_hits
+from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.controls import choice, choices_of_views, colour_choice, head_choices, search_controls
 from dashboard.ui.under_way import unmade
 from dashboard.web.view import Place
@@ -43,7 +43,7 @@ def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
         missing = "The models have no picture of the same kind."
         return heads, [html.P(unmade(place, missing, "Run `make projections` with each of them."), role="status")]
     chosen, views = chosen_of(place, two), choices_of_views(view, common_views(two))
-    colours = legend(chosen.legend) if chosen.coloured else marks()
+    colours = legend_line(chosen.legend) if chosen.coloured else marks_line()
     return [*heads, *views, colour_choice(place), search_controls(place)], [
         colours,
         _selected(place, two, chosen),
@@ -51,7 +51,7 @@ def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
     ]
 
 
-def _selected(place: Place, two: Two, chosen: Chosen) -> html.P:
+def _selected(place: Place, two: Two, chosen: ShownPoints) -> html.P:
     """How many points of each panel; a condition on what a head does is met by others in each model."""
     if not chosen.selection:
         return selection_count(chosen)

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.features.pieces import pieces_of
-from dashboard.points.columns import KINDS, Column, Values
-from dashboard.points.token_numbers import kinds_of
+from dashboard.points.columns import KINDS, Column, Values, kinds_of
 from store.feature_points import SAMPLE
 from store.features import Features
 

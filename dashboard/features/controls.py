@@ -6,8 +6,8 @@ from dash import dcc, html
 from dashboard.features.materials import drawn_materials, material_title
 from dashboard.features.series import ROLES, value_layers
 from dashboard.features.shown import ShownFeatures
-from dashboard.points.legends import legend
-from dashboard.points.no_hits import no_hits
+from dashboard.points.colours import legend_line
+from dashboard.points.search_results import no_hits
 from dashboard.ui.controls import choice, search_controls, switch
 
 
@@ -15,7 +15,7 @@ def controls(shown: ShownFeatures) -> list[object]:
     """Every control, what colours mean, and how many tokens are selected."""
     return [
         html.Div([_picture(shown), search_controls(shown.place)], className="control-rows"),
-        legend(shown.legend, roles=ROLES, rest=shown.colour.rest),
+        legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest),
         _selected(shown),
         *no_hits(shown.place),
     ]

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from dashboard.features.cosines import cosines
 from dashboard.features.pieces import pieces_of
 from dashboard.features.series import Series
-from dashboard.points.columns import KINDS
+from dashboard.points.columns import KINDS, kinds_of
 from dashboard.points.exports import ROWS, Table
-from dashboard.points.token_numbers import kinds_of
 from store.feature_points import FACTORS, point_title
 from store.features import Features
 

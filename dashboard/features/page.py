@@ -13,7 +13,7 @@ from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import feature_token
 from dashboard.features.told import headline, place_of, told
-from dashboard.points.over_points import drawn_over, over_feature
+from dashboard.points.captions import overlay_legend, overlays_of_feature
 from dashboard.ui.file_links import file_links
 from dashboard.ui.page import Page
 from dashboard.ui.under_way import unmade
@@ -38,7 +38,7 @@ def layout(place: Place) -> Page:
     return Page(
         above=[_title(shown), _how_to_read(shown), *controls(shown)],
         beside=[] if shown.panel is None else feature_token(shown),
-        below=[*drawn_over(over_feature(place.address)), *captions(shown), *_files(shown)],
+        below=[*overlay_legend(overlays_of_feature(place.address)), *captions(shown), *_files(shown)],
         notices=shown.notices,
     )
 

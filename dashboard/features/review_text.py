@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.features.pieces import pieces_of
-from dashboard.points.search import tokens_of_phrase
-from dashboard.points.texts import BETWEEN, Texts, folded, parted
+from dashboard.points.search import BETWEEN, Texts, folded, parted, tokens_of_phrase
 from dashboard.web.cache import cached
 from store.features import Features
 

@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 from dashboard.features.pieces import pieces_of
 from dashboard.features.review_text import phrase_in_review
 from dashboard.features.series import Series
-from dashboard.points.lasso import Outline
-from dashboard.points.search import WITHIN, Within, found, is_sought
-from dashboard.points.selection import MOST_SOUGHT
-from dashboard.points.texts import folded, spaced
+from dashboard.points.search import WITHIN, Within, folded, matches, matching_tokens, spaced
+from dashboard.points.selection import MOST_SOUGHT, Outline
 from store import Corpus, StoreError
 from store.feature_points import SAMPLE
 from store.features import Features
@@ -91,11 +89,11 @@ def token_mask(corpus: Corpus, features: Features, selection: TokenSelection, to
 def _found(corpus: Corpus, features: Features, selection: TokenSelection) -> Tokens:
     if features.name == SAMPLE:
         rows = np.searchsorted(corpus.rows, features.tokens.row.values)
-        return found(corpus, selection.q, selection.within)[rows]
+        return matching_tokens(corpus, selection.q, selection.within)[rows]
     sought = folded(spaced(selection.q))
     if selection.within == "phrase":
         return phrase_in_review(features, sought)
-    return np.fromiter((is_sought(folded(piece), sought, selection.within) for piece in pieces_of(features)), bool)
+    return np.fromiter((matches(folded(piece), sought, selection.within) for piece in pieces_of(features)), bool)
 
 
 def _region(asked: str, corpus: Corpus, features: Features, notices: list[str]) -> Region | None:

@@ -1,13 +1,24 @@
-"""What every picture says of itself: n of N, method, and how far it can be trusted."""
+"""What stands below a picture: how much of the corpus it shows, how faithful it is, and what is drawn over the points."""
 
+import xarray as xr
 from dash import html
 
-from dashboard.points.judged import shown_fidelity
+from dashboard.web.state import Address
 from dashboard.web.view import Place
 from store import Corpus
 from store.amounts import many
-from store.schema import head_name
+from store.schema import ROLES, head_name
 from store.views import ATTENTIONVIZ_TOKENS, ViewName
+
+RING, SENTENCE = ("ring", "clicked point"), ("sentence", "tokens of its sentence, larger")
+LASSO = ("lasso", "lasso")
+
+
+def shown_fidelity(opened: xr.Dataset) -> xr.DataArray:
+    """Measures (measure, layer, head) on the sentences that `judged_on` of a view names."""
+    held_out = opened.fidelity.sel(judged="held_out")
+    any_held_out = bool(held_out.sel(measure="spearman").notnull().any())
+    return held_out if any_held_out else opened.fidelity.sel(judged="fitted")
 
 
 def caption(*says: object) -> html.P:
@@ -55,3 +66,34 @@ def _measures(values: dict[str, float]) -> str:
         f"across sentences (-1 is perfect), {100 * values['recall']:.0f} % of the 3 most attended keys among the 3 nearest, "
         f"trustworthiness {values['trustworthiness']:.2f} (1 is perfect)"
     )
+
+
+def overlays_of_head(address: Address) -> list[tuple[str, str]]:
+    """What is drawn over the points of a head: the kind of each mark and what it means."""
+    drawn: list[tuple[str, str]] = []
+    if address.token is not None:
+        others = "keys" if address.role == ROLES[0] else "queries"
+        drawn += [RING, SENTENCE, ("near", f"highest-scoring {others} in the corpus")]
+    elif address.text:
+        drawn += [("sentence", "tokens of the typed sentence, larger")]
+    if drawn:
+        drawn.insert(len(drawn) - (address.token is not None), ("line", "attention weight: thicker is more"))
+    if address.marks and address.token is not None:
+        drawn.append(("pair", "marked pair"))
+    return [*drawn, LASSO] if address.lasso else drawn
+
+
+def overlays_of_feature(address: Address) -> list[tuple[str, str]]:
+    """What is drawn over the tokens at one feature point; nothing over all points at once but a lasso."""
+    drawn = (
+        [RING, SENTENCE, ("near", "tokens with the nearest vectors")]
+        if address.point and address.ftoken is not None
+        else []
+    )
+    return [*drawn, LASSO] if address.flasso and address.point else drawn
+
+
+def overlay_legend(marks: list[tuple[str, str]]) -> list[html.P]:
+    """The legend; nothing where nothing is drawn."""
+    chips = [html.Span([html.Span(className=f"over {kind}"), meaning], className="chip") for kind, meaning in marks]
+    return [html.P([html.Span("Over the points:"), *chips], className="legend over-points")] if chips else []

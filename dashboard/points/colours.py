@@ -5,13 +5,19 @@ Format, little-endian: `HSC2`, u32 panels (1 where all are the same), tokens a p
 """
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from dash import html
 from numpy.typing import NDArray
 
 from dashboard.points.columns import Column, Kind, Values, values
 from dashboard.points.drawn import Drawn
+from dashboard.statistics.definitions import unit_title
+from dashboard.ui.amounts import end_of_range
+from dashboard.ui.theme import CATEGORIES
+from store.schema import ROLES
 
 MAGIC = b"HSC2"
 MISSING = 255
@@ -19,6 +25,8 @@ MISSING = 255
 SPAN = (2, 98)
 #: Categories that a legend names; the most frequent.
 NAMED = 12
+#: Where a colour says what a point is, its shape says which of the two it is.
+OUTLINED = "● query ◇ key (an outline, once the marks are large enough)"
 
 
 @dataclass(frozen=True)
@@ -115,3 +123,48 @@ def _categories(column: Column, found: Values) -> list[Category]:
     counts = np.bincount(found[found >= 0].astype(np.int64))
     order = np.argsort(-counts, kind="stable")
     return [Category(int(code), column.category(int(code)), int(counts[code])) for code in order if counts[code]]
+
+
+def marks_line() -> html.P:
+    """Which mark is what, where colours say nothing else."""
+    return html.P([_mark("●", "query"), " query ", _mark("◆", "key"), " key"], className="legend of-picture")
+
+
+def legend_line(shown: Legend, roles: Sequence[str] = ROLES, rest: str = "points have none") -> html.Div:
+    """The colours of a column, with their range or their categories; `rest` is said of the points without a value."""
+    body = _category_chips(shown, roles) if shown.kind == "category" else _range_bars(shown, roles)
+    missing = [_rest(f"{shown.missing:,} {rest}")] if shown.missing else []
+    return html.Div([html.Span(f"{shown.title}:"), *body, *missing], className="legend of-picture")
+
+
+def _rest(text: str) -> html.Span:
+    return html.Span([html.Span(className="swatch none", **{"aria-hidden": "true"}), text], className="chip caption")
+
+
+def _range_bars(shown: Legend, roles: Sequence[str]) -> list[object]:
+    """A bar for each role from low to high."""
+    if shown.low != shown.low:
+        return [html.Span("no point has a value here")]
+    bars = [
+        html.Span([_mark(mark, role), html.Span(className=f"bar {role}")], title=role)
+        for mark, role in zip("●◆", roles, strict=False)
+    ]
+    scale = ", by its logarithm" if shown.logarithmic else ""
+    low, high = (end_of_range(value, shown.unit) for value in (shown.low, shown.high))
+    span = html.Span(f"(2nd to 98th percentile of what is drawn{scale})", className="caption")
+    return [html.Span(low), *bars, html.Span(f"{high} {unit_title(shown.unit)}".strip()), span]
+
+
+def _category_chips(shown: Legend, roles: Sequence[str]) -> list[object]:
+    chips = [_chip(category.code, f"{category.name} ({category.count:,})") for category in shown.categories]
+    more = [html.Span(f"and {shown.more:,} more; colours repeat")] if shown.more else []
+    return [*chips, *more, *([html.Span(OUTLINED)] if tuple(roles) == ROLES else [])]
+
+
+def _chip(code: int, text: str) -> html.Span:
+    colours = {f"--{scheme}": colours[code % 255 % len(colours)] for scheme, colours in CATEGORIES.items()}
+    return html.Span([html.Span(className="swatch", style=colours, **{"aria-hidden": "true"}), text], className="chip")
+
+
+def _mark(shape: str, role: str) -> html.Span:
+    return html.Span(shape, className=f"mark {role}", **{"aria-hidden": "true"})

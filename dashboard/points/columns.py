@@ -1,6 +1,7 @@
-"""Everything a point can be coloured by, sized by and filtered by: the columns of a corpus.
+"""Everything a point can be coloured by, sized by and filtered by: the columns of a corpus, and how each is read.
 
-`dashboard/points/token_numbers.py` reads what each token has; `dashboard/points/colours.py` makes colours of it.
+Every `read_...` function returns (panel, token, role), with 1 for what makes no difference: numbers as float64 with NaN for
+none, categories as int64 codes with -1 for none. `dashboard/points/colours.py` makes colours of them.
 """
 
 from collections.abc import Callable
@@ -11,20 +12,137 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.points import token_numbers
 from dashboard.points.drawn import Drawn
 from dashboard.web.cache import cached
 from store import STATISTICS, Corpus, StoreError
-from store.schema import ROLES
+from store.schema import CLS, CONTINUATION, PUNCTUATION, ROLES, SEP, SYMBOL
 
+Numbers = NDArray[np.float64]
+Codes = NDArray[np.int64]
+#: Occurrences with which the second and the later bands begin: each is about ten times as frequent as the one before.
+FREQUENCIES = (2, 10, 100, 1_000)
 Kind = Literal["category", "number"]
 Values = NDArray[np.float64 | np.int64]
-
 KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word")
 #: AttentionViz colours [CLS] and [SEP] with the punctuation; here they are a category of their own beside it.
-PUNCTUATION = ("word", "punctuation", "[CLS] or [SEP]")
-#: Occurrences of the wordpiece in the corpus; a band begins at each of `token_numbers.FREQUENCIES`.
+PUNCTUATION_NAMES = ("word", "punctuation", "[CLS] or [SEP]")
+#: Occurrences of the wordpiece in the corpus; a band begins at each of `FREQUENCIES`.
 FREQUENCY_BANDS = ("once", "2 to 9 times", "10 to 99 times", "100 to 999 times", "1,000 times and more")
+
+
+def read_role(drawn: Drawn) -> Codes:
+    """0 for a query, 1 for a key."""
+    return np.broadcast_to(np.arange(2), (1, len(drawn.rows), 2))
+
+
+def read_position(drawn: Drawn) -> Numbers:
+    """0 for [CLS]."""
+    return _numbers(drawn.of_tokens("position"))
+
+
+def read_position_share(drawn: Drawn) -> Numbers:
+    """0 for [CLS], 1 for [SEP]."""
+    last = read_sentence_length(drawn) - 1
+    return read_position(drawn) / np.where(last > 0, last, 1)
+
+
+def read_position_modulo_5(drawn: Drawn) -> Codes:
+    """Codes 0 to 4."""
+    return _codes(drawn.of_tokens("position") % 5)
+
+
+def read_kind(drawn: Drawn) -> Codes:
+    """Codes of `KINDS`; what is both is the first of them."""
+    return _codes(kinds_of(drawn.of_tokens("token_flags")))
+
+
+def kinds_of(flags: NDArray[np.integer]) -> Codes:
+    """Codes of `KINDS` by flags of any shape."""
+    bits = (CLS, SEP, PUNCTUATION, SYMBOL, CONTINUATION)
+    return np.select([flags & bit != 0 for bit in bits], range(len(bits)), len(bits)).astype(np.int64)
+
+
+def read_punctuation(drawn: Drawn) -> Codes:
+    """Codes of `PUNCTUATION_NAMES`."""
+    flags = drawn.of_tokens("token_flags")
+    return _codes(np.select([flags & (CLS | SEP) != 0, flags & (PUNCTUATION | SYMBOL) != 0], [2, 1], 0))
+
+
+def read_token_length(drawn: Drawn) -> Numbers:
+    """Characters of the wordpiece without ##; [CLS] and [SEP] have none."""
+    special = drawn.of_tokens("token_flags") & (CLS | SEP) != 0
+    return _numbers(np.where(special, np.nan, piece_lengths(drawn.corpus)[drawn.of_tokens("token_id")]))
+
+
+def read_sentence_length(drawn: Drawn) -> Numbers:
+    """Tokens, [CLS] and [SEP] included."""
+    return _numbers(drawn.of_sentences(drawn.corpus.sentences.row_size.values))
+
+
+def read_frequency(drawn: Drawn) -> Numbers:
+    """How often the wordpiece occurs in the whole corpus."""
+    return _numbers(piece_counts(drawn.corpus)[drawn.of_tokens("token_id")])
+
+
+def read_frequency_band(drawn: Drawn) -> Codes:
+    """Codes of `FREQUENCY_BANDS`."""
+    return np.searchsorted(FREQUENCIES, read_frequency(drawn), side="right").astype(np.int64)
+
+
+def read_norm(drawn: Drawn) -> Numbers:
+    """Length of the query for a query, of the key for a key."""
+    lengths = [drawn.lengths(vectors) for vectors in (drawn.corpus.query, drawn.corpus.key)]
+    return np.stack(lengths, axis=-1).astype(np.float64)
+
+
+def read_value_norm(drawn: Drawn) -> Numbers:
+    """Kobayashi's ||f(x)||."""
+    return drawn.of_heads(drawn.corpus.value_norm).astype(np.float64)[..., None]
+
+
+def read_statistic(drawn: Drawn, *, name: str) -> Numbers:
+    """One of `store.STATISTICS`."""
+    return drawn.of_heads(drawn.corpus.token_statistic.sel(statistic=name)).astype(np.float64)[..., None]
+
+
+def read_given(drawn: Drawn) -> Numbers:
+    """What of a token's attention goes to other tokens: 1 - p(i,i)."""
+    return 1 - read_statistic(drawn, name="to_self")
+
+
+def read_label(drawn: Drawn) -> Codes:
+    """Codes of the data's label names."""
+    return _codes(drawn.of_sentences(drawn.corpus.sentences.label.values))
+
+
+def read_review(drawn: Drawn) -> Codes:
+    """Numbers of the reviews in the data."""
+    return _codes(drawn.of_sentences(drawn.corpus.sentences.document.values))
+
+
+def read_data_column(drawn: Drawn, *, name: str) -> Codes:
+    """Codes of a column that came with the data."""
+    return _codes(drawn.of_sentences(drawn.corpus.columns[name].values))
+
+
+@cached
+def piece_counts(corpus: Corpus) -> NDArray[np.int64]:
+    """Occurrences of each wordpiece in the corpus: (vocab,)."""
+    return np.bincount(corpus.tokens.token_id.values[corpus.rows], minlength=len(corpus.vocab))
+
+
+@cached
+def piece_lengths(corpus: Corpus) -> NDArray[np.int64]:
+    """Characters of each wordpiece without ##: (vocab,)."""
+    return np.fromiter((len(str(piece).removeprefix("##")) for piece in corpus.vocab), np.int64)
+
+
+def _numbers(values: NDArray[np.generic]) -> Numbers:
+    return values.astype(np.float64)[None, :, None]
+
+
+def _codes(values: NDArray[np.generic]) -> Codes:
+    return values.astype(np.int64)[None, :, None]
 
 
 @dataclass(frozen=True)
@@ -51,7 +169,7 @@ class Column:
     per_role: bool = False
     names: tuple[str, ...] = ()
     logarithmic: bool = False
-    read: Callable[[Drawn], Values] = field(default=token_numbers.position, repr=False, compare=False)
+    read: Callable[[Drawn], Values] = field(default=read_position, repr=False, compare=False)
 
     def category(self, code: int) -> str:
         """Name of a category."""
@@ -92,25 +210,25 @@ def values(column: Column, drawn: Drawn) -> Values:
 
 def _of_positions() -> list[Column]:
     return [
-        Column("role", "query or key", "category", per_role=True, names=ROLES, read=token_numbers.role),
-        Column("position", "position in the sentence", unit="tokens", read=token_numbers.position),
-        Column("position_share", "place in the sentence", unit="share", read=token_numbers.position_share),
+        Column("role", "query or key", "category", per_role=True, names=ROLES, read=read_role),
+        Column("position", "position in the sentence", unit="tokens", read=read_position),
+        Column("position_share", "place in the sentence", unit="share", read=read_position_share),
         Column(
             "position_mod_5",
             "position modulo 5",
             "category",
             names=tuple("01234"),
-            read=token_numbers.position_modulo_5,
+            read=read_position_modulo_5,
         ),
     ]
 
 
 def _of_tokens() -> list[Column]:
     return [
-        Column("kind", "kind of token", "category", names=KINDS, read=token_numbers.kind),
-        Column("is_punctuation", "punctuation", "category", names=PUNCTUATION, read=token_numbers.punctuation),
-        Column("token_length", "length of the wordpiece", unit="characters", read=token_numbers.token_length),
-        Column("sentence_length", "length of the sentence", unit="tokens", read=token_numbers.sentence_length),
+        Column("kind", "kind of token", "category", names=KINDS, read=read_kind),
+        Column("is_punctuation", "punctuation", "category", names=PUNCTUATION_NAMES, read=read_punctuation),
+        Column("token_length", "length of the wordpiece", unit="characters", read=read_token_length),
+        Column("sentence_length", "length of the sentence", unit="tokens", read=read_sentence_length),
     ]
 
 
@@ -121,14 +239,14 @@ def _of_frequencies() -> list[Column]:
             "occurrences of the wordpiece in the corpus",
             unit="times",
             logarithmic=True,
-            read=token_numbers.frequency,
+            read=read_frequency,
         ),
         Column(
             "frequency_band",
             "how often the wordpiece occurs",
             "category",
             names=FREQUENCY_BANDS,
-            read=token_numbers.frequency_band,
+            read=read_frequency_band,
         ),
     ]
 
@@ -136,22 +254,22 @@ def _of_frequencies() -> list[Column]:
 def _of_heads() -> list[Column]:
     """What differs from head to head. Statistics are of the token's row of the pattern; its key is given the same."""
     statistics = [
-        Column(name, one.title, unit=one.unit, per_head=True, read=partial(token_numbers.statistic, name=name))
+        Column(name, one.title, unit=one.unit, per_head=True, read=partial(read_statistic, name=name))
         for name, one in STATISTICS.items()
     ]
     return [
-        Column("norm", "norm of the query or key vector", per_head=True, per_role=True, read=token_numbers.norm),
-        Column("value_norm", "length of the value handed on", per_head=True, read=token_numbers.value_norm),
+        Column("norm", "norm of the query or key vector", per_head=True, per_role=True, read=read_norm),
+        Column("value_norm", "length of the value handed on", per_head=True, read=read_value_norm),
         *statistics,
-        Column("given", "attention given to other tokens", unit="share", per_head=True, read=token_numbers.given),
+        Column("given", "attention given to other tokens", unit="share", per_head=True, read=read_given),
     ]
 
 
 def _of_sentences(corpus: Corpus) -> list[Column]:
-    label = Column("label", "label of the review", "category", names=corpus.label_names, read=token_numbers.label)
+    label = Column("label", "label of the review", "category", names=corpus.label_names, read=read_label)
     return [
         *([label] if corpus.label_names else []),
-        Column("review", "review, by its number in the data", "category", read=token_numbers.review),
+        Column("review", "review, by its number in the data", "category", read=read_review),
     ]
 
 
@@ -162,7 +280,7 @@ def _of_data(corpus: Corpus) -> list[Column]:
             str(array.attrs["title"]),
             "category",
             names=tuple(map(str, array.attrs["names"])),
-            read=partial(token_numbers.of_data, name=str(name)),
+            read=partial(read_data_column, name=str(name)),
         )
         for name, array in corpus.columns.items()
     ]

@@ -6,10 +6,10 @@ import dash_mantine_components as dmc
 import numpy as np
 from dash import html
 
-from dashboard.points.chosen import Chosen
 from dashboard.points.columns import Column, Values, columns, values
-from dashboard.points.conditions import Condition
 from dashboard.points.drawn import Drawn
+from dashboard.points.selection import Condition
+from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.amounts import span
 from dashboard.web.view import Place
 from store.amounts import many
@@ -19,7 +19,7 @@ from store.schema import ROLES
 OFFERED = 100
 
 
-def filter_controls(place: Place, chosen: Chosen) -> html.Div:
+def filter_controls(place: Place, chosen: ShownPoints) -> html.Div:
     """Every condition of a picture, and a choice of one more."""
     return condition_controls(chosen.drawn, chosen.selection.where, columns(place.corpus))
 
@@ -35,7 +35,7 @@ def condition_controls(
     return html.Div([*conditions, _more(where, offered)], className="controls filters")
 
 
-def selection_count(chosen: Chosen) -> html.P:
+def selection_count(chosen: ShownPoints) -> html.P:
     """How many of the drawn points are selected, and of a search how much the corpus holds."""
     if not chosen.selection:
         return html.P(className="count", role="status")
@@ -45,7 +45,7 @@ def selection_count(chosen: Chosen) -> html.P:
     return count_line(chosen, f"{selected:,} of {drawn:,} drawn queries and keys are selected ({share}).")
 
 
-def count_line(chosen: Chosen, said: str) -> html.P:
+def count_line(chosen: ShownPoints, said: str) -> html.P:
     """What is said of the selected points, what a search finds in the whole corpus, and how to clear the conditions."""
     if chosen.selection.q:
         found = chosen.hits
@@ -54,7 +54,7 @@ def count_line(chosen: Chosen, said: str) -> html.P:
     return html.P([said, " ", clear] if chosen.selection.where else said, className="count of-picture", role="status")
 
 
-def _per_head(chosen: Chosen) -> list[bool]:
+def _per_head(chosen: ShownPoints) -> list[bool]:
     known = columns(chosen.drawn.corpus)
     return [known[condition.column].per_head for condition in chosen.selection.where]
 

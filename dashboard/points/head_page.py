@@ -5,12 +5,14 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.points.captions import head_fidelity_caption, sample_caption
-from dashboard.points.chosen import Chosen
-from dashboard.points.hit_table import hit_table
-from dashboard.points.over_points import drawn_over, over_head
+from dashboard.points import distance, pairs
+from dashboard.points import point_panel as point
+from dashboard.points import selection_summary as selection
+from dashboard.points import statistics_panel as statistics
+from dashboard.points.captions import head_fidelity_caption, overlay_legend, overlays_of_head, sample_caption
 from dashboard.points.picture import head_picture
-from dashboard.points.tabs import PANELS, tab_of
+from dashboard.points.search_results import hit_table
+from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.controls import around_picture
 from dashboard.ui.file_links import file_links
 from dashboard.ui.no_picture import without_picture
@@ -22,6 +24,14 @@ from store.schema import head_name
 
 #: Choices of how many tokens are drawn.
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
+#: Tab -> its title and what draws it.
+PANELS = {
+    "statistics": ("Statistics", statistics.panel),
+    "point": ("Point", point.panel),
+    "selection": ("Selection", selection.panel),
+    "pairs": ("Top pairs", pairs.panel),
+    "distance": ("Distance", distance.panel),
+}
 
 
 def picture(place: Place) -> dict[str, Any]:
@@ -44,17 +54,17 @@ def layout(place: Place) -> Page:
     return Page(above=above, beside=_beside(place, chosen), below=_below(place, chosen), notices=chosen.notices)
 
 
-def _chosen(place: Place) -> Chosen:
+def _chosen(place: Place) -> ShownPoints:
     address = place.address
     tokens = min(address.tokens, place.corpus.n_tokens)
-    return Chosen.of(place, tokens, layer=address.layer, head=address.head)
+    return ShownPoints.of(place, tokens, layer=address.layer, head=address.head)
 
 
-def _below(place: Place, chosen: Chosen) -> list[object]:
+def _below(place: Place, chosen: ShownPoints) -> list[object]:
     address, tokens = place.address, chosen.drawn.tokens
     points = f"points/{place.view}/{address.layer}/{address.head}"
     return [
-        *drawn_over(over_head(address)),
+        *overlay_legend(overlays_of_head(address)),
         _how_to_read(),
         sample_caption(place, tokens),
         head_fidelity_caption(place.corpus, place.view, address.layer, address.head),
@@ -63,7 +73,7 @@ def _below(place: Place, chosen: Chosen) -> list[object]:
     ]
 
 
-def _beside(place: Place, chosen: Chosen) -> list[object]:
+def _beside(place: Place, chosen: ShownPoints) -> list[object]:
     """Only the tab that is shown is drawn; another one is another link."""
     shown = tab_of(place.address)
     names = [dmc.TabsTab(title, value=tab) for tab, (title, _) in PANELS.items()]
@@ -150,3 +160,12 @@ def _select(field: str, label: str, values: range | list[int], value: int, width
         w=width,
         allowDeselect=False,
     )
+
+
+def tab_of(address: Address) -> str:
+    """The tab that was asked for, or the one that what is chosen speaks for."""
+    if address.tab:
+        return address.tab
+    if address.token is not None:
+        return "point"
+    return "selection" if address.lasso or address.where else "statistics"

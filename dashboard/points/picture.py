@@ -1,35 +1,40 @@
-"""What the canvas is asked to draw at a place: the URLs of its parts. Every URL names its snapshot and lasts."""
+"""The picture of points at a place, as the canvas draws it: the URLs of its parts, and what its panels and lines are in words."""
 
 from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dashboard.canvas.saved import saved
-from dashboard.points.chosen import Chosen
-from dashboard.points.focused import focused
-from dashboard.statistics.statistics import one_line
+from dashboard.points.captions import shown_fidelity
+from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.theme import PALETTE, ramp
 from dashboard.web.data_links import data_link
 from dashboard.web.view import Place
+from store import STATISTICS, Corpus
 from store.schema import ROLES, head_name
 from store.views import ViewName
 
 #: Tokens whose wordpieces the browser gets for its labels.
 LABELLED = 50_000
+#: Shares of which the grid names the three largest of a head on hover.
+SHARES = ("to_cls", "to_sep", "to_punctuation", "to_previous", "to_next", "to_self")
 #: Keys from anywhere in the corpus that are shown for a point.
 NEAR = 10
 
 
-def grid_picture(place: Place, chosen: Chosen) -> dict[str, Any]:
+def grid_picture(place: Place, chosen: ShownPoints) -> dict[str, Any]:
     """All heads."""
     corpus = place.corpus
     return _picture(place, chosen, "grid") | {
         "columns": corpus.heads,
-        "panels": one_line(corpus, place.view),
+        "panels": panel_lines(corpus, place.view),
         "label": f"Queries and keys of {corpus.layers} by {corpus.heads} heads",
     }
 
 
-def head_picture(place: Place, chosen: Chosen) -> dict[str, Any]:
+def head_picture(place: Place, chosen: ShownPoints) -> dict[str, Any]:
     """One head, with what is shown of the clicked point."""
     address = place.address
     base, where = data_link(place.corpus), f"{address.layer}/{address.head}"
@@ -51,7 +56,7 @@ def head_picture(place: Place, chosen: Chosen) -> dict[str, Any]:
     }
 
 
-def _picture(place: Place, chosen: Chosen, where: str) -> dict[str, Any]:
+def _picture(place: Place, chosen: ShownPoints, where: str) -> dict[str, Any]:
     address, base, tokens = place.address, data_link(place.corpus), chosen.drawn.tokens
     mask = f"{base}/mask/{where}.bin?tokens={tokens}{chosen.query}" if chosen.selection else None
     colours = f"{base}/colours/{chosen.colour.name}/{where}.bin?tokens={tokens}" if chosen.coloured else None
@@ -91,3 +96,58 @@ def _typed_focus_url(place: Place) -> str:
 def marks(text: str | None) -> list[list[int]]:
     """Pairs of positions, query and key, from `4-9.4-10`."""
     return [[int(position) for position in pair.split("-")] for pair in (text or "").split(".") if pair]
+
+
+def panel_lines(corpus: Corpus, view: str) -> list[dict[str, str]]:
+    """For every head its name and a line of statistics, shown on hover in the grid."""
+    shares = corpus.head_statistic.sel(source="all", statistic=list(SHARES)).values
+    entropy = corpus.head_statistic.sel(source="all", statistic="entropy").values
+    fidelity = shown_fidelity(corpus.view(view)).sel(measure=["spearman", "recall"]).values
+    return [
+        {
+            "name": head_name(layer, head),
+            "says": _panel_line(shares[:, layer, head], entropy[layer, head], fidelity[:, layer, head]),
+        }
+        for layer in range(corpus.layers)
+        for head in range(corpus.heads)
+    ]
+
+
+def _panel_line(shares: NDArray[np.float64], entropy: float, fidelity: NDArray[np.float64]) -> str:
+    largest = np.argsort(-shares)[:3]
+    most = ", ".join(
+        f"{STATISTICS[SHARES[index]].title.removeprefix('attention ')} {100 * shares[index]:.0f} %" for index in largest
+    )
+    return (
+        f"attends {most}; entropy {entropy:.2f} nats; picture: Spearman {fidelity[0]:.2f}, recall@3 {fidelity[1]:.2f}"
+    )
+
+
+def focused(place: Place) -> str | None:
+    """What is drawn over the points for a clicked point or a typed sentence, in words: a saved picture has no table."""
+    address = place.address
+    if address.token is not None:
+        return _of_point(place, address.token)
+    if address.text is None:
+        return None
+    second = f" and “{address.second}”" if address.second else ""
+    lines = _lines("every query of it", address.top, address.least)
+    return f"Large: the queries and keys of “{address.text}”{second}; {lines}."
+
+
+def _of_point(place: Place, token: int) -> str:
+    corpus, role = place.corpus, place.address.role
+    row = corpus.rows[token]
+    position, sentence = (int(corpus.tokens[name].values[row]) for name in ("position", "sentence_index"))
+    (piece,) = corpus.wordpieces(corpus.rows[[token]])
+    of = "every query of it" if place.address.lines == "sentence" else "the point"
+    other = "keys" if role == ROLES[0] else "queries"
+    return (
+        f"Ringed: the {role} of “{piece}”, position {position} of sentence {sentence:,}. Large: the queries and keys of its sentence; "
+        f"{_lines(of, place.address.top, place.address.least)}; dashed to the {other} anywhere in the corpus that it meets with the "
+        "largest logits."
+    )
+
+
+def _lines(of: str, top: int, least: float) -> str:
+    return f"lines: the {top} largest weights of {of}, from {least:g} on"

@@ -1,4 +1,4 @@
-"""Where the tokens of any sentence would be in a picture of the corpus: the rule by which the corpus' own were placed."""
+"""Queries and keys of a head, normalised with the constants that the ingest has chosen for it."""
 
 from typing import Any
 
@@ -6,15 +6,26 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.points.normalized import normalized_vectors
 from dashboard.sentence.sentence import Sentence
 from store import Corpus
-from store.kernels.normalization import unit
+from store.kernels.normalization import normalized, unit
 from store.kernels.projection import NEIGHBOURS, place, place_by_neighbours, place_by_network
 from store.schema import ROLES
 from store.views import PARAMETERS, ViewName
 
 Floats = NDArray[np.floating]
+
+
+def normalized_vectors(
+    corpus: Corpus, normalization: str, query: NDArray[Any], key: NDArray[Any], *, layer: int, head: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """(token, channel [+ 1]) each, from (token, channel)."""
+    constants = corpus.normalizations.sel(normalization=normalization).isel(layer=layer, head=head)
+    scale, shift, radius = (constants[name].values for name in ("scale", "shift", "radius"))
+    moved: tuple[NDArray[Any], NDArray[Any]] = normalized(
+        query, key, scale=scale, shift=shift, radius=None if np.isnan(radius) else radius
+    )
+    return moved
 
 
 def place_sentence(corpus: Corpus, view: str, sentence: Sentence, *, layer: int, head: int) -> NDArray[np.float32]:

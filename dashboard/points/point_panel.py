@@ -5,9 +5,9 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.points.chosen import Chosen
 from dashboard.points.focus import Point, focus
 from dashboard.points.picture import NEAR, marks
+from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.controls import number
 from dashboard.ui.tables import heading
 from dashboard.web.link_fields import MOST_TOP
@@ -18,7 +18,7 @@ EMPTY = (
 )
 
 
-def panel(place: Place, _chosen: Chosen) -> list[object]:
+def panel(place: Place, _chosen: ShownPoints) -> list[object]:
     """The tab Point."""
     address = place.address
     if address.token is None:

@@ -1,21 +1,45 @@
-"""Routes of what the canvas draws: points, their colours, which are selected, and the raster in place of them."""
+"""Routes of points: what the canvas draws, cards and lines of single points, and files."""
 
-from flask import Flask, Response
+import numpy as np
+from flask import Flask, Response, jsonify, request
 
 from dashboard.canvas import encoding as points
 from dashboard.canvas.raster import draw_panels
 from dashboard.points import colours, selection
 from dashboard.points.columns import column_of
+from dashboard.points.distance import density, density_table
 from dashboard.points.drawn import Drawn
+from dashboard.points.exports import tables, tables_of_heads
+from dashboard.points.focus import Point, as_json, focus, point_card
+from dashboard.points.pairs import strongest_pairs
+from dashboard.points.selection import Selection, mask
+from dashboard.statistics.statistics import head_table
 from dashboard.ui.theme import Scheme
 from dashboard.web.cache import cached
+from dashboard.web.files import FORM, file, large_file
 from dashboard.web.library import Library
-from dashboard.web.request import BASE, ONE_HEAD, bounded, grid_of, head_of, scheme, selection_of
-from dashboard.web.response import binary, codes, png
+from dashboard.web.request import (
+    BASE,
+    MOST_LINES,
+    ONE_HEAD,
+    bounded,
+    check_head,
+    check_token,
+    corpus_of,
+    grid_of,
+    head_of,
+    scheme,
+    selection_of,
+    share,
+)
+from dashboard.web.response import binary, codes, lasting, png
 from store import Corpus
 
 #: Pixels of a panel's side: of a large one, and of one of a grid.
 MOST_RASTER_SIDE, MOST_GRID_SIDE = 1_200, 400
+#: Labels of one picture, and tokens named as near.
+MOST_LABELS, MOST_NEAR = 50_000, 50
+_POINT = f"{ONE_HEAD}/<any(query, key):role>/<int:token>.json"
 
 
 def register(server: Flask, library: Library) -> None:
@@ -24,6 +48,9 @@ def register(server: Flask, library: Library) -> None:
     _rasters(server, library)
     _colours(server, library)
     _masks(server, library)
+    _tokens(server, library)
+    _files(server, library)
+    _tables(server, library)
 
 
 def _points(server: Flask, library: Library) -> None:
@@ -95,3 +122,75 @@ def _masks(server: Flask, library: Library) -> None:
 
 def _mask(drawn: Drawn) -> Response:
     return codes(selection.encode(selection.mask(drawn, selection_of(drawn.corpus))))
+
+
+def _tokens(server: Flask, library: Library) -> None:
+    @server.get(f"{BASE}/tokens.json")
+    def labels(snapshot: str, model: str) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        rows = corpus.rows[: bounded("tokens", MOST_LABELS, MOST_LABELS)]
+        different, ids = np.unique(corpus.tokens.token_id.values[rows], return_inverse=True)
+        return lasting(jsonify({"pieces": [str(piece) for piece in corpus.vocab[different]], "ids": ids.tolist()}))
+
+    @server.get(f"{BASE}/token/{_POINT}")
+    def card(snapshot: str, model: str, layer: int, head: int, role: str, token: int) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        check_head(corpus, layer, head)
+        check_token(corpus, token)
+        return lasting(jsonify(as_json(point_card(corpus, layer=layer, head=head, role=role, token=token))))
+
+    @server.get(f"{BASE}/focus/<view>/{_POINT}")
+    def overlay(snapshot: str, model: str, view: str, layer: int, head: int, role: str, token: int) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        check_head(corpus, layer, head)
+        check_token(corpus, token)
+        return lasting(jsonify(_focus_of(corpus, view, Point(layer, head, role, token))))
+
+
+def _focus_of(corpus: Corpus, view: str, point: Point) -> dict[str, object]:
+    """What belongs to a point, as much of it as the query string asks for."""
+    return focus(
+        corpus,
+        view,
+        point,
+        top=bounded("top", 2, MOST_LINES, fewest=0),
+        least=share("least", 0.05),
+        lines="sentence" if request.args.get("lines") == "sentence" else "point",
+        near=bounded("near", 10, MOST_NEAR, fewest=0),
+    )
+
+
+def _files(server: Flask, library: Library) -> None:
+    @server.get(f"{BASE}/<any(points, selection):what>/<view>/{ONE_HEAD}.{FORM}")
+    def one_head(snapshot: str, model: str, what: str, view: str, layer: int, head: int, form: str) -> Response:
+        drawn = head_of(library, snapshot, model, layer, head)
+        drawn.corpus.view(view)  # an unknown view is a 404 before the first byte
+        selected = mask(drawn, selection_of(drawn.corpus) if what == "selection" else Selection())[0]
+        return large_file(tables(drawn, view, selected), f"{what}-{view}-L{layer}-H{head}", form)
+
+    @server.get(f"{BASE}/points/<view>/grid.{FORM}")
+    def every_head(snapshot: str, model: str, view: str, form: str) -> Response:
+        drawn = grid_of(library, snapshot, model)
+        drawn.corpus.view(view)
+        return large_file(tables_of_heads(drawn, view), f"points-{view}", form)
+
+
+def _tables(server: Flask, library: Library) -> None:
+    @server.get(f"{BASE}/<any(pairs, statistics):what>/{ONE_HEAD}.{FORM}")
+    def beside(snapshot: str, model: str, what: str, layer: int, head: int, form: str) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        check_head(corpus, layer, head)
+        rows = (
+            [vars(pair) for pair in strongest_pairs(corpus, layer, head)]
+            if what == "pairs"
+            else head_table(corpus, layer, head)
+        )
+        table = {name: np.array([row[name] for row in rows]) for name in rows[0]} if rows else {}
+        return file(iter([table]), f"{what}-L{layer}-H{head}", form)
+
+    @server.get(f"{BASE}/density/<normalization>/{ONE_HEAD}.{FORM}")
+    def density_of_head(snapshot: str, model: str, normalization: str, layer: int, head: int, form: str) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        check_head(corpus, layer, head)
+        found = density(corpus, layer=layer, head=head, normalization=normalization)
+        return file(iter([density_table(found)]), f"density-{normalization}-L{layer}-H{head}", form)

@@ -5,7 +5,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.head_map.nearest import nearest
-from dashboard.points.chosen import Chosen
+from dashboard.points.shown_points import ShownPoints
 from dashboard.statistics.definitions import brief, telling
 from dashboard.statistics.definitions_panel import definitions
 from dashboard.statistics.frequency_norm import frequency_norm
@@ -27,7 +27,7 @@ from store.kernels.labels import LABELS
 from store.schema import head_name
 
 
-def panel(place: Place, _chosen: Chosen) -> list[object]:
+def panel(place: Place, _chosen: ShownPoints) -> list[object]:
     """The tab Statistics."""
     address = place.address
     return [

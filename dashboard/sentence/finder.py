@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.points.search import sentences_with
-from dashboard.points.texts import folded, spaced
+from dashboard.points.search import folded, sentences_with, spaced
 from dashboard.statistics.definitions import telling
 from dashboard.statistics.statistics import spell
 from dashboard.web.cache import cached

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dashboard.points.token_numbers import piece_counts
+from dashboard.points.columns import piece_counts
 from dashboard.web.cache import cached
 from store import Corpus
 

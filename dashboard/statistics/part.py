@@ -9,10 +9,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dashboard.points.columns import column_of
-from dashboard.points.conditions import Condition, points_that_meet
 from dashboard.points.drawn import Drawn
-from dashboard.points.search import found
-from dashboard.points.selection import Selection, parse_selection
+from dashboard.points.search import matching_tokens
+from dashboard.points.selection import Condition, Selection, parse_selection, points_that_meet
 from dashboard.web.cache import cached
 from store import Corpus
 from store.kernels.labels import head_labels
@@ -95,7 +94,7 @@ def _says_something(condition: Condition) -> bool:
 @cached
 def _part(corpus: Corpus, chosen: Selection) -> Part:
     drawn = Drawn(corpus, corpus.n_tokens)
-    rows = found(corpus, chosen.q, chosen.within).copy() if chosen.q else np.ones(corpus.n_tokens, bool)
+    rows = matching_tokens(corpus, chosen.q, chosen.within).copy() if chosen.q else np.ones(corpus.n_tokens, bool)
     for condition in chosen.where:
         rows &= points_that_meet(condition, drawn)[0, :, 0]
     rows.flags.writeable = False

@@ -4,9 +4,9 @@ import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.points.columns import columns
-from dashboard.points.conditions import parse_conditions
 from dashboard.points.drawn import Drawn
 from dashboard.points.filters import condition_controls
+from dashboard.points.selection import parse_conditions
 from dashboard.statistics.part import Part
 from dashboard.web.view import Place
 from store.amounts import many

@@ -6,11 +6,11 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.points.chosen import Chosen
+from dashboard.points.colours import legend_line, marks_line
 from dashboard.points.columns import columns
 from dashboard.points.filters import filter_controls, selection_count
-from dashboard.points.legends import legend, marks
-from dashboard.points.no_hits import no_hits
+from dashboard.points.search_results import no_hits
+from dashboard.points.shown_points import ShownPoints
 from dashboard.web.view import Place
 from store import Corpus
 from store.normalizations import NORMALIZATIONS
@@ -19,12 +19,12 @@ from store.views import PROJECTIONS, ViewName
 SEARCHES = {"token": "token", "prefix": "beginning of a token", "phrase": "phrase in a sentence"}
 
 
-def around_picture(place: Place, chosen: Chosen, *, head: bool) -> list[object]:
+def around_picture(place: Place, chosen: ShownPoints, *, head: bool) -> list[object]:
     """Every control, then what colours mean, and how many points are selected."""
     rows = [picture_controls(place, head=head), search_controls(place), filter_controls(place, chosen)]
     return [
         html.Div(rows, className="control-rows"),
-        legend(chosen.legend) if chosen.coloured else marks(),
+        legend_line(chosen.legend) if chosen.coloured else marks_line(),
         selection_count(chosen),
         *no_hits(place),
     ]

@@ -6,9 +6,9 @@ from dash import html
 
 from dashboard.canvas.encoding import grid_tokens
 from dashboard.points.captions import fidelity_caption, sample_caption
-from dashboard.points.chosen import Chosen
-from dashboard.points.hit_table import hit_table
 from dashboard.points.picture import grid_picture
+from dashboard.points.search_results import hit_table
+from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.controls import around_picture
 from dashboard.ui.file_links import file_links
 from dashboard.ui.no_picture import without_picture
@@ -51,5 +51,5 @@ def _how_to_read() -> html.P:
     )
 
 
-def _chosen(place: Place) -> Chosen:
-    return Chosen.of(place, grid_tokens(place.corpus))
+def _chosen(place: Place) -> ShownPoints:
+    return ShownPoints.of(place, grid_tokens(place.corpus))

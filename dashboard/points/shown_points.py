@@ -1,4 +1,4 @@
-"""What a link chooses among the drawn points, how they are coloured, and how many they are."""
+"""The drawn points as a link shows them: which are selected, and how they are coloured."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +19,7 @@ LISTED = 50
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ShownPoints:
     """The selection and the colour of a picture."""
 
     drawn: Drawn
@@ -28,7 +28,7 @@ class Chosen:
     notices: tuple[str, ...]
 
     @classmethod
-    def of(cls, place: Place, tokens: int, *, layer: int | None = None, head: int | None = None) -> "Chosen":
+    def of(cls, place: Place, tokens: int, *, layer: int | None = None, head: int | None = None) -> "ShownPoints":
         """What the address says, of one head or of all."""
         address, known = place.address, columns(place.corpus)
         given = {name: address.fields[name] or "" for name in FIELDS}

@@ -1,4 +1,4 @@
-"""Which points are selected, as a table, and how they differ from the other drawn points.
+"""The tab Selection: which points are selected, and how they differ from the other drawn points.
 
 In a picture of all heads a point counts as selected if it is in at least one of them, and what differs from head to head
 is left out of the summary.
@@ -7,10 +7,17 @@ is left out of the summary.
 from dataclasses import dataclass
 
 import numpy as np
+from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.points.columns import Column, column_of, columns, values
 from dashboard.points.drawn import Drawn
+from dashboard.points.shown_points import ShownPoints
+from dashboard.statistics.statistics import spell
+from dashboard.ui.amounts import signed
+from dashboard.ui.file_links import file_links
+from dashboard.ui.tables import heading
+from dashboard.web.view import Place
 
 #: Rows of the table.
 ROWS = 200
@@ -18,8 +25,12 @@ ROWS = 200
 PIECES = 12
 CATEGORIES = ("role", "kind", "label")
 NUMBERS = ("norm", "position", "sentence_length", "received", "entropy")
-
 Mask = NDArray[np.bool_]
+#: Rows of the table beside the picture; the files have all.
+SHOWN = 60
+#: Titles of columns of numbers.
+NUMBER_COLUMNS = ("selected", "rest", "d", "points", "at", "sentence")
+EMPTY = "Search, filter, or draw a lasso or box in the picture: what is selected is compared with the rest here."
 
 
 @dataclass(frozen=True)
@@ -158,3 +169,90 @@ def _names(drawn: Drawn, name: str) -> list[str]:
         return [""] * len(drawn.rows)
     column = column_of(drawn.corpus, name)
     return [column.category(code) if code >= 0 else "" for code in values(column, drawn)[0, :, 0].tolist()]
+
+
+def panel(place: Place, chosen: ShownPoints) -> list[object]:
+    """The tab Selection."""
+    title = html.H2("Selection")
+    if not chosen.selection:
+        return [title, html.P(EMPTY)]
+    selected = chosen.selected
+    if not selected.any():
+        return [title, html.P("No drawn point is selected. Widen the search or the filters, or draw more tokens.")]
+    summary = summarize(chosen.drawn, selected)
+    return [
+        title,
+        html.P(f"{summary.count:,} of {summary.of:,} drawn queries and keys ({100 * summary.share:.1f} %)."),
+        _differences(summary),
+        *[_share_table(comparison) for comparison in summary.comparisons],
+        _table(place, selected_rows(chosen.drawn, selected, limit=SHOWN), summary.count),
+        file_links(
+            place,
+            "All selected points",
+            f"selection/{place.view}/{place.address.layer}/{place.address.head}",
+            {"tokens": str(chosen.drawn.tokens)} | chosen.selection.fields,
+        ),
+    ]
+
+
+def _differences(summary: Summary) -> html.Div:
+    rows = [
+        html.Tr(
+            [
+                html.Td(one.title),
+                html.Td(_number(one.selected, one.unit), className="number"),
+                html.Td(_number(one.rest, one.unit), className="number"),
+                html.Td(_standardized(one), className="number"),
+            ]
+        )
+        for one in summary.differences
+    ]
+    names = ("mean of", "selected", "rest", "d")
+    return html.Div(
+        [_rows(names, rows), html.P("d: difference of the means in standard deviations (Cohen).", className="caption")]
+    )
+
+
+def _standardized(one: Difference) -> str:
+    return signed(one.standardized, 2)
+
+
+def _number(value: float, unit: str) -> str:
+    return "" if value != value else spell(value, unit)
+
+
+def _share_table(comparison: Comparison) -> html.Div:
+    rows = [
+        html.Tr(
+            [
+                html.Td(share.category),
+                html.Td(f"{share.count:,}", className="number"),
+                html.Td(f"{100 * share.selected:.1f} %", className="number"),
+                html.Td("" if share.rest != share.rest else f"{100 * share.rest:.1f} %", className="number"),
+            ]
+        )
+        for share in comparison.shares[:8]
+    ]
+    return html.Div([html.H3(comparison.title), _rows(("", "points", "selected", "rest"), rows)])
+
+
+def _table(place: Place, rows: list[Row], count: int) -> html.Div:
+    shown = f"the first {len(rows)} of {count:,}" if count > len(rows) else f"all {count:,}"
+    names = ("token", "role", "at", "sentence", "label")
+    table = _rows(names, [_row(place, row) for row in rows])
+    return html.Div(
+        [
+            html.H3(f"Tokens: {shown}"),
+            html.Div(table, className="scroll", tabIndex=0, role="region", **{"aria-label": "Selected tokens"}),
+        ]
+    )
+
+
+def _row(place: Place, row: Row) -> html.Tr:
+    href = place.address.with_(token=row.token, role=row.role, tab="point", marks=None).href
+    cells = [html.Td(dcc.Link(row.wordpiece, href=href)), html.Td(row.role), html.Td(row.position, className="number")]
+    return html.Tr([*cells, html.Td(f"{row.sentence:,}", className="number"), html.Td(row.label)])
+
+
+def _rows(names: tuple[str, ...], rows: list[html.Tr]) -> html.Table:
+    return html.Table([heading(names, NUMBER_COLUMNS), html.Tbody(rows)], className="rows")

@@ -1,0 +1,210 @@
+"""The tab Distance: distance and dot product of many pairs of a head, before and after a normalisation."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from dash import html
+from numpy.typing import NDArray
+
+from dashboard.points.exports import Table
+from dashboard.points.placement import normalized_vectors
+from dashboard.points.shown_points import ShownPoints
+from dashboard.ui.charts import chart
+from dashboard.ui.file_links import file_href
+from dashboard.ui.tables import heading
+from dashboard.web.cache import cached
+from dashboard.web.view import Place
+from store import Corpus, StoreError
+from store.amounts import many
+from store.normalizations import NORMALIZATIONS
+from store.views import ViewName
+
+#: Pairs looked at, and cells of the histogram in each direction.
+PAIRS, CELLS = 60_000, 60
+Floats = NDArray[np.float64]
+#: Shown beside raw vectors where the picture itself is of raw ones.
+OTHER = "exact"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Correlations of q.k and distance; -1 is best, NaN where there are too few pairs or all are equal.
+
+    `pearson` is of the pairs shown and of Euclidean distance; `weighted`, of the nearest pairs, and `spearman`, of cosine
+    distance query by query on sentences not used before, are those the ingest has stored.
+    """
+
+    pearson: float
+    weighted: float
+    spearman: float
+
+
+@dataclass(frozen=True)
+class Density:
+    """Pairs of queries and keys of the same sentence by q.k and by Euclidean distance after a normalisation.
+
+    Attributes
+    ----------
+    counts
+        Pairs in each cell: (dot product, distance).
+    dots, distances
+        Borders of the cells: (CELLS + 1,) each.
+    pairs, sentences
+        How many pairs were looked at, and in how many sentences from the first on.
+    agreement
+        Of the normalised vectors.
+    """
+
+    counts: NDArray[np.int64]
+    dots: Floats
+    distances: Floats
+    pairs: int
+    sentences: int
+    agreement: Agreement
+
+
+@cached
+def density(corpus: Corpus, *, layer: int, head: int, normalization: str) -> Density:
+    """The density of one head. q.k is that of the raw vectors, which attention is made of."""
+    known = corpus.normalizations.normalization.values.tolist()
+    if normalization not in known:
+        raise StoreError(f"There is no normalisation {normalization[:40]!r}. Choose one of {', '.join(known)}.")
+    query_row, key_row, sentences = _pairs(corpus)
+    stop = int(max(query_row.max(), key_row.max())) + 1
+    query, key = (array.variable[layer, head, :stop].values.astype(np.float64) for array in (corpus.query, corpus.key))
+    dot = np.einsum("pc,pc->p", query[query_row], key[key_row])
+    distance = _distance(
+        *normalized_vectors(corpus, normalization, query, key, layer=layer, head=head), query_row, key_row
+    )
+    counts, dots, distances = np.histogram2d(dot, distance, bins=CELLS)
+    return Density(
+        counts=counts.astype(np.int64),
+        dots=dots,
+        distances=distances,
+        pairs=len(dot),
+        sentences=sentences,
+        agreement=_agreement(corpus, layer, head, normalization, dot, distance),
+    )
+
+
+def density_table(found: Density) -> Table:
+    """A row for each cell: its ends in both directions, and its pairs."""
+    dot, distance = np.indices(found.counts.shape).reshape(2, -1)
+    dots, distances = found.dots.round(6), found.distances.round(6)
+    return {
+        "dot_from": dots[dot],
+        "dot_to": dots[dot + 1],
+        "distance_from": distances[distance],
+        "distance_to": distances[distance + 1],
+        "pairs": found.counts.ravel(),
+    }
+
+
+def _pairs(corpus: Corpus) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Rows of queries and of keys, all pairs of the first sentences that make up to `PAIRS`, and how many sentences."""
+    sizes = corpus.sentences.row_size.values.astype(np.int64)
+    sentences = max(1, int(np.searchsorted(np.cumsum(sizes**2), PAIRS, side="right")))
+    starts = corpus.sentences.row_start.values
+    each = [
+        np.indices((size, size)).reshape(2, -1) + start
+        for start, size in zip(starts[:sentences], sizes[:sentences], strict=True)
+    ]
+    query, key = np.concatenate(each, axis=1)[:, :PAIRS]  # one sentence alone may have more
+    return query, key, sentences
+
+
+def _distance(query: Floats, key: Floats, query_row: NDArray[np.int64], key_row: NDArray[np.int64]) -> Floats:
+    distance: Floats = np.linalg.norm(query[query_row] - key[key_row], axis=-1)
+    return distance
+
+
+def _agreement(corpus: Corpus, layer: int, head: int, normalization: str, dot: Floats, distance: Floats) -> Agreement:
+    stored = corpus.normalizations.sel(normalization=normalization).isel(layer=layer, head=head)
+    varied = dot.std() > 0 and distance.std() > 0
+    return Agreement(
+        pearson=float(np.corrcoef(dot, distance)[0, 1]) if varied else float("nan"),
+        weighted=float(stored.weighted_correlation),
+        spearman=float(stored.spearman),
+    )
+
+
+def panel(place: Place, _chosen: ShownPoints) -> list[object]:
+    """The tab Distance."""
+    address, shown = place.address, ViewName.parse(place.view).normalization
+    after = OTHER if shown == "raw" else shown
+    found = {
+        name: density(place.corpus, layer=address.layer, head=address.head, normalization=name)
+        for name in ("raw", after)
+    }
+    titles = {"raw": "Before: raw vectors", after: f"After: {after} ({NORMALIZATIONS[after]})"}
+    return [
+        html.H2("Does distance tell the dot product?"),
+        *[part for name, one in found.items() for part in _chart(place, name, titles[name], one)],
+        _constants(place),
+    ]
+
+
+def _chart(place: Place, name: str, title: str, found: Density) -> list[object]:
+    address = place.address
+    data = file_href(place, f"density/{name}/{address.layer}/{address.head}.csv")
+    says = f"{many(found.pairs, 'pair')} of the first {many(found.sentences, 'sentence')}. {_correlations(found.agreement)} "
+    return [
+        html.H3(title),
+        *chart(density_figure(found), of=f"density-{name}", says=says, label=title, data=data, height=230),
+    ]
+
+
+def _correlations(one: Agreement) -> str:
+    return f"Correlation {one.pearson:.2f}; of the nearest pairs, weighted, {one.weighted:.2f}; Spearman by cosine, query by query, {one.spearman:.2f}."
+
+
+def density_figure(found: Density) -> go.Figure:
+    """The density of pairs by dot product and distance, darker where there are more, on a logarithmic scale."""
+    counts = np.where(found.counts > 0, np.log10(np.maximum(found.counts, 1)), np.nan)
+    heat: Any = go.Heatmap(
+        x=(found.dots[1:] + found.dots[:-1]) / 2,
+        y=(found.distances[1:] + found.distances[:-1]) / 2,
+        z=counts.T,
+        customdata=found.counts.T,
+        colorscale=[(0, "#9CC7E6"), (0.5, "#0072B2"), (1, "#D55E00")],
+        showscale=False,
+        hovertemplate="q.k %{x:.2f}, distance %{y:.2f}: %{customdata} pairs<extra></extra>",
+    )
+    axis = {"showgrid": False, "zeroline": False, "color": "#868E96"}
+    layout: Any = {
+        "margin": {"l": 48, "r": 8, "t": 6, "b": 38},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "xaxis": {"title": {"text": "dot product q.k"}, **axis},
+        "yaxis": {"title": {"text": "distance"}, **axis},
+        "font": {"size": 11},
+    }
+    return go.Figure(heat, layout)
+
+
+def _constants(place: Place) -> html.Div:
+    """What the ingest has chosen for this head, and what it brings."""
+    constants = place.corpus.normalizations.isel(layer=place.address.layer, head=place.address.head)
+    rows = []
+    for name, meaning in NORMALIZATIONS.items():
+        one = constants.sel(normalization=name)
+        shift = float(np.linalg.norm(one["shift"].values))
+        numbers = (float(one.scale), shift, float(one.weighted_correlation), float(one.spearman))
+        cells = [html.Td("" if number != number else f"{number:.2f}", className="number") for number in numbers]
+        rows.append(html.Tr([html.Td(name, title=meaning), *cells]))
+    names = ("normalisation", "c", "|a|", "weighted", "Spearman")
+    head = heading(names, names[1:])
+    attributes = place.corpus.normalizations.attrs
+    return html.Div(
+        [
+            html.H3("All normalisations of this head"),
+            html.Table([head, html.Tbody(rows)], className="rows"),
+            html.P(
+                "Queries times c, keys divided by c and moved by a: attention stays what it is. Weighted: AttentionViz's correlation of the "
+                f"nearest pairs; Spearman: per query, of cosine distance, on {attributes['judged_on']}. -1 is perfect.",
+                className="caption",
+            ),
+        ]
+    )
