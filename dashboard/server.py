@@ -5,7 +5,7 @@ from typing import Any
 from gunicorn.app.base import BaseApplication
 
 from dashboard.app import create_app
-from dashboard.sentence.remote_encoder import RemoteEncoder
+from dashboard.sentence.encoder_process import RemoteEncoder
 from dashboard.web import log as counting_handler
 from dashboard.web.allocator import return_freed_memory
 from dashboard.web.allowed_hosts import AllowedHosts

@@ -6,10 +6,10 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.canvas.component import PointPanels
-from dashboard.compare import choices as comparison
+from dashboard.compare import page as comparison
 from dashboard.features import shown as features
 from dashboard.points.head_page import tab_of
-from dashboard.sentence import search as finder
+from dashboard.sentence import finder
 from dashboard.sentence.component import SentenceViews
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.model_names import model_names

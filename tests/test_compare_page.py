@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from dashboard.compare.changes import changes, ranked_heads
-from dashboard.compare.divergence import head_divergence
-from dashboard.compare.two import Two
+from dashboard.compare.data import changes, head_divergence, ranked_heads
+from dashboard.compare.two_models import Two
 from store import STATISTICS
 from store.schema import head_name
 from tests.accessibility import serious

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.compare.changes import changes
-from dashboard.compare.two import Two, two_of
+from dashboard.compare.data import changes
+from dashboard.compare.two_models import Two, two_of
 from dashboard.web.data_links import data_link
 from dashboard.web.library import Library
 from dashboard.web.view import find

@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.pages import PAGES
-from dashboard.sentence import remote_encoder
+from dashboard.sentence import encoder_process as remote_encoder
 from dashboard.server import THREADS
 from dashboard.statistics import part_counts
 from dashboard.statistics.count_progress import CountProgress, new_name

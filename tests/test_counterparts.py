@@ -10,11 +10,10 @@ import torch
 from scipy.spatial.distance import jensenshannon
 from scipy.special import softmax
 
-from dashboard.compare import divergence
-from dashboard.compare.divergence import counterpart_divergence, head_divergence, head_sample
-from dashboard.compare.pattern import both_patterns, patterns_table, sentence_divergence
-from dashboard.compare.sample import sample_of
-from dashboard.compare.two import Two
+from dashboard.compare import data as divergence
+from dashboard.compare.data import counterpart_divergence, head_divergence, head_sample
+from dashboard.compare.sentences import both_patterns, patterns_table, sentence_divergence
+from dashboard.compare.two_models import Two, sample_of
 from store.kernels.divergence import divergence_sums, row_divergence
 from tests.test_divergence import MAKERS
 

@@ -12,7 +12,7 @@ from scipy.special import expit
 from scipy.stats import rankdata
 
 import store
-from dashboard.sentence.typed import TypedSentences
+from dashboard.sentence.encoder import TypedSentences
 from ingest.checkpoint import EMBEDDED_SHA256, find_checkpoint
 from ingest.encode.bert import find_device
 from ingest.projections.attention_projection import AttentionProjection

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dashboard.compare.pattern_matrix import pattern_matrix
+from dashboard.compare.sentences import pattern_matrix
 from dashboard.ui.heat_map import heat_map
 
 

@@ -14,10 +14,8 @@ import numpy as np
 import psutil
 import pytest
 
-from dashboard.sentence.encoder import CorpusModel, Encoder
-from dashboard.sentence.encoder_process import EncoderProcess
-from dashboard.sentence.remote_encoder import BUSY, ENDED, READERS, SLOW, RemoteEncoder
-from dashboard.sentence.typed import TypedSentences
+from dashboard.sentence.encoder import CorpusModel, Encoder, TypedSentences
+from dashboard.sentence.encoder_process import BUSY, ENDED, READERS, SLOW, EncoderProcess, RemoteEncoder
 from dashboard.web.errors import Refusal
 from dashboard.web.server_folder import ServerFolder, server_folder
 from store import Corpus
@@ -106,8 +104,8 @@ def test_a_worker_imports_no_torch(folder: ServerFolder, tiny_store: str) -> Non
     code = (
         "import sys, pathlib; from store import open_corpus\n"
         "from dashboard.web.server_folder import ServerFolder\n"
-        "from dashboard.sentence.remote_encoder import RemoteEncoder\n"
-        "from dashboard.sentence.typed import TypedSentences\n"
+        "from dashboard.sentence.encoder_process import RemoteEncoder\n"
+        "from dashboard.sentence.encoder import TypedSentences\n"
         "remote = RemoteEncoder(ServerFolder(pathlib.Path(sys.argv[2])), patience=300)\n"
         "TypedSentences(remote).encode(open_corpus(sys.argv[1]), 'a film')\n"
         "print({'torch', 'transformers', 'ingest'} & set(sys.modules))"
@@ -155,7 +153,7 @@ def test_the_process_ends_when_its_server_ends_in_good_order() -> None:
 SERVER = """
 import os, time
 from dashboard.web.server_folder import server_folder
-from dashboard.sentence.remote_encoder import RemoteEncoder
+from dashboard.sentence.encoder_process import RemoteEncoder
 from tests.test_encoder_process import answer
 with server_folder() as folder:
     if os.fork() == 0:

@@ -11,7 +11,7 @@ from pyarrow import parquet
 from werkzeug.routing import AnyConverter, Rule
 
 from dashboard.app import create_app
-from dashboard.compare.two import Two
+from dashboard.compare.two_models import Two
 from dashboard.web.files import MIMETYPES
 from dashboard.web.library import Library
 from tests.client import FakeTyped

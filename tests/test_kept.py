@@ -5,9 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier
 
-from dashboard.compare.kept import kept
-from dashboard.compare.places import both_places
-from dashboard.compare.two import Two
+from dashboard.compare.picture import both_places
+from dashboard.compare.two_models import Two, cached_result
 from dashboard.web.cache import CACHE
 from store import StoreError
 
@@ -23,7 +22,7 @@ def test_what_many_ask_for_at_once_is_counted_once(alike: Two) -> None:
 
     def ask(_: int) -> int:
         start.wait()
-        return kept(alike, "asked for at once", count)
+        return cached_result(alike, "asked for at once", count)
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(ask, range(4))) == [7] * 4

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.compare.two import Two
+from dashboard.compare.two_models import Two
 from tests.browser import Open, until
 
 #: Whether the first control of the page is on top where it stands, once it is scrolled to.

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from dashboard.compare.differences import means_over_heads
-from dashboard.compare.two import Two
+from dashboard.compare.head_differences import means_over_heads
+from dashboard.compare.two_models import Two
 from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
 from dashboard.pages import PAGES

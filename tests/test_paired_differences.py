@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from dashboard.compare.changes import changes, ranked_heads
-from dashboard.compare.difference import difference
-from dashboard.compare.interval import SEED, mean_interval
-from dashboard.compare.two import Two
+from dashboard.compare.data import changes, difference, ranked_heads
+from dashboard.compare.two_models import SEED, Two, mean_interval
 from dashboard.statistics.definitions import telling
 from store import Corpus
 from store.kernels.bootstrap import draw_counts

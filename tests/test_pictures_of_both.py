@@ -9,10 +9,9 @@ import pytest
 import xarray as xr
 
 from dashboard.compare.features import point_controls
-from dashboard.compare.page import layout
-from dashboard.compare.pictures import above_pictures
+from dashboard.compare.page import above_pictures, layout
 from dashboard.compare.point_picture import ShownPoint, point_notices, point_picture
-from dashboard.compare.two import Two, two_of
+from dashboard.compare.two_models import Two, two_of
 from dashboard.features import series
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find

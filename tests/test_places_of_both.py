@@ -5,9 +5,8 @@ import pytest
 from scipy.spatial import procrustes
 from scipy.stats import ortho_group
 
-from dashboard.compare.places import both_places, drawn_of_both, on_one_scale
-from dashboard.compare.selected import selected_in_both
-from dashboard.compare.two import Two
+from dashboard.compare.picture import both_places, drawn_of_both, on_one_scale, selected_in_both
+from dashboard.compare.two_models import Two
 from dashboard.points.selection import Selection, parse_selection
 
 

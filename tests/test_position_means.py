@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.sentence import position_means as module
+from dashboard.sentence import positions as module
 from dashboard.sentence.picture import sentence_picture
-from dashboard.sentence.position_means import PositionMeans, position_means
-from dashboard.sentence.positions import figure
+from dashboard.sentence.positions import PositionMeans, position_figure, position_means
 from dashboard.web.library import Library
 from dashboard.web.view import find
 from store import Corpus, open_corpus
@@ -74,7 +73,7 @@ def test_colours_by_position_are_on_the_scale_of_the_sentence_s_matrix(
 ) -> None:
     place = find(Library(tiny_store), "sentence", f"?show=positions&layer=1&{asked}")
     (most,) = struct.unpack("<f", client.get(sentence_picture(place)["layer_url"]).data[16:20])
-    heat = figure(position_means(corpus, 1, 0)).data[0]
+    heat = position_figure(position_means(corpus, 1, 0)).data[0]
     assert (heat.zmin, heat.zmax) == (0, most)
 
 

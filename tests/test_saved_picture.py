@@ -11,7 +11,7 @@ import pytest
 from PIL import Image, ImageColor
 from playwright.sync_api import Page, expect
 
-from dashboard.compare.two import Two
+from dashboard.compare.two_models import Two
 from dashboard.ui.theme import PALETTE, Scheme, ramp
 from tests.browser import Open, drawn, never_there, saved_picture
 

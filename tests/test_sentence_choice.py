@@ -11,14 +11,12 @@ from plotly.utils import PlotlyJSONEncoder
 from dashboard.points.pairs import panel as pairs_panel
 from dashboard.points.shown_points import ShownPoints
 from dashboard.points.statistics_panel import panel
-from dashboard.sentence import position_means
-from dashboard.sentence.finder import statistic_ranking
-from dashboard.sentence.finder_panel import finder
+from dashboard.sentence import positions as position_means
+from dashboard.sentence.finder import finder, search_of, statistic_ranking
 from dashboard.sentence.page import layout
 from dashboard.sentence.picture import sentence_picture
 from dashboard.sentence.positions import positions
-from dashboard.sentence.ranked import ranked
-from dashboard.sentence.search import search_of
+from dashboard.sentence.ranked_heads import ranking_panel
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.data_links import data_link
 from dashboard.web.library import Library
@@ -61,7 +59,7 @@ def written(content: object) -> str:
 
 def ranked_query(place: Place) -> int:
     """Position of the query whose heads are ranked."""
-    (said,) = re.findall(r"\(query, at (\d+)\)", written(ranked(place)))
+    (said,) = re.findall(r"\(query, at (\d+)\)", written(ranking_panel(place)))
     return int(said)
 
 
@@ -100,7 +98,7 @@ def test_the_query_that_is_ranked_is_the_one_that_is_chosen(go: Go, asked: str, 
 
 def test_a_chosen_key_is_no_query(go: Go) -> None:
     place = go(f"{PAIR}&toward=0&role=key&queries=2&show=neuron")
-    assert "query, at" not in written(ranked(place))
+    assert "query, at" not in written(ranking_panel(place))
     assert sentence_picture(place)["neuron_url"] is None
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.compare.two import Two
+from dashboard.compare.two_models import Two
 from dashboard.statistics.part import part_of
 from store import STATISTICS, Corpus
 from store.schema import RATIOS

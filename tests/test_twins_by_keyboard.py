@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from dashboard.compare.two import Two
+from dashboard.compare.two_models import Two
 from tests.browser import Open, drawn
 
 

@@ -13,9 +13,8 @@ import torch
 import transformers
 from flask import Flask
 
-from dashboard.sentence.encoder import MOST_CHARACTERS, Encoder
+from dashboard.sentence.encoder import MOST_CHARACTERS, Encoder, TypedSentences
 from dashboard.sentence.sentence import Sentence
-from dashboard.sentence.typed import TypedSentences
 from dashboard.web import errors as problems
 from dashboard.web.errors import Refusal
 from store import Corpus, open_corpus
@@ -258,7 +257,7 @@ def test_readers_at_the_same_time_get_their_own_sentences(tiny_corpus: Corpus) -
 
 
 def test_a_server_on_which_nobody_types_loads_no_model() -> None:
-    code = "import sys, dashboard.app, dashboard.sentence.typed; print({'torch', 'transformers', 'ingest'} & set(sys.modules))"
+    code = "import sys, dashboard.app, dashboard.sentence.encoder; print({'torch', 'transformers', 'ingest'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "set()\n"
 

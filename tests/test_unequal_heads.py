@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from dashboard.compare.pattern_matrix import NAMED, named_every, pattern_matrix
-from dashboard.compare.two import Two
+from dashboard.compare.sentences import NAMED, named_every, pattern_matrix
+from dashboard.compare.two_models import Two
 from dashboard.pages import PAGES, picture_of
 from dashboard.statistics.grid import difference_grid
 from dashboard.ui.amounts import signed
@@ -67,7 +67,7 @@ def test_axes_of_a_long_sentence_name_some_of_its_tokens(tokens: int, step: int)
 
 
 def test_a_thinned_axis_is_said(three_models: str, alike: Two, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.compare.pattern_matrix.NAMED", 2)
+    monkeypatch.setattr("dashboard.compare.sentences.NAMED", 2)
     assert "The axes name one token in " in written(PAGES["compare"](place(three_models, alike)))
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from dashboard.compare.features import likeness, point_controls
+from dashboard.compare.page import above_pictures
 from dashboard.compare.picture import picture_notices
-from dashboard.compare.pictures import above_pictures
 from dashboard.compare.point_picture import point_notices
-from dashboard.compare.two import Two, two_of
+from dashboard.compare.two_models import Two, two_of
 from dashboard.head_map import nearest
 from dashboard.pages import PAGES
 from dashboard.points import pairs

@@ -7,7 +7,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.compare.two import Two
+from dashboard.compare.two_models import Two
 from dashboard.web.library import Library
 from store import Snapshot, open_snapshot
 from tests.browser import serving

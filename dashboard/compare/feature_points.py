@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.compare.kept import kept
-from dashboard.compare.places import BothPlaces, on_one_scale
-from dashboard.compare.two import Two
+from dashboard.compare.picture import BothPlaces, on_one_scale
+from dashboard.compare.two_models import Two, cached_result
 from dashboard.points.exports import Table
 from store.feature_points import SAMPLE, point_title
 from store.features import Features
@@ -69,12 +68,12 @@ def both_features(two: Two) -> BothFeatures | None:
 
 def point_places(two: Two, features: BothFeatures, view: str, point: str) -> BothPlaces:
     """As `BothFeatures.places`, found once."""
-    return kept(two, ("point places", view, point), lambda: features.places(view, point))
+    return cached_result(two, ("point places", view, point), lambda: features.places(view, point))
 
 
 def point_likeness(two: Two, features: BothFeatures) -> PointLikeness:
     """Of every common point, found once."""
-    return kept(two, "likeness", lambda: _likeness(features))
+    return cached_result(two, "likeness", lambda: _likeness(features))
 
 
 def likeness_table(found: PointLikeness) -> Table:

@@ -6,7 +6,7 @@ from dash import html
 
 from dashboard.compare.feature_points import PointLikeness, both_features, point_likeness, point_places
 from dashboard.compare.point_picture import ShownPoint
-from dashboard.compare.two import Two
+from dashboard.compare.two_models import Two
 from dashboard.features.captions import TRUST
 from dashboard.features.point_curves import point_curves
 from dashboard.features.series import ROLES

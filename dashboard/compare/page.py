@@ -1,31 +1,43 @@
-"""Page Compare: two models of the store on the same corpus, their heads, pictures and sentences side by side."""
+"""What the controls of the page stand at where the link does not say it."""
 
 from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.compare.changes_panel import changed_heads, is_counted
-from dashboard.compare.differences import differences, means_over_heads
-from dashboard.compare.divergence import head_divergence_is_kept
+from dashboard.compare.data import head_divergence_is_cached
 from dashboard.compare.feature_points import both_features
-from dashboard.compare.features import likeness
-from dashboard.compare.kept import is_kept
-from dashboard.compare.patterns import patterns
-from dashboard.compare.picture import both_picture, picture_notices
-from dashboard.compare.pictures import above_pictures, below_pictures
-from dashboard.compare.point_picture import point_notices, point_picture
-from dashboard.compare.search import DIVERGENCE, ranked_by, search_in_both
-from dashboard.compare.two import Two, pictures_of, two_of
-from dashboard.sentence.finder_panel import finder
+from dashboard.compare.features import below_point, likeness, point_controls
+from dashboard.compare.head_differences import changed_heads, differences, is_counted, means_over_heads
+from dashboard.compare.picture import (
+    both_picture,
+    both_places,
+    chosen_of,
+    common_views,
+    drawn_of_both,
+    picture_notices,
+    selected_in_both,
+    shown_view,
+)
+from dashboard.compare.point_picture import ShownPoint, point_notices, point_picture
+from dashboard.compare.sentences import DIVERGENCE, patterns, ranked_by, search_in_both, standard_ranking
+from dashboard.compare.two_models import Two, is_cached, pictures_of, two_of
+from dashboard.points.captions import caption, head_fidelity_caption
+from dashboard.points.colours import legend_line, marks_line
+from dashboard.points.filters import count_line, selection_count
+from dashboard.points.search_results import no_hits
+from dashboard.points.shown_points import ShownPoints
+from dashboard.sentence.finder import finder
 from dashboard.statistics.definitions import ROWS, telling
-from dashboard.ui.controls import choice
+from dashboard.ui.controls import choice, choices_of_views, colour_choice, head_choices, search_controls
 from dashboard.ui.deferred import later
 from dashboard.ui.page import Page
 from dashboard.ui.under_way import unmade
 from dashboard.web.view import Place, on_same_corpus
 from store import STATISTICS
 
+#: Of what there are pictures in both models.
+PICTURES = {"head": "a head", "point": "a feature point"}
 TITLE = "Two models on one corpus"
 MAKE_SECOND_MODEL = "Run `make finetune`, then `make ingest MODEL=data/finetuned`."
 RANKED = {"divergence": "divergence of attention", "statistic": "difference of the statistic"}
@@ -34,6 +46,91 @@ COUNTING = (
 )
 COUNTING_SENTENCES = "Being counted: how far the head's patterns of every sentence are apart. A second."
 COUNTING_POINTS = "Being counted: how alike the vectors of the same tokens are at every point. Some seconds."
+
+
+def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:
+    """What they stand at, and where they stand by default; nothing where no second model is there."""
+    two = two_of(place)
+    if two is None:
+        return {}, {}
+    stand: dict[str, object] = {"other": two.other.name}
+    standard: dict[str, object] = {"other": on_same_corpus(place.snapshot, place.corpus)[0]}
+    if two.same_heads:
+        stand["by"], standard["by"] = ranked_by(place, two), standard_ranking(two)
+    if view := shown_view(place, two):
+        stand["view"] = view
+    if found := ShownPoint.of(place, two):
+        stand |= {"point": found.point, "fview": found.view, "fcolour": found.shown.colour.column.name}
+        standard |= {"point": found.both.points[-1], "fview": found.both.own.views[0]}
+    return stand, standard
+
+
+def above_pictures(place: Place, two: Two) -> list[object]:
+    """The title, the controls, and what colours mean; why there are no pictures, where there are none."""
+    of_point = pictures_of(place, two) == "point"
+    controls, below = point_controls(place, two) if of_point else _head_controls(place, two)
+    of = [choice("pictures", "Pictures of", PICTURES, place.address.pictures, 130)] if two.same_heads else []
+    title = html.H2("Pictures in both", id="pictures-of-both")
+    return [title, html.Div([*of, *controls], className="controls"), *below]
+
+
+def below_pictures(place: Place, two: Two) -> list[object]:
+    """How to read them, n of N, and how well they lie on each other."""
+    return below_point(place, two) if pictures_of(place, two) == "point" else _below_head(place, two)
+
+
+def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
+    """The controls, and what stands below them."""
+    view, heads = shown_view(place, two), head_choices(place)
+    if view is None:
+        missing = "The models have no picture of the same kind."
+        return heads, [html.P(unmade(place, missing, "Run `make projections` with each of them."), role="status")]
+    chosen, views = chosen_of(place, two), choices_of_views(view, common_views(two))
+    colours = legend_line(chosen.legend) if chosen.coloured else marks_line()
+    return [*heads, *views, colour_choice(place), search_controls(place)], [
+        colours,
+        _selected(place, two, chosen),
+        *no_hits(place),
+    ]
+
+
+def _selected(place: Place, two: Two, chosen: ShownPoints) -> html.P:
+    """How many points of each panel; a condition on what a head does is met by others in each model."""
+    if not chosen.selection:
+        return selection_count(chosen)
+    own, other = drawn_of_both(two, place.address.layer, place.address.head, place.address.tokens)
+    counts = selected_in_both(own, other, chosen.selection).sum(axis=(1, 2))
+    drawn = 2 * len(own.rows)
+    each = [f"{count:,} of {drawn:,} in {name}" for count, name in zip(counts, two.names, strict=True)]
+    return count_line(chosen, f"Drawn queries and keys that are selected: {' and '.join(each)}.")
+
+
+def _below_head(place: Place, two: Two) -> list[object]:
+    view, address = shown_view(place, two), place.address
+    if view is None:
+        return []
+    found = both_places(two, view, address.layer, address.head, address.tokens)
+    shown = found.places.shape[1]
+    title = two.own.view(view).attrs["title"]
+    return [
+        caption(
+            f"Shown: the first {shown:,} of {two.tokens:,} tokens, the same in both. {title}, made for each model; the other's places were moved, "
+            "turned or mirrored and scaled as a whole so that its queries and keys lie as near to this one's as they can (orthogonal "
+            f"Procrustes). A token's two places are then {100 * found.apart:.1f} % of the side apart on average. Colours are on one scale."
+        ),
+        *_faithful(place, two, view),
+        html.P(
+            "Point at a token for its card, or press P and then Shift with the arrow keys; its twin has a ring too. A click opens the head in "
+            "that model.",
+            className="caption",
+        ),
+    ]
+
+
+def _faithful(place: Place, two: Two, view: str) -> list[html.P]:
+    address = place.address
+    models = zip((two.own, two.other), two.names, strict=True)
+    return [head_fidelity_caption(one, view, address.layer, address.head, of=f", {name}") for one, name in models]
 
 
 def picture(place: Place) -> dict[str, Any] | None:
@@ -95,7 +192,7 @@ def _sentences(place: Place, two: Two) -> list[object]:
     layer, head = place.address.layer, place.address.head
     if not two.same_heads:
         return []
-    ready = ranked_by(place, two) != DIVERGENCE or head_divergence_is_kept(two, layer, head)
+    ready = ranked_by(place, two) != DIVERGENCE or head_divergence_is_cached(two, layer, head)
     found = later("sentences", COUNTING_SENTENCES, ready, lambda: finder(place, search_in_both(place, two)))
     return [*patterns(place, two), html.H3("Find a sentence in both"), found]
 
@@ -153,5 +250,5 @@ def _source(place: Place) -> dmc.Select:
 
 
 def _points(place: Place, two: Two) -> list[object]:
-    ready = is_kept(two, "likeness") or both_features(two) is None
+    ready = is_cached(two, "likeness") or both_features(two) is None
     return [html.H2("Feature points in both"), later("points", COUNTING_POINTS, ready, lambda: likeness(place, two))]

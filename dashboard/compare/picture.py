@@ -1,21 +1,76 @@
-"""What the canvas is asked to draw of one head in two models: two panels with the same tokens."""
+"""One head in two models: its positions on common axes, what is selected, and what the canvas draws."""
 
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dashboard.canvas.saved import saved
-from dashboard.compare.places import common_views, drawn_of_both
-from dashboard.compare.two import Two
+from dashboard.compare.two_models import Two, cached_result
+from dashboard.points.drawn import Drawn
+from dashboard.points.selection import Selection, mask
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.theme import PALETTE, ramp
 from dashboard.ui.under_way import what_to_do
 from dashboard.web.data_links import data_link
 from dashboard.web.view import Place
+from store.kernels.alignment import align
 from store.schema import ROLES, head_name
 from store.views import ViewName
 
+#: Tokens drawn of each model at most.
+MOST_TOKENS = 20_000
 #: Pixels of a panel at least, however far down the page it stands.
 SIDE = 420
 MAKE_PICTURE = "Run `make projections` to make the other."
+
+
+@dataclass(frozen=True, eq=False)
+class BothPlaces:
+    """Places 0 to 1 on every axis of a cube round both: (2, token, role, component), this model's first.
+
+    `apart` is the mean distance of a point's two places, as a share of the cube's side.
+    """
+
+    places: NDArray[np.float32]
+    apart: float
+
+
+def common_views(two: Two) -> list[str]:
+    """Views that both models have, in the order of this one's."""
+    return [view for view in two.own.views if view in two.other.views]
+
+
+def drawn_of_both(two: Two, layer: int, head: int, tokens: int) -> tuple[Drawn, Drawn]:
+    """The same tokens in the same head of each model; that of the other must be there."""
+    count = min(tokens, MOST_TOKENS, two.tokens)
+    return Drawn(two.own, count, layer, head), Drawn(two.other, count, layer, head)
+
+
+def both_places(two: Two, view: str, layer: int, head: int, tokens: int) -> BothPlaces:
+    """The other model's places laid onto this one's over all drawn queries and keys (`store.kernels.alignment`)."""
+    own, other = drawn_of_both(two, layer, head, tokens)
+    key = ("places", view, layer, head, own.tokens)
+    return cached_result(two, key, lambda: on_one_scale(own.places(view)[0], other.places(view)[0]))
+
+
+def on_one_scale(own: NDArray[np.float32], other: NDArray[np.float32]) -> BothPlaces:
+    """Of places (token, role, component) of the same tokens."""
+    flat = own.reshape(-1, own.shape[-1]).astype(np.float64)
+    both = np.stack([flat, align(other.reshape(flat.shape).astype(np.float64), flat)])
+    low, high = both.min(axis=(0, 1)), both.max(axis=(0, 1))
+    side = float((high - low).max()) or 1.0
+    inside = 0.5 + (both - (low + high) / 2) / side
+    apart = float(np.linalg.norm(inside[1] - inside[0], axis=-1).mean())
+    return BothPlaces(inside.astype(np.float32).reshape(2, *own.shape), apart)
+
+
+def selected_in_both(own: Drawn, other: Drawn, chosen: Selection) -> NDArray[np.bool_]:
+    """(2, token, role), this model's first: a search and conditions in each, a region in this one's picture for both."""
+    masks = mask(own, chosen), mask(other, replace(chosen, lasso=None)) & mask(own, Selection(lasso=chosen.lasso))
+    shape = (1, len(own.rows), 2)
+    return np.concatenate([np.broadcast_to(one, shape) for one in masks])
 
 
 def shown_view(place: Place, two: Two) -> str | None:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from dashboard.canvas.saved import saved
 from dashboard.compare.feature_points import BothFeatures, both_features
 from dashboard.compare.picture import MAKE_PICTURE, SIDE
-from dashboard.compare.two import Two
+from dashboard.compare.two_models import Two
 from dashboard.features.columns import PREDICTED, TokenColumn
 from dashboard.features.series import ROLES
 from dashboard.features.shown import ShownFeatures

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from dashboard.canvas.encoding import encode as encode_points
 from dashboard.canvas.raster import draw_panels
+from dashboard.compare.data import changes_table, differences_table
 from dashboard.compare.feature_points import (
     BothFeatures,
     both_features,
@@ -14,11 +15,9 @@ from dashboard.compare.feature_points import (
     point_likeness,
     point_places,
 )
-from dashboard.compare.numbers import changes_table, differences_table
-from dashboard.compare.pattern import patterns_table
-from dashboard.compare.places import MOST_TOKENS, both_places, drawn_of_both
-from dashboard.compare.selected import selected_in_both
-from dashboard.compare.two import Two
+from dashboard.compare.picture import MOST_TOKENS, both_places, drawn_of_both, selected_in_both
+from dashboard.compare.sentences import patterns_table
+from dashboard.compare.two_models import Two
 from dashboard.points import colours, selection
 from dashboard.points.columns import column_of
 from dashboard.points.drawn import Drawn

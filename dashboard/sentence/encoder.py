@@ -1,9 +1,9 @@
-"""Forward passes of typed sentences in this process, one at a time, by the very checkpoint that a corpus was made with."""
+"""Forward passes of typed sentences, one at a time, by the checkpoint that a corpus was made with."""
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from cachetools import LRUCache
@@ -11,13 +11,9 @@ from numpy.typing import NDArray
 
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.admission import Turns
+from dashboard.web.cache import CACHE
 from dashboard.web.errors import Refusal
 from store import Corpus
-
-if TYPE_CHECKING:
-    from ingest.checkpoint import Checkpoint
-    from ingest.encode.sentence_model import SentenceModel, Vectors
-    from ingest.text.tokenizer import Tokens
 
 #: Characters that are read of a text, and of the second of a pair.
 MOST_CHARACTERS = 5_000
@@ -26,8 +22,13 @@ WEIGHTS = 1 << 30
 #: Readers who wait for a forward pass.
 WAITING = 8
 BUSY = "The server is busy with sentences of other readers. Try again in a few seconds."
-
 log = logging.getLogger("headscape")
+
+
+if TYPE_CHECKING:
+    from ingest.checkpoint import Checkpoint
+    from ingest.encode.sentence_model import SentenceModel, Vectors
+    from ingest.text.tokenizer import Tokens
 
 
 @dataclass(frozen=True)
@@ -171,3 +172,34 @@ def _find(model: CorpusModel) -> "Checkpoint":
             503,
         )
     return found
+
+
+class SentenceEncoder(Protocol):
+    """Runs the model: in this process (`Encoder`), or in the one that a server has for all its workers (`RemoteEncoder`)."""
+
+    def encode(self, model: CorpusModel, text: str, second: str, gone: Callable[[], bool]) -> Sentence:
+        """The encoded sentence, or a `Refusal`."""
+
+
+class TypedSentences:
+    """Encoded once, however many parts of a page ask for the same: the latest stay in the process' cache."""
+
+    def __init__(self, encoder: SentenceEncoder | None = None) -> None:
+        self._encoder = encoder or Encoder()
+
+    def encode(self, corpus: Corpus, text: str, second: str = "", gone: Callable[[], bool] = lambda: False) -> Sentence:
+        """The sentence, or the pair where there is a second one; cut where it is longer than the corpus' longest.
+
+        `gone` tells whether the reader has left: nothing is computed for nobody. Whatever cannot be done is a `Refusal`.
+        """
+        asked = CorpusModel.of(corpus), _readable(text), _readable(second)
+        check_words(bool(asked[1]), "")
+        return CACHE.get(self, asked, lambda: self._encoder.encode(*asked, gone))
+
+
+def _readable(text: str) -> str:
+    """What is read of a text, and one character more if there is more; empty if it is blank.
+
+    Half a surrogate pair, which JSON can hold and UTF-8 cannot, becomes a question mark.
+    """
+    return text[: MOST_CHARACTERS + 1].encode("utf-8", "replace").decode() if text.strip() else ""

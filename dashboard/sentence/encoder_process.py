@@ -1,28 +1,133 @@
-"""`python -m dashboard.sentence.encoder_process FOLDER IDLE`: the one process of a server that has models loaded.
+"""The one process of a server that runs the model, and how its workers ask it.
 
-A worker starts it when the first sentence is typed. It ends with the server, and after `IDLE` seconds without a request.
+`python -m dashboard.sentence.encoder_process FOLDER IDLE` serves; a worker starts it when the first sentence is typed
+(`RemoteEncoder`). It ends with the server, and after `IDLE` seconds without a request.
 """
 
 import os
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import suppress
-from multiprocessing.connection import Connection, Listener
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
+from threading import BoundedSemaphore, Thread
 
-from dashboard.sentence.encoder import CorpusModel, Encoder
+from dashboard.sentence.encoder import BUSY, CorpusModel, Encoder
+from dashboard.sentence.sentence import Sentence
+from dashboard.web.admission import PAUSE
 from dashboard.web.allocator import return_freed_memory
 from dashboard.web.cache import CACHE
-from dashboard.web.errors import Refusal, sentence_for
+from dashboard.web.errors import ReaderLeft, Refusal, sentence_for
+from dashboard.web.own_module import environment, own_module
 from dashboard.web.server_folder import ServerFolder
 
+#: Seconds that a thread of the server waits for a sentence, and for the process to listen.
+PATIENCE = 25.0
+#: Threads of a worker that wait for sentences at once: the others still answer.
+READERS = 5
+#: Seconds without a request after which the encoder process ends, so that its memory goes back to the system.
+IDLE = 600.0
+#: Threads of one product wait for each other where workers have the cores: with two, ten readers waited 1.5 s, with one 0.25 s.
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+SLOW = "The model is still being loaded, or busy. Try again in a few seconds."
+ENDED = "The process that runs the model has ended. Try again: it is started anew."
 #: Connections that wait to be accepted.
 BACKLOG = 64
 #: Seconds between two looks at whether anybody has asked.
-PAUSE = 1.0
-Asked = tuple[CorpusModel, str, str]
+IDLE_PAUSE = 1.0
+Request = tuple[CorpusModel, str, str]
+
+
+class RemoteEncoder:
+    """Sentences come from the one process that has the model; workers have no torch."""
+
+    def __init__(self, folder: ServerFolder, *, patience: float = PATIENCE, idle: float = IDLE) -> None:
+        self._folder = folder
+        self._idle = idle
+        self._patience = patience
+        self._room = BoundedSemaphore(READERS)
+
+    def encode(self, model: CorpusModel, text: str, second: str, gone: Callable[[], bool]) -> Sentence:
+        """As `Encoder.encode`."""
+        asked, deadline = (model, text, second), time.monotonic() + self._patience
+        with self._admitted(), self._connect(deadline) as connection:
+            answer = _ask(connection, asked, lambda: _check(gone, deadline))
+        if isinstance(answer, Refusal):
+            raise answer
+        assert isinstance(answer, Sentence)
+        return answer
+
+    @contextmanager
+    def _admitted(self) -> Iterator[None]:
+        """No more threads of this worker wait than the process has room for, even before it listens."""
+        if not self._room.acquire(blocking=False):
+            raise Refusal(BUSY, 503)
+        try:
+            yield
+        finally:
+            self._room.release()
+
+    def _connect(self, deadline: float) -> Connection:
+        return self._found() or self._started(deadline)
+
+    def _found(self) -> Connection | None:
+        try:
+            return Client(str(self._folder.socket), "AF_UNIX")
+        except OSError:  # there is none, or not any more
+            return None
+
+    def _started(self, deadline: float) -> Connection:
+        """A connection to the process that this worker starts, or another worker has started meanwhile."""
+        with self._folder.starting():
+            found = self._found()
+            if found is None:
+                _check_time(deadline)
+                process = self._start()
+            while found is None:
+                _check_time(deadline)
+                if process.poll() is not None:
+                    raise Refusal(ENDED, 503)
+                time.sleep(PAUSE)
+                found = self._found()
+            return found
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        module = "dashboard.sentence.encoder_process"
+        command = own_module(module, str(self._folder.path), str(self._idle))
+        # In a session of its own: Ctrl-C in a terminal is the server's; it ends when the server has ended.
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+            env=environment() | ONE_THREAD,
+        )
+        Thread(target=process.wait, daemon=True).start()  # so that the system can forget it as soon as it has ended
+        return process
+
+
+def _ask(connection: Connection, asked: tuple[CorpusModel, str, str], check: Callable[[], None]) -> object:
+    try:
+        connection.send(asked)
+        while not connection.poll(PAUSE):
+            check()
+        return connection.recv()
+    except (OSError, EOFError) as error:
+        raise Refusal(ENDED, 503) from error
+
+
+def _check(gone: Callable[[], bool], deadline: float) -> None:
+    if gone():
+        raise ReaderLeft
+    _check_time(deadline)
+
+
+def _check_time(deadline: float) -> None:
+    if time.monotonic() > deadline:
+        raise Refusal(SLOW, 503)
 
 
 class EncoderProcess:
@@ -56,7 +161,7 @@ class EncoderProcess:
             self._under_way -= 1
             self._last = time.monotonic()
 
-    def _result(self, asked: Asked, connection: Connection) -> object:
+    def _result(self, asked: Request, connection: Connection) -> object:
         """A client sends nothing more: what can be read then is the end of the connection."""
         try:
             return CACHE.get(self._encoder, asked, lambda: self._encoder.encode(*asked, gone=connection.poll))
@@ -71,11 +176,11 @@ class EncoderProcess:
 
     def _end_when_idle(self) -> None:
         while not self._is_idle():
-            time.sleep(min(PAUSE, self._idle))
+            time.sleep(min(IDLE_PAUSE, self._idle))
         self._folder.socket.unlink(missing_ok=True)
-        time.sleep(PAUSE)  # who has connected just before is answered, whoever comes later finds no socket
+        time.sleep(IDLE_PAUSE)  # who has connected just before is answered, whoever comes later finds no socket
         while self._under_way:
-            time.sleep(PAUSE)
+            time.sleep(IDLE_PAUSE)
         os._exit(0)
 
     def _is_idle(self) -> bool:

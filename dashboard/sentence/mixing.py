@@ -1,14 +1,45 @@
-"""How much of each token of a sentence comes from the others, layer by layer (Kobayashi et al. 2021)."""
+"""The view Mixing: how much of each token of a sentence comes from the others, layer by layer (Kobayashi et al. 2021)."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
 
 from dashboard.sentence.picture import base_of, link
-from dashboard.sentence.token_mixing import token_mixing
+from dashboard.ui.chart_layout import RAMP, colour_bar, every, layers_down, layout
 from dashboard.ui.charts import chart
 from dashboard.web.view import Place
 from store.schema import RATIOS
+
+#: Above this many tokens a cell is too narrow for its number; it is there on hover and in the table.
+WRITTEN = 24
+#: Above this many tokens not every name has room.
+NAMED = 60
+
+
+def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str]) -> go.Figure:
+    """The figure of shares (layer, token)."""
+    layers, tokens = values.shape
+    said = np.broadcast_to(np.array(wordpieces, object), values.shape)
+    heat: Any = go.Heatmap(
+        z=values,
+        customdata=said,
+        texttemplate="%{z:.0%}" if tokens <= WRITTEN else None,
+        hovertemplate="%{customdata}, at %{x}, layer %{y}: %{z:.1%}<extra></extra>",
+        colorscale=RAMP,
+        zmin=0,
+        xgap=1,
+        ygap=2,
+        colorbar=colour_bar("%"),
+    )
+    shown = list(range(0, tokens, every(tokens, NAMED)))
+    names = [wordpieces[place] for place in shown]
+    across = {"side": "top", "tickmode": "array", "tickvals": shown, "ticktext": names, "tickangle": -50}
+    down = layers_down(layers)
+    return go.Figure(heat, layout(across, down, margin={"l": 52, "r": 4, "t": 96, "b": 6}))
 
 
 def sentence_mixing(place: Place) -> list[object]:
@@ -17,7 +48,7 @@ def sentence_mixing(place: Place) -> list[object]:
     values = sentence.mixing[list(RATIOS).index(place.address.ratio)]
     says = f"{ratio.title[0].upper()}{ratio.title[1:]}: the share of a token's new vector that comes from other tokens: {ratio.formula}. "
     figure = chart(
-        token_mixing(values, sentence.wordpieces),
+        mixing_figure(values, sentence.wordpieces),
         of="sentence-mixing",
         says=says,
         label="Mixing of each token by layer",

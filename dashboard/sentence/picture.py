@@ -1,16 +1,120 @@
-"""What the views of a sentence are asked to draw: names of its tokens and the URLs of its weights."""
+"""What the views of a sentence draw: the selected tokens and heads, the title, and the URLs of the weights."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from dashboard.sentence.chosen import chosen_heads, chosen_places, chosen_query, showing_of
-from dashboard.sentence.shown_pattern import Showing, shown_units
-from dashboard.sentence.title import is_mean, title
+from dashboard.sentence.pattern import FIELDS, Showing, Unit, parse_showing, shown_units
 from dashboard.ui.theme import PALETTE, head_colours
 from dashboard.web.data_links import data_link
 from dashboard.web.provenance import provenance_of
+from dashboard.web.state import Address
 from dashboard.web.view import Place
+from store.schema import head_name
+
+
+def showing_of(place: Place) -> Showing:
+    """What of its patterns is shown; by position attention weights, as the means beside them are."""
+    showing = parse_showing({name: str(place.address.fields[name] or "") for name in FIELDS})
+    return replace(showing, weights="attention") if place.address.show == "positions" else showing
+
+
+def chosen_column(place: Place) -> tuple[Unit, ...]:
+    """The column in which tokens are selected: the shown queries, or the shown keys."""
+    queries, keys = shown_units(place.sentence, showing_of(place))
+    return keys if place.address.role == "key" else queries
+
+
+def chosen_places(place: Place) -> list[int]:
+    """Where in that column the selected tokens are; what is not there is left out."""
+    count = len(chosen_column(place))
+    return [number for number in numbers(place.address.queries) if number < count]
+
+
+def chosen_units(place: Place) -> list[Unit]:
+    """The selected wordpieces or words."""
+    column = chosen_column(place)
+    return [column[number] for number in chosen_places(place)]
+
+
+def chosen_query(place: Place) -> int | None:
+    """Position of the first selected query, of a word that of its first wordpiece; None where none is selected."""
+    units = chosen_units(place) if place.address.role == "query" else []
+    return units[0].positions[0] if units else None
+
+
+def chosen_heads(place: Place) -> list[int]:
+    """Heads whose lines are drawn; all, unless some were chosen. A rollout has one."""
+    if showing_of(place).rollout:
+        return [0]
+    return numbers(place.address.heads) or list(range(place.corpus.heads))
+
+
+def isolated_head(place: Place) -> int:
+    """The head whose lines are drawn alone in the head view, else the head of the link."""
+    address = place.address
+    drawn = numbers(address.heads) if address.show == "head" and not address.rollout else []
+    return drawn[0] if len(drawn) == 1 else address.head
+
+
+def numbers(text: str | None) -> list[int]:
+    """From `3.4`."""
+    return [int(number) for number in (text or "").split(".") if number]
+
+
+def title(place: Place) -> str:
+    """Which weights, of which heads, in which sentence."""
+    whose = "a typed sentence" if place.address.text else f"sentence {place.address.sentence:,}"
+    return f"{what(place)} in {whose}"
+
+
+def what(place: Place) -> str:
+    """Which weights, of which heads, such as `Attention of L2 H3`."""
+    address, showing = place.address, showing_of(place)
+    if address.show == "neuron":
+        return f"Attention of {head_name(address.layer, address.head)}"
+    if showing.rollout:
+        return _of_rollout(address)
+    if is_mean(address):
+        return f"Mean {_weights(showing)} over {_averaged(address)}"
+    return f"{_weights(showing).capitalize()} of {_of(address)}"
+
+
+def is_mean(address: Address) -> bool:
+    """Whether the matrix of a mean is shown."""
+    return address.show == "matrix" and address.mean != "none"
+
+
+def _weights(showing: Showing) -> str:
+    return "attention" if showing.weights == "attention" else "attention x length of the value"
+
+
+def _of_rollout(address: Address) -> str:
+    """A rollout is of the mean over the heads already: only a mean over layers is another."""
+    if is_mean(address) and address.mean != "heads":
+        return "Mean attention rollout over all layers"
+    return f"Attention rollout up to {'every layer' if address.show == 'model' else f'layer {address.layer}'}"
+
+
+def _averaged(address: Address) -> str:
+    if address.mean == "layers":
+        return f"all layers of head {address.head}"
+    return f"{_heads(address) or 'the heads'} of {'all layers' if address.mean == 'both' else f'layer {address.layer}'}"
+
+
+def _of(address: Address) -> str:
+    if address.show == "model":
+        return "all layers"
+    if address.show != "head":
+        return head_name(address.layer, address.head)
+    heads = _heads(address)
+    return f"{heads} of layer {address.layer}" if heads else f"layer {address.layer}"
+
+
+def _heads(address: Address) -> str:
+    """The chosen heads; empty where all are."""
+    chosen = numbers(address.heads)
+    return f"head{'s' if len(chosen) > 1 else ''} {', '.join(map(str, chosen))}" if chosen else ""
 
 
 def sentence_picture(place: Place) -> dict[str, Any]:

@@ -1,23 +1,111 @@
-"""What a head does by position over the corpus: mean attention for each pair of positions, and of how many sentences."""
+"""The view By position: the mean attention of a head for each pair of positions, over sentences of the corpus."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from dash import html
+from numpy.typing import NDArray
 
-from dashboard.sentence.position_means import PositionMeans, position_means
+from dashboard.points.exports import Table
 from dashboard.ui.charts import chart
 from dashboard.ui.file_links import file_href
+from dashboard.ui.significant import significant
 from dashboard.ui.theme import PALETTE, between
+from dashboard.web.cache import cached
 from dashboard.web.view import Place
+from store import Corpus
 from store.amounts import many
+from store.kernels.attention import attention_pattern
 from store.schema import head_name
 
+#: Sentences at most, from the first on (a uniform sample), and positions of each.
+SENTENCES, POSITIONS = 1_000, 64
+#: Tokens of a batch, padding included.
+TOKENS = 8_192
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
 #: Stops of the colours of the sentence's own matrix, which stands beside this one (`assets/sentence/shades.js`).
 _STOPS = (PALETTE["light"]["panel"], PALETTE["light"]["query"], "#00223D")
 #: As there, from no weight to 1 by the square root: most weights are small, and would all look alike.
 SHADES = [((step / 16) ** 2, between(_STOPS, step / 16)) for step in range(17)]
+
+
+@dataclass(frozen=True, eq=False)
+class PositionMeans:
+    """Attention of one head by position.
+
+    Attributes
+    ----------
+    mean
+        Mean over the sentences that have both positions: (query_position, key_position).
+    count
+        How many these are: (query_position, key_position), never 0.
+    sentences
+        Sentences looked at.
+    longest
+        Tokens of the longest of them: later positions than those of `mean` are left out.
+    """
+
+    mean: Floats
+    count: NDArray[np.int64]
+    sentences: int
+    longest: int
+
+
+@cached
+def position_means(corpus: Corpus, layer: int, head: int) -> PositionMeans:
+    """Means over the first sentences of the corpus."""
+    starts, sizes = (corpus.sentences[name].values[:SENTENCES].astype(np.int64) for name in ("row_start", "row_size"))
+    stop = int((starts + sizes).max())
+    query, key = (array.variable[layer, head, :stop].values.astype(np.float32) for array in (corpus.query, corpus.key))
+    total = np.zeros((min(POSITIONS, int(sizes.max())),) * 2)
+    for batch in _batches(sizes):
+        _add(total, query, key, starts[batch], sizes[batch])
+    count = _sentences_with_both(sizes, len(total))
+    return PositionMeans(total / count, count, len(sizes), int(sizes.max()))
+
+
+def position_table(corpus: Corpus, layer: int, head: int) -> Table:
+    """A row for each pair of positions: the mean weight, and how many sentences have both."""
+    found = position_means(corpus, layer, head)
+    query, key = np.indices(found.mean.shape).reshape(2, -1)
+    return {
+        "query_position": query,
+        "key_position": key,
+        "weight": np.array(significant(found.mean.ravel().tolist())),
+        "sentences": found.count.ravel(),
+    }
+
+
+def _batches(sizes: Rows) -> Iterator[Rows]:
+    """Sentences of like length together, the shortest first, so that hardly anything is padding."""
+    order = np.argsort(sizes, kind="stable")
+    while len(order):
+        # The longest of a batch is its last: as many are taken as fit at that length.
+        fit = np.arange(1, len(order) + 1) * sizes[order] <= TOKENS
+        count = max(1, int(fit.sum()))
+        yield order[:count]
+        order = order[count:]
+
+
+def _add(total: Floats, query: NDArray[np.float32], key: NDArray[np.float32], starts: Rows, sizes: Rows) -> None:
+    """Add the sum of the patterns of some sentences, as far as positions are counted."""
+    offset = np.arange(int(sizes.max()))
+    real = offset < sizes[:, None]
+    rows = starts[:, None] + np.minimum(offset, sizes[:, None] - 1)
+    counted = real[:, : len(total)]
+    pattern = attention_pattern(query[rows[:, : len(total)]], key[rows], real)
+    sums = np.einsum("sqk,sq->qk", pattern[..., : len(total)], counted.astype(np.float32))
+    total[: len(sums), : len(sums)] += sums
+
+
+def _sentences_with_both(sizes: Rows, positions: int) -> NDArray[np.int64]:
+    """Sentences longer than both positions: (query_position, key_position)."""
+    longer = (sizes[:, None] > np.arange(positions)).sum(axis=0)
+    return np.minimum.outer(longer, longer)
 
 
 def positions(place: Place) -> list[object]:
@@ -33,7 +121,7 @@ def positions(place: Place) -> list[object]:
     return [
         html.H2(f"{name} by position"),
         *chart(
-            figure(found),
+            position_figure(found),
             of="positions",
             says=says,
             label=f"Mean attention of {name} by position",
@@ -48,7 +136,7 @@ def _cut(found: PositionMeans) -> str:
     return f"; positions 0 to {shown - 1} of {found.longest}" if shown < found.longest else ""
 
 
-def figure(found: PositionMeans) -> go.Figure:
+def position_figure(found: PositionMeans) -> go.Figure:
     """A cell for each pair of positions; its count on hover."""
     heat: Any = go.Heatmap(
         z=np.where(found.count > 0, found.mean, np.nan),

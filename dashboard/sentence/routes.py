@@ -10,12 +10,21 @@ from flask import request as asked
 
 from dashboard.points.exports import Table
 from dashboard.points.focus import focus_of_sentence
-from dashboard.sentence.mean_pattern import MEANS, Mean, mean_pattern
 from dashboard.sentence.neuron import neuron, neuron_table
+from dashboard.sentence.pattern import (
+    MEANS,
+    Mean,
+    Showing,
+    encode_layer,
+    encode_model,
+    mean_pattern,
+    parse_positions,
+    parse_showing,
+    pooled,
+    shown_pattern,
+    weight_tables,
+)
 from dashboard.sentence.sentence import Sentence, stored_sentence
-from dashboard.sentence.shown_pattern import Showing, parse_showing, positions, shown_pattern
-from dashboard.sentence.weight_table import weight_tables
-from dashboard.sentence.weights import encode_layer, encode_model, pooled
 from dashboard.ui.significant import significant
 from dashboard.web.files import file
 from dashboard.web.library import Library
@@ -82,7 +91,7 @@ def _model(find: Find, **named: Any) -> Response:
 def _matrix(find: Find, **named: Any) -> Response:
     sentence, showing = find(**named), _showing()
     layer, head = (bounded(name, 0, MOST_NUMBER, fewest=0) for name in ("layer", "head"))
-    heads = positions(asked.args.get("heads", ""))
+    heads = parse_positions(asked.args.get("heads", ""))
     _check_head(sentence, layer, max(head, *heads, 0))
     weights = mean_pattern(sentence, showing, mean=_mean(), layer=layer, head=head, heads=heads)
     return codes(encode_layer(weights[None], shares=showing.shares))
@@ -108,7 +117,7 @@ def _mixing(find: Find, **named: Any) -> Response:
 
 def _weights(find: Find, layer: int, head: int, **named: Any) -> Response:
     sentence, showing, mean = find(**named), _showing(), _mean()
-    heads = positions(asked.args.get("heads", ""))
+    heads = parse_positions(asked.args.get("heads", ""))
     _check_head(sentence, layer, max(head, *heads, 0))
     tables = weight_tables(sentence, showing, mean=mean, layer=layer, head=head, heads=heads)
     stem, several = "rollout" if showing.rollout else "weights", showing.rollout or len(heads) > 1

@@ -6,7 +6,7 @@ from flask import Flask, Response
 from flask import request as asked
 
 from dashboard.points.exports import Table
-from dashboard.sentence.position_means import position_table
+from dashboard.sentence.positions import position_table
 from dashboard.statistics.importance import importance_of
 from dashboard.statistics.numbers import (
     divergence_table,

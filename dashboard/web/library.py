@@ -9,7 +9,7 @@ from threading import Lock
 
 from cachetools import LRUCache
 
-from dashboard.sentence.typed import Encodes, TypedSentences
+from dashboard.sentence.encoder import SentenceEncoder, TypedSentences
 from dashboard.statistics.count_progress import CountProgress
 from dashboard.statistics.part_counts import PartCounts
 from store import Snapshot
@@ -30,7 +30,7 @@ class Library:
     sentences are encoded in this process unless an `encoder` is given.
     """
 
-    def __init__(self, url: str, shared: Path | None = None, encoder: Encodes | None = None) -> None:
+    def __init__(self, url: str, shared: Path | None = None, encoder: SentenceEncoder | None = None) -> None:
         self.url = url
         self._shared = shared
         self.typed = TypedSentences(encoder)

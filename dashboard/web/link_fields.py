@@ -9,9 +9,6 @@ from dashboard.features.series import Series, value_layers
 from dashboard.points.focus import LINES
 from dashboard.points.search import WITHIN
 from dashboard.points.selection import MOST_SOUGHT
-from dashboard.sentence.finder import ORDER, RANKED
-from dashboard.sentence.mean_pattern import MEANS
-from dashboard.sentence.shown_pattern import PAIRS
 from dashboard.statistics.definitions import telling
 from dashboard.ui.under_way import what_to_do
 from dashboard.web.link_reader import LinkReader
@@ -22,6 +19,8 @@ from store.schema import RATIOS, ROLES, SOURCES
 
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 ON = ("1",)
+MEANS = ("none", "heads", "layers", "both")
+PAIRS = ("all", "aa", "ab", "ba", "bb")
 #: What the heat map of all heads shows of a statistic.
 VALUES = ("value", "rank", "difference")
 #: By what the heads that changed most are found: how far their attention is apart, or one statistic of it.
@@ -84,7 +83,7 @@ def of_sentence(read: LinkReader, corpus: Corpus) -> dict[str, Any]:
         "labelled": read.choice("labelled", corpus.label_names, None),
         "fewest": read.number("fewest", lengths, None),
         "most": read.number("most", lengths, None),
-        "by": read.choice("by", (ORDER, *RANKED), None),
+        "by": read.choice("by", ("order", *telling("all")), None),
     }
 
 

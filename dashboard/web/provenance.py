@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dashboard.compare.two import Two, two_of
+from dashboard.compare.two_models import Two, two_of
 from dashboard.web.view import Place
 from store import Snapshot
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import parse_qsl
 
+from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence, stored_sentence
-from dashboard.sentence.typed import TypedSentences
 from dashboard.statistics.part_counts import PartCounts
 from dashboard.web.library import Library
 from dashboard.web.link_fields import of_comparison, of_features, of_picture, of_sentence, of_statistics

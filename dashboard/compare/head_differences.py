@@ -1,13 +1,12 @@
-"""The heads that changed most from one model to another: a table of ten, and the divergence of all as a heat map."""
+"""How the heads of two models differ, on the page: the heads that changed most, and every statistic."""
 
 from dash import dcc, html
 
-from dashboard.compare.changes import Changes, changes, changes_are_kept, ranked_heads
-from dashboard.compare.divergence import divergence_sample
-from dashboard.compare.interval import MeanInterval
-from dashboard.compare.sample import said_of
-from dashboard.compare.two import Two
+from dashboard.compare.data import Changes, changes, changes_are_cached, divergence_sample, ranked_heads
+from dashboard.compare.two_models import MeanInterval, Two, sample_caption
 from dashboard.statistics.definitions import ROWS, brief, difference_unit, telling, unit_title
+from dashboard.statistics.definitions_panel import definition, definitions
+from dashboard.statistics.grid import difference_grid, values_of
 from dashboard.statistics.statistics import spell
 from dashboard.ui.amounts import signed
 from dashboard.ui.charts import chart
@@ -16,6 +15,7 @@ from dashboard.ui.heat_map import heat_map
 from dashboard.web.state import Address
 from dashboard.web.view import Place
 from store import STATISTICS
+from store.amounts import many
 from store.schema import head_name
 
 #: Heads that the table lists.
@@ -24,7 +24,7 @@ LISTED = 10
 
 def is_counted(place: Place, two: Two) -> bool:
     """Whether the numbers are there already."""
-    return changes_are_kept(two, place.address.statistic, place.address.source)
+    return changes_are_cached(two, place.address.statistic, place.address.source)
 
 
 def changed_heads(place: Place, two: Two) -> list[object]:
@@ -127,8 +127,8 @@ def _how(place: Place, two: Two, found: Changes) -> html.P:
         f"The first {min(LISTED, found.most.size)} of {found.most.size} heads by {by}. A counterpart is the head of the same layer and "
         "number in the other model, which says something where one was trained from the other or both from one. Divergence: "
         "Jensen-Shannon of a row's weights on the same tokens, mean of a sentence's rows, 0 (alike) to ln 2 = 0.693, over "
-        f"{said_of(two, divergence_sample(two))}. The statistic: over "
-        f"{said_of(two, one.sample)}{some}. Below a number: its 95 % interval, by a bootstrap over sentences that is paired, as both models read "
+        f"{sample_caption(two, divergence_sample(two))}. The statistic: over "
+        f"{sample_caption(two, one.sample)}{some}. Below a number: its 95 % interval, by a bootstrap over sentences that is paired, as both models read "
         f"the same ones. {_how_most(two, found)}",
         className="caption",
     )
@@ -159,10 +159,77 @@ def _divergence(place: Place, two: Two, found: Changes) -> list[object]:
     return chart(
         heat_map(values.mean, written=written, said=said, unit="nats"),
         of="counterparts",
-        says=f"Nats, over {said_of(two, divergence_sample(two))}. A click opens the head. ",
+        says=f"Nats, over {sample_caption(two, divergence_sample(two))}. A click opens the head. ",
         label=f"Heat map of {values.mean.shape[0]} by {values.mean.shape[1]} heads: divergence from the counterpart",
         data=file_href(place, f"compare/{two.other.name}/changes.csv", _asked(place.address)),
         height=70 + 34 * two.own.layers,
         opens=True,
         turns=True,
     )
+
+
+def differences(place: Place, two: Two) -> list[object]:
+    """The heat map of other - this."""
+    address, (own, _) = place.address, two.names
+    values, against = (values_of(one.head_statistic, address.statistic, address.source) for one in (two.other, two.own))
+    grid = difference_grid(values, against, address.statistic, f"that of {own}")
+    rows = f", rows of {ROWS[address.source]}" if address.source != "all" else ""
+    return [
+        html.H3(f"{grid.title[0].upper()}{grid.title[1:]}{rows}"),
+        definition(address.statistic),
+        *chart(
+            heat_map(grid.values, written=grid.written, said=grid.said, unit=grid.unit, diverging=True),
+            of="differences",
+            says=f"Other - this. {_over(two)} A click opens a head. L7 H9 counts from 0: the papers' “8-10” is {head_name(7, 9)}. ",
+            label=f"Heat map of {two.own.layers} by {two.own.heads} heads: {grid.title}",
+            data=file_href(place, f"compare/{two.other.name}/differences.csv", {"source": address.source}),
+            height=70 + 34 * two.own.layers,
+            opens=True,
+            turns=True,
+        ),
+        definitions(),
+    ]
+
+
+def _over(two: Two) -> str:
+    own, other = (
+        f"{many(one.n_sentences, 'sentence')} ({many(one.n_tokens, 'token')})" for one in (two.own, two.other)
+    )
+    return (
+        f"Means over all {own} of both."
+        if own == other
+        else f"Means over all {other} of the other and all {own} of this."
+    )
+
+
+def means_over_heads(place: Place, two: Two) -> html.Details:
+    """Of all statistics; models of any two shapes have them. Open where there is nothing else."""
+    names = html.Tr(
+        [
+            html.Th("mean over all heads"),
+            *(html.Th(one, className="number") for one in ("this", "other", "other - this")),
+        ]
+    )
+    body = html.Tbody([_mean_row(two, name, place.address.source) for name in telling(place.address.source)])
+    return html.Details(
+        [
+            html.Summary("Every statistic, mean over all heads"),
+            html.Table([html.Thead(names), body], className="rows"),
+            html.P(f"Rows of {ROWS[place.address.source]}. {_head_counts(two)} {_over(two)}", className="caption"),
+        ],
+        open=not two.same_heads,
+        id="means-over-heads",
+    )
+
+
+def _head_counts(two: Two) -> str:
+    own, other = (many(one.layers * one.heads, "head") for one in (two.own, two.other))
+    return f"All {own} of both." if own == other else f"All {own} of this and all {other} of the other."
+
+
+def _mean_row(two: Two, name: str, source: str) -> html.Tr:
+    unit = STATISTICS[name].unit
+    own, other = (float(values_of(one.head_statistic, name, source).mean()) for one in (two.own, two.other))
+    less = signed(100 * (other - own), 1) if unit == "share" else signed(other - own, 2)
+    texts = ("", "", "") if own != own else (spell(own, unit), spell(other, unit), f"{less} {difference_unit(unit)}")
+    return html.Tr([html.Td(STATISTICS[name].title), *(html.Td(text, className="number") for text in texts)])

@@ -1,12 +1,18 @@
-"""A sentence's attention as it is shown: weighed, filtered, between words, or rolled out."""
+"""A sentence's attention as it is shown: weighted, filtered, between words, averaged or rolled out; as bytes and as a table."""
 
 import re
-from collections.abc import Mapping
+import struct
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.points.exports import Table
 from dashboard.sentence.sentence import Floats, Sentence
+from dashboard.ui.significant import significant
 from store.kernels.words import merge_words
 from store.schema import CLS, SEP
 
@@ -16,8 +22,13 @@ PAIRS: tuple[Pair, ...] = ("all", "aa", "ab", "ba", "bb")
 FIELDS = ("weights", "pair", "hide", "special", "renormalize", "words", "rollout")
 #: Positions that a link hides at most.
 MOST_HIDDEN = 1_024
-
 _POSITION = re.compile(r"[0-9]{1,4}")
+Mean = Literal["none", "heads", "layers", "both"]
+MEANS: tuple[Mean, ...] = ("none", "heads", "layers", "both")
+LAYER_MAGIC, MODEL_MAGIC = b"HSL1", b"HST1"
+#: Largest code of a weight and of a thumbnail's cell.
+MOST_WEIGHT, MOST_CELL = 65_535, 255
+Weights = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -73,7 +84,7 @@ def parse_showing(given: Mapping[str, str]) -> Showing:
     return Showing(
         weights="norm" if given.get("weights") == "norm" else "attention",
         pair=next((pair for pair in PAIRS if pair == asked), "all"),
-        hide=positions(given.get("hide", "")),
+        hide=parse_positions(given.get("hide", "")),
         special=given.get("special") != "0",
         renormalize=given.get("renormalize") == "1",
         words=given.get("words") == "1",
@@ -81,7 +92,7 @@ def parse_showing(given: Mapping[str, str]) -> Showing:
     )
 
 
-def positions(text: str) -> tuple[int, ...]:
+def parse_positions(text: str) -> tuple[int, ...]:
     """Whole numbers of a text like `0.5.7`, ascending; what is none is left out."""
     parts = text[: 5 * MOST_HIDDEN].split(".")[:MOST_HIDDEN]
     return tuple(sorted({int(part) for part in parts if _POSITION.fullmatch(part)}))
@@ -171,3 +182,103 @@ def _weights(sentence: Sentence, showing: Showing, layer: int | None) -> Floats:
 
 def _part(layer: int | None) -> slice:
     return slice(None) if layer is None else slice(layer, layer + 1)
+
+
+def mean_pattern(
+    sentence: Sentence, showing: Showing, *, mean: Mean, layer: int, head: int, heads: Sequence[int] = ()
+) -> Floats:
+    """Mean weights (query, key) over heads of a layer, over layers of a head, over both, or one head's own.
+
+    `heads` are those a mean over heads is of; none are all. A rollout has one head, the mean already.
+    """
+    layers = range(len(sentence.query)) if mean in ("layers", "both") else (layer,)
+    wanted = list(heads) if mean in ("heads", "both") else [head]
+    # Layer by layer: all patterns of a long sentence at once are large.
+    first, *others = layers
+    total = _of_layer(sentence, showing, first, wanted)
+    for other in others:
+        total += _of_layer(sentence, showing, other, wanted)
+    return total / np.float32(len(layers))
+
+
+def _of_layer(sentence: Sentence, showing: Showing, layer: int, heads: list[int]) -> Floats:
+    weights = shown_pattern(sentence, showing, layer=layer).weights[0]
+    mean: Floats = (weights if showing.rollout or not heads else weights[heads]).mean(axis=0)
+    return mean
+
+
+def encode_layer(weights: Weights, *, shares: bool) -> bytes:
+    """`HSL1`, u32 heads, queries, keys, f32 most, then u16 [head, query, key]: weight = u16 / 65535 * most.
+
+    Parameters
+    ----------
+    weights
+        (head, query, key).
+    shares
+        Whether no weight is above 1: then `most` is 1, otherwise the largest weight.
+    """
+    most = _most(weights, shares)
+    head = LAYER_MAGIC + struct.pack("<3If", *weights.shape, most)
+    return head + _codes(weights, most, MOST_WEIGHT).astype("<u2").tobytes()
+
+
+def encode_model(layers: Sequence[Weights], *, shares: bool) -> bytes:
+    """`HST1`, u32 layers, heads, rows, columns, f32 most, then u8 [layer, head, row, column]: weight = u8 / 255 * most.
+
+    `layers` are thumbnails (head, row, column) of every layer; see `pooled`.
+    """
+    weights = np.stack(layers)
+    most = _most(weights, shares)
+    head = MODEL_MAGIC + struct.pack("<4If", *weights.shape, most)
+    return head + _codes(weights, most, MOST_CELL).astype(np.uint8).tobytes()
+
+
+def pooled(weights: Weights, *, side: int) -> Weights:
+    """The largest weight of each cell of a thumbnail: (..., row, column), at most `side` each, from (..., query, key)."""
+    for axis in (-2, -1):
+        size = weights.shape[axis]
+        if size > side:
+            weights = np.maximum.reduceat(weights, np.arange(side) * size // side, axis=axis)
+    return weights
+
+
+def _most(weights: Weights, shares: bool) -> float:
+    """As the browser reads it, in 32 bits."""
+    largest = 1.0 if shares else float(np.float32(weights.max(initial=0)))
+    return largest or 1.0
+
+
+def _codes(weights: Weights, most: float, largest: int) -> Weights:
+    return np.rint(np.clip(weights / np.float32(most), 0, 1) * np.float32(largest))
+
+
+def weight_tables(
+    sentence: Sentence, showing: Showing, *, mean: Mean, layer: int, head: int, heads: Sequence[int] = ()
+) -> Iterator[Table]:
+    """A row for each head, query and key, one head after the other; the position of a word is that of its first wordpiece.
+
+    `heads` are those in the table, none are `head` alone; of a mean those it is over, see `mean_pattern`. A mean over
+    heads and a rollout have `mean` in place of a head.
+    """
+    units, keys = shown_units(sentence, showing)
+    if mean == "none" and not showing.rollout:
+        weights = shown_pattern(sentence, showing, layer=layer).weights[0]
+        return (_table(str(one), units, keys, weights[one]) for one in heads or (head,))
+    of = str(head) if mean == "layers" and not showing.rollout else "mean"
+    return iter(
+        [_table(of, units, keys, mean_pattern(sentence, showing, mean=mean, layer=layer, head=head, heads=heads))]
+    )
+
+
+def _table(head: str, units: Sequence[Unit], keys: Sequence[Unit], weights: Floats) -> Table:
+    """`weights` are (query, key)."""
+    names = [np.array([unit.name for unit in column], object) for column in (units, keys)]
+    places = [np.array([unit.positions[0] for unit in column], np.int64) for column in (units, keys)]
+    return {
+        "head": np.full(weights.size, head, object),
+        "query": np.repeat(names[0], len(keys)),
+        "query_position": np.repeat(places[0], len(keys)),
+        "key": np.tile(names[1], len(units)),
+        "key_position": np.tile(places[1], len(units)),
+        "weight": np.array(significant(weights.ravel().tolist())),
+    }

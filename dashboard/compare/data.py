@@ -1,0 +1,268 @@
+"""How the heads of two models differ: statistics and divergences with paired intervals, and the tables of them."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.compare.two_models import (
+    MeanInterval,
+    Sample,
+    Two,
+    cached_result,
+    is_cached,
+    mean_interval,
+    sample_of,
+    segments_of,
+)
+from dashboard.points.exports import Table
+from dashboard.statistics.definitions import telling
+from store import STATISTICS, Corpus
+from store.kernels.attention import attention_pattern
+from store.kernels.bootstrap import Segments
+from store.kernels.divergence import row_divergence
+from store.schema import head_name
+
+#: Tokens whose statistics are read: all of most corpora, and never more than 0.4 GB of one with 12 by 12 heads.
+STATISTIC_TOKENS = 200_000
+Floats = NDArray[np.float64]
+#: Of every head the name of a statistic: (layer, head).
+Names = NDArray[np.object_]
+#: Tokens whose rows are compared: half a second for 6 by 12 heads of 32 channels on two cores.
+DIVERGENCE_TOKENS = 5_000
+#: Tokens whose rows are compared of one head alone: 0.3 s for 26,000 of 32 channels on one core.
+HEAD_TOKENS = 50_000
+Weights = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """A statistic of every head (layer, head) in this model and in the other one, and other - this with its interval.
+
+    It is the same of all heads, or one for each of them.
+
+    Attributes
+    ----------
+    own, other
+        Means over the same sentences.
+    less
+        Their difference and its 95 % interval.
+    sample, sentences
+        The sentences that were looked at, and how many of them have rows of the source.
+    """
+
+    own: Floats
+    other: Floats
+    less: MeanInterval
+    sample: Sample
+    sentences: int
+
+
+def difference(two: Two, statistic: str, source: str) -> Difference:
+    """Of one statistic over the rows of a source, in models with as many layers and heads."""
+    names = np.full((two.own.layers, two.own.heads), statistic, object)
+    return cached_result(two, ("difference", statistic, source), lambda: difference_of(two, names, source))
+
+
+def difference_of(two: Two, names: Names, source: str) -> Difference:
+    """Of the statistic that each head has in `names`, counted anew."""
+    sample = sample_of(two, STATISTIC_TOKENS)
+    segments = segments_of(two, sample, source)
+    own, other = (_means(one, sample, segments, names) for one in (two.own, two.other))
+    less = mean_interval(np.moveaxis(other - own, -1, 0))
+    return Difference(_mean(own), _mean(other), less, sample, len(segments.sentences))
+
+
+def _means(corpus: Corpus, sample: Sample, segments: Segments, names: Names) -> Floats:
+    """Mean over each sentence's rows: (layer, head, present), the sentences that have such rows."""
+    means = np.empty((*names.shape, len(segments.sentences)))
+    rows = sample.rows
+
+    def read(layer: int, statistic: str) -> None:
+        """All heads of a layer have one chunk: one of them is read as fast as all."""
+        place, heads = list(STATISTICS).index(statistic), names[layer] == statistic
+        values = corpus.token_statistic.variable[place, layer, :, : int(rows[-1]) + 1].values
+        means[layer, heads] = segments.means(values[np.ix_(heads, rows)])
+
+    asked = {(layer, name) for layer, row in enumerate(names) for name in row}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(read, *zip(*asked, strict=True)))
+    return means
+
+
+def _mean(values: Floats) -> Floats:
+    """Over sentences (layer, head, sentence); NaN without any."""
+    return values.mean(axis=-1) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
+
+
+def divergence_sample(two: Two) -> Sample:
+    """The sentences over which divergences are means."""
+    return sample_of(two, DIVERGENCE_TOKENS)
+
+
+def counterpart_divergence(two: Two) -> Weights:
+    """Mean over a sentence's rows of the Jensen-Shannon divergence from the counterpart: (sentence, layer, head) in nats.
+
+    A counterpart is the head of the same layer and number; both models have as many.
+    """
+    return cached_result(two, "divergence", lambda: _divergence(two, divergence_sample(two)))
+
+
+def head_sample(two: Two) -> Sample:
+    """The sentences that are looked at of one head: more than of all, as it is one."""
+    return sample_of(two, HEAD_TOKENS)
+
+
+def head_divergence(two: Two, layer: int, head: int) -> Weights:
+    """As `counterpart_divergence`, of one head in more sentences: (sentence,) in nats."""
+    heads = slice(head, head + 1)
+    return cached_result(two, _of_head(layer, head), lambda: _of_heads(two, head_sample(two), layer, heads)[:, 0])
+
+
+def head_divergence_is_cached(two: Two, layer: int, head: int) -> bool:
+    """Whether it has been counted."""
+    return is_cached(two, _of_head(layer, head))
+
+
+def _of_head(layer: int, head: int) -> tuple[object, ...]:
+    return ("divergence", layer, head)
+
+
+def _divergence(two: Two, sample: Sample) -> Weights:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        layers = pool.map(lambda layer: _of_heads(two, sample, layer, slice(None)), range(two.own.layers))
+        return np.stack(list(layers), axis=1)
+
+
+def _of_heads(two: Two, sample: Sample, layer: int, heads: slice) -> Weights:
+    """(sentence, head), some heads of a layer."""
+    own, other = (_patterns(one, sample, layer, heads) for one in (two.own, two.other))
+    means = [row_divergence(*patterns).mean(axis=-1) for patterns in zip(own, other, strict=True)]
+    return np.array(means, np.float32)
+
+
+def _patterns(corpus: Corpus, sample: Sample, layer: int, heads: slice) -> Iterator[Weights]:
+    """Patterns (head, query_token, key_token) of heads of a layer, a sentence at a time."""
+    stop = int(sample.start[-1] + sample.size[-1])
+    vectors = [array.variable[layer, heads, :stop].values for array in (corpus.query, corpus.key)]
+    for start, size in zip(sample.start.tolist(), sample.size.tolist(), strict=True):
+        yield attention_pattern(*(one[:, start : start + size].astype(np.float32) for one in vectors))
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """Of every head (layer, head), against the head of the same layer and number in the other model.
+
+    Attributes
+    ----------
+    divergence
+        Mean Jensen-Shannon divergence in nats, sentences weigh the same.
+    difference
+        Of the chosen statistic.
+    most
+        Name of the statistic that changed most, of all tokens' rows: by its difference over its standard deviation among
+        the heads of this model, so that shares, nats and tokens compare. It is chosen by the means over all sentences of
+        each model.
+    most_difference
+        Of that statistic of each head.
+    labels
+        In this model and in the other: (2, layer, head), empty where there is none.
+    """
+
+    divergence: MeanInterval
+    difference: Difference
+    most: NDArray[np.object_]
+    most_difference: Difference
+    labels: NDArray[np.object_]
+
+
+def changes(two: Two, statistic: str, source: str) -> Changes:
+    """What changed, of models with as many layers and heads."""
+    divergence = cached_result(two, "divergence intervals", lambda: mean_interval(counterpart_divergence(two)))
+    most = most_changed(two)
+    of_most = cached_result(two, "most changed", lambda: difference_of(two, most, "all"))
+    labels = np.stack([one.head_labels.values.astype(object) for one in (two.own, two.other)])
+    return Changes(divergence, difference(two, statistic, source), most, of_most, labels)
+
+
+def changes_are_cached(two: Two, statistic: str, source: str) -> bool:
+    """Whether all of it has been counted."""
+    return all(
+        is_cached(two, what) for what in ("divergence intervals", "most changed", ("difference", statistic, source))
+    )
+
+
+def ranked_heads(found: Changes, by: str) -> list[tuple[int, int]]:
+    """Every head, the one that changed most first; those without a number last."""
+    size = found.divergence.mean if by == "divergence" else np.abs(found.difference.less.mean)
+    order = np.argsort(-np.nan_to_num(size, nan=-np.inf), axis=None, kind="stable")
+    return [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(order, size.shape), strict=True)]
+
+
+def most_changed(two: Two) -> NDArray[np.object_]:
+    """Name of a statistic of each head (layer, head): see `Changes`."""
+    names = telling("all")
+    own, other = (one.head_statistic.sel(source="all", statistic=names).values for one in (two.own, two.other))
+    among = own.std(axis=(1, 2), keepdims=True)
+    sizes = np.divide(np.abs(other - own), among, out=np.zeros_like(own), where=among > 0)
+    return np.array(names, object)[sizes.argmax(axis=0)]
+
+
+def changes_table(two: Two, statistic: str, source: str) -> Table:
+    """Every head against its counterpart, with 95 % intervals; `this` and `other` are means of the statistic."""
+    found = changes(two, statistic, source)
+    layer, head = _heads(two)
+    divergence, less = found.divergence, found.difference.less
+    return {
+        **_named(layer, head),
+        "divergence": divergence.mean.ravel(),
+        "divergence_low": divergence.low.ravel(),
+        "divergence_high": divergence.high.ravel(),
+        "statistic": np.full(len(layer), statistic, object),
+        "source": np.full(len(layer), source, object),
+        "this": found.difference.own.ravel(),
+        "other": found.difference.other.ravel(),
+        "difference": less.mean.ravel(),
+        "difference_low": less.low.ravel(),
+        "difference_high": less.high.ravel(),
+        **_changed_most(found),
+        "label": found.labels[0].ravel(),
+        "other_label": found.labels[1].ravel(),
+    }
+
+
+def differences_table(two: Two, source: str) -> Table:
+    """Every statistic of the other model less that of this one, over the rows of a source."""
+    layer, head = _heads(two)
+    other, own = (one.head_statistic.sel(source=source) for one in (two.other, two.own))
+    return _named(layer, head) | {
+        name: (other.sel(statistic=name).values - own.sel(statistic=name).values).ravel() for name in telling(source)
+    }
+
+
+def _changed_most(found: Changes) -> Table:
+    """The statistic of all rows that changed most: of each head another one, so that its unit stands beside it."""
+    names, one = found.most.ravel(), found.most_difference
+    return {
+        "most_changed": names,
+        "most_changed_unit": np.array([STATISTICS[name].unit for name in names], object),
+        "most_changed_this": one.own.ravel(),
+        "most_changed_other": one.other.ravel(),
+        "most_changed_difference": one.less.mean.ravel(),
+        "most_changed_difference_low": one.less.low.ravel(),
+        "most_changed_difference_high": one.less.high.ravel(),
+    }
+
+
+def _heads(two: Two) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    layer, head = np.divmod(np.arange(two.own.layers * two.own.heads), two.own.heads)
+    return layer, head
+
+
+def _named(layer: NDArray[np.int64], head: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    names = np.array([head_name(*one) for one in zip(layer.tolist(), head.tolist(), strict=True)], object)
+    return {"layer": layer, "head": head, "name": names}

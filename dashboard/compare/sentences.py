@@ -1,0 +1,254 @@
+"""The same sentence in two models: the pattern of a head in each and their difference, and the search for sentences."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import randrange
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from dash import dcc, html
+from numpy.typing import NDArray
+
+from dashboard.compare.data import head_divergence, head_sample
+from dashboard.compare.two_models import Two, sample_caption
+from dashboard.points.exports import Table
+from dashboard.sentence.finder import ORDER, RANKINGS, Ranking, Search, ranking_by
+from dashboard.sentence.sentence import stored_sentence
+from dashboard.ui.chart_layout import DIVERGING, RAMP, Layout, colour_bar, every, layout, square
+from dashboard.ui.charts import chart
+from dashboard.ui.controls import head_choices, number
+from dashboard.ui.file_links import file_href
+from dashboard.ui.significant import significant
+from dashboard.web.view import Place
+from store.amounts import many
+from store.kernels.divergence import row_divergence
+from store.schema import head_name
+
+Floats = NDArray[np.float32]
+#: Tokens that find a place on the axes; of more every second, third ... is named.
+NAMED = 36
+#: Weights below which whole per cents do not tell the colours apart.
+FINE = 0.05
+#: Pixels for the bar of colours: as many for differences as for weights, so that all are drawn in one size.
+BESIDE = 78
+#: The ranking by how far a head's patterns in both models are apart. It is the page's own, so that no link says it.
+DIVERGENCE = "divergence"
+
+
+def both_patterns(two: Two, sentence: int, layer: int, head: int) -> Floats:
+    """Weights (2, query_token, key_token), this model's first; both models have the sentence and the head."""
+    return np.stack([stored_sentence(one, sentence).layer_pattern(layer)[head] for one in (two.own, two.other)])
+
+
+def sentence_divergence(patterns: Floats) -> float:
+    """Mean over rows of the Jensen-Shannon divergence, in nats."""
+    return float(row_divergence(patterns[0], patterns[1]).mean())
+
+
+def patterns_table(two: Two, sentence: int, layer: int, head: int) -> Table:
+    """A row for each query and key, with its weight in both models and other - this."""
+    pieces = np.array(stored_sentence(two.own, sentence).wordpieces, object)
+    own, other = both_patterns(two, sentence, layer, head).reshape(2, -1)
+    place = np.arange(len(pieces))
+    return {
+        "query": np.repeat(pieces, len(pieces)),
+        "query_position": np.repeat(place, len(pieces)),
+        "key": np.tile(pieces, len(pieces)),
+        "key_position": np.tile(place, len(pieces)),
+        "this": np.array(significant(own.tolist())),
+        "other": np.array(significant(other.tolist())),
+        "difference": np.array(significant((other - own).tolist())),
+    }
+
+
+def pattern_matrix(
+    weights: NDArray[np.floating], tokens: Sequence[str], *, most: float, diverging: bool = False
+) -> go.Figure:
+    """The figure of weights (query, key) with colours up to `most`; of differences in points, with nothing in the middle."""
+    names = [f"{token} ({place})" for place, token in enumerate(tokens)]
+    # With a sign for what is positive, d3 has one for what rounds to 0 too.
+    number, scale = ("%{z:.1f} points", 100) if diverging else ("%{z:.1%}", 1)
+    heat: Any = go.Heatmap(
+        z=scale * weights,
+        x=names,
+        y=names,
+        zmin=-scale * most if diverging else 0,
+        zmax=scale * most,
+        colorscale=DIVERGING if diverging else RAMP,
+        colorbar=_bar(most, diverging),
+        hovertemplate=f"from %{{y}} to %{{x}}: {number}<extra></extra>",
+    )
+    figure = square(go.Figure(heat, _axes(names, tokens)))
+    return figure.update_yaxes(constraintoward="top").update_xaxes(constraintoward="left")
+
+
+def _axes(names: list[str], tokens: Sequence[str]) -> Layout:
+    """Keys across, queries downwards."""
+    step = named_every(len(tokens))
+    named = {
+        "type": "category",
+        "tickvals": names[::step],
+        "ticktext": list(tokens[::step]),
+        "tickfont": {"size": 9},
+    }
+    across, down = named | {"tickangle": 90, "title": "key"}, named | {"autorange": "reversed", "title": "query"}
+    return layout(across, down, margin={"l": 78, "r": BESIDE, "t": 8, "b": 78})
+
+
+def named_every(tokens: int) -> int:
+    """1 where every token is named on the axes, 2 where every second is, and so on."""
+    return every(tokens, NAMED)
+
+
+def _bar(most: float, diverging: bool) -> Layout:
+    """Of small weights with a digit more."""
+    if diverging:
+        return colour_bar("points")
+    return colour_bar("%") | {"tickformat": f".{'1' if most < FINE else '0'}%"}
+
+
+def ranked_by(place: Place, two: Two) -> str:
+    """Name of the ranking: divergence where the link names none and heads have counterparts."""
+    return place.address.by or standard_ranking(two)
+
+
+def standard_ranking(two: Two) -> str:
+    """Where a link names none."""
+    return DIVERGENCE if two.same_heads else ORDER
+
+
+def search_in_both(place: Place, two: Two) -> Search:
+    """Links stay on the page; counts divergences when first asked for."""
+    by = ranked_by(place, two)
+    names = {name: title if name == ORDER else f"{title}, this" for name, title in RANKINGS.items()}
+    own = {DIVERGENCE: "divergence of the two"} if two.same_heads else {}
+    if by == DIVERGENCE:
+        ranking: Ranking | None = _divergence_ranking(place, two)
+        among = head_sample(two).sentences
+    else:
+        ranking, among = _of_this(ranking_by(place, by, place.address.head)), two.sentences
+    says, head = _search_note(two, by), place.address.head
+    return Search(own | names, by, ranking, among, lambda sentence: sentence_href(place, sentence), says, head)
+
+
+def sentence_href(place: Place, sentence: int) -> str:
+    """The same page with another sentence, at its patterns."""
+    return f"{place.address.with_(sentence=sentence).href}#sentence-in-both"
+
+
+def _divergence_ranking(place: Place, two: Two) -> Ranking:
+    values = head_divergence(two, place.address.layer, place.address.head)
+    return Ranking("divergence, nats", values, "{:.4f}".format)
+
+
+def _of_this(ranking: Ranking | None) -> Ranking | None:
+    return ranking and replace(ranking, title=f"{ranking.title}, this")
+
+
+def _search_note(two: Two, by: str) -> str:
+    """Over which sentences it was looked for, where not over all."""
+    if by == DIVERGENCE:
+        return f"Looked at: {sample_caption(two, head_sample(two))}. Divergence is the mean of a sentence's rows."
+    every = two.own.n_sentences
+    return (
+        ""
+        if two.sentences == every
+        else f"Looked at: the first {two.sentences:,} of {every:,}, which both models have."
+    )
+
+
+def patterns(place: Place, two: Two) -> list[object]:
+    """The sentence and the head of the link, where both models have them."""
+    address = place.address
+    title = html.H2(f"The same sentence in both, {head_name(address.layer, address.head)}", id="sentence-in-both")
+    if address.sentence >= two.sentences:
+        missing = f"{two.names[1]} was run on the first {two.sentences:,} sentences of the corpus alone. Choose sentence 0 to {two.sentences - 1:,}."
+        return [title, _choices(place, two), html.P(missing, role="status")]
+    return [title, _choices(place, two), *_sentence(place, two)]
+
+
+def _choices(place: Place, two: Two) -> html.Div:
+    own, count = place.address.sentence, two.sentences
+    steps = (
+        ("←", "previous sentence", (own - 1) % count),
+        ("→", "next sentence", (own + 1) % count),
+        ("↻", "a random sentence", randrange(count)),
+    )
+    links = [
+        dcc.Link(text, href=sentence_href(place, to), className="neighbour", title=title) for text, title, to in steps
+    ]
+    return html.Div(
+        [
+            *_heads(place),
+            number("sentence", "Sentence", own, 0, count - 1, 1),
+            html.Nav(links, className="neighbours", **{"aria-label": "Other sentences"}),
+            *_pages(place, two),
+        ],
+        className="controls",
+    )
+
+
+def _heads(place: Place) -> list[object]:
+    """Where the pictures are of a head it is chosen there."""
+    return head_choices(place) if place.address.pictures == "point" else []
+
+
+def _pages(place: Place, two: Two) -> list[dcc.Link]:
+    """To the page of the sentence in each model."""
+    address = place.address
+    if address.sentence >= two.sentences:
+        return []
+    return [
+        dcc.Link(f"all heads of {name}", href=address.of_sentence(address.sentence, model=one.name, other=None).href)
+        for name, one in zip(two.names, (two.own, two.other), strict=True)
+    ]
+
+
+def _sentence(place: Place, two: Two) -> list[object]:
+    address, sentence = place.address, stored_sentence(two.own, place.address.sentence)
+    weights = both_patterns(two, address.sentence, address.layer, address.head)
+    where = f"compare/{two.other.name}/pattern/{address.sentence}/{address.layer}/{address.head}.csv"
+    drawn = [
+        _matrix(weights[0], sentence.wordpieces, "this", two.names[0], float(weights.max())),
+        _matrix(weights[1], sentence.wordpieces, "other", two.names[1], float(weights.max())),
+        _difference(weights[1] - weights[0], sentence.wordpieces),
+    ]
+    return [
+        html.P(sentence.text, className="sentence-text", dir="auto"),
+        html.Div(drawn, className="figures"),
+        html.P(
+            [
+                f"Sentence {address.sentence:,} of {two.sentences:,}{f', {sentence.label}' if sentence.label else ''}, "
+                f"{many(len(sentence.wordpieces), 'token')}; weights recomputed from the stored queries and keys; both matrices have one colour scale. {_named(len(sentence.wordpieces))}"
+                f"Mean divergence of its rows {sentence_divergence(weights):.4f} nats. ",
+                html.A("All weights as csv", href=file_href(place, where), download=""),
+                ".",
+            ],
+            className="caption",
+        ),
+    ]
+
+
+def _named(tokens: int) -> str:
+    """Where the axes have no room for all of them."""
+    step = named_every(tokens)
+    return "" if step == 1 else f"The axes name one token in {step}; hover names every one. "
+
+
+def _matrix(weights: Any, tokens: tuple[str, ...], which: str, name: str, most: float) -> html.Div:
+    return _figure(f"pattern-{which}", f"{which}: {name}", pattern_matrix(weights, tokens, most=most))
+
+
+def _difference(less: Any, tokens: tuple[str, ...]) -> html.Div:
+    most = float(np.abs(less).max()) or 1.0
+    return _figure(
+        "pattern-difference", "other - this, in points", pattern_matrix(less, tokens, most=most, diverging=True)
+    )
+
+
+def _figure(of: str, title: str, drawn: Any) -> html.Div:
+    label = f"Queries downwards, keys across: weights of {title}"
+    return html.Div(
+        [html.H3(title), *chart(drawn, of=of, says="", label=label, height=325, turns=True)], className="figure"
+    )
