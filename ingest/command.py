@@ -39,9 +39,9 @@ def _sentence(error: Exception) -> str | None:
     from icechunk import IcechunkError  # slow, as what imports it is; an interruption comes before or after
 
     from ingest.errors import IngestError
-    from store.damage import is_damage
     from store.errors import StoreError
-    from store.repository import interruption
+    from store.repository.access import interruption
+    from store.repository.zarr_internals import is_damage
 
     if isinstance(error, IngestError | StoreError):
         return str(error)

@@ -23,10 +23,10 @@ from ingest.settings import Settings
 from ingest.text.blocks import short_key
 from ingest.text.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data
-from store.amounts import many
-from store.repository import open_repository
-from store.views import ViewName
-from store.writer import Writer, open_writer
+from store.repository.access import open_repository
+from store.repository.writer import Writer, open_writer
+from store.schema.pictures import ViewName
+from store.wording import many
 
 if TYPE_CHECKING:
     from ingest.encode.encoder import Encoder

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from tqdm import tqdm
 
-from store.ingest_progress import IngestProgress, forget_progress, note_progress
+from store.repository.progress import IngestProgress, forget_progress, note_progress
 
 T = TypeVar("T")
 #: Seconds between two notes of how far an ingest is.

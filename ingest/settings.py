@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from ingest.errors import IngestError
 from ingest.flags import parse_flags, setting
-from store.feature_views import METRICS, FeatureViewName
-from store.views import ViewName
+from store.schema.features import METRICS, FeatureViewName
+from store.schema.pictures import ViewName
 
 #: About 107,000 tokens: with installation the first page is there in well under six minutes on two cores.
 DEFAULT_SENTENCES = 4000

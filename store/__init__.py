@@ -5,7 +5,7 @@
 
 from store.corpus import Corpus
 from store.errors import StoreError
-from store.schema import STATISTICS
+from store.schema.model import STATISTICS
 from store.snapshot import Snapshot, open_corpus, open_snapshot
 
 __all__ = ["STATISTICS", "Corpus", "Snapshot", "StoreError", "open_corpus", "open_snapshot"]

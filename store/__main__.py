@@ -8,15 +8,16 @@ from datetime import timedelta
 
 from icechunk import IcechunkError
 
-from store.amounts import many
-from store.damage import is_damage
-from store.description import as_json, as_text, describe
+from store.describe import as_json, as_text, describe
 from store.errors import StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound
-from store.mending import mend
 from store.piped import until_nobody_reads
-from store.repository import expire, interruption
+from store.repository.access import interruption
+from store.repository.history import expire
+from store.repository.mend import mend
+from store.repository.zarr_internals import is_damage
 from store.snapshot import open_snapshot
-from store.verification import unprotected, verify, wrong_files
+from store.verify import unprotected, verify, wrong_files
+from store.wording import many
 
 #: Exit status where nothing has been ingested yet.
 NOTHING_YET = 3

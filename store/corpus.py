@@ -11,7 +11,7 @@ from store.errors import StoreError
 from store.features import Features
 from store.heads import Heads
 from store.kernels.attention import attention_pattern
-from store.views import MOST
+from store.schema.pictures import MOST
 
 
 class Corpus(Heads):
@@ -116,7 +116,7 @@ class Corpus(Heads):
 
     @cached_property
     def normalizations(self) -> xr.Dataset:
-        """Constants of every normalisation and what they do: (normalization, layer, head); see `store.normalizations`."""
+        """Constants of every normalisation and what they do: (normalization, layer, head); see `store.schema.pictures`."""
         return self.open_group(f"models/{self.name}/normalizations").load()
 
     # -- feature points -----------------------------------------------------------------------------

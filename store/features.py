@@ -9,22 +9,22 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from store.errors import StoreError
-from store.feature_points import SAMPLE
+from store.schema.features import SAMPLE
+from store.schema.pictures import MOST
 from store.text import Text
-from store.views import MOST
 
 TOKEN_ARRAYS = ("row", "token_id", "position", "word_index", "token_flags", "sentence_index")
 
 
 class Features:
-    """One material of one model: the same tokens at every feature point (see `store.feature_points`).
+    """One material of one model: the same tokens at every feature point (see `store.schema.features`).
 
     Attributes
     ----------
     name
         `sample` or `review-<n>`.
     attributes
-        What it is, on how many tokens and sentences; see `store.feature_arrays`.
+        What it is, on how many tokens and sentences; see `store.schema.features`.
     points
         Names of the points, in the order of the model.
     n_tokens
@@ -80,7 +80,7 @@ class Features:
     def similarity(self) -> xr.DataArray:
         """Mean over tokens of the cosine between a token's vectors at two points: (point, other_point).
 
-        It means something between points of one basis: `store.feature_points.same_basis`.
+        It means something between points of one basis: `store.schema.features.same_basis`.
         """
         return self._between_points("similarity")
 

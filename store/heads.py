@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from store.errors import NotIngested
 from store.kernels.labels import head_labels
-from store.part_means import Watch, part_means, part_statistics
-from store.schema import PAIR_NUMBERS
+from store.means import Watch, part_means, part_statistics
+from store.schema.model import PAIR_NUMBERS
 from store.text import Text
 
 
@@ -68,7 +68,7 @@ class Heads(Text):
 
     @property
     def token_mixing(self) -> xr.DataArray:
-        """Mixing ratios of every token (ratio, layer, token); `store.schema.RATIOS` defines them. Lazy."""
+        """Mixing ratios of every token (ratio, layer, token); `store.schema.model.RATIOS` defines them. Lazy."""
         return self._per_token("token_mixing")
 
     @cached_property

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
-from store.groups import array_of
+from store.repository.arrays import array_of
 
 CONSTANT = "key_constant"
 

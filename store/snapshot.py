@@ -9,20 +9,12 @@ import zarr
 from icechunk import IcechunkError, Repository
 from zarr.abc.store import Store
 
-from store.checked_store import CheckedStore
-from store.checksums import Checksums
 from store.corpus import Corpus
 from store.errors import SchemaMismatch, StoreCorrupt, StoreError, StoreIncomplete
-from store.repository import (
-    PUBLISHED,
-    bytes_on_disk,
-    check_snapshot,
-    first_line,
-    local_path,
-    open_repository,
-    published_snapshot,
-)
-from store.schema import READABLE, SCHEMA_VERSION
+from store.repository.access import first_line, local_path, open_repository
+from store.repository.checksums import CheckedStore, Checksums
+from store.repository.history import PUBLISHED, bytes_on_disk, check_snapshot, published_snapshot
+from store.schema.array import READABLE, SCHEMA_VERSION
 
 
 class Snapshot:

@@ -11,7 +11,7 @@ from zarr.abc.store import Store
 
 from store.errors import StoreError
 from store.keys import with_keys
-from store.schema import PAD
+from store.schema.corpus import PAD
 
 TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "token_flags")
 SENTENCE_ARRAYS = ("row_start", "row_size", "label", "document", "sentence_hash", "text")

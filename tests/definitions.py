@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from store.schema import CLS, OFFSETS, PUNCTUATION, SEP, SYMBOL
+from store.schema.corpus import CLS, PUNCTUATION, SEP, SYMBOL
+from store.schema.model import OFFSETS
 
 
 @dataclass(frozen=True)

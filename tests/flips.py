@@ -9,7 +9,7 @@ import numpy as np
 import zarr
 
 from store import StoreError, open_snapshot
-from store.damage import is_damage
+from store.repository.zarr_internals import is_damage
 
 KINDS = ("chunks", "manifests", "snapshots", "transactions", "refs", "checksums")
 

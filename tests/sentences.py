@@ -3,7 +3,8 @@
 import numpy as np
 
 from dashboard.sentence.sentence import Sentence
-from store.schema import CLS, CONTINUATION, RATIOS, SEP
+from store.schema.corpus import CLS, CONTINUATION, SEP
+from store.schema.model import RATIOS
 
 #: [CLS] the zany film [SEP] was good [SEP]: two sentences, the second word of the first split in two.
 PIECES = ("[CLS]", "the", "zan", "##y", "film", "[SEP]", "was", "good", "[SEP]")

@@ -11,7 +11,7 @@ from dashboard.web.link_reader import LinkReader
 from dashboard.web.state import Address
 from dashboard.web.view import find
 from store import STATISTICS
-from store.schema import SOURCES
+from store.schema.model import SOURCES
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from scipy.linalg import orthogonal_procrustes
 
-from store.kernels.alignment import align
+from store.kernels.projection import align
 
 SEEDS = st.integers(0, 10_000)
 

@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from ingest.projections import attention_projection
 from ingest.projections.attention_projection import AttentionProjection, Sentences, train
 from store.kernels.projection import fit_pca, place, place_by_network
-from store.views import ViewName
+from store.schema.pictures import ViewName
 
 HEADS, CHANNELS = 2, 6
 SIZES = np.array([7, 12, 9, 7, 15, 10] * 8)

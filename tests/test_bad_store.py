@@ -12,9 +12,9 @@ import pytest
 import store
 from store.__main__ import main
 from store.errors import SchemaMismatch, StoreError, StoreIncomplete
-from store.repository import open_repository
-from store.schema import SCHEMA_VERSION
-from store.writer import open_writer
+from store.repository.access import open_repository
+from store.repository.writer import open_writer
+from store.schema.array import SCHEMA_VERSION
 
 Complaint = Callable[..., str]
 

@@ -16,7 +16,7 @@ import pytest
 import store
 from ingest.text.columns import MOST, MOST_COLUMNS, ROWS_AT_ONCE, column_codes, find_columns
 from ingest.text.table import Table
-from store.verification import verify
+from store.verify import verify
 from tests.interruption import interrupted
 
 Ingest = Callable[..., str]

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from dashboard.compare.data import changes, head_divergence, ranked_heads
 from dashboard.compare.two_models import Two
 from store import STATISTICS
-from store.schema import head_name
+from store.schema.model import head_name
 from tests.accessibility import serious
 from tests.browser import Open, canvas_place, choose, drawn
 from tests.statistics_page import cells, click_cell

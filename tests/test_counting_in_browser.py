@@ -13,7 +13,7 @@ from dashboard.statistics.part import Part
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 from store import STATISTICS, Corpus
-from store.part_means import Watch
+from store.means import Watch
 from tests.browser import Open, choose, listening
 
 STEPS = 500

@@ -16,8 +16,8 @@ from dashboard.sentence.encoder import TypedSentences
 from ingest.checkpoint import EMBEDDED_SHA256, find_checkpoint
 from ingest.encode.bert import find_device
 from ingest.projections.attention_projection import AttentionProjection
-from store.verification import verify
-from store.views import ViewName
+from store.schema.pictures import ViewName
+from store.verify import verify
 from tests.stores import DEFAULT_SENTENCES
 
 JUDGED = range(0, DEFAULT_SENTENCES, 5)

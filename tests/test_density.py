@@ -8,7 +8,7 @@ from dashboard.points import distance as module
 from dashboard.points.distance import density
 from dashboard.web import cache
 from store import Corpus, StoreError
-from store.normalizations import NORMALIZATIONS
+from store.schema.pictures import NORMALIZATIONS
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import store
-from store import repository
 from store.errors import SnapshotNotFound, StoreNotFound
-from store.repository import expire, history, open_repository
-from store.verification import verify
+from store.repository.access import open_repository
+from store.repository.history import expire, history
+from store.verify import verify
 from tests.interruption import interrupted
 
 Ingest = Callable[..., str]
@@ -27,7 +27,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
 
     def move(by: timedelta) -> None:
         moved = type("Moved", (datetime,), {"now": classmethod(lambda _, zone: datetime.now(zone) + by)})
-        monkeypatch.setattr(repository, "datetime", moved)
+        monkeypatch.setattr("store.repository.history.datetime", moved)
 
     return move
 
@@ -80,7 +80,7 @@ def test_an_ingest_goes_on_after_its_history_expired(copy: str, ingest: Ingest) 
 
 
 def test_work_of_a_killed_ingest_survives_expiry(copy: str, ingest: Ingest) -> None:
-    interrupted(ingest, copy, "store.writer.Writer.publish", after=0, sentences=20)
+    interrupted(ingest, copy, "store.repository.writer.Writer.publish", after=0, sentences=20)
     expire(copy, timedelta(0))
     assert store.open_corpus(copy).n_sentences == 15
     assert store.open_corpus(ingest(Path(copy), sentences=20)).n_sentences == 20

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from scipy.stats import f_oneway
 
-from store.kernels.explained import explained_share
+from store.kernels.features import explained_share
 
 
 def test_groups_that_are_points_explain_everything() -> None:

@@ -21,10 +21,10 @@ from ingest.projections import placing, value_pictures
 from ingest.projections.cubes import in_cubes
 from ingest.projections.feature_pictures import FeaturePicture
 from ingest.projections.placing import Method, near_fitted
-from store.feature_views import FeatureViewName
 from store.features import Features
-from store.kernels.alignment import align
-from store.views import MOST
+from store.kernels.projection import align
+from store.schema.features import FeatureViewName
+from store.schema.pictures import MOST
 
 Ingest = Callable[..., str]
 NAMES = "pca-joint,pca-each,pca-L00.mixed,umap-joint,umap-each,tsne-L01.mixed"

@@ -15,8 +15,8 @@ from ingest.checkpoint import find_checkpoint
 from ingest.encode.bert import Bert
 from ingest.encode.point_model import PointModel, as_half
 from ingest.settings import EMBEDDED
-from store.feature_points import LAYER_KINDS, point_kind, point_layer, point_names, point_title
 from store.features import Features
+from store.schema.features import LAYER_KINDS, point_kind, point_layer, point_names, point_title
 from tests.forward import feature_points, of_model, values
 from tests.stores import FEATURES
 from tests.tiny_models import save_model

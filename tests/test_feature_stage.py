@@ -12,9 +12,9 @@ import store
 from ingest.errors import IngestError
 from ingest.projections.processes import processes
 from ingest.settings import DEFAULT_FEATURES, Settings
-from store.description import as_text, describe
-from store.feature_views import FeatureViewName
-from store.verification import verify
+from store.describe import as_text, describe
+from store.schema.features import FeatureViewName
+from store.verify import verify
 from tests.interruption import interrupted
 from tests.stores import FEATURES
 

@@ -16,8 +16,8 @@ from ingest.encode.material import review_material
 from ingest.text.reviews import find_data, read_reviews
 from ingest.text.sentences import split_review
 from store.errors import StoreError
-from store.feature_points import FACTORS
 from store.features import TOKEN_ARRAYS, Features
+from store.schema.features import FACTORS
 from tests.stores import FEATURES, FIT_TOKENS
 from tests.tiny_models import save_model
 

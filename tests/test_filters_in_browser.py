@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from store import Corpus
-from store.schema import PUNCTUATION
+from store.schema.corpus import PUNCTUATION
 from tests.browser import Open, choose, drawn
 
 POSITION = "position in the sentence"

@@ -12,8 +12,8 @@ from dashboard.app import create_app
 from dashboard.web.errors import UNREADABLE
 from dashboard.web.library import Library
 from store.__main__ import main
-from store.groups import has_checksums
-from store.verification import wrong_files
+from store.repository.arrays import has_checksums
+from store.verify import wrong_files
 from tests.flips import chosen_files, flip, flipped, read_arrays
 
 

@@ -11,7 +11,7 @@ import pytest
 import store
 from ingest.projections.picture import Picture
 from ingest.text.blocks import Block
-from store.verification import verify
+from store.verify import verify
 from tests.stores import BLOCK, FEATURES
 
 Ingest = Callable[..., str]

@@ -11,7 +11,7 @@ import pytest
 import store
 from ingest.heads.judged_model import JudgedModel
 from store.errors import StoreError
-from store.verification import verify
+from store.verify import verify
 from tests.stores import Ingest
 from tests.tiny_models import save_model
 

@@ -10,7 +10,7 @@ import torch
 import transformers
 
 import store
-from store.schema import RATIOS, SOURCES, STATISTICS
+from store.schema.model import RATIOS, SOURCES, STATISTICS
 from tests import definitions
 
 Ingest = Callable[..., str]

@@ -19,8 +19,8 @@ from ingest import progress
 from ingest.checkpoint import sha256
 from ingest.progress import bar, noting
 from ingest.text import lines, parquet_file
-from store.ingest_progress import ENDING, IngestProgress, ingest_progress, note_progress
-from store.lock import is_locked, take_lock
+from store.repository.lock import is_locked, take_lock
+from store.repository.progress import ENDING, IngestProgress, ingest_progress, note_progress
 from tests.stores import Ingest
 
 
@@ -128,7 +128,7 @@ def test_a_whole_ingest_notes_its_stages_and_leaves_nothing(
         "pairs",
         "divergence",
     ]
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["store", "store.lock"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["store", "store.repository.lock"]
 
 
 def test_the_note_of_a_process_that_was_killed_says_nothing(tmp_path: Path) -> None:

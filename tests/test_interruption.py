@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ingest import interruption
-from store.lock import take_lock
+from store.repository.lock import take_lock
 from tests.family import Start, ended, family, said
 
 SENTENCE = "ingest: Interrupted; what was committed is kept. Run the same command again to go on.\n"

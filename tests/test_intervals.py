@@ -9,7 +9,7 @@ import xarray as xr
 import store
 from ingest.heads import intervals
 from store.kernels.statistics import source_rows
-from store.schema import BOUNDS, SOURCES
+from store.schema.model import BOUNDS, SOURCES
 from tests.stores import Ingest
 
 

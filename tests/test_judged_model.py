@@ -13,7 +13,7 @@ from ingest.checkpoint import find_checkpoint
 from ingest.heads.judged_model import ARCHITECTURES, JudgedModel, find_kind
 from ingest.heads.trial import NOT_ASKED, Trial, label_trial, masked_trial
 from ingest.text.blocks import Block
-from store.schema import CLS, SEP
+from store.schema.corpus import CLS, SEP
 from tests.tiny_models import save_model
 
 LENGTHS = np.array([5, 9, 4, 7], np.int32)

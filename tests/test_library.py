@@ -14,7 +14,7 @@ from dashboard.app import create_app
 from dashboard.web.library import Library
 from dashboard.web.view import find
 from store import Snapshot, StoreError
-from store.repository import expire
+from store.repository.history import expire
 
 
 class Ingest(Protocol):

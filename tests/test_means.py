@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from store.kernels.statistics import mean_over_sentences, row_weights, source_rows, sum_over_sentences
-from store.schema import CLS, SEP, SOURCES
+from store.schema.corpus import CLS, SEP
+from store.schema.model import SOURCES
 
 LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
 SHAPES = st.tuples(*(st.integers(1, size) for size in (3, 5, 9)))

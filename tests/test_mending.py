@@ -8,11 +8,11 @@ import pytest
 
 import store
 from store.__main__ import main
-from store.branches import INGEST, MAIN, branch_problem, named_snapshot
 from store.errors import StoreCorrupt, StoreError
-from store.mending import mend
-from store.repository import history, open_repository
-from store.writer import open_writer
+from store.repository.access import INGEST, MAIN, branch_problem, named_snapshot, open_repository
+from store.repository.history import history
+from store.repository.mend import mend
+from store.repository.writer import open_writer
 
 Damage = Callable[[Path], object]
 BRANCH_DAMAGE: dict[str, Damage] = {

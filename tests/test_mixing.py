@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from store.kernels.attention import expansion_rate
 from store.kernels.mixing import attended_part, mixing_ratios, own_part
-from store.schema import RATIOS
+from store.schema.model import RATIOS
 
 LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
 

@@ -13,7 +13,7 @@ from ingest.projections import neighbours
 from ingest.projections.manifolds import fit_head
 from ingest.projections.neighbours import Nearest, Neighbours
 from store.kernels.projection import place_by_neighbours
-from store.views import ViewName
+from store.schema.pictures import ViewName
 from tests.tiny_models import save_model
 
 HEADS, FITTED, TOKENS, CHANNELS = 2, 12, 20, 5

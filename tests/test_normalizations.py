@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 
 import store
 from store.kernels.normalization import normalized
-from store.normalizations import NORMALIZATIONS
+from store.schema.pictures import NORMALIZATIONS
 
 Ingest = Callable[..., str]
 EVERY = pytest.mark.parametrize("name", list(NORMALIZATIONS))

@@ -12,11 +12,11 @@ from zarr.codecs import ZstdCodec
 
 import store
 from ingest.encode import tensors
-from store import groups, writer
 from store.__main__ import main
 from store.keys import CONSTANT
-from store.schema import SCHEMA_VERSION, Array
-from store.writer import open_writer
+from store.repository import arrays, writer
+from store.repository.writer import open_writer
+from store.schema.array import SCHEMA_VERSION, Array
 from tests.stores import FEATURES, Ingest
 
 
@@ -28,7 +28,7 @@ def written_before(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> 
         return (ZstdCodec(level=3),) if array.compressed else ()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(groups, "_codecs", codecs)
+        patch.setattr(arrays, "_codecs", codecs)
         patch.setattr(writer, "record_checksums", lambda _place: None)
         patch.setattr(tensors, "key_constant", lambda bert: torch.zeros(bert.layers, bert.heads, bert.channels))
         place = ingest(tmp_path_factory.mktemp("before") / "store", sentences=10)
@@ -72,6 +72,6 @@ def test_an_older_store_grows_as_a_new_one_does(older: str, ingest: Ingest, tmp_
 def test_what_is_added_to_an_older_store_carries_checksums(older: str, ingest: Ingest) -> None:
     features = store.open_snapshot(ingest(Path(older), sentences=10, **FEATURES)).root
     kinds = {
-        groups.has_checksums(array) for _, array in features.members(max_depth=None) if isinstance(array, zarr.Array)
+        arrays.has_checksums(array) for _, array in features.members(max_depth=None) if isinstance(array, zarr.Array)
     }
     assert kinds == {True, False}

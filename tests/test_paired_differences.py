@@ -9,7 +9,7 @@ from dashboard.statistics.definitions import telling
 from store import Corpus
 from store.kernels.bootstrap import draw_counts
 from store.kernels.statistics import source_rows
-from store.schema import SOURCES
+from store.schema.model import SOURCES
 
 
 def sentence_means(corpus: Corpus, sentences: int, statistic: str, source: str) -> list[np.ndarray]:

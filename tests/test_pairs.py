@@ -11,7 +11,8 @@ import xarray as xr
 import store
 from store.errors import StoreError
 from store.kernels.pairs import Pairs, admitted_pairs, combine, distinct_largest, merge_pairs, strongest_pairs
-from store.schema import CLS, PAD, PAIR_NUMBERS, SEP
+from store.schema.corpus import CLS, PAD, SEP
+from store.schema.model import PAIR_NUMBERS
 from tests.interruption import interrupted
 from tests.stores import BLOCK
 

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import store.part_means
+import store.means
 from dashboard.statistics.part import Part, part_labels, part_of, uniform_entropy
 from store import Corpus, StoreError
-from store.kernels.parts import part_segments, sentence_means
-from store.schema import CLS, PUNCTUATION, SEP, SOURCES, SYMBOL
+from store.means import part_segments, sentence_means
+from store.schema.corpus import CLS, PUNCTUATION, SEP, SYMBOL
+from store.schema.model import SOURCES
 from tests.counts import counted
 from tests.stores import BLOCK
 
@@ -126,7 +127,7 @@ def test_means_of_a_part_are_what_one_gets_by_hand(
 def test_a_corpus_of_many_blocks_is_read_block_by_block(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = np.arange(two_views.n_tokens) % 3 == 0
     at_once = two_views.head_means(chosen)
-    monkeypatch.setattr(store.part_means, "BLOCK", BLOCK)
+    monkeypatch.setattr(store.means, "BLOCK", BLOCK)
     np.testing.assert_allclose(two_views.head_means(chosen), at_once, rtol=1e-5)
 
 
@@ -137,7 +138,7 @@ def test_a_part_without_tokens_has_no_means(two_views: Corpus) -> None:
 
 
 def test_intervals_of_all_tokens_are_those_of_the_store(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store.part_means, "BLOCK", BLOCK)  # as in the ingest: the draws are by block
+    monkeypatch.setattr(store.means, "BLOCK", BLOCK)  # as in the ingest: the draws are by block
     found = two_views.part_statistics(np.ones(two_views.n_tokens, bool))
     assert found.interval.dims == two_views.head_interval.dims
     np.testing.assert_allclose(found.interval, two_views.head_interval, rtol=2e-5, atol=1e-6)

@@ -7,8 +7,8 @@ import pytest
 
 from dashboard.statistics.part import part_of
 from store import Corpus
-from store.kernels.parts import sentence_means
-from store.schema import CLS, SEP
+from store.means import sentence_means
+from store.schema.corpus import CLS, SEP
 from tests.counts import counted
 from tests.stores import BLOCK
 
@@ -67,9 +67,9 @@ def test_no_more_than_a_block_is_read_at_once(tiny_corpus: Corpus, monkeypatch: 
         sizes.append(values.shape[-1])
         return sentence_means(values, segments, sentences)
 
-    monkeypatch.setattr("store.part_means.sentence_means", listen)
-    monkeypatch.setattr("store.part_means.BLOCK", BLOCK)
-    monkeypatch.setattr("store.part_means.READ_BYTES", 1)
+    monkeypatch.setattr("store.means.sentence_means", listen)
+    monkeypatch.setattr("store.means.BLOCK", BLOCK)
+    monkeypatch.setattr("store.means.READ_BYTES", 1)
     part = part_of(tiny_corpus, "position:1..")
     values = tiny_corpus.token_mixing.values[..., tiny_corpus.rows].astype(np.float64)
     found = counted(tiny_corpus, part).mixing.sel(source="all")

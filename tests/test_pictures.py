@@ -17,7 +17,7 @@ from dashboard.web.view import find
 from ingest.projections import neighbours
 from ingest.projections.manifolds import fit_head
 from store.kernels.fidelity import trustworthy
-from store.views import JUDGED, MEASURES, PARAMETERS, ViewName
+from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, ViewName
 from tests.stores import NEIGHBOUR_TOKENS, RICH_VIEWS
 
 VIEWS = pytest.mark.parametrize("name", RICH_VIEWS)

@@ -13,8 +13,7 @@ from dashboard.pages import PAGES
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 from store import Corpus
-from store.feature_points import point_title, same_basis, stored_point
-from store.feature_views import FeatureViewName
+from store.schema.features import FeatureViewName, point_title, same_basis, stored_point
 
 
 @pytest.mark.parametrize(

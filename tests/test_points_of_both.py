@@ -6,7 +6,7 @@ from flask.testing import FlaskClient
 
 from dashboard.compare.feature_points import BothFeatures, both_features, point_likeness
 from dashboard.compare.two_models import Two
-from store.feature_points import point_title
+from store.schema.features import point_title
 from tests.test_comparison_routes import base_of, rows_of
 
 

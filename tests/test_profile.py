@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.kernels.profile import offset_profile, summed_pattern
-from store.schema import OFFSETS
+from store.kernels.statistics import offset_profile, summed_pattern
+from store.schema.model import OFFSETS
 from tests import definitions
 
 LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])

@@ -13,8 +13,9 @@ import store
 from ingest.errors import IngestError
 from ingest.projections import neighbours
 from ingest.projections.picture import Picture
-from store.repository import history, open_repository
-from store.verification import verify
+from store.repository.access import open_repository
+from store.repository.history import history
+from store.verify import verify
 from tests.interruption import interrupted
 
 Ingest = Callable[..., str]

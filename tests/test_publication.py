@@ -10,11 +10,12 @@ import zarr
 from icechunk import IcechunkError
 
 import store
-from store import writer
 from store.errors import SnapshotNotFound, StoreError, StoreIncomplete, StoreUnreachable
-from store.repository import expire, history, open_repository, published_snapshot
-from store.verification import verify
-from store.writer import open_writer
+from store.repository import writer
+from store.repository.access import open_repository
+from store.repository.history import expire, history, published_snapshot
+from store.repository.writer import open_writer
+from store.verify import verify
 from tests.interruption import interrupted
 from tests.stores import BLOCK
 
@@ -162,7 +163,7 @@ def test_an_ingest_killed_before_publication_is_published_by_the_next(
     ingest: Ingest,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    interrupted(ingest, copy, "store.writer.Writer.publish", after=0, sentences=20)
+    interrupted(ingest, copy, "store.repository.writer.Writer.publish", after=0, sentences=20)
     assert store.open_corpus(copy).n_sentences == 15
     ingest(Path(copy), sentences=20)
     assert capsys.readouterr().out.startswith("Published ")

@@ -12,7 +12,8 @@ from ingest.encode.bert import Bert
 from ingest.text.blocks import Block
 from ingest.text.reviews import Review
 from ingest.text.tokenizer import Tokenizer
-from store.schema import CLS, PUNCTUATION, SEP, SOURCES, STATISTICS
+from store.schema.corpus import CLS, PUNCTUATION, SEP
+from store.schema.model import SOURCES, STATISTICS
 from tests.published.__main__ import AGREES, DIFFERS, NOT_CHECKED, check, main
 from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows, verdict
 from tests.published.segments import ROOM, SEPARATORS, TOKENS, cut, pack, review_segments

@@ -15,7 +15,7 @@ from icechunk import IcechunkError
 
 import store
 from store.errors import StoreIncomplete
-from store.verification import verify
+from store.verify import verify
 from tests.stores import BLOCK, FIT_TOKENS
 
 Ingest = Callable[..., str]

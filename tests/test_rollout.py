@@ -1,4 +1,4 @@
-"""`store.kernels.rollout` against products by hand and a closed form."""
+"""`store.kernels.attention` against products by hand and a closed form."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.kernels.rollout import attention_rollout
+from store.kernels.attention import attention_rollout
 
 LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from store import Corpus
-from store.amounts import many
+from store.wording import many
 from tests.browser import Open, changed, choose, drawn, followed, picture, quarters, said, seen
 
 AS = {"token": "token", "prefix": "beginning of a token", "phrase": "phrase in a sentence"}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from store.schema import RATIOS
+from store.schema.model import RATIOS
 from tests.client import content
 from tests.sentences import a_pair
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from zarr.storage import MemoryStore
 
-from store.shards import write_block
+from store.repository.arrays import write_block
 
 DIMS = ("layer", "head", "token", "channel")
 

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cosine
 from scipy.stats import ortho_group
 
-from store.kernels.similarity import linear_cka, summed_cosine
+from store.kernels.features import linear_cka, summed_cosine
 
 #: Apart from 0, so that no point is a rounding error.
 VECTORS = arrays(np.float64, (6, 3), elements=st.integers(-5, 5).map(float))

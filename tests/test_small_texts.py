@@ -19,7 +19,7 @@ from dashboard.ui.controls import number
 from dashboard.ui.theme import PALETTE, head_colours, rgb
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
-from store.amounts import many
+from store.wording import many
 
 ASSETS = Path(dashboard.__file__).parent / "assets"
 

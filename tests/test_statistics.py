@@ -8,7 +8,8 @@ import scipy.stats
 import torch
 
 from store.kernels.statistics import ATTENDED, SINK, attention_distance, entropy, source_rows, token_statistics
-from store.schema import CLS, PUNCTUATION, SEP, SOURCES, STATISTICS, SYMBOL
+from store.schema.corpus import CLS, PUNCTUATION, SEP, SYMBOL
+from store.schema.model import SOURCES, STATISTICS
 
 LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from dashboard.compare.two_models import Two
 from dashboard.statistics.part import part_of
 from store import STATISTICS, Corpus
-from store.schema import RATIOS
+from store.schema.model import RATIOS
 from tests.browser import Open, choose
 from tests.counts import counted
 from tests.statistics_page import cells, click_cell, click_dot, has_head, hover_dot, statistics_page

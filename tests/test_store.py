@@ -13,10 +13,11 @@ import pytest
 
 import store
 from store.__main__ import main
-from store.description import as_json, as_text, describe
+from store.describe import as_json, as_text, describe
 from store.errors import StoreError, StoreNotFound
-from store.repository import bytes_on_disk
-from store.schema import PAD, RATIOS, SOURCES, STATISTICS, head_name
+from store.repository.history import bytes_on_disk
+from store.schema.corpus import PAD
+from store.schema.model import RATIOS, SOURCES, STATISTICS, head_name
 
 Ingest = Callable[..., str]
 

@@ -10,7 +10,7 @@ import torch
 
 from dashboard.sentence.sentence import stored_sentence
 from store import Corpus, StoreError
-from store.schema import PAD
+from store.schema.corpus import PAD
 
 
 @pytest.mark.parametrize("index", [0, 5, 17])

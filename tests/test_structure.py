@@ -171,7 +171,7 @@ def test_everything_public_in_the_store_is_described() -> None:
     ("found", "code"),
     [
         (unknown_to_kernels, "import torch"),
-        (unknown_to_kernels, "def rank():\n    from store.writer import Writer"),
+        (unknown_to_kernels, "def rank():\n    from store.repository.writer import Writer"),
         (untyped_parameters, "def rank(values): ..."),
         (undescribed, "class Rank: ..."),
     ],

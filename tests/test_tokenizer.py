@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ingest.errors import IngestError
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
-from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
+from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
 from tests.warned import warned
 
 TEXT = "The film, zany!"

@@ -12,7 +12,7 @@ from ingest.errors import IngestError
 from ingest.heads.trial import NOT_ASKED, choose_hidden, held_out, label_outputs, label_trial, masked_trial
 from ingest.text.blocks import Block, plan
 from ingest.text.corpus import PlannedCorpus
-from store.schema import CLS, SEP
+from store.schema.corpus import CLS, SEP
 
 MASK_ID = 103
 

@@ -18,7 +18,7 @@ from dashboard.sentence.sentence import Sentence
 from dashboard.web import errors as problems
 from dashboard.web.errors import Refusal
 from store import Corpus, open_corpus
-from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP
+from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP
 from tests.stores import MAX_LENGTH, Ingest
 
 TYPED = [

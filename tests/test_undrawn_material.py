@@ -11,7 +11,7 @@ from dashboard.pages import PAGES, after_picture_of, picture_of
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 from store import open_corpus
-from store.writer import open_writer
+from store.repository.writer import open_writer
 
 Asked = Callable[..., Place]
 

@@ -11,10 +11,10 @@ import pytest
 import zarr
 
 import store
-from store import verification
+from store import verify as verification
 from store.__main__ import main
-from store.verification import verify
-from store.writer import open_writer
+from store.repository.writer import open_writer
+from store.verify import verify
 from tests.tiny_models import save_model
 
 
@@ -89,7 +89,7 @@ def test_a_larger_store_of_odd_shape_is_sound(ingest: Callable[..., str], odd_mo
 def test_a_wrong_number_is_found(
     path: str, index: Any, value: Any, finding: str, copy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verification, "SAMPLE", 3)  # the first sentence is one of them
+    monkeypatch.setattr(verification, "RECOMPUTED", 3)  # the first sentence is one of them
     change(copy, path, index, value)
     assert any(finding in found for found in verify(store.open_snapshot(copy)))
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from ingest.errors import IngestError
 from ingest.settings import DEFAULT_VIEWS, Settings, parse
-from store.normalizations import NORMALIZATIONS
-from store.views import PARAMETERS, PROJECTIONS, ViewName
+from store.schema.pictures import NORMALIZATIONS, PARAMETERS, PROJECTIONS, ViewName
 
 NAMES = st.builds(
     ViewName, st.sampled_from(list(PROJECTIONS)), st.sampled_from(list(NORMALIZATIONS)), st.sampled_from([2, 3])

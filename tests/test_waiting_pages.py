@@ -20,7 +20,7 @@ from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 from store import Corpus, Snapshot
 from store.errors import NotIngested
-from store.ingest_progress import IngestProgress
+from store.repository.progress import IngestProgress
 from tests.three_models import key_of
 
 LINE = r"An ingest of a model on reviews is under way: pairs, 50 %, about \d+ s left in this stage\."

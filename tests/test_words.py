@@ -1,4 +1,4 @@
-"""`store.kernels.words` against sums and means written out by hand."""
+"""`store.kernels.attention` against sums and means written out by hand."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.kernels.words import Groups, merge_words
+from store.kernels.attention import Groups, merge_words
 
 LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
 PATTERN = np.array([[0.5, 0.3, 0.2], [0.1, 0.7, 0.2], [0.4, 0.0, 0.6]])

@@ -11,7 +11,7 @@ from dashboard.points.captions import authors_size, shown_fidelity
 from dashboard.ui.page import Page
 from dashboard.ui.tables import heading
 from dashboard.web.view import Place
-from store.description import CorpusDescription, Description, ModelDescription, describe
+from store.describe import CorpusDescription, Description, ModelDescription, describe
 
 #: Settings that may name folders of the server: a reader sees the names of model and corpus, `make describe` tells the rest.
 PLACES = ("model", "data", "store")

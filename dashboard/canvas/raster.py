@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from dashboard.ui.theme import PALETTE, Scheme, rgb
-from store.schema import ROLES
+from store.schema.model import ROLES
 
 #: Pixels of a picture: a little more than a screen of 5120 x 2880 has.
 MOST_PIXELS = 16_000_000

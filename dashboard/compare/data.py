@@ -25,7 +25,7 @@ from store import STATISTICS, Corpus
 from store.kernels.attention import attention_pattern
 from store.kernels.bootstrap import Segments
 from store.kernels.divergence import row_divergence
-from store.schema import head_name
+from store.schema.model import head_name
 
 #: Tokens whose statistics are read: all of most corpora, and never more than 0.4 GB of one with 12 by 12 heads.
 STATISTIC_TOKENS = 200_000

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from dashboard.compare.picture import BothPlaces, on_one_scale
 from dashboard.compare.two_models import Two, cached_result
 from dashboard.points.exports import Table
-from store.feature_points import SAMPLE, point_title
 from store.features import Features
+from store.kernels.features import linear_cka
 from store.kernels.normalization import unit
-from store.kernels.similarity import linear_cka
+from store.schema.features import SAMPLE, point_title
 
 #: Tokens on which likeness is found, as many as the store's own CKA is found on at most.
 TOKENS = 5_000

@@ -18,7 +18,7 @@ from dashboard.ui.controls import choice, search_controls
 from dashboard.ui.file_links import file_href
 from dashboard.ui.under_way import unmade
 from dashboard.web.view import Place
-from store.feature_points import SAMPLE, point_title
+from store.schema.features import SAMPLE, point_title
 
 NOTHING = "Not both models have feature points of the sample."
 RUN_BOTH = "Run `make ingest` with each of them."

@@ -15,8 +15,8 @@ from dashboard.ui.heat_map import heat_map
 from dashboard.web.state import Address
 from dashboard.web.view import Place
 from store import STATISTICS
-from store.amounts import many
-from store.schema import head_name
+from store.schema.model import head_name
+from store.wording import many
 
 #: Heads that the table lists.
 LISTED = 10

@@ -15,9 +15,9 @@ from dashboard.ui.theme import PALETTE, ramp
 from dashboard.ui.under_way import what_to_do
 from dashboard.web.data_links import data_link
 from dashboard.web.view import Place
-from store.kernels.alignment import align
-from store.schema import ROLES, head_name
-from store.views import ViewName
+from store.kernels.projection import align
+from store.schema.model import ROLES, head_name
+from store.schema.pictures import ViewName
 
 #: Tokens drawn of each model at most.
 MOST_TOKENS = 20_000
@@ -49,7 +49,7 @@ def drawn_of_both(two: Two, layer: int, head: int, tokens: int) -> tuple[Drawn, 
 
 
 def both_places(two: Two, view: str, layer: int, head: int, tokens: int) -> BothPlaces:
-    """The other model's places laid onto this one's over all drawn queries and keys (`store.kernels.alignment`)."""
+    """The other model's places laid onto this one's over all drawn queries and keys (`store.kernels.projection`)."""
     own, other = drawn_of_both(two, layer, head, tokens)
     key = ("places", view, layer, head, own.tokens)
     return cached_result(two, key, lambda: on_one_scale(own.places(view)[0], other.places(view)[0]))

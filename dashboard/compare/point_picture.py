@@ -15,7 +15,7 @@ from dashboard.ui.theme import PALETTE, ramp
 from dashboard.ui.under_way import what_to_do
 from dashboard.web.data_links import data_link
 from dashboard.web.view import Place
-from store.feature_points import SAMPLE, point_title
+from store.schema.features import SAMPLE, point_title
 
 #: Fields that are left where the link of a panel goes, unless they are of what is drawn here.
 OF_FEATURES = ("material", "vectors", "fview", "ftoken", "flasso")

@@ -21,9 +21,9 @@ from dashboard.ui.controls import head_choices, number
 from dashboard.ui.file_links import file_href
 from dashboard.ui.significant import significant
 from dashboard.web.view import Place
-from store.amounts import many
 from store.kernels.divergence import row_divergence
-from store.schema import head_name
+from store.schema.model import head_name
+from store.wording import many
 
 Floats = NDArray[np.float32]
 #: Tokens that find a place on the axes; of more every second, third ... is named.

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from dashboard.web.cache import CACHE
 from dashboard.web.view import Place, on_same_corpus
 from store import Corpus
-from store.amounts import many
 from store.kernels.bootstrap import PERCENTILES, Segments, draw_counts, find_segments
 from store.kernels.statistics import source_rows
-from store.schema import SOURCES
+from store.schema.model import SOURCES
+from store.wording import many
 
 T = TypeVar("T")
 #: Which draws: the same at every call, so that a number shown twice is the same number.

@@ -10,7 +10,7 @@ from dashboard.features.columns import NO_PREDICTION
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.told import place_of, told
 from dashboard.points.captions import caption
-from store.feature_views import EACH, FeatureViewName
+from store.schema.features import EACH, FeatureViewName
 
 #: What is said of a picture's trustworthiness, before the number.
 TRUST = "Trustworthiness (1: whoever are neighbours here are neighbours among the vectors)"

@@ -12,7 +12,7 @@ from dashboard.statistics.mixing import ratio_lines
 from dashboard.statistics.mixing_figure import mixing
 from dashboard.ui.charts import chart
 from dashboard.ui.file_links import file_href
-from store.feature_points import FACTORS
+from store.schema.features import FACTORS
 
 HEIGHT = 300
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from dashboard.features.pieces import pieces_of
 from dashboard.points.columns import KINDS, Column, Values, kinds_of
-from store.feature_points import SAMPLE
 from store.features import Features
+from store.schema.features import SAMPLE
 
 #: Colours for wordpieces: those of categories without the grey one, which the other wordpieces have.
 WORDPIECES = (0, 1, 2, 3, 4, 5, 7)

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from store.feature_points import same_basis
 from store.features import Features
+from store.schema.features import same_basis
 
 
 def cosines(features: Features) -> NDArray[np.float64]:

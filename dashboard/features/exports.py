@@ -10,8 +10,8 @@ from dashboard.features.pieces import pieces_of
 from dashboard.features.series import Series
 from dashboard.points.columns import KINDS, kinds_of
 from dashboard.points.exports import ROWS, Table
-from store.feature_points import FACTORS, point_title
 from store.features import Features
+from store.schema.features import FACTORS, point_title
 
 #: What is measured between two points.
 BETWEEN_POINTS = ("similarity", "cka")

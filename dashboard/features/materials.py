@@ -2,7 +2,7 @@
 
 from dashboard.web.view import Place
 from store import Corpus
-from store.feature_points import SAMPLE
+from store.schema.features import SAMPLE
 
 
 def drawn_materials(corpus: Corpus) -> list[str]:

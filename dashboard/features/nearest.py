@@ -9,8 +9,8 @@ from dashboard.features.columns import sentence_order
 from dashboard.features.pieces import pieces_of
 from dashboard.features.series import Series
 from dashboard.web.cache import CACHE
-from store.feature_points import SAMPLE
 from store.features import Features
+from store.schema.features import SAMPLE
 
 #: Tokens that are named as nearest.
 NEAR = 10

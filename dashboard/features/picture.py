@@ -9,7 +9,7 @@ from dashboard.features.series import ROLES, Series
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.told import focused, headline, told
 from dashboard.ui.theme import PALETTE, ramp
-from store.amounts import many
+from store.wording import many
 
 PAGE = "/features"
 

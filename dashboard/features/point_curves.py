@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.ui.chart_layout import SERIES, SYMBOLS, layout
-from store.feature_points import POINT_KINDS, point_kind, point_layer, point_title
+from store.schema.features import POINT_KINDS, point_kind, point_layer, point_title
 
 #: What comes before the layers stands under this name.
 INPUT = "input"

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.ui.chart_layout import RAMP, Layout, colour_bar, every, layout, square
-from store.feature_points import point_layer, point_title
+from store.schema.features import point_layer, point_title
 
 
 def point_matrix(values: NDArray[np.float64], points: Sequence[str], *, measure: str) -> go.Figure:

@@ -12,8 +12,8 @@ from dashboard.features.series import Series
 from dashboard.points.search import WITHIN, Within, folded, matches, matching_tokens, spaced
 from dashboard.points.selection import MOST_SOUGHT, Outline
 from store import Corpus, StoreError
-from store.feature_points import SAMPLE
 from store.features import Features
+from store.schema.features import SAMPLE
 
 #: Fields of a link that say what is selected.
 FIELDS = ("q", "within", "flasso")

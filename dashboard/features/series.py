@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store import Corpus, StoreError
-from store.feature_points import point_kind, point_layer, point_title
 from store.features import Features
+from store.schema.features import point_kind, point_layer, point_title
 
 #: What the points of a token are: one.
 ROLES = ("token",)

@@ -5,7 +5,7 @@ from dash import dcc, html
 from dashboard.features.nearest import NearToken, nearest_tokens, sentence_tokens, where_of
 from dashboard.features.pieces import pieces_of
 from dashboard.features.shown import ShownFeatures
-from store.feature_points import SAMPLE
+from store.schema.features import SAMPLE
 
 EMPTY = "Click a token, or press p and Enter in the picture: its sentence and the tokens nearest to it at this point stand here."
 

@@ -6,8 +6,8 @@ from dashboard.features.materials import material_title
 from dashboard.features.nearest import NEAR, where_of
 from dashboard.features.pieces import pieces_of
 from dashboard.features.shown import ShownFeatures
-from store.amounts import many
-from store.feature_points import POINT_KINDS, point_kind
+from store.schema.features import POINT_KINDS, point_kind
+from store.wording import many
 
 
 def told(shown: ShownFeatures, panel: str) -> dict[str, str]:

@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from dashboard.web.cache import cached
 from store import Corpus
-from store.amounts import many
 from store.kernels.labels import clustered_order
+from store.wording import many
 
 Floats = NDArray[np.float64]
 

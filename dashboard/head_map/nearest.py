@@ -9,7 +9,7 @@ from dashboard.ui.under_way import unmade_of
 from dashboard.web.view import Place
 from store.errors import NotIngested
 from store.kernels.labels import NearHead, nearest_heads
-from store.schema import head_name
+from store.schema.model import head_name
 
 LISTED = 10
 

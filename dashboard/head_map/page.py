@@ -19,7 +19,7 @@ from dashboard.ui.under_way import unmade_of
 from dashboard.web.view import Place
 from store import STATISTICS
 from store.errors import NotIngested
-from store.schema import head_name
+from store.schema.model import head_name
 
 NO_LABELS = "No head passes a threshold, so none has a label. Colour by layer or by a statistic."
 

@@ -6,9 +6,9 @@ from dash import html
 from dashboard.web.state import Address
 from dashboard.web.view import Place
 from store import Corpus
-from store.amounts import many
-from store.schema import ROLES, head_name
-from store.views import ATTENTIONVIZ_TOKENS, ViewName
+from store.schema.model import ROLES, head_name
+from store.schema.pictures import ATTENTIONVIZ_TOKENS, ViewName
+from store.wording import many
 
 RING, SENTENCE = ("ring", "clicked point"), ("sentence", "tokens of its sentence, larger")
 LASSO = ("lasso", "lasso")

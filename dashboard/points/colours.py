@@ -17,7 +17,7 @@ from dashboard.points.drawn import Drawn
 from dashboard.statistics.definitions import unit_title
 from dashboard.ui.amounts import end_of_range
 from dashboard.ui.theme import CATEGORIES
-from store.schema import ROLES
+from store.schema.model import ROLES
 
 MAGIC = b"HSC2"
 MISSING = 255

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from dashboard.points.drawn import Drawn
 from dashboard.web.cache import cached
 from store import STATISTICS, Corpus, StoreError
-from store.schema import CLS, CONTINUATION, PUNCTUATION, ROLES, SEP, SYMBOL
+from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
+from store.schema.model import ROLES
 
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.int64]

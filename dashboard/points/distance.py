@@ -17,9 +17,8 @@ from dashboard.ui.tables import heading
 from dashboard.web.cache import cached
 from dashboard.web.view import Place
 from store import Corpus, StoreError
-from store.amounts import many
-from store.normalizations import NORMALIZATIONS
-from store.views import ViewName
+from store.schema.pictures import NORMALIZATIONS, ViewName
+from store.wording import many
 
 #: Pairs looked at, and cells of the histogram in each direction.
 PAIRS, CELLS = 60_000, 60

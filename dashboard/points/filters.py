@@ -12,8 +12,8 @@ from dashboard.points.selection import Condition
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.amounts import span
 from dashboard.web.view import Place
-from store.amounts import many
-from store.schema import ROLES
+from store.schema.model import ROLES
+from store.wording import many
 
 #: Categories that a control offers, the most frequent.
 OFFERED = 100

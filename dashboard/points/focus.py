@@ -11,7 +11,7 @@ from dashboard.points.placement import place_sentence
 from dashboard.sentence.sentence import Sentence
 from store import Corpus
 from store.kernels.statistics import entropy
-from store.schema import ROLES
+from store.schema.model import ROLES
 
 #: Keys a query attends to most, or queries that attend to a key most, named in the card.
 PARTNERS = 5

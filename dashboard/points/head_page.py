@@ -20,7 +20,7 @@ from dashboard.ui.page import Page
 from dashboard.web.link_fields import MOST_TOKENS
 from dashboard.web.state import Address
 from dashboard.web.view import Place
-from store.schema import head_name
+from store.schema.model import head_name
 
 #: Choices of how many tokens are drawn.
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)

@@ -14,7 +14,7 @@ from dashboard.ui.file_links import file_links
 from dashboard.ui.no_picture import without_picture
 from dashboard.ui.page import Page
 from dashboard.web.view import Place
-from store.schema import head_name
+from store.schema.model import head_name
 
 
 def picture(place: Place) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from dashboard.ui.tables import heading
 from dashboard.ui.under_way import unmade_of
 from dashboard.web.view import Place
 from store import Corpus
-from store.amounts import many
 from store.errors import NotIngested
+from store.wording import many
 
 SHOWN = 40
 

@@ -13,8 +13,8 @@ from dashboard.ui.theme import PALETTE, ramp
 from dashboard.web.data_links import data_link
 from dashboard.web.view import Place
 from store import STATISTICS, Corpus
-from store.schema import ROLES, head_name
-from store.views import ViewName
+from store.schema.model import ROLES, head_name
+from store.schema.pictures import ViewName
 
 #: Tokens whose wordpieces the browser gets for its labels.
 LABELLED = 50_000

@@ -10,8 +10,8 @@ from dashboard.sentence.sentence import Sentence
 from store import Corpus
 from store.kernels.normalization import normalized, unit
 from store.kernels.projection import NEIGHBOURS, place, place_by_neighbours, place_by_network
-from store.schema import ROLES
-from store.views import PARAMETERS, ViewName
+from store.schema.model import ROLES
+from store.schema.pictures import PARAMETERS, ViewName
 
 Floats = NDArray[np.floating]
 

@@ -9,7 +9,7 @@ from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.tables import heading
 from dashboard.web.view import Place
 from store import Corpus
-from store.amounts import many
+from store.wording import many
 
 #: Wordpieces that are offered, and how many letters they may be longer or shorter.
 OFFERED, LONGER = 4, 2

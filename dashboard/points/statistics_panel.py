@@ -22,9 +22,9 @@ from dashboard.ui.file_links import file_href, file_links
 from dashboard.ui.tables import heading
 from dashboard.web.view import Place
 from store import STATISTICS
-from store.amounts import many
 from store.kernels.labels import LABELS
-from store.schema import head_name
+from store.schema.model import head_name
+from store.wording import many
 
 
 def panel(place: Place, _chosen: ShownPoints) -> list[object]:

@@ -19,8 +19,8 @@ from dashboard.web.cache import cached
 from dashboard.web.state import Address
 from dashboard.web.view import Place
 from store import STATISTICS, Corpus
-from store.amounts import many
-from store.schema import head_name
+from store.schema.model import head_name
+from store.wording import many
 
 #: Sentences that are listed.
 LISTED = 20

@@ -12,7 +12,7 @@ from dashboard.sentence.picture import base_of, link
 from dashboard.ui.chart_layout import RAMP, colour_bar, every, layers_down, layout
 from dashboard.ui.charts import chart
 from dashboard.web.view import Place
-from store.schema import RATIOS
+from store.schema.model import RATIOS
 
 #: Above this many tokens a cell is too narrow for its number; it is there on hover and in the table.
 WRITTEN = 24

@@ -16,8 +16,8 @@ from dashboard.ui.controls import choice, number, switch
 from dashboard.ui.page import Page
 from dashboard.web.errors import Refusal
 from dashboard.web.view import Place
-from store.amounts import many
-from store.schema import RATIOS, head_name
+from store.schema.model import RATIOS, head_name
+from store.wording import many
 
 SHOWN = {
     "head": "Head view",

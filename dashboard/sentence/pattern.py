@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dashboard.points.exports import Table
 from dashboard.sentence.sentence import Floats, Sentence
 from dashboard.ui.significant import significant
-from store.kernels.words import merge_words
-from store.schema import CLS, SEP
+from store.kernels.attention import merge_words
+from store.schema.corpus import CLS, SEP
 
 Pair = Literal["all", "aa", "ab", "ba", "bb"]
 PAIRS: tuple[Pair, ...] = ("all", "aa", "ab", "ba", "bb")

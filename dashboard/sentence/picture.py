@@ -10,7 +10,7 @@ from dashboard.web.data_links import data_link
 from dashboard.web.provenance import provenance_of
 from dashboard.web.state import Address
 from dashboard.web.view import Place
-from store.schema import head_name
+from store.schema.model import head_name
 
 
 def showing_of(place: Place) -> Showing:

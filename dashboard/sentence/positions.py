@@ -17,9 +17,9 @@ from dashboard.ui.theme import PALETTE, between
 from dashboard.web.cache import cached
 from dashboard.web.view import Place
 from store import Corpus
-from store.amounts import many
 from store.kernels.attention import attention_pattern
-from store.schema import head_name
+from store.schema.model import head_name
+from store.wording import many
 
 #: Sentences at most, from the first on (a uniform sample), and positions of each.
 SENTENCES, POSITIONS = 1_000, 64

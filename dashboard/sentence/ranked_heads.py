@@ -10,7 +10,7 @@ from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import choice
 from dashboard.web.view import Place
 from store.kernels.attention import attention_pattern
-from store.schema import head_name
+from store.schema.model import head_name
 
 #: Heads that are listed.
 LISTED = 12

@@ -32,7 +32,7 @@ from dashboard.web.reader_gone import asker_gone
 from dashboard.web.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, corpus_of, share
 from dashboard.web.response import codes, lasting
 from store import Corpus
-from store.schema import RATIOS
+from store.schema.model import RATIOS
 
 #: Cells of a thumbnail in each direction.
 SIDE, MOST_SIDE = 64, 512

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from dashboard.web.cache import cached
 from store import Corpus
-from store.kernels.attention import attention_pattern
-from store.kernels.rollout import attention_rollout
+from store.kernels.attention import attention_pattern, attention_rollout
 
 Floats = NDArray[np.float32]
 
@@ -37,7 +36,7 @@ class Sentence:
     value_norm
         ||f(x)|| (layer, head, token); `store.kernels.attention.value_norm`.
     mixing
-        Share of each token that comes from others (ratio, layer, token); `store.schema.RATIOS`.
+        Share of each token that comes from others (ratio, layer, token); `store.schema.model.RATIOS`.
     cut
         Whether the text was longer than the model allows.
     """

@@ -1,7 +1,7 @@
 """Where each statistic was defined, what it is called in a narrow column, and how its number is written there."""
 
 from store import STATISTICS
-from store.schema import SOURCES
+from store.schema.model import SOURCES
 
 _CLARK = "Clark et al. 2019, section 3"
 _NORM = "Kobayashi et al. 2020, section 4"

@@ -14,7 +14,7 @@ from dashboard.statistics.table_columns import TableColumn, table_columns
 from dashboard.ui.controls import choice
 from dashboard.ui.file_links import file_links
 from dashboard.web.view import Place
-from store.schema import head_name
+from store.schema.model import head_name
 
 Heads = list[tuple[int, int]]
 Columns = Mapping[str, TableColumn]

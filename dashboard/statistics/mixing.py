@@ -12,7 +12,7 @@ from dashboard.statistics.mixing_figure import mixing
 from dashboard.ui.charts import chart
 from dashboard.ui.file_links import file_href
 from dashboard.web.view import Place
-from store.schema import RATIOS
+from store.schema.model import RATIOS
 
 #: The ratio that counts all there is in the attention block.
 WHOLE = "attnresln_n"

@@ -11,7 +11,7 @@ from dashboard.points.exports import Table
 from dashboard.statistics.definitions import telling
 from dashboard.statistics.ranks import ranks
 from store import Corpus
-from store.schema import head_name
+from store.schema.model import head_name
 
 
 def heads_table(means: xr.DataArray, labels: xr.DataArray, importance: NDArray[np.float64] | None = None) -> Table:

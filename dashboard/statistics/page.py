@@ -25,7 +25,7 @@ from dashboard.ui.model_names import model_names
 from dashboard.ui.page import Page
 from dashboard.web.view import Place, comparable
 from store import STATISTICS
-from store.schema import head_name
+from store.schema.model import head_name
 
 #: What of a link says which heat map is shown.
 _OF_GRID = ("statistic", "source", "values", "against", "other", "where")

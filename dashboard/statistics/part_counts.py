@@ -16,7 +16,7 @@ from dashboard.web.admission import Turns
 from dashboard.web.cache import CACHE
 from dashboard.web.errors import Refusal
 from store import Corpus
-from store.part_means import Watch
+from store.means import Watch
 
 #: Readers who wait in a process while a part is counted; with all others who wait fewer than the server has threads.
 WAITING = 3

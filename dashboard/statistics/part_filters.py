@@ -9,7 +9,7 @@ from dashboard.points.filters import condition_controls
 from dashboard.points.selection import parse_conditions
 from dashboard.statistics.part import Part
 from dashboard.web.view import Place
-from store.amounts import many
+from store.wording import many
 
 
 def part_filters(place: Place) -> html.Div:

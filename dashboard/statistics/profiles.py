@@ -7,8 +7,8 @@ from dashboard.statistics.profile import profile
 from dashboard.ui.charts import chart
 from dashboard.ui.file_links import file_href
 from dashboard.web.view import Place
-from store.amounts import many
-from store.schema import head_name
+from store.schema.model import head_name
+from store.wording import many
 
 
 def profiles(place: Place) -> list[object]:

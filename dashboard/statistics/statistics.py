@@ -1,7 +1,7 @@
 """Statistics of a head, written for a person."""
 
 from store import Corpus
-from store.schema import BOUNDS
+from store.schema.model import BOUNDS
 
 #: Beside the means over all rows, what [CLS] gives and gets; all tokens together always receive 1.
 OF_CLS = {"entropy": "entropy of [CLS]", "received": "attention received by [CLS]"}

@@ -6,7 +6,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from dashboard.ui.theme import MANTINE
-from store.schema import head_name
+from store.schema.model import head_name
 
 #: Grey that is legible on white and on black; charts.css sets the page's own.
 QUIET = "#868E96"

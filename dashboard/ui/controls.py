@@ -13,8 +13,7 @@ from dashboard.points.search_results import no_hits
 from dashboard.points.shown_points import ShownPoints
 from dashboard.web.view import Place
 from store import Corpus
-from store.normalizations import NORMALIZATIONS
-from store.views import PROJECTIONS, ViewName
+from store.schema.pictures import NORMALIZATIONS, PROJECTIONS, ViewName
 
 SEARCHES = {"token": "token", "prefix": "beginning of a token", "phrase": "phrase in a sentence"}
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from store.errors import NotIngested
-from store.ingest_progress import IngestProgress
+from store.repository.progress import IngestProgress
 
 if TYPE_CHECKING:
     from dashboard.web.view import Place

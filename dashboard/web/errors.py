@@ -7,8 +7,8 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from store import StoreError
-from store.damage import is_damage
 from store.errors import StoreCorrupt, StoreUnreachable
+from store.repository.zarr_internals import is_damage
 
 UNREADABLE = (
     "This part of the store cannot be read. Run `make verify` to see what is corrupt, then ingest into another place."

@@ -14,8 +14,9 @@ from dashboard.statistics.count_progress import CountProgress
 from dashboard.statistics.part_counts import PartCounts
 from store import Snapshot
 from store.errors import SnapshotNotFound
-from store.ingest_progress import IngestProgress, ingest_progress
-from store.repository import check_snapshot, open_repository, published_snapshot
+from store.repository.access import open_repository
+from store.repository.history import check_snapshot, published_snapshot
+from store.repository.progress import IngestProgress, ingest_progress
 
 #: Bytes that open snapshots may come to: the newest and those of tabs opened before it.
 BUDGET = 96 << 20

@@ -14,8 +14,8 @@ from dashboard.ui.under_way import what_to_do
 from dashboard.web.link_reader import LinkReader
 from dashboard.web.state import HEAD_TOKENS, LEAST, TOP
 from store import STATISTICS, Corpus
-from store.feature_points import stored_point
-from store.schema import RATIOS, ROLES, SOURCES
+from store.schema.features import stored_point
+from store.schema.model import RATIOS, ROLES, SOURCES
 
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 ON = ("1",)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
-from store.ingest_progress import IngestProgress
+from store.repository.progress import IngestProgress
 
 #: Bytes of a typed text in a link, and of the two of a pair: a request has room for every position as well, hidden or
 #: chosen, and still fits into what servers read of one.

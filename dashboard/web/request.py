@@ -13,7 +13,7 @@ from dashboard.web.data_links import FORMAT
 from dashboard.web.library import Library
 from dashboard.web.link_fields import MOST_TOKENS
 from store import Corpus
-from store.schema import SOURCES
+from store.schema.model import SOURCES
 
 #: Where every route begins.
 BASE = f"/data/{FORMAT}/<snapshot>/<model>"

@@ -13,7 +13,7 @@ from dashboard.web.link_reader import LinkReader
 from dashboard.web.reader_gone import asker_gone
 from dashboard.web.state import PAGES, Address
 from store import Corpus, Snapshot, StoreError
-from store.ingest_progress import IngestProgress
+from store.repository.progress import IngestProgress
 
 MAX_QUERY = 8_000
 

@@ -61,7 +61,7 @@ class Bert:
             getattr(attention.self, name).register_forward_hook(self._keep_output(name))
 
     def listen_at_points(self, points: Sequence[str]) -> None:
-        """From now on also keep what the model works with at these feature points (`store.feature_points`)."""
+        """From now on also keep what the model works with at these feature points (`store.schema.features`)."""
         embeddings: Any = self.model.embeddings
         self._keep_point(embeddings.word_embeddings, "embedding", points)
         self._keep_point(embeddings, "position", points)

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from store.schema import MODEL_ARRAYS, OFFSETS, RATIOS, SOURCES, STATISTICS
+from store.schema.model import MODEL_ARRAYS, OFFSETS, RATIOS, SOURCES, STATISTICS
 
 #: Arrays of the schema that are sums over sentences, by name, without the dim task.
 Sums = Mapping[str, Tensor]

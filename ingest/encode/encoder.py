@@ -15,8 +15,14 @@ from ingest.settings import Settings
 from ingest.text.blocks import Block
 from ingest.threads import one_thread_each
 from store.kernels.attention import attention_pattern, value_norm
-from store.kernels.profile import offset_profile, summed_pattern
-from store.kernels.statistics import row_weights, source_rows, sum_over_sentences, token_statistics
+from store.kernels.statistics import (
+    offset_profile,
+    row_weights,
+    source_rows,
+    sum_over_sentences,
+    summed_pattern,
+    token_statistics,
+)
 
 BATCH_TOKENS = {"cuda": 65536, "mps": 8192, "cpu": 512}
 #: Wordpieces of a sentence for which these are meant.

@@ -15,9 +15,9 @@ from ingest.text.corpus import PlannedCorpus
 from ingest.text.reviews import Review, Reviews
 from ingest.text.sentences import split_review
 from ingest.text.tokenizer import Tokenizer
-from store.feature_points import SAMPLE
-from store.groups import array_of
-from store.writer import Writer
+from store.repository.arrays import array_of
+from store.repository.writer import Writer
+from store.schema.features import SAMPLE
 
 #: Wordpieces of a review, [CLS] and [SEP] included, where the model reads so many.
 REVIEW_TOKENS = 512

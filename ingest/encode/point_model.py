@@ -17,7 +17,7 @@ from ingest.encode.weights import weight_shapes
 from ingest.heads.judged_model import ARCHITECTURES
 from ingest.text.blocks import Block
 from ingest.threads import one_thread_each
-from store.feature_points import point_names
+from store.schema.features import point_names
 
 #: The largest number of float16.
 LARGEST = float(np.finfo(np.float16).max)

@@ -12,12 +12,10 @@ from ingest.encode.point_model import PointModel, Vectors, parts
 from ingest.encode.sample import evenly
 from ingest.progress import bar
 from ingest.threads import side_by_side
-from store.feature_arrays import CLASS_PROBABILITY, FEATURE_ARRAYS
-from store.feature_points import FACTORS
-from store.groups import array_of, create_arrays
-from store.kernels.explained import explained_share
-from store.kernels.similarity import linear_cka, summed_cosine
-from store.schema import BLOCK, TILE
+from store.kernels.features import explained_share, linear_cka, summed_cosine
+from store.repository.arrays import array_of, create_arrays
+from store.schema.array import BLOCK, TILE
+from store.schema.features import CLASS_PROBABILITY, FACTORS, FEATURE_ARRAYS
 
 #: Tokens on which CKA is computed: it takes a product of matrices for every two points.
 CKA_TOKENS = 5_000

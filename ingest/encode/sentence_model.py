@@ -21,7 +21,7 @@ class Vectors:
     query: NDArray[np.float32]  # (layer, head, token, channel), before the 1/sqrt(channel) scale
     key: NDArray[np.float32]  # (layer, head, token, channel)
     value_norm: NDArray[np.float32]  # (layer, head, token), ||f(x)||
-    mixing: NDArray[np.float32]  # (ratio, layer, token), `store.schema.RATIOS`
+    mixing: NDArray[np.float32]  # (ratio, layer, token), `store.schema.model.RATIOS`
 
 
 class SentenceModel:

@@ -19,12 +19,12 @@ from ingest.errors import IngestError
 from ingest.progress import bar
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
-from store.groups import array_of, create_arrays
 from store.keys import CONSTANT
 from store.means import means_of_blocks, sum_of_blocks
-from store.schema import BOUNDS, MODEL_ARRAYS, OFFSETS, RATIOS, ROLES, SOURCES, STATISTICS, TILE
-from store.shards import write_block
-from store.writer import Writer
+from store.repository.arrays import array_of, create_arrays, write_block
+from store.repository.writer import Writer
+from store.schema.array import TILE
+from store.schema.model import BOUNDS, MODEL_ARRAYS, OFFSETS, RATIOS, ROLES, SOURCES, STATISTICS
 
 #: Everything a change of the code changes in the numbers must change this too.
 VERSION = "tensors/4"

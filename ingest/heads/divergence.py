@@ -16,12 +16,11 @@ from ingest.heads.head_map import head_map
 from ingest.progress import bar
 from ingest.text.blocks import content_hash
 from ingest.text.corpus import PlannedCorpus
-from store.divergence import DIVERGENCE_ARRAYS
-from store.groups import array_of, create_arrays
 from store.kernels.attention import attention_pattern
 from store.kernels.divergence import TILE, divergence_sums, map_stress
-from store.schema import ROLES
-from store.writer import Writer
+from store.repository.arrays import array_of, create_arrays
+from store.repository.writer import Writer
+from store.schema.model import DIVERGENCE_ARRAYS, ROLES
 
 VERSION = "divergence/2"
 #: Weights of a head that a core has in memory at once; a GPU takes more, of memory and to be busy.

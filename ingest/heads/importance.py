@@ -19,9 +19,9 @@ from ingest.progress import bar
 from ingest.settings import Settings
 from ingest.text.corpus import PlannedCorpus, label_names
 from ingest.text.tokenizer import Tokenizer
-from store.groups import array_of, create_arrays
-from store.importance import IMPORTANCE_ARRAYS, LOSSES
-from store.writer import Writer
+from store.repository.arrays import array_of, create_arrays
+from store.repository.writer import Writer
+from store.schema.model import IMPORTANCE_ARRAYS, LOSSES
 
 if TYPE_CHECKING:
     import torch

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from ingest.encode.tensors import ModelGroup
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
-from store.groups import array_of
 from store.kernels.bootstrap import Replicates, draw_counts, find_segments
 from store.kernels.statistics import source_rows
-from store.schema import SOURCES
-from store.writer import Writer
+from store.repository.arrays import array_of
+from store.repository.writer import Writer
+from store.schema.model import SOURCES
 
 VERSION = "intervals/3"
 #: Layers read and added at the same time.

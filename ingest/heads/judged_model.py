@@ -77,7 +77,7 @@ class JudgedModel:
 
 
 def find_kind(checkpoint: Checkpoint) -> str:
-    """By which of `store.importance.LOSSES` a checkpoint is judged: by the head it was trained with.
+    """By which of `store.schema.model.LOSSES` a checkpoint is judged: by the head it was trained with.
 
     Raises
     ------

@@ -16,11 +16,11 @@ from ingest.encode.tensors import ModelGroup
 from ingest.progress import bar
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
-from store.groups import array_of, create_arrays
 from store.kernels.pairs import Admitted, Pairs, admitted_pairs, merge_pairs, strongest_pairs
 from store.keys import read_vectors
-from store.schema import PAIR_ARRAYS, PAIR_NUMBERS, PAIR_RANKS, ROLES
-from store.writer import Writer
+from store.repository.arrays import array_of, create_arrays
+from store.repository.writer import Writer
+from store.schema.model import PAIR_ARRAYS, PAIR_NUMBERS, PAIR_RANKS, ROLES
 
 VERSION = "pairs/1"
 #: Padded tokens whose logits are in memory at once, for each layer in the making: small enough for a core's cache.

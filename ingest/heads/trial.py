@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ingest.encode.batches import Batch, make_batches
 from ingest.errors import IngestError
 from ingest.text.blocks import Block, content_hash
-from store.schema import CLS, SEP
+from store.schema.corpus import CLS, SEP
 
 #: Share of a sentence's wordpieces that are hidden (Devlin et al. 2019, section 3.1); at least one.
 MASKED = 0.15

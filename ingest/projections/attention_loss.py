@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from store.kernels.attention import attention_logits
-from store.views import RECALL_KEYS
+from store.schema.pictures import RECALL_KEYS
 
 TEMPERATURE = 2.0
 #: Weights of the three parts. Order against nearest keys is what heads differ in: where the weak keys of a head that looks

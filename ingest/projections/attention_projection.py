@@ -20,7 +20,7 @@ from ingest.projections.attention_loss import loss_across_sentences, loss_in_sen
 from ingest.projections.fits import Advance, Parameters, Read
 from ingest.threads import one_thread_each
 from store.kernels.projection import place_by_network
-from store.views import PARAMETERS, ViewName
+from store.schema.pictures import PARAMETERS, ViewName
 
 #: Units of the two hidden layers.
 HIDDEN, MIDDLE = 32, 32
@@ -118,7 +118,7 @@ def train(
 
     Returns
     -------
-    The arrays `store.views.PARAMETERS["attention"]` of these heads, for raw queries and keys.
+    The arrays `store.schema.pictures.PARAMETERS["attention"]` of these heads, for raw queries and keys.
     """
     generator = torch.Generator().manual_seed(seed)
     vectors = torch.stack([query, key], dim=1)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from store.views import MOST
+from store.schema.pictures import MOST
 
 Floats = NDArray[np.floating]
 

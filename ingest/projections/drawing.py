@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ingest.projections.cubes import in_cubes
 from ingest.projections.placing import Floats, Method
 from ingest.text.blocks import content_hash
-from store.groups import array_of, create_arrays
-from store.schema import TILE, Array
+from store.repository.arrays import array_of, create_arrays
+from store.schema.array import TILE, Array
 
 VERSION = "feature views/1"
 

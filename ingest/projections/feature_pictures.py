@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from ingest.encode.sample import evenly
 from ingest.projections.placing import Floats, Method
 from ingest.threads import side_by_side
-from store.feature_arrays import FEATURE_VIEW_ARRAYS
-from store.feature_views import EACH, JOINT, FeatureViewName
-from store.kernels.alignment import align
 from store.kernels.fidelity import NEIGHBOURS, trustworthy
-from store.schema import Array
+from store.kernels.projection import align
+from store.schema.array import Array
+from store.schema.features import EACH, FEATURE_VIEW_ARRAYS, JOINT, FeatureViewName
 
 #: Vectors of all points together that a joint fit takes, and those of one point that another takes.
 JOINT_VECTORS = {"pca": 40_000, "umap": 14_000, "tsne": 5_000}

@@ -28,10 +28,9 @@ from ingest.settings import Settings
 from ingest.text.blocks import content_hash
 from ingest.text.corpus import PlannedCorpus, label_names
 from ingest.text.reviews import Data, Reviews, read_reviews
-from store.feature_points import SAMPLE, point_names
-from store.feature_views import FeatureViewName
-from store.groups import array_of
-from store.writer import Writer
+from store.repository.arrays import array_of
+from store.repository.writer import Writer
+from store.schema.features import SAMPLE, FeatureViewName, point_names
 
 if TYPE_CHECKING:
     import torch

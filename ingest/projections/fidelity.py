@@ -8,7 +8,7 @@ from ingest.threads import cores
 from store.kernels.attention import attention_pattern
 from store.kernels.fidelity import recall, screen_distance, spearman, trustworthy
 from store.kernels.normalization import unit
-from store.views import MEASURES, RECALL_KEYS
+from store.schema.pictures import MEASURES, RECALL_KEYS
 
 Floats = NDArray[np.floating]
 
@@ -19,7 +19,7 @@ ACROSS_QUERIES, ACROSS_KEYS = 100, 600
 
 
 def judge_layer(query: Floats, key: Floats, normalized: tuple[Floats, Floats], places: Floats, spans: Spans) -> Floats:
-    """`store.views.MEASURES` of a layer's heads: (measure, head).
+    """`store.schema.pictures.MEASURES` of a layer's heads: (measure, head).
 
     `query`, `key` and the normalized ones are (head, token, channel), `places` (head, role, token, component), `spans` the
     sentences' (first row, end) in them. The first two measures are means over sentences.

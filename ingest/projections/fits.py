@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
-#: Arrays of a layer by name, `store.views.PARAMETERS` without their dim `layer`.
+#: Arrays of a layer by name, `store.schema.pictures.PARAMETERS` without their dim `layer`.
 Parameters = Mapping[str, Floats]
 #: Normalised queries and keys (head, token, channel) of the fitted tokens of a layer.
 Read = Callable[[int], tuple[Floats, Floats]]

@@ -25,9 +25,9 @@ from ingest.projections.pca import Pca
 from ingest.projections.picture import Picture
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
-from store.groups import array_of
-from store.views import JUDGED, MEASURES, ViewName
-from store.writer import Writer
+from store.repository.arrays import array_of
+from store.repository.writer import Writer
+from store.schema.pictures import JUDGED, MEASURES, ViewName
 
 Floats = NDArray[np.floating]
 
@@ -217,7 +217,7 @@ def _judge(material: Material, task: Task, layer: int) -> None:
 
 
 def _measures(material: Material, task: Task, layer: int, spans: Spans) -> Floats:
-    """`store.views.MEASURES` of a layer's heads on some sentences: (measure, head)."""
+    """`store.schema.pictures.MEASURES` of a layer's heads on some sentences: (measure, head)."""
     rows = span_rows(spans)
     query, key = read_rows(material.writer, material.model, layer, rows)
     ends = np.cumsum(lengths(spans))

@@ -21,7 +21,7 @@ from ingest.seeds import seed32
 from ingest.threads import one_thread_each
 from store.kernels.normalization import unit
 from store.kernels.projection import NEIGHBOURS, place_by_neighbours
-from store.views import ViewName
+from store.schema.pictures import ViewName
 
 Floats = NDArray[np.floating]
 

@@ -15,11 +15,11 @@ from ingest.encode.tensors import ModelGroup
 from ingest.progress import bar
 from ingest.projections.scaling import GRID, STEP, Pairs, choose_scaling, correlations
 from ingest.text.corpus import PlannedCorpus
-from store.groups import array_of, create_arrays
 from store.kernels.fidelity import cosine_distance, spearman
 from store.kernels.normalization import centroid_shift, normalized, sphere_centre, weighted_correlation
-from store.normalizations import NORMALIZATION_ARRAYS, NORMALIZATIONS
-from store.writer import Writer
+from store.repository.arrays import array_of, create_arrays
+from store.repository.writer import Writer
+from store.schema.pictures import NORMALIZATION_ARRAYS, NORMALIZATIONS
 
 VERSION = "normalizations/1"
 #: Arrays of a layer's heads, one value a normalisation.

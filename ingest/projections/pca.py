@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ingest.projections.fits import Advance, Parameters, Read
 from store.kernels.normalization import unit
 from store.kernels.projection import fit_pca, place
-from store.views import ViewName
+from store.schema.pictures import ViewName
 
 Floats = NDArray[np.floating]
 

@@ -11,10 +11,11 @@ from ingest.encode.tensors import ModelGroup
 from ingest.projections.fits import Parameters
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
-from store.groups import array_of, create_arrays
-from store.schema import ROLES, TILE
-from store.views import JUDGED, MEASURES, MOST, PARAMETERS, VIEW_ARRAYS, ViewName
-from store.writer import Writer
+from store.repository.arrays import array_of, create_arrays
+from store.repository.writer import Writer
+from store.schema.array import TILE
+from store.schema.model import ROLES
+from store.schema.pictures import JUDGED, MEASURES, MOST, PARAMETERS, VIEW_ARRAYS, ViewName
 
 #: How much wider than the fitted tokens' places the cube is, so that few others lie outside.
 MARGIN = 1.1

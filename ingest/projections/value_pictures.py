@@ -13,10 +13,9 @@ from ingest.encode.sample import evenly
 from ingest.projections.feature_pictures import FEW_TOKENS, judged_on
 from ingest.projections.placing import COMPONENTS, Floats, Method
 from ingest.threads import one_thread_each, side_by_side
-from store.feature_arrays import VALUE_VIEW_ARRAYS
-from store.feature_views import PROJECTIONS
 from store.kernels.fidelity import trustworthy
-from store.schema import Array
+from store.schema.array import Array
+from store.schema.features import PROJECTIONS, VALUE_VIEW_ARRAYS
 
 #: Tokens that a fit takes of a head, and on which trustworthiness is found.
 FITTED_TOKENS = {"pca": 20_000, "umap": 1_000}

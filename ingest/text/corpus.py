@@ -16,9 +16,10 @@ from ingest.text.columns import column_codes
 from ingest.text.reviews import Data, Reviews, read_reviews
 from ingest.text.sentences import SPLITTER, Sentence, split_reviews, take_smallest
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
-from store.groups import array_of, create_arrays
-from store.schema import BLOCK, COLUMN, CORPUS_ARRAYS, PAD
-from store.writer import Writer
+from store.repository.arrays import array_of, create_arrays
+from store.repository.writer import Writer
+from store.schema.array import BLOCK
+from store.schema.corpus import COLUMN, CORPUS_ARRAYS, PAD
 
 TEXTS_AT_ONCE = 1000
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.errors import IngestError
-from store.schema import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
+from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
 
 #: Of a text per wordpiece that is kept, before a part of it is tried.
 CHARACTERS = 64

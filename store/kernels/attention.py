@@ -1,6 +1,10 @@
 """Attention itself: from queries and keys to the pattern, and the norm of what a token would hand on."""
 
-from store.kernels import AnyArray, namespace
+from collections.abc import Sequence
+
+import numpy as np
+
+from store.kernels import AnyArray, as_float, namespace
 
 
 def attention_logits(query: AnyArray, key: AnyArray) -> AnyArray:
@@ -83,3 +87,61 @@ def expansion_rate(
     column = xp.matmul(affine, output_bias)
     last = float((column[:-1] ** 2).sum() + (column[-1] + 1) ** 2)
     return float(((squares + last) / affine.shape[0]) ** 0.5)
+
+
+def attention_rollout(pattern: AnyArray) -> AnyArray:
+    """Share of every input token in every token after each layer; rows sum to 1 (Abnar & Zuidema 2020, section 3).
+
+    A = 0.5 W + 0.5 I, with W the mean over heads and I for the residual connection; rollout_l = A_l rollout_(l-1).
+
+    Parameters
+    ----------
+    pattern
+        (layer, head, query_token, key_token), the first layer first; rows sum to 1.
+
+    Returns
+    -------
+    (layer, query_token, input_token) in the dtype of `pattern`.
+    """
+    xp = namespace(pattern)
+    mixed = 0.5 * pattern.mean(axis=1) + 0.5 * as_float(np.eye(pattern.shape[-1]), like=pattern)
+    traced = [mixed[0]]
+    for layer in mixed[1:]:
+        traced.append(xp.matmul(layer, traced[-1]))
+    return xp.stack(traced)
+
+
+#: Places of the wordpieces of each word on the token axis; none is empty.
+Groups = Sequence[tuple[int, ...]]
+
+
+def merge_words(pattern: AnyArray, queries: Groups, keys: Groups) -> AnyArray:
+    """Attention between words; rows that sum to 1 still do (Clark et al. 2019, section 4.1).
+
+    Attention to a word is the sum over its wordpieces, attention from a word the mean over its wordpieces.
+
+    Parameters
+    ----------
+    pattern
+        (..., query_token, key_token).
+    queries, keys
+        Wordpieces of the words that are wanted; a token that is in none is left out.
+
+    Returns
+    -------
+    (..., query_word, key_word) in the dtype of `pattern`.
+    """
+    xp = namespace(pattern)
+    from_words = xp.swapaxes(_summed(xp.swapaxes(pattern, -1, -2), queries, mean=True), -1, -2)
+    return _summed(from_words, keys)
+
+
+def _summed(weights: AnyArray, groups: Groups, *, mean: bool = False) -> AnyArray:
+    """Sums, or means, over groups of the last axis."""
+    total = weights[..., [group[0] for group in groups]]
+    for place in range(1, max(map(len, groups), default=1)):
+        longer = [number for number, group in enumerate(groups) if len(group) > place]
+        total[..., longer] += weights[..., [groups[number][place] for number in longer]]
+    for number, group in enumerate(groups if mean else ()):
+        total[..., number] /= len(group)
+    return total

@@ -7,7 +7,7 @@ The output projection's bias belongs to neither part.
 """
 
 from store.kernels import AnyArray, namespace
-from store.schema import RATIOS
+from store.schema.model import RATIOS
 
 
 def own_part(to_self: AnyArray, value: AnyArray, output_weight: AnyArray) -> AnyArray:

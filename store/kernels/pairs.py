@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store.kernels.attention import attention_logits, softmax
-from store.schema import CLS, PAD, SEP
+from store.schema.corpus import CLS, PAD, SEP
 
 #: Tokens that make no pair. Heads rest on them where they have nothing to say (Clark et al. 2019, section 3.2): in 45
 #: of the default model's 72 heads they would be in more than half of the 100 strongest pairs (300 sentences of IMDB).

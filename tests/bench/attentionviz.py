@@ -22,8 +22,8 @@ from store import Corpus, open_corpus
 from store.kernels.attention import attention_pattern
 from store.kernels.fidelity import recall, screen_distance, spearman
 from store.kernels.normalization import centroid_shift
-from store.schema import head_name
-from store.views import ATTENTIONVIZ_TOKENS, RECALL_KEYS
+from store.schema.model import head_name
+from store.schema.pictures import ATTENTIONVIZ_TOKENS, RECALL_KEYS
 from tests.bench.table import show
 
 VIEW = "attention-raw-2d"

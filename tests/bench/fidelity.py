@@ -7,8 +7,7 @@ import xarray as xr
 from ingest.pipeline import run
 from ingest.settings import Settings
 from store import Corpus, open_corpus
-from store.normalizations import NORMALIZATIONS
-from store.views import ViewName
+from store.schema.pictures import NORMALIZATIONS, ViewName
 from tests.bench.table import show
 
 #: Beside the store of `make dashboard`: all these pictures take the better part of an hour on two cores, and are kept.

@@ -9,7 +9,7 @@ from dashboard.app import create_app
 from dashboard.web.data_links import data_link
 from dashboard.web.library import Library
 from store import StoreError, open_corpus, open_snapshot
-from store.verification import verify, wrong_files
+from store.verify import verify, wrong_files
 from tests.bench.table import show
 from tests.flips import KINDS, chosen_files, flipped
 

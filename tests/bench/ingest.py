@@ -22,7 +22,7 @@ from ingest.pipeline import model_group
 from ingest.settings import Settings
 from ingest.text.corpus import PlannedCorpus, prepare_corpus
 from ingest.text.reviews import find_data
-from store.writer import Writer, open_writer
+from store.repository.writer import Writer, open_writer
 from tests.bench.table import show
 
 ROUNDS = 3

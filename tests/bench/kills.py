@@ -10,7 +10,7 @@ import numpy as np
 
 from store import StoreError, open_snapshot
 from store.snapshot import Snapshot
-from store.verification import _arrays, verify
+from store.verify import _arrays, verify
 from tests.bench.table import show
 
 FIRST, SENTENCES = 300, 2000

@@ -12,7 +12,7 @@ from ingest.projections.neighbours import FIT_TOKENS
 from store import open_corpus
 from store.kernels.normalization import exact_mode, unit
 from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours, place_by_network
-from store.views import ATTENTIONVIZ_TOKENS
+from store.schema.pictures import ATTENTIONVIZ_TOKENS
 from tests.bench.table import show
 
 #: Seconds: AttentionViz's authors' median for the six fits of a head.

@@ -21,7 +21,7 @@ from ingest.settings import Settings
 from ingest.text.corpus import prepare_corpus
 from ingest.text.reviews import find_data
 from store import STATISTICS, Corpus, open_corpus
-from store.writer import open_writer
+from store.repository.writer import open_writer
 from tests.bench.ingest import timed
 from tests.bench.reading import forget
 from tests.bench.synthetic import temporary_store

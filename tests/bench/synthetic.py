@@ -16,11 +16,11 @@ from ingest.settings import Settings
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus, prepare_corpus
 from ingest.text.reviews import find_data
-from store.groups import array_of
-from store.schema import BLOCK, MODEL_ARRAYS, ROLES
-from store.shards import write_block
-from store.views import ViewName
-from store.writer import Writer, open_writer
+from store.repository.arrays import array_of, write_block
+from store.repository.writer import Writer, open_writer
+from store.schema.array import BLOCK
+from store.schema.model import MODEL_ARRAYS, ROLES
+from store.schema.pictures import ViewName
 
 VIEW = ViewName("pca", "exact", 2)
 

@@ -11,7 +11,7 @@ from ingest.encode.buffers import BlockBuffers, Shape
 from ingest.encode.encoder import Encoder
 from ingest.text.blocks import Block
 from store.kernels.statistics import mean_over_sentences
-from store.schema import SOURCES, STATISTICS
+from store.schema.model import SOURCES, STATISTICS
 from tests.published.targets import Target
 
 Curve = NDArray[np.float64]

@@ -15,7 +15,7 @@ from ingest.text.blocks import Block, plan
 from ingest.text.reviews import Review
 from ingest.text.sentences import split_review
 from ingest.text.tokenizer import Tokenizer
-from store.schema import BLOCK
+from store.schema.array import BLOCK
 
 ROOM = 125
 TOKENS = ROOM + 3

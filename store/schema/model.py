@@ -1,35 +1,9 @@
-"""Names, dims, dtypes and chunks of everything in a store: the interface between ingest and dashboard.
-
-A store holds `/corpus/<key>` (sentences and tokens of one data set under one tokenizer), `/models/<key>`
-(what one model does on one corpus), and below a model `normalizations` (`store/normalizations.py`), `views/<name>`
-(pictures derived from it, `store/views.py`), `pairs` (the strongest, `PAIR_ARRAYS` here), the arrays of divergence
-(`store/divergence.py`), `importance` (`store/importance.py`, where it was asked for) and `features/<material>` (vectors
-at the feature points with their pictures, `store/feature_arrays.py`).
-Numbering is 0-based everywhere; a head is shown as `L7 H9` (Clark's "8-10").
-"""
+"""The group `/models/<key>`: what one model does on one corpus, and the statistics it is described by."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 4
-#: Stores of schema 3 have no `key_constant`: their keys are stored as they are.
-READABLE = (3, SCHEMA_VERSION)
-
-#: Tokens of a block: the unit of work and the length of a shard; no sentence crosses a block.
-BLOCK = 8192
-#: Tokens of an inner chunk of query and key: one head of all tokens and one sentence of all heads both read well.
-TILE = 2048
-
-CLS, SEP, PUNCTUATION, CONTINUATION, PAD, SYMBOL = 1, 2, 4, 8, 16, 32
-#: PUNCTUATION is "." and "," only (Clark et al. 2019); SYMBOL is every other token without letter or digit.
-TOKEN_FLAGS = {
-    "cls": CLS,
-    "sep": SEP,
-    "punctuation": PUNCTUATION,
-    "continuation": CONTINUATION,
-    "pad": PAD,
-    "symbol": SYMBOL,
-}
+from store.schema.array import Array, numbered, whole
 
 #: Query rows over which a head statistic is averaged; `other` is every row but that of [SEP] (Clark's rest_sep).
 SOURCES = ("all", "cls", "sep", "punctuation", "word", "other")
@@ -103,66 +77,15 @@ OFFSETS = tuple(range(-FARTHEST - 1, FARTHEST + 2))
 BOUNDS = ("low", "high")
 
 
-@dataclass(frozen=True)
-class Array:
-    """One array of a group: its dims, and chunk and shard in the same order, as numbers or names of sizes."""
-
-    dims: tuple[str, ...]
-    dtype: str
-    chunk: tuple[int | str, ...]
-    meaning: str
-    shard: tuple[int | str, ...] | None = None
-    fill: float | None = None
-    compressed: bool = True
-
-
-def _token(dtype: str, meaning: str, fill: int = 0) -> Array:
-    return Array(("token",), dtype, ("block",), meaning, fill=fill)
-
-
-def _sentence(dtype: str, meaning: str, fill: int = 0) -> Array:
-    return Array(("sentence",), dtype, (16384,), meaning, fill=fill)
-
-
 def _vectors(meaning: str) -> Array:
     dims = ("layer", "head", "token", "channel")
     shard = (1, "head", "block", "channel")
     return Array(dims, "float16", (1, 1, "tile", "channel"), meaning, shard, float("nan"), compressed=False)
 
 
-def numbered(dim: str, meaning: str, dtype: str = "int16") -> Array:
-    """What stands at each place of a dim."""
-    return Array((dim,), dtype, (dim,), meaning)
-
-
-def whole(dims: tuple[str, ...], meaning: str) -> Array:
-    """Exact numbers that are written at once, NaN before."""
-    return Array(dims, "float64", dims, meaning, fill=float("nan"))
-
-
 def _by_block(dims: tuple[str, ...], meaning: str, dtype: str = "float64") -> Array:
     return Array(("task", *dims), dtype, (1, *dims), meaning)
 
-
-CORPUS_ARRAYS: Mapping[str, Array] = {
-    "token_id": _token("int32", "index into vocab"),
-    "position": _token("int16", "position in the sentence, [CLS] is 0"),
-    "word_index": _token("int16", "word of the sentence this wordpiece belongs to, -1 for special tokens", -1),
-    "sentence_index": _token("int32", "sentence of the token, -1 for padding at the end of a block", -1),
-    "token_flags": _token("uint8", "bits: " + ", ".join(f"{bit} {name}" for name, bit in TOKEN_FLAGS.items()), PAD),
-    "row_start": _sentence("int64", "first token of the sentence"),
-    "row_size": _sentence("int32", "tokens of the sentence, [CLS] and [SEP] included"),
-    "label": _sentence("int16", "label of the review, -1 if it has none", -1),
-    "document": _sentence("int32", "index of the review in the data"),
-    "sentence_hash": _sentence(
-        "uint64", "content hash; sentences are sorted by it, so every prefix is a uniform sample"
-    ),
-    "text": Array(("sentence",), "str", (4096,), "the sentence as it stands in the review"),
-    "vocab": numbered("vocab", "wordpiece of each token id", "str"),
-}
-
-#: Every array of `/corpus/<key>/columns`: a categorical column that came with the data.
-COLUMN = _sentence("int16", "category of the sentence's review: index into `names`, -1 if it has none", -1)
 
 MODEL_ARRAYS: Mapping[str, Array] = {
     "layer": numbered("layer", "0-based"),
@@ -282,6 +205,42 @@ PAIR_ARRAYS: Mapping[str, Array] = {
     **{name: _pairs(*number) for name, number in PAIR_NUMBERS.items()},
     **{f"block_{name}": _block_pairs(*number) for name, number in PAIR_NUMBERS.items()},
     "pairs_hash": Array(("task",), "uint64", (1,), "hash of the block the pairs were found in, 0 if not written"),
+}
+
+
+HEADS = ("layer", "head")
+#: The second head of a pair, where two stand beside each other.
+OTHER_HEADS = ("other_layer", "other_head")
+
+DIVERGENCE_ARRAYS: Mapping[str, Array] = {
+    **{dim: MODEL_ARRAYS[dim] for dim in HEADS},
+    **{dim: numbered(dim, "0-based") for dim in OTHER_HEADS},
+    "divergence": whole(
+        (*HEADS, *OTHER_HEADS),
+        "Jensen-Shannon divergence of the heads' rows in nats, sum over the tokens of the sample (Clark 2019)",
+    ),
+    "place": whole((*HEADS, "component"), "map of the heads: metric MDS of the mean divergence of a token"),
+}
+
+#: The losses by which heads are judged, for a person.
+LOSSES: Mapping[str, str] = {
+    "mlm": "cross entropy of the masked wordpieces, in nats",
+    "classification": "cross entropy of the label of the sentence's review, in nats",
+}
+
+IMPORTANCE_ARRAYS: Mapping[str, Array] = {
+    "layer": MODEL_ARRAYS["layer"],
+    "head": MODEL_ARRAYS["head"],
+    "change": whole(
+        ("layer", "head"),
+        "loss with the head's context set to 0, less the loss of the whole model (Michel 2019, section 3)",
+    ),
+    "new_change": Array(
+        ("layer", "head"), "float64", (1, "head"), "the same of a run that may not be finished", fill=float("nan")
+    ),
+    "new_hash": Array(
+        ("layer",), "uint64", (1,), "hash of what the layer of that run was computed from, 0 if not written"
+    ),
 }
 
 

@@ -9,22 +9,24 @@ import zarr
 from icechunk import IcechunkError
 from numpy.typing import NDArray
 
-from store.branches import INGEST, MAIN, branch_problem, holds_snapshots
-from store.checksums import Checksums
 from store.corpus import Corpus
 from store.errors import StoreCorrupt
-from store.feature_verification import wrong_features
-from store.groups import array_of, has_checksums
+from store.features import TOKEN_ARRAYS, Features
 from store.kernels.attention import attention_pattern
 from store.kernels.divergence import MOST
+from store.kernels.features import summed_cosine
 from store.kernels.statistics import sink_threshold, token_statistics
 from store.means import means_of_blocks, sum_of_blocks
-from store.repository import first_line, local_path
-from store.schema import BOUNDS, PAD
+from store.repository.access import INGEST, MAIN, branch_problem, first_line, holds_snapshots, local_path
+from store.repository.arrays import array_of, has_checksums
+from store.repository.checksums import Checksums
+from store.schema.corpus import PAD
+from store.schema.features import SAMPLE
+from store.schema.model import BOUNDS
 from store.snapshot import Snapshot
 
-#: Sentences whose statistics are recomputed from their queries and keys.
-SAMPLE = 50
+#: Number of sentences whose statistics are recomputed from their queries and keys.
+RECOMPUTED = 50
 #: Per-token statistics are float16: half a unit in the last place, and as much again for queries and keys.
 TOLERANCE = 5e-3
 #: Of per-token statistics in float16, relative: half a unit in the last place. Weights are summed before they are rounded.
@@ -33,6 +35,10 @@ ROUNDED = 5e-4
 EXACT = 1e-9
 #: Intervals of older stores are of rounded numbers, their means are not.
 OLDER_INTERVALS, OLDER_ROUNDED = "intervals/2", 1e-3
+#: Tokens whose vectors at all feature points are in memory at once.
+TOKENS = 1_000
+#: Of a cosine of vectors in float16, summed in float32.
+COSINE_ROUNDED = 1e-4
 #: What is a mean over sentences, for a person.
 MEANS = {
     "head_statistic": "the head statistics",
@@ -143,7 +149,7 @@ def _missing_numbers(corpus: Corpus) -> Iterator[str]:
 
 def _wrong_statistics(corpus: Corpus) -> Iterator[str]:
     """Statistics of sentences spread over the corpus must follow from their queries, keys and value norms."""
-    for sentence in sorted({int(index) for index in np.linspace(0, corpus.n_sentences - 1, SAMPLE)}):
+    for sentence in sorted({int(index) for index in np.linspace(0, corpus.n_sentences - 1, RECOMPUTED)}):
         worst = _disagreement(corpus, sentence)
         if worst > TOLERANCE:
             yield f"{corpus.name}: the statistics of sentence {sentence} do not follow from its queries and keys (off by {worst:.2g})."
@@ -236,3 +242,39 @@ def _wrong_divergence(corpus: Corpus) -> Iterator[str]:
         yield f"{corpus.name}: heads are farther apart than any can be."
     elif np.diagonal(apart).any():
         yield f"{corpus.name}: a head diverges from itself."
+
+
+def wrong_features(corpus: Corpus) -> Iterator[str]:
+    """Every finding as one sentence."""
+    for material in corpus.materials:
+        features, said = corpus.features(material), f"{corpus.name}: the feature points of {material}"
+        if material == SAMPLE and not _are_of_the_corpus(features, corpus):
+            yield f"{said} are not of the corpus' tokens."
+        if not _is_finite(features):
+            yield f"{said} are not all finite."
+        elif not _follows(features):
+            yield f"{said} are not as like each other as their similarity says."
+
+
+def _are_of_the_corpus(features: Features, corpus: Corpus) -> bool:
+    """Token by token, by their rows."""
+    rows = features.tokens.row.values
+    own, others = features.tokens, corpus.tokens
+    return (
+        len(rows) > 0
+        and int(rows.max()) < others.sizes["token"]
+        and all(np.array_equal(own[name].values, others[name].values[rows]) for name in TOKEN_ARRAYS[1:])
+    )
+
+
+def _is_finite(features: Features) -> bool:
+    vectors = all(bool(np.isfinite(features.feature[point].values).all()) for point in range(len(features.points)))
+    return vectors and all(bool(np.isfinite(layer.values).all()) for layer in features.value)
+
+
+def _follows(features: Features) -> bool:
+    """Recomputed from the stored vectors."""
+    sums = np.zeros((len(features.points),) * 2)
+    for start in range(0, features.n_tokens, TOKENS):
+        sums += summed_cosine(features.feature[:, start : start + TOKENS].values.astype(np.float32))
+    return bool(np.allclose(sums / features.n_tokens, features.similarity.values, atol=COSINE_ROUNDED))

@@ -4,12 +4,11 @@ Readers follow branch `main`; ingest commits to branch `ingest`; publishing move
 disk the branch reference is a plain file, so whoever moves one holds an flock (two committers lose data silently without).
 """
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, TypeVar
 from urllib.parse import SplitResult, urlsplit
@@ -17,27 +16,13 @@ from urllib.parse import SplitResult, urlsplit
 import icechunk
 from icechunk import IcechunkError, Repository
 
-from store.branches import INGEST, MAIN, branch_problem, holds_snapshots
-from store.checksums import Checksums, file_stamps, rewrite_checksums
-from store.errors import SnapshotNotFound, StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound, StoreUnreachable
-from store.lock import take_lock
+from store.errors import StoreCorrupt, StoreError, StoreNotFound, StoreUnreachable
+from store.repository.lock import take_lock
 
 NO_PLACE = "is not a place for a store. Use a folder, s3://bucket/prefix or gs://bucket/prefix."
-#: Metadata key of the commit that a publication ends with.
-PUBLISHED = "published"
-
 Result = TypeVar("Result")
 
 icechunk.set_logs_filter("error")
-
-
-@dataclass(frozen=True)
-class Publication:
-    """One state of the store that readers have seen."""
-
-    snapshot: str
-    published: datetime
-    message: str
 
 
 def local_path(url: str) -> Path | None:
@@ -129,10 +114,11 @@ def _check_branch(url: str, branch: str) -> None:
     """Raise StoreCorrupt where the branch of a local store is lost or damaged. icechunk calls that no repository."""
     path = local_path(url)
     if path is not None and holds_snapshots(path) and (problem := branch_problem(path, branch)):
-        raise StoreCorrupt(f"The store at {url} is damaged: {problem} {_mend(url)}")
+        raise StoreCorrupt(f"The store at {url} is damaged: {problem} {mend_advice(url)}")
 
 
-def _mend(url: str) -> str:
+def mend_advice(url: str) -> str:
+    """What to do where a branch of the store is lost or damaged."""
     return f"Run `make mend STORE={url}` to return to the newest publication that can be read."
 
 
@@ -166,20 +152,7 @@ def _lock(path: Path, url: str) -> IO[str]:
     return lock
 
 
-def published_snapshot(repository: Repository, url: str) -> str:
-    """The snapshot readers see now."""
-    try:
-        newest = _read(repository, url, lambda: next(iter(repository.ancestry(branch=MAIN))))
-    except IcechunkError as error:
-        raise StoreCorrupt(
-            f"What was published last in {url} cannot be read ({first_line(error)}). {_mend(url)}"
-        ) from error
-    if newest.parent_id is None:
-        raise StoreIncomplete(f"Nothing has been published in {url} yet. Run `make ingest STORE={url}` to its end.")
-    return newest.id
-
-
-def _read(repository: Repository, url: str, read: Callable[[], Result]) -> Result:
+def read(repository: Repository, url: str, read: Callable[[], Result]) -> Result:
     """What `read` gives, at the second try too: its error then says something of the store, not of the way to it.
 
     Raises
@@ -200,66 +173,6 @@ def _read(repository: Repository, url: str, read: Callable[[], Result]) -> Resul
         return read()
 
 
-def history(repository: Repository, url: str, *, snapshot: str | None = None) -> list[Publication]:
-    """Every publication up to `snapshot` (default: up to now) that has not expired, newest first."""
-    checksums = Checksums(local_path(url))
-    publications = []
-    for info in repository.ancestry(snapshot_id=snapshot) if snapshot else repository.ancestry(branch=MAIN):
-        checksums.check(f"snapshots/{info.id}")
-        if PUBLISHED in info.metadata:
-            when = datetime.fromisoformat(str(info.metadata[PUBLISHED]))
-            publications.append(Publication(info.id, when, info.message))
-    return publications
-
-
-def check_snapshot(repository: Repository, url: str, snapshot: str) -> None:
-    """Raise unless readers have seen this snapshot and it has not expired."""
-    try:
-        # Asks the storage, where `lookup_snapshot` remembers what has expired since.
-        info = _read(repository, url, lambda: next(iter(repository.ancestry(snapshot_id=snapshot))))
-    except (IcechunkError, ValueError) as error:
-        raise SnapshotNotFound(f"There is no snapshot {snapshot}. List them with `make describe`.") from error
-    if PUBLISHED not in info.metadata:
-        raise SnapshotNotFound(f"Snapshot {snapshot} was never published. List them with `make describe`.")
-
-
-def bytes_on_disk(url: str) -> int | None:
-    """Bytes of a local store with its whole history; None where counting would cost a request an object."""
-    path = local_path(url)
-    if path is None:
-        return None
-    return sum(_size(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
-
-
-def _size(file: str) -> int:
-    """0 where an ingest or an expiry has taken the file away since it was listed."""
-    try:
-        return os.stat(file).st_size
-    except FileNotFoundError:
-        return 0
-
-
-def expire(url: str, age: timedelta) -> tuple[int, int]:
-    """Forget publications that were superseded more than `age` ago; returns (snapshots, bytes) freed.
-
-    A reader younger than `age` opened what was current then or later, so the publication that was current `age` ago
-    is the oldest one kept.
-    """
-    with writing(url):
-        repository, path = open_repository(url), local_path(url)
-        limit = datetime.now(UTC) - age
-        superseded = [publication for publication in history(repository, url) if publication.published <= limit]
-        if not superseded:
-            return 0, 0
-        before = file_stamps(path) if path else {}
-        oldest_kept = repository.lookup_snapshot(superseded[0].snapshot).written_at
-        expired = repository.expire_snapshots(oldest_kept)
-        freed = repository.garbage_collect(oldest_kept)
-        if path:
-            rewrite_checksums(path, before)
-        return len(expired), freed.bytes_deleted
-
-
 def interruption(error: IcechunkError) -> str:
     """For a person whose command read or wrote an open store when its storage no longer answered as it should."""
     said = f"The store cannot be read or written ({first_line(error)}); what was committed before is kept."
@@ -270,3 +183,46 @@ def first_line(error: BaseException) -> str:
     """What an icechunk error says, without its trace and the frame it draws round it."""
     lines = [line for line in (re.sub(r"^[^\w/]+", "", line).strip() for line in str(error).splitlines()) if line]
     return (lines[0] if lines else type(error).__name__)[:200]
+
+
+MAIN = "main"
+INGEST = "ingest"
+
+
+def holds_snapshots(store: Path) -> bool:
+    """Whether a folder is a store, even one that has lost its branches."""
+    folder = store / "snapshots"
+    return folder.is_dir() and any(folder.iterdir())
+
+
+def branch_problem(store: Path, branch: str) -> str | None:
+    """What is wrong with a branch, as one sentence; None where it names a snapshot of the store."""
+    path = _file(store, branch).relative_to(store)
+    try:
+        named = named_snapshot(store, branch)
+    except FileNotFoundError:
+        return f"{path} is missing."
+    except (OSError, ValueError):
+        return f"{path} cannot be read."
+    return None if (store / "snapshots" / named).is_file() else f"snapshots/{named}, which {path} names, is missing."
+
+
+def named_snapshot(store: Path, branch: str) -> str:
+    """The snapshot that a branch names. ValueError where the file is not as icechunk writes it."""
+    match json.loads(_file(store, branch).read_bytes()):
+        case {"snapshot": str(named), **others} if not others and named.isalnum():
+            return named
+    raise ValueError(f"branch {branch} names no snapshot")
+
+
+def point_branch(store: Path, branch: str, snapshot: str) -> None:
+    """Let a branch name a snapshot, in one step. Whoever calls this holds the store's lock."""
+    file = _file(store, branch)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_suffix(".new")
+    new.write_text(json.dumps({"snapshot": snapshot}, separators=(",", ":")), encoding="ascii")
+    os.replace(new, file)
+
+
+def _file(store: Path, branch: str) -> Path:
+    return store / "refs" / f"branch.{branch}" / "ref.json"

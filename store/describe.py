@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from store.amounts import many
-from store.groups import array_of
-from store.repository import history
+from store.repository.arrays import array_of
+from store.repository.history import history
 from store.snapshot import Snapshot
+from store.wording import many
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,20 @@ from tempfile import TemporaryDirectory
 
 from icechunk import IcechunkError, Repository, SnapshotInfo
 
-from store.branches import INGEST, MAIN, branch_problem, holds_snapshots, named_snapshot, point_branch
-from store.checksums import FOLDERS, Checksums
 from store.errors import StoreCorrupt, StoreError, StoreNotFound
-from store.repository import PUBLISHED, local_path, storage, writing
+from store.repository.access import (
+    INGEST,
+    MAIN,
+    branch_problem,
+    holds_snapshots,
+    local_path,
+    named_snapshot,
+    point_branch,
+    storage,
+    writing,
+)
+from store.repository.checksums import FOLDERS, Checksums
+from store.repository.history import PUBLISHED
 
 
 def mend(url: str) -> list[str]:

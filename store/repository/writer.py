@@ -10,11 +10,11 @@ import icechunk
 import zarr
 from icechunk import Repository
 
-from store.branches import INGEST, MAIN
-from store.checksums import record_checksums
 from store.errors import SchemaMismatch, StoreError
-from store.repository import PUBLISHED, create_repository, local_path, writing
-from store.schema import READABLE, SCHEMA_VERSION
+from store.repository.access import INGEST, MAIN, create_repository, local_path, writing
+from store.repository.checksums import record_checksums
+from store.repository.history import PUBLISHED
+from store.schema.array import READABLE, SCHEMA_VERSION
 
 
 class Writer:

@@ -7,8 +7,8 @@ import time
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from store.lock import is_locked
-from store.repository import local_path
+from store.repository.access import local_path
+from store.repository.lock import is_locked
 
 ENDING = ".progress"
 
