@@ -1,4 +1,4 @@
-"""`python -m dashboard`: serve a store, after an ingest where there is none and one was asked for."""
+"""`headscape serve`: serve a store, after an ingest where there is none and one was asked for."""
 
 import argparse
 import os
@@ -16,6 +16,8 @@ if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and
 
 from dashboard.web.own_module import environment, own_module
 from store.__main__ import NOTHING_YET
+from store.errors import StoreError
+from store.extras import check_extra
 from store.piped import until_nobody_reads
 
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     options = _parser().parse_args(arguments)
+    try:
+        check_extra("dashboard")
+    except StoreError as error:
+        return _fail(str(error))
     if not _port_is_free(options.host, options.port):
         return _fail(f"Port {options.port} of {options.host} is taken or not to be had. Give another with PORT=...")
     try:
@@ -83,7 +89,7 @@ def _first_publication(ingest: subprocess.Popen[bytes], store: str) -> subproces
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m dashboard", description="Serve a store.")
+    parser = argparse.ArgumentParser(prog="headscape serve", description="Serve a store.")
     parser.add_argument(
         "--store",
         default="data/headscape",

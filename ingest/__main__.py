@@ -1,4 +1,4 @@
-"""`python -m ingest`: run the stages that have something to do, and publish.
+"""`headscape ingest`: run the stages that have something to do, and publish.
 
 Imports nothing slow: a process that fits pictures imports this file before anything can end it with its parent.
 """
@@ -23,8 +23,10 @@ def main() -> int:
 def _ingest() -> None:
     from ingest.errors import short
     from ingest.settings import parse
+    from store.extras import check_extra
 
     settings = parse()
+    check_extra("ingest")
     print(f"Ingesting {short(settings.data)} with {short(settings.model)} into {short(settings.store)}.", flush=True)
     from ingest.pipeline import run  # takes seconds: after the first line
 

@@ -1,4 +1,4 @@
-"""What an ingest is asked to do. Every flag of `python -m ingest` is a field here."""
+"""What an ingest is asked to do. Every flag of `headscape ingest` is a field here."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -168,4 +168,4 @@ class Settings:
 def parse(arguments: Sequence[str] | None = None) -> Settings:
     """Settings from command line flags."""
     description = "Run a BERT over the sentences of a corpus and write the store."
-    return parse_flags(Settings, arguments, command="python -m ingest", description=description)
+    return parse_flags(Settings, arguments, command="headscape ingest", description=description)

@@ -1,4 +1,4 @@
-"""`python -m store describe | verify | mend | expire STORE`: what is in a store, whether it is sound, mending, deleting old snapshots."""
+"""`headscape describe | verify | mend | expire STORE`: what is in a store, whether it is sound, mending, deleting old snapshots."""
 
 import argparse
 import json
@@ -50,7 +50,7 @@ def _ended(said: str, status: int = 1) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m store", description=__doc__)
+    parser = argparse.ArgumentParser(prog="headscape", description=__doc__)
     commands = parser.add_subparsers(required=True)
     for name, run, explanation in (
         ("describe", _describe, "models, corpora, tokens, stages, snapshot, bytes, provenance"),

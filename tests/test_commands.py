@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import headscape
+from dashboard.web.own_module import environment
+from headscape.__main__ import COMMANDS
+from headscape.__main__ import main as headscape
 
-HERE = Path(headscape.__file__).parent
+HERE = Path(__file__).parents[1]
 
 
 def run(*arguments: str, at: Path) -> subprocess.CompletedProcess[str]:
@@ -19,11 +21,11 @@ def run(*arguments: str, at: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("command", ["ingest", "ingest.finetuning", "dashboard"])
+@pytest.mark.parametrize("command", ["headscape ingest", "ingest", "ingest.finetuning", "dashboard"])
 def test_a_command_runs_in_a_folder_that_has_a_store_of_its_own(command: str, tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "__init__.py").write_text("raise ImportError('another package')")
-    ended = run("-m", command, "--help", at=tmp_path)
+    ended = run("-m", *command.split(), "--help", at=tmp_path)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
@@ -36,23 +38,44 @@ def test_the_dashboard_asks_our_store_in_a_folder_that_has_another(tmp_path: Pat
     assert ended.stderr.startswith("dashboard: There is no store at nothing")
 
 
-def test_the_command_headscape_runs_every_command(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_lists_its_flags(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in headscape.COMMANDS:
-        monkeypatch.setattr("sys.argv", ["headscape", name, "--help"])
-        with pytest.raises(SystemExit) as ended:
-            headscape.main()
-        assert ended.value.code == 0
-        assert "usage: " in capsys.readouterr().out
+    monkeypatch.setattr("sys.argv", ["headscape", name, "--help"])
+    with pytest.raises(SystemExit) as ended:
+        headscape()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: headscape {'ingest' if name == 'projections' else name} ")
 
 
-def test_an_unknown_command_is_refused_with_those_there_are(
+@pytest.mark.parametrize("arguments", [[], ["--help"]])
+def test_headscape_lists_its_commands(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["headscape", *arguments])
+    assert headscape() == 0
+    listed = capsys.readouterr().out
+    assert all(f"\n  {name} " in listed for name in COMMANDS)
+
+
+def test_an_unknown_command_is_refused_in_one_sentence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["headscape", "serve"])
-    assert headscape.main() == 2
-    assert "Give one of ingest, finetune, dashboard, describe" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["headscape", "server"])
+    assert headscape() == 2
+    refused = capsys.readouterr().err
+    assert refused.startswith("headscape: There is no command 'server'. Give one of ingest, ")
+    assert refused.count("\n") == 1
+
+
+def test_a_started_process_imports_our_packages_and_the_standard_library(tmp_path: Path) -> None:
+    """`dashboard` has a folder `statistics`, and so has Python a module."""
+    code = "import statistics, store; print(statistics.mean([1, 3]), store.__file__)"
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", code], env=environment(), cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ended.stdout == f"2 {HERE / 'store' / '__init__.py'}\n"
 
 
 @pytest.mark.parametrize("command", ["describe", "verify"])

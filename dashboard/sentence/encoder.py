@@ -14,6 +14,7 @@ from dashboard.web.admission import Turns
 from dashboard.web.cache import CACHE
 from dashboard.web.errors import Refusal
 from store import Corpus
+from store.extras import missing_packages
 
 #: Characters that are read of a text, and of the second of a pair.
 MOST_CHARACTERS = 5_000
@@ -139,6 +140,7 @@ def check_words(there: bool, which: str) -> None:
 
 
 def _load(model: CorpusModel) -> "SentenceModel":
+    _check_installed()
     from ingest.errors import IngestError
 
     try:
@@ -155,6 +157,16 @@ def _load(model: CorpusModel) -> "SentenceModel":
         ) from error
     except RuntimeError as error:
         raise _cannot_run(error) from error
+
+
+def _check_installed() -> None:
+    """Refuse where the server was installed without what runs a model."""
+    if missing_packages("ingest"):
+        raise Refusal(
+            "This server is installed without PyTorch, so nothing can be typed. "
+            "Choose a sentence of the corpus, or install the extra `ingest` on the server.",
+            503,
+        )
 
 
 def _find(model: CorpusModel) -> "Checkpoint":

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 #: Where our packages are.
-PLACE = str(Path(__file__).parents[1])
+PLACE = str(Path(__file__).parents[2])
 
 
 def own_module(name: str, *arguments: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""`python -m ingest.finetuning`: fine-tune a classifier, unless it is there already."""
+"""`headscape finetune`: fine-tune a classifier, unless it is there already."""
 
 import os
 import sys
@@ -18,10 +18,14 @@ def main() -> int:
 
 
 def _finetune() -> None:
-    from ingest.finetuning.run import run
     from ingest.finetuning.settings import parse
+    from store.extras import check_extra
 
-    run(parse())
+    settings = parse()
+    check_extra("ingest")
+    from ingest.finetuning.run import run  # imports torch: after the flags are read
+
+    run(settings)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a fine-tuning is asked to do. Every flag of `python -m ingest.finetuning` is a field here."""
+"""What a fine-tuning is asked to do. Every flag of `headscape finetune` is a field here."""
 
 import math
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ class FinetuningSettings:
 def parse(arguments: Sequence[str] | None = None) -> FinetuningSettings:
     """Settings from command line flags."""
     description = "Fine-tune a BERT to tell the labels of reviews."
-    return parse_flags(FinetuningSettings, arguments, command="python -m ingest.finetuning", description=description)
+    return parse_flags(FinetuningSettings, arguments, command="headscape finetune", description=description)
 
 
 def choose_rate(settings: FinetuningSettings, hidden_size: int) -> float:

@@ -1,0 +1,60 @@
+"""Headscape in a notebook: open a store, show the picture of a head, show a sentence.
+
+`open` gives a `store.Corpus`, whose arrays are labelled. `show` and `sentence` give plotly figures, which a notebook
+draws. Imports nothing slow: every process of the command `headscape` imports this file first.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from store import Corpus
+
+__all__ = ["open", "sentence", "show"]
+
+
+def open(path_or_url: str, model: str | None = None, *, snapshot: str | None = None) -> "Corpus":  # noqa: A001
+    """Open one model of a store on its corpus.
+
+    Parameters
+    ----------
+    path_or_url
+        Folder, `s3://bucket/prefix` or `gs://bucket/prefix`.
+    model
+        Name of a model in the store; None for the one ingested last.
+    snapshot
+        Id of an older publication; None for the newest.
+
+    Raises
+    ------
+    StoreError
+        With a sentence that ends in what to do next.
+    """
+    from store import open_corpus
+
+    return open_corpus(path_or_url, snapshot=snapshot, model=model)
+
+
+def show(corpus: "Corpus", layer: int, head: int, *, view: str | None = None, tokens: int = 2_000) -> "Figure":
+    """The queries and keys of a head, as points; nearby points attend to each other.
+
+    Parameters
+    ----------
+    layer, head
+        0-based.
+    view
+        One of `corpus.views`; None for the most faithful.
+    tokens
+        How many of the first tokens to draw: the corpus is in random order, so they are a sample.
+    """
+    from headscape.figures import head_figure
+
+    return head_figure(corpus, layer, head, view=view, tokens=tokens)
+
+
+def sentence(corpus: "Corpus", index: int, layer: int, head: int) -> "Figure":
+    """The attention weights of a head in a sentence of the corpus: queries in rows, keys in columns."""
+    from headscape.figures import sentence_figure
+
+    return sentence_figure(corpus, index, layer, head)

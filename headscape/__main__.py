@@ -1,0 +1,69 @@
+"""The command `headscape`: every command of the product, from any folder.
+
+Imports nothing slow: a process that fits pictures imports this file before anything can end it with its parent.
+"""
+
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
+    del sys.path[0]  # a folder `store` where the command is run is not the package
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: the module whose `main` it is, the arguments that it puts first, and what it does."""
+
+    module: str
+    arguments: tuple[str, ...]
+    explanation: str
+
+
+COMMANDS = {
+    "ingest": Command("ingest.__main__", (), "run a BERT over a corpus and bring the store up to date"),
+    "projections": Command("ingest.__main__", ("--stage", "projections"), "make more pictures of what a store holds"),
+    "finetune": Command("ingest.finetuning.__main__", (), "teach a BERT the labels of reviews; the result is a model"),
+    "serve": Command("dashboard.__main__", (), "serve a store in the browser"),
+    "describe": Command("store.__main__", ("describe",), "list models, corpora, stages and settings of a store"),
+    "verify": Command("store.__main__", ("verify",), "check every file and array of a store"),
+    "mend": Command("store.__main__", ("mend",), "return a damaged store to its newest readable publication"),
+    "expire": Command("store.__main__", ("expire",), "delete old snapshots of a store"),
+}
+
+
+def main() -> int:
+    """Exit status of the command that is named first; 2 where there is no such command."""
+    name, *arguments = sys.argv[1:] or ["--help"]
+    if name in ("-h", "--help"):
+        print(_usage())
+        return 0
+    if name == "--version":
+        print(f"headscape {_version()}")
+        return 0
+    if name not in COMMANDS:
+        print(f"headscape: There is no command {name!r}. Give one of {', '.join(COMMANDS)}.", file=sys.stderr)
+        return 2
+    command = COMMANDS[name]
+    sys.argv[1:] = [*command.arguments, *arguments]
+    return int(import_module(command.module).main())
+
+
+def _usage() -> str:
+    lines = [f"  {name:<12} {command.explanation}" for name, command in COMMANDS.items()]
+    return "\n".join(
+        ["usage: headscape COMMAND [FLAGS]", "", *lines, "", "headscape COMMAND --help lists the flags of a command."]
+    )
+
+
+def _version() -> str:
+    try:
+        return version("headscape")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

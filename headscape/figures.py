@@ -1,0 +1,107 @@
+"""Plotly figures for a notebook: the points of a head, and the attention weights of a head in a sentence."""
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from store import Corpus, StoreError
+from store.schema import ROLES, head_name
+from store.views import ViewName
+
+#: Okabe and Ito's blue and vermillion, and the shapes of the points: circles are queries, diamonds are keys.
+COLOURS = {"query": "#0072B2", "key": "#D55E00"}
+SYMBOLS = {"query": "circle", "key": "diamond"}
+#: Pixels of a head's picture, and of a token in the matrix of a sentence.
+SIZE, CELL = 700, 22
+
+
+def head_figure(corpus: Corpus, layer: int, head: int, *, view: str | None, tokens: int) -> go.Figure:
+    """See `headscape.show`."""
+    _check_head(corpus, layer, head)
+    name = view or _default_view(corpus)
+    rows = corpus.rows[: max(tokens, 1)]
+    points = corpus.places(name, rows, layer=layer, head=head)
+    labels = _labels(corpus, rows)
+    figure = go.Figure(
+        [_points(points[:, ROLES.index(role)], role, labels) for role in ROLES],
+        layout={
+            "width": SIZE,
+            "height": SIZE,
+            "template": "plotly_white",
+            "title": _title(corpus, name, layer, head, len(rows)),
+        },
+    )
+    hidden = {"showticklabels": False, "title": ""}
+    figure.update_xaxes(**hidden).update_yaxes(**hidden, scaleanchor="x")
+    return figure.update_scenes(xaxis=hidden, yaxis=hidden, zaxis=hidden, aspectmode="cube")
+
+
+def _default_view(corpus: Corpus) -> str:
+    if not corpus.views:
+        raise StoreError(f"{corpus.name} has no pictures yet. Run `make projections`.")
+    return corpus.views[0]
+
+
+def _labels(corpus: Corpus, rows: NDArray[np.int64]) -> list[str]:
+    """What a point says under the pointer: its wordpiece and its sentence."""
+    sentences = corpus.tokens.sentence_index.values[rows]
+    return [f"{piece}, sentence {sentence}" for piece, sentence in zip(corpus.wordpieces(rows), sentences, strict=True)]
+
+
+def _points(points: NDArray[np.float32], role: str, labels: list[str]) -> go.Scatter | go.Scatter3d:
+    """The points (token, component) of one role."""
+    kind = go.Scatter if points.shape[1] == 2 else go.Scatter3d
+    return kind(
+        **dict(zip("xyz", points.T, strict=False)),
+        name=role,
+        mode="markers",
+        marker={
+            "color": COLOURS[role],
+            "symbol": SYMBOLS[role],
+            "size": 5 if kind is go.Scatter else 3,
+            "opacity": 0.6,
+        },
+        text=labels,
+        hovertemplate=f"%{{text}}<extra>{role}</extra>",
+    )
+
+
+def _title(corpus: Corpus, view: str, layer: int, head: int, tokens: int) -> str:
+    """Which head, how its points were placed, how many of how many tokens, and how far distance can be trusted."""
+    fidelity = corpus.view(view).fidelity.sel(layer=layer, head=head, measure="spearman")
+    held_out, fitted = (float(fidelity.sel(judged=judged)) for judged in ("held_out", "fitted"))
+    measured = f"{fitted:.2f} on fitted sentences" if np.isnan(held_out) else f"{held_out:.2f} on held-out sentences"
+    return (
+        f"{head_name(layer, head)} of {corpus.name}, {tokens:,} of {corpus.n_tokens:,} tokens<br>"
+        f"{ViewName.parse(view).title}, Spearman {measured}"
+    )
+
+
+def sentence_figure(corpus: Corpus, index: int, layer: int, head: int) -> go.Figure:
+    """See `headscape.sentence`."""
+    _check_head(corpus, layer, head)
+    pattern = corpus.pattern(index, layer=layer, head=head)
+    wordpieces = corpus.wordpieces(corpus.sentence_rows(index))
+    places = np.arange(len(wordpieces))
+    weights = go.Heatmap(
+        z=pattern.values,
+        zmin=0,
+        zmax=1,
+        colorscale="Blues",
+        text=[[f"{query} to {key}" for key in wordpieces] for query in wordpieces],
+        hovertemplate="%{text}: %{z:.3f}<extra></extra>",
+        colorbar={"title": "weight"},
+    )
+    side = 200 + CELL * len(wordpieces)
+    figure = go.Figure(weights, layout={"width": side, "height": side, "template": "plotly_white"})
+    figure.update_layout(title=f"{head_name(layer, head)} of {corpus.name}, sentence {index}: attention weights")
+    figure.update_xaxes(title="key", tickvals=places, ticktext=wordpieces, tickangle=-90)
+    return figure.update_yaxes(
+        title="query", tickvals=places, ticktext=wordpieces, autorange="reversed", scaleanchor="x"
+    )
+
+
+def _check_head(corpus: Corpus, layer: int, head: int) -> None:
+    for name, number, count in (("layer", layer, corpus.layers), ("head", head, corpus.heads)):
+        if not 0 <= number < count:
+            raise StoreError(f"There is no {name} {number}: {corpus.name} has 0 to {count - 1}. Choose one of these.")
