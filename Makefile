@@ -31,67 +31,78 @@ DAYS ?= 7
 TORCH ?= torch==2.13.0
 ONLY ?=
 PYTHON := .venv/bin/python
-# Recipes read what is asked from the environment: a shell takes no quote, space or dash in it for its own.
+# Recipes read variables from the environment: a shell interprets no quote, space or dash in them.
 export MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
   POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS DAYS
 
-.PHONY: help install ingest projections finetune dashboard describe verify mend expire test lint check bench check-published clean
+.PHONY: help install lock ingest projections finetune dashboard describe verify mend expire test lint check bench check-published clean
 
 help:       ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 17
+	@echo
+	@echo 'A variable of make is a flag of the command: `make ingest MAX_LENGTH=64` runs `headscape ingest --max-length=64`.'
+	@echo 'docs/ingest.md and `headscape ingest --help` explain each. Every target that takes STORE reads data/headscape without it.'
 
-install: .venv/installed  ## virtual environment with everything the product and its tests need
+install: .venv/installed  ## install everything into .venv, the tests' packages too (TORCH=torch==2.13.0)
 
 # Python compiles the modules that are imported; all of them took longer than the rest of an installation.
-INSTALL = $(PYTHON) -m pip install --quiet --no-compile --constraint constraints.txt
+INSTALL = $(PYTHON) -m pip install --quiet --no-compile
 
-.venv/installed: pyproject.toml constraints.txt
+# torch comes last and without a hash: machines differ in their build (CPU, CUDA, ROCm). The lock has all other packages.
+.venv/installed: pyproject.toml constraints.txt requirements.lock
 	python3 -m venv .venv
-	$(INSTALL) $(TORCH)
-	$(INSTALL) --editable '.[test]'
+	$(INSTALL) --require-hashes --no-deps --requirement requirements.lock
+	$(INSTALL) --constraint constraints.txt $(TORCH)
+	$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-ASKED = --store="$$STORE" --model="$$MODEL" --data="$$DATA" --sentences="$$SENTENCES" --tokens="$$TOKENS" \
+lock:       ## write the versions of constraints.txt with their hashes to requirements.lock
+	python3 -m venv .lock
+	.lock/bin/python -m pip install --quiet --constraint constraints.txt uv
+	.lock/bin/uv pip compile --quiet --constraint constraints.txt pyproject.toml --output-file requirements.lock
+	rm -rf .lock
+
+FLAGS = --store="$$STORE" --model="$$MODEL" --data="$$DATA" --sentences="$$SENTENCES" --tokens="$$TOKENS" \
   --max-length="$$MAX_LENGTH" --device="$$DEVICE" --dtype="$$DTYPE" --seed="$$SEED" --batch="$$BATCH" --text="$$TEXT" --label="$$LABEL" --views="$$VIEWS" --importance="$$IMPORTANCE" \
   --points="$$POINTS" --features="$$FEATURES" --reviews="$$REVIEWS" --metric="$$METRIC" --neighbors="$$NEIGHBORS" --min-dist="$$MIN_DIST"
 
 # A command that ends when make is killed. make passes its own process id: a shell that starts after that would pass another.
-RUN = exec env HEADSCAPE_PARENT=$(shell echo $$PPID) $(PYTHON)
+RUN = exec env HEADSCAPE_PARENT=$(shell echo $$PPID) $(PYTHON) -m headscape
 
-ingest: install  ## bring the store up to date (MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT LABEL VIEWS IMPORTANCE POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST)
-	@$(RUN) -m ingest $(ASKED)
+ingest: install  ## run a BERT over a corpus and bring the store up to date (MODEL DATA SENTENCES STORE ..., see docs/ingest.md)
+	@$(RUN) ingest $(FLAGS)
 
-projections: install  ## more pictures of what the store holds (VIEWS=tsne-raw-2d,umap-sphere-3d FEATURES=tsne-joint MODEL DATA)
-	@$(RUN) -m ingest $(ASKED) --stage projections
+projections: install  ## make more pictures of what the store holds (VIEWS=tsne-raw-2d,umap-sphere-3d FEATURES=tsne-joint MODEL DATA)
+	@$(RUN) projections $(FLAGS)
 
 finetune: install  ## teach a BERT the labels of reviews; the result is a MODEL (MODEL DATA TEXT LABEL EPOCHS BATCH LEARNING_RATE MAX_LENGTH FREEZE SEED DEVICE OUT)
-	@$(RUN) -m ingest.finetuning --model="$$MODEL" --data="$$DATA" --text="$$TEXT" --label="$$LABEL" --epochs="$$EPOCHS" --batch="$$BATCH" \
+	@$(RUN) finetune --model="$$MODEL" --data="$$DATA" --text="$$TEXT" --label="$$LABEL" --epochs="$$EPOCHS" --batch="$$BATCH" \
 	  --learning-rate="$$LEARNING_RATE" --max-length="$$MAX_LENGTH" --freeze="$$FREEZE" --seed="$$SEED" --device="$$DEVICE" --out="$$OUT"
 
 dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT ALLOWED_HOSTS)
-	@$(PYTHON) -m dashboard --store="$$STORE" --host="$$HOST" --port="$$PORT" --allowed-hosts="$$ALLOWED_HOSTS" --ingest
+	@$(PYTHON) -m headscape serve --store="$$STORE" --host="$$HOST" --port="$$PORT" --allowed-hosts="$$ALLOWED_HOSTS" --ingest
 
-describe: install  ## what is in the store
-	@$(PYTHON) -m store describe "$$STORE"
+describe: install  ## list models, corpora, stages and settings of the store (STORE)
+	@$(PYTHON) -m headscape describe "$$STORE"
 
-verify: install  ## check every file, read every array, recompute a sample, name what is corrupt
-	@$(PYTHON) -m store verify "$$STORE"
+verify: install  ## check every file and array of the store, and recompute a sample (STORE)
+	@$(PYTHON) -m headscape verify "$$STORE"
 
-mend: install  ## where a branch is lost or damaged, return to the newest publication that can be read
-	@$(PYTHON) -m store mend "$$STORE"
+mend: install  ## return a damaged store to its newest readable publication (STORE)
+	@$(PYTHON) -m headscape mend "$$STORE"
 
-expire: install  ## forget snapshots superseded more than DAYS ago
-	@$(PYTHON) -m store expire "$$STORE" --days="$$DAYS"
+expire: install  ## delete snapshots superseded more than DAYS ago (STORE DAYS=7)
+	@$(PYTHON) -m headscape expire "$$STORE" --days="$$DAYS"
 
-test: install  ## every test (those in a browser need chromium)
+test: install  ## run every test (those in a browser need chromium)
 	@$(PYTHON) -m pytest -n auto --dist loadfile
 
-lint: install  ## style and types
+lint: install  ## check style and types
 	@$(PYTHON) -m ruff check . && $(PYTHON) -m mypy
 
-check: lint test  ## what main must always pass
+check: lint test  ## lint and test: what main must always pass
 
-bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY=names; a wrong one lists them)
+bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY=names; a wrong name lists them)
 	@$(PYTHON) -m tests.bench $(ONLY)
 
 check-published: install  ## compare bert-base-uncased with the numbers of Clark 2019 and Kobayashi 2021 (MODEL)

@@ -1,0 +1,116 @@
+"""The README and docs/ say what the code does: flags, fields of links, statistics, code that runs as written."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dashboard.web.state import Address
+from ingest.finetuning.settings import FinetuningSettings
+from ingest.settings import DEFAULT_SENTENCES, Settings
+from store.feature_points import LAYER_KINDS
+from store.kernels.labels import LABELS
+from store.normalizations import NORMALIZATIONS
+from store.schema import RATIOS, STATISTICS
+from store.views import PROJECTIONS
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+#: What the table of flags says instead of a default that is None or long.
+SPELLED = {"sentences": str(DEFAULT_SENTENCES), "reviews": "3", "batch": "512", "views": "fourteen views"}
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+def rows(page: str) -> dict[str, str]:
+    """Rows of the tables of a page, by each name in their first cell: the cells behind it."""
+    found = re.findall(r"^\| (`[^|]+) \| (.*) \|$", text(page), re.MULTILINE)
+    return {name: cells for names, cells in found for name in re.findall(r"`([^`]+)`", names)}
+
+
+def section(page: str, heading: str) -> str:
+    return text(page).split(f"\n## {heading}\n")[1].split("\n## ")[0]
+
+
+def anchors(path: Path) -> set[str]:
+    """As GitHub makes them of headings."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links() -> Iterator[tuple[Path, str]]:
+    for page in PAGES:
+        found = re.findall(r"\]\(([^)]+)\)", page.read_text("utf-8"))
+        yield from ((page, link) for link in found if "://" not in link)
+
+
+def test_the_readme_has_at_most_six_hundred_words() -> None:
+    assert len(text("README.md").split()) <= 600
+
+
+def test_every_link_leads_to_a_file_and_a_heading() -> None:
+    assert [link for _, link in links()]
+    for page, link in links():
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        assert target.exists(), (page.name, link)
+        assert not anchor or anchor in anchors(target), (page.name, link)
+
+
+def test_the_lines_for_a_notebook_run_as_written(
+    default_store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = text("README.md").split("```python\n")[1].split("```")[0]
+    assert len(code.splitlines()) == 8
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "headscape").symlink_to(default_store)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "README.md", "exec"), {})
+
+
+def flag_default(setting: Field[Any]) -> str:
+    default = "" if setting.default in (None, MISSING) else str(setting.default)
+    return SPELLED.get(setting.name, default)
+
+
+@pytest.mark.parametrize(("settings", "heading"), [(Settings, "Flags"), (FinetuningSettings, "Fine-tuning")])
+def test_every_flag_is_explained_with_its_default(settings: type, heading: str) -> None:
+    table = dict(re.findall(r"^\| `(--[a-z-]+)` \| (.*?) \|", section("docs/ingest.md", heading), re.MULTILINE))
+    flags = {f"--{one.name.replace('_', '-')}": one for one in fields(settings)}
+    assert table.keys() == flags.keys()
+    if settings is Settings:
+        assert {flag: flag_default(one) in table[flag] for flag, one in flags.items()} == dict.fromkeys(flags, True)
+
+
+def test_every_field_of_a_link_is_explained_with_its_default() -> None:
+    explained, defaults = rows("docs/links.md"), Address().fields
+    assert explained.keys() == defaults.keys()
+    for name, default in defaults.items():
+        assert default is None or explained[name].startswith(f"`{default}`"), name
+
+
+def test_every_statistic_and_ratio_has_its_formula() -> None:
+    explained = rows("docs/statistics.md")
+    assert explained.keys() == STATISTICS.keys() | RATIOS.keys()
+    units = {name: cells.split(" | ")[1] for name, cells in explained.items() if name in STATISTICS}
+    assert units == {name: statistic.unit for name, statistic in STATISTICS.items()}
+
+
+def test_every_label_of_a_head_is_defined() -> None:
+    assert all(name in section("docs/statistics.md", "Heads beside heads") for name in LABELS)
+
+
+def test_every_part_of_the_name_of_a_picture_is_explained() -> None:
+    explained = rows("docs/pictures.md")
+    assert explained.keys() >= NORMALIZATIONS.keys() | PROJECTIONS.keys()
+    points = {f"L00.{kind.title.replace(' ', '_').replace('-', '_')}" for kind in LAYER_KINDS.values()}
+    assert points <= explained.keys()
+
+
+def test_the_glossary_has_at_most_forty_terms() -> None:
+    assert 10 < section("docs/architecture.md", "Glossary").count("\n| ") - 2 <= 40

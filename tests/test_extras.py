@@ -1,0 +1,123 @@
+"""The extras: what reads a store needs none, and a command whose extra is not installed names it."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from dashboard.__main__ import main as serve
+from dashboard.sentence.encoder import CorpusModel, Encoder
+from dashboard.web.errors import Refusal
+from headscape.__main__ import main as headscape
+from store.extras import missing_packages
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+#: What the modules of a package are called where it is not the package's own name.
+MODULES = {"dash-mantine-components": "dash_mantine_components", "pillow": "PIL", "umap-learn": "umap"}
+#: Reads a store while no module of an extra can be imported.
+READ = """
+import json, sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in MISSING:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+store, MISSING = sys.argv[1], set(json.loads(sys.argv[2]))
+sys.meta_path.insert(0, Missing())
+import headscape
+from store.__main__ import main
+corpus = headscape.open(store)
+headscape.show(corpus, 0, 0), headscape.sentence(corpus, 0, 0, 0), corpus.head_statistic, corpus.divergence
+main(["verify", store])
+"""
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Headscape as installed without an extra: each needs a package that is not there."""
+    folder = tmp_path / "headscape-0.2.0.dist-info"
+    folder.mkdir()
+    needed = [f'Requires-Dist: not-installed>=1; extra == "{extra}"' for extra in ("ingest", "dashboard")]
+    (folder / "METADATA").write_text("\n".join(["Metadata-Version: 2.4", "Name: headscape", "Version: 0.2.0", *needed]))
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def distribution_names(requirements: list[str]) -> list[str]:
+    return [re.split(r"[\[><=~! ]", requirement)[0] for requirement in requirements]
+
+
+def test_a_store_is_read_without_any_extra(tiny_store: str) -> None:
+    extras = PROJECT["optional-dependencies"]
+    names = {*distribution_names(extras["dashboard"]), *distribution_names(extras["ingest"])}
+    # pandas comes with xarray.
+    blocked = [MODULES.get(name, name.replace("-", "_")) for name in names - {"pandas"}]
+    command = [sys.executable, "-c", READ, tiny_store, json.dumps(blocked)]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert " is sound: " in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [("ingest", "ingest"), ("projections", "ingest"), ("finetune", "ingest"), ("serve", "dashboard")],
+)
+@pytest.mark.usefixtures("bare")
+def test_a_command_names_the_extra_it_needs(
+    command: str, extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["headscape", command])
+    assert headscape() == 1
+    sentence = capsys.readouterr().err
+    assert "not-installed is not installed. Install the extra: " in sentence
+    assert f"'headscape[{extra}]'" in sentence
+    assert sentence.count("\n") == 1
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_server_without_a_model_says_that_nothing_can_be_typed() -> None:
+    model = CorpusModel("key", "model", "embedded", "", "", 128)
+    with pytest.raises(Refusal, match="installed without PyTorch"):
+        Encoder().encode(model, "The film was good.", "", lambda: False)
+
+
+@pytest.mark.usefixtures("bare")
+def test_only_the_packages_of_that_extra_are_missed() -> None:
+    assert missing_packages("ingest") == ["not-installed"]
+    assert missing_packages("test") == []
+
+
+def test_the_server_starts_with_its_extra_alone() -> None:
+    """It looks at the port before it looks for a store."""
+    assert serve(["--port", "99999"]) == 1
+
+
+def test_every_package_is_typed() -> None:
+    assert all((ROOT / package / "py.typed").exists() for package in ("headscape", "store", "ingest", "dashboard"))
+
+
+def test_every_dependency_has_a_range_and_a_reason() -> None:
+    lines = (ROOT / "pyproject.toml").read_text("utf-8").split("[project.scripts]")[0].split("dependencies = [")[1]
+    wanted = [line for line in lines.splitlines() if re.match(r'  "[^"]*[<>=]', line)]
+    assert len(wanted) > 25
+    assert [line for line in wanted if not re.fullmatch(r'  "[^"]+(==|>=)[^"]+", +# .+', line)] == []
+
+
+def versions(path: str) -> dict[str, str]:
+    found = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;]+)", (ROOT / path).read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[._]", "-", name.lower()): version for name, version in found}
+
+
+def test_the_lock_has_the_versions_of_the_constraints() -> None:
+    """All but torch, whose builds differ, and uv, which makes the lock."""
+    pinned, locked = versions("constraints.txt"), versions("requirements.lock")
+    assert {name: version for name, version in pinned.items() if name not in ("torch", "uv")} == locked
+
+
+def test_every_locked_package_has_a_hash() -> None:
+    blocks = re.split(r"\n(?=[a-z])", (ROOT / "requirements.lock").read_text("utf-8"))[1:]
+    assert len(blocks) == len(versions("requirements.lock"))
+    assert all("--hash=sha256:" in block for block in blocks)
