@@ -109,4 +109,4 @@ check-published: install  ## compare bert-base-uncased with the numbers of Clark
 	@$(PYTHON) -m tests.published '$(MODEL)'
 
 clean:      ## remove the virtual environment; the store stays
-	rm -rf .venv *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .lock *.egg-info .pytest_cache .mypy_cache .ruff_cache
