@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from dashboard.points.placement import place_sentence
+from dashboard.points.placement import place_vectors
 from dashboard.sentence.sentence import stored_sentence
 from store import open_corpus
 
@@ -12,10 +12,10 @@ from store import open_corpus
 @pytest.mark.parametrize("sentence", [0, 7])
 def test_a_stored_sentence_is_placed_where_the_ingest_put_it(rich_store: str, sentence: int) -> None:
     corpus = open_corpus(rich_store)
-    rows = corpus.sentence_rows(sentence)
+    rows, vectors = corpus.sentence_rows(sentence), stored_sentence(corpus, sentence)
     for view in corpus.views:
         stored = corpus.places(view, np.arange(rows.start, rows.stop), layer=1, head=0)
-        placed = place_sentence(corpus, view, stored_sentence(corpus, sentence), layer=1, head=0)
+        placed = place_vectors(corpus, view, vectors.query[1, 0], vectors.key[1, 0], layer=1, head=0)
         np.testing.assert_allclose(placed, stored, atol=2e-4, err_msg=view)
 
 
@@ -34,5 +34,5 @@ def test_a_sentence_is_placed_in_a_picture_of_an_earlier_version(
         )
         hidden = vectors @ weight_in + bias_in
         expected.append((hidden * expit(hidden) @ weight_out + bias_out - own.low.values) / float(own.side))
-    placed = place_sentence(corpus, "attention-raw-2d", sentence, layer=1, head=0)
+    placed = place_vectors(corpus, "attention-raw-2d", sentence.query[1, 0], sentence.key[1, 0], layer=1, head=0)
     np.testing.assert_allclose(placed, np.clip(np.stack(expected, axis=1), 0, 1), atol=1e-4)

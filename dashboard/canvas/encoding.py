@@ -10,7 +10,6 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.points.drawn import Drawn
 from store import Corpus
 
 MAGIC = b"HSP3"
@@ -22,16 +21,6 @@ GRID_TOKENS = 2_000
 def grid_tokens(corpus: Corpus) -> int:
     """Tokens drawn in every panel of the grid."""
     return min(GRID_TOKENS, max(1, GRID_POINTS // (2 * corpus.layers * corpus.heads)), corpus.n_tokens)
-
-
-def grid_points(corpus: Corpus, view: str, tokens: int) -> NDArray[np.float32]:
-    """Places of the first tokens in every head, 0 to 1: (panel, token, role, component)."""
-    return Drawn(corpus, tokens).places(view)
-
-
-def head_points(corpus: Corpus, view: str, layer: int, head: int, tokens: int) -> NDArray[np.float32]:
-    """Places of the first tokens in one head, 0 to 1: (1, token, role, component)."""
-    return Drawn(corpus, tokens, layer, head).places(view)
 
 
 def encode(points: NDArray[np.float32], *, width: int) -> bytes:

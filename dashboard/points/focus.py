@@ -7,8 +7,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.points.placement import place_sentence
-from dashboard.sentence.sentence import Sentence
 from store import Corpus
 from store.kernels.statistics import entropy
 from store.schema.model import ROLES
@@ -118,27 +116,20 @@ def focus(
     found = strongest_lines(pattern, position, role=point.role, lines=lines, top=top, least=least)
     searched = min(corpus.n_tokens, SEARCHED)
     return {
-        **_in_picture(position, corpus.wordpieces(rows), places, found),
+        **sentence_overlay(position, corpus.wordpieces(rows), places, found),
         "near": [vars(one) for one in nearest(corpus, view, point, searched=searched, count=near)],
         "searched": searched,
         "of": corpus.n_tokens,
     }
 
 
-def focus_of_sentence(
-    corpus: Corpus, view: str, sentence: Sentence, *, layer: int, head: int, top: int, least: float
-) -> dict[str, object]:
-    """JSON-ready, as `focus`: where a sentence that is not of the corpus would be, and the lines of all its queries."""
-    places = place_sentence(corpus, view, sentence, layer=layer, head=head)
-    pattern = sentence.layer_pattern(layer)[head]
-    found = strongest_lines(pattern, 0, role="query", lines="sentence", top=top, least=least)
-    return {**_in_picture(0, sentence.wordpieces, places, found), "near": []}
-
-
-def _in_picture(
+def sentence_overlay(
     position: int, pieces: Sequence[str], places: Floats, lines: list[tuple[int, int, float]]
 ) -> dict[str, object]:
-    """A token's position, and of its sentence the wordpieces, the places (token, role, component) and the lines."""
+    """JSON-ready: a token's position, and of its sentence the wordpieces, the positions in the picture and the lines.
+
+    `places` are (token, role, component).
+    """
     return {
         "position": position,
         "pieces": pieces,

@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.sentence.sentence import Sentence
 from store import Corpus
 from store.kernels.normalization import normalized, unit
 from store.kernels.projection import NEIGHBOURS, place, place_by_neighbours, place_by_network
@@ -28,13 +27,16 @@ def normalized_vectors(
     return moved
 
 
-def place_sentence(corpus: Corpus, view: str, sentence: Sentence, *, layer: int, head: int) -> NDArray[np.float32]:
-    """Places (token, role, component) in the view's cube, 0 to 1 on every axis, those outside of it on its border."""
-    opened = corpus.view(view).isel(layer=layer, head=head)  # first: it names the store's views where this is none
+def place_vectors(
+    corpus: Corpus, view: str, query: Floats, key: Floats, *, layer: int, head: int
+) -> NDArray[np.float32]:
+    """Positions (token, role, component) of a head's vectors (token, channel) in the view's cube, 0 to 1 on every axis.
+
+    What lies outside the cube is moved to its border.
+    """
+    opened = corpus.view(view).isel(layer=layer, head=head)  # first: an unknown view is named in the error
     name = ViewName.parse(view)
-    vectors = normalized_vectors(
-        corpus, name.normalization, sentence.query[layer, head], sentence.key[layer, head], layer=layer, head=head
-    )
+    vectors = normalized_vectors(corpus, name.normalization, query, key, layer=layer, head=head)
     by_projection = {"pca": _by_pca, "attention": _by_network}
     if name.projection in by_projection:
         places = by_projection[name.projection](opened, *vectors)

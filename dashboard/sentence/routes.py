@@ -9,7 +9,8 @@ from flask import Flask, Response, abort, jsonify
 from flask import request as asked
 
 from dashboard.points.exports import Table
-from dashboard.points.focus import focus_of_sentence
+from dashboard.points.focus import sentence_overlay, strongest_lines
+from dashboard.points.placement import place_vectors
 from dashboard.sentence.neuron import neuron, neuron_table
 from dashboard.sentence.pattern import (
     MEANS,
@@ -59,13 +60,21 @@ def register(server: Flask, library: Library) -> None:
     def typed_in_picture(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
         corpus = corpus_of(library, snapshot, model)
         check_head(corpus, layer, head)
-        sentence, top, least = _typed(library, corpus), bounded("top", 2, MOST_LINES, fewest=0), share("least", 0.05)
-        return lasting(jsonify(focus_of_sentence(corpus, view, sentence, layer=layer, head=head, top=top, least=least)))
+        return lasting(jsonify(_overlay(corpus, view, _typed(library, corpus), layer, head)))
 
 
 def _typed(library: Library, corpus: Corpus) -> Sentence:
     """What the reader has typed, as the model sees it."""
     return library.typed.encode(corpus, asked.args.get("text", ""), asked.args.get("second", ""), asker_gone)
+
+
+def _overlay(corpus: Corpus, view: str, sentence: Sentence, layer: int, head: int) -> dict[str, object]:
+    """Where a typed sentence is placed in the picture of a head, and the strongest lines of all its queries."""
+    places = place_vectors(corpus, view, sentence.query[layer, head], sentence.key[layer, head], layer=layer, head=head)
+    top, least = bounded("top", 2, MOST_LINES, fewest=0), share("least", 0.05)
+    pattern = sentence.layer_pattern(layer)[head]
+    lines = strongest_lines(pattern, 0, role="query", lines="sentence", top=top, least=least)
+    return {**sentence_overlay(0, sentence.wordpieces, places, lines), "near": []}
 
 
 def _add(server: Flask, source: str, find: Find) -> None:
