@@ -10,7 +10,7 @@ from tests.browser import Open, drawn
 SCRIPT = quote("<script>document.title = 'taken'</script>")
 #: Query string -> what the page says of it.
 BAD = {
-    f"q={SCRIPT}": "No token of the corpus matches",
+    f"q={SCRIPT}": "No token matches",
     f"colour={SCRIPT}": "There is no column",
     f"view={SCRIPT}": "There is no view",
     f"model={SCRIPT}&snapshot={SCRIPT}": "There is no model",

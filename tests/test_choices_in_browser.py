@@ -30,7 +30,7 @@ COLOURS = {
     "position": "position in the sentence",
     "kind": "kind of token",
     "frequency": "occurrences of the wordpiece in the corpus",
-    "norm": "norm of the query or key vector",
+    "norm": "query / key norm",
     "entropy": "entropy of the row",
     "label": "label of the review",
     "data.genre": "genre",
@@ -72,7 +72,7 @@ def test_the_legend_of_a_data_column_counts_its_categories(open_page: Open, spac
     codes = genre.values[space.tokens.sentence_index.values[space.rows]]
     for code, name in enumerate(genre.attrs["names"]):
         expect(page.locator(".chip").filter(has_text=name)).to_contain_text(f"({2 * (codes == code).sum():,})")
-    expect(page.locator("#above .legend")).to_contain_text(f"{2 * (codes < 0).sum():,} points have none")
+    expect(page.locator("#above .legend")).to_contain_text(f"{2 * (codes < 0).sum():,} points without a value")
 
 
 @pytest.mark.parametrize("path", ["/?", "/head?layer=1&head=0&"])
@@ -145,7 +145,7 @@ def test_a_link_restores_every_field(open_page: Open, space_server: str) -> None
         expect(page.get_by_role("textbox", name=control, exact=True)).to_have_value(value)
     for switch in ("size by norm", "labels"):
         expect(page.get_by_role("switch", name=switch)).to_be_checked()
-    expect(page.get_by_role("textbox", name="lines a token")).to_have_value("3")
+    expect(page.get_by_role("textbox", name="lines per token")).to_have_value("3")
     expect(page.get_by_role("radio", name="whole sentence")).to_be_checked()
     expect(page.get_by_role("tab", name="Point")).to_have_attribute("aria-selected", "true")
     frame = page.locator(".frame")

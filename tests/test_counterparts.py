@@ -95,7 +95,7 @@ def test_one_head_diverges_in_every_sentence_as_scipy_says(alike: Two) -> None:
 
 def test_one_head_is_looked_at_in_more_sentences_than_all(alike: Two, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(divergence, "HEAD_TOKENS", 100)
-    monkeypatch.setattr(divergence, "TOKENS", 30)
+    monkeypatch.setattr(divergence, "DIVERGENCE_TOKENS", 30)
     assert divergence.divergence_sample(alike).tokens <= 30 < head_sample(alike).tokens <= 100
 
 

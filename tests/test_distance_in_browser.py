@@ -38,7 +38,7 @@ def test_top_pairs_are_those_of_the_store(open_page: Open, space_server: str, sp
 
 def test_a_top_pair_is_marked_in_the_picture_of_its_sentence(open_page: Open, space_server: str, space: Corpus) -> None:
     page = drawn(open_page(f"{space_server}{PATH}&tab=pairs"))
-    page.get_by_title("Mark the pair in the picture").first.click()
+    page.get_by_title("Show the pair in the picture").first.click()
     first = space.pairs.isel(layer=1, head=0, rank=0)
     query, key = (int(space.tokens.position.values[int(first[name])]) for name in ("query_token", "key_token"))
     expect(page).to_have_url(re.compile(f"marks={query}-{key}"))

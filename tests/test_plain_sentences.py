@@ -20,9 +20,9 @@ def library(tiny_store: str) -> Library:
 @pytest.mark.parametrize(
     ("link", "said"),
     [
-        ("head", "norm of the query or key vector"),
-        ("head", "Both axes have the same scale."),
-        ("head?tab=point&token=5", "clear the point"),
+        ("head", "query / key norm"),
+        ("head", "equal axis scales."),
+        ("head?tab=point&token=5", "clear"),
         ("features?point=embedding&ftoken=3", "clear the token"),
         ("map", "Divergence between heads"),
         ("statistics?named=seven", "No head matches. Clear the name or the label."),

@@ -61,7 +61,10 @@ def expected_lines(weights: np.ndarray, top: int, least: float) -> list[int]:
 
 def lines_of(page: Page) -> list[tuple[int, int, str]]:
     """Query position, key position and weight as the table beside the picture says them."""
-    rows = [row.split("\t") for row in table(page, "In its sentence").locator("tbody tr").all_inner_texts()]
+    rows = [
+        row.split("\t")
+        for row in table(page, "Strongest weights in its sentence").locator("tbody tr").all_inner_texts()
+    ]
     return [(int(row[0].split(":")[0]), int(row[1].split(":")[0]), row[2].strip()) for row in rows]
 
 
@@ -118,7 +121,9 @@ def test_escape_leaves_the_point(head: Page) -> None:
     blank(head)
 
 
-@pytest.mark.parametrize(("field", "label", "value"), [("top", "lines a token", "5"), ("least", "weight from", "0.1")])
+@pytest.mark.parametrize(
+    ("field", "label", "value"), [("top", "lines per token", "5"), ("least", "minimum weight", "0.1")]
+)
 def test_how_many_lines_and_from_which_weight_is_a_choice(
     chosen: Page, space: Corpus, field: str, label: str, value: str
 ) -> None:
@@ -127,7 +132,7 @@ def test_how_many_lines_and_from_which_weight_is_a_choice(
     pattern, position = pattern_of(space, TOKEN)
     limits = {"top": 2, "least": 0.05} | {field: float(value)}
     expected = expected_lines(pattern[position], int(limits["top"]), limits["least"])
-    expect(table(chosen, "In its sentence").locator("tbody tr")).to_have_count(len(expected))
+    expect(table(chosen, "Strongest weights in its sentence").locator("tbody tr")).to_have_count(len(expected))
     assert [key for _, key, _ in lines_of(chosen)] == expected
 
 
@@ -139,7 +144,7 @@ def test_a_weight_that_no_line_reaches_is_said(open_page: Open, space_server: st
 def test_the_whole_sentence_has_the_lines_of_every_query(chosen: Page, space: Corpus) -> None:
     before = picture(chosen)
     chosen.get_by_text("whole sentence", exact=True).click()
-    expect(chosen.get_by_role("heading", name="In its sentence, all queries")).to_be_visible()
+    expect(chosen.get_by_role("heading", name="Strongest weights in its sentence, all queries")).to_be_visible()
     pattern, _ = pattern_of(space, TOKEN)
     expected = {(query, key) for query, row in enumerate(pattern) for key in expected_lines(row, 2, 0.05)}
     assert {(query, key) for query, key, _ in lines_of(chosen)} == expected
@@ -150,11 +155,11 @@ def test_the_whole_sentence_has_the_lines_of_every_query(chosen: Page, space: Co
 def test_a_pair_is_marked_and_unmarked(chosen: Page) -> None:
     before = picture(chosen)
     query, key, _ = lines_of(chosen)[0]
-    chosen.get_by_role("link", name="mark", exact=True).first.click()
+    chosen.get_by_role("link", name="show", exact=True).first.click()
     expect(chosen).to_have_url(re.compile(f"marks={query}-{key}"))
-    expect(chosen.get_by_role("link", name="unmark")).to_have_count(1)
+    expect(chosen.get_by_role("link", name="hide")).to_have_count(1)
     seen(chosen, lambda shown: bool((shown != before).any()))
-    chosen.get_by_role("link", name="unmark").click()
+    chosen.get_by_role("link", name="hide").click()
     expect(chosen).not_to_have_url(re.compile("marks="))
 
 

@@ -55,7 +55,7 @@ def test_a_search_counts_what_is_in_the_store(heads: Page, space: Corpus, within
     meets = np.array([piece == sought if within == "token" else piece.startswith(sought) for piece in pieces])
     sentences = np.unique(space.tokens.sentence_index.values[space.rows[meets]])
     count = heads.locator(".count")
-    expect(count).to_contain_text(f"{2 * meets.sum():,} of {2 * len(meets):,} drawn queries and keys are selected")
+    expect(count).to_contain_text(f"{2 * meets.sum():,} of {2 * len(meets):,} drawn queries and keys selected")
     expect(count).to_contain_text(f"finds {meets.sum():,} tokens in {len(sentences):,} sentences of the whole corpus")
     has_sentences(heads, sentences[:50].tolist())
     np.testing.assert_array_equal(mask_of(heads)[0], np.stack([meets, meets], axis=-1))
@@ -154,7 +154,7 @@ def test_what_no_sentence_has_is_said(heads: Page) -> None:
 def test_a_sentence_that_was_found_opens_at_its_token(heads: Page, space: Corpus) -> None:
     search(heads, "film")
     token = space.wordpieces(space.rows).index("film")
-    heads.get_by_title("Show it in a head").first.click()
+    heads.get_by_title("Show the token in its head").first.click()
     said(heads, "Queries and keys of L0 H0")
     expect(heads).to_have_url(re.compile(f"token={token}(&|$)"))
     expect(heads.get_by_role("heading", name="The query of “film”")).to_be_visible()

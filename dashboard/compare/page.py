@@ -1,4 +1,4 @@
-"""What the controls of the page stand at where the link does not say it."""
+"""Page Compare: two models of the store on the same corpus, their heads, pictures and sentences side by side."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What stands below a picture: how much of the corpus it shows, how faithful it is, and what is drawn over the points."""
+"""Captions below a picture: its sample, its fidelity, and the legend of what is drawn over the points."""
 
 import xarray as xr
 from dash import html
@@ -15,61 +15,61 @@ LASSO = ("lasso", "lasso")
 
 
 def shown_fidelity(opened: xr.Dataset) -> xr.DataArray:
-    """Measures (measure, layer, head) on the sentences that `judged_on` of a view names."""
+    """Fidelity (measure, layer, head) on held-out sentences; on the fitted ones where the corpus has no others."""
     held_out = opened.fidelity.sel(judged="held_out")
     any_held_out = bool(held_out.sel(measure="spearman").notnull().any())
     return held_out if any_held_out else opened.fidelity.sel(judged="fitted")
 
 
-def caption(*says: object) -> html.P:
-    """A line that a saved picture has too (`assets/points/told.js`)."""
-    return html.P(list(says), className="caption of-picture")
+def caption(*parts: object) -> html.P:
+    """A caption that a saved picture has too."""
+    return html.P(list(parts), className="caption of-picture")
 
 
 def sample_caption(place: Place, tokens: int) -> html.P:
-    """How many tokens of how many, and by which method they were placed."""
+    """How many of the corpus' tokens are shown, and how they were projected."""
     corpus = place.corpus
     attributes = corpus.view(place.view).attrs
-    shown = "all" if tokens >= corpus.n_tokens else f"the first {tokens:,} of"
+    shown = "All" if tokens >= corpus.n_tokens else f"{tokens:,} of"
     return caption(
-        f"Shown: {shown} {many(corpus.n_tokens, 'token')} of {many(corpus.n_sentences, 'sentence')} (in hash order: a uniform sample). "
-        f"{attributes['title']}, fitted on {attributes['fitted_on']}{authors_size(place.view)}; every other token placed {attributes['placed']}. "
-        "Both axes have the same scale."
+        f"{shown} {many(corpus.n_tokens, 'token')} of {many(corpus.n_sentences, 'sentence')} (a uniform sample). "
+        f"{attributes['title']}, fitted on {attributes['fitted_on']}{authors_size(place.view)}; other tokens placed {attributes['placed']}; "
+        "equal axis scales."
     )
 
 
 def authors_size(view: str) -> str:
-    """What a reader of the AttentionViz look has to know: how many tokens its authors fit; nothing for other pictures."""
+    """How many tokens the authors of AttentionViz fitted, for its projection; empty for others."""
     return f" (AttentionViz: {ATTENTIONVIZ_TOKENS:,})" if ViewName.parse(view).projection == "attentionviz" else ""
 
 
 def fidelity_caption(corpus: Corpus, view: str) -> html.P:
-    """Mean agreement of the pictures with attention."""
+    """Fidelity of a view, the mean of all heads, and the head with the lowest."""
     opened = corpus.view(view)
     fidelity = shown_fidelity(opened)
     worst = fidelity.sel(measure="spearman").argmax(("layer", "head"))
     name = head_name(int(worst["layer"]), int(worst["head"]))
     measures = _measures(fidelity.mean(("layer", "head")).to_series().to_dict())
-    return caption(f"How faithful, mean over heads, worst {name}: {measures}; on {opened.attrs['judged_on']}.")
+    return caption(f"Fidelity, mean of all heads (worst: {name}): {measures}; on {opened.attrs['judged_on']}.")
 
 
 def head_fidelity_caption(corpus: Corpus, view: str, layer: int, head: int, *, of: str = "") -> html.P:
-    """Agreement of one head's picture with attention; `of` says in which model, where there are two."""
+    """Fidelity of one head's picture; `of` names the model where two are shown."""
     opened = corpus.view(view)
     measures = _measures(shown_fidelity(opened)[:, layer, head].to_series().to_dict())
-    return caption(f"How faithful{of}: {measures}; on {opened.attrs['judged_on']}.")
+    return caption(f"Fidelity{of}: {measures}; on {opened.attrs['judged_on']}.")
 
 
 def _measures(values: dict[str, float]) -> str:
     return (
-        f"Spearman of attention and distance on screen {values['spearman']:.2f} in a sentence and {values['across']:.2f} "
-        f"across sentences (-1 is perfect), {100 * values['recall']:.0f} % of the 3 most attended keys among the 3 nearest, "
+        f"Spearman of attention and distance {values['spearman']:.2f} within and {values['across']:.2f} across sentences "
+        f"(-1 is perfect), recall of the 3 most attended keys {100 * values['recall']:.0f} %, "
         f"trustworthiness {values['trustworthiness']:.2f} (1 is perfect)"
     )
 
 
 def overlays_of_head(address: Address) -> list[tuple[str, str]]:
-    """What is drawn over the points of a head: the kind of each mark and what it means."""
+    """Marks over the points of a head: the kind and the meaning of each."""
     drawn: list[tuple[str, str]] = []
     if address.token is not None:
         others = "keys" if address.role == ROLES[0] else "queries"
@@ -84,7 +84,7 @@ def overlays_of_head(address: Address) -> list[tuple[str, str]]:
 
 
 def overlays_of_feature(address: Address) -> list[tuple[str, str]]:
-    """What is drawn over the tokens at one feature point; nothing over all points at once but a lasso."""
+    """Marks over the tokens at one feature point."""
     drawn = (
         [RING, SENTENCE, ("near", "tokens with the nearest vectors")]
         if address.point and address.ftoken is not None
@@ -94,6 +94,6 @@ def overlays_of_feature(address: Address) -> list[tuple[str, str]]:
 
 
 def overlay_legend(marks: list[tuple[str, str]]) -> list[html.P]:
-    """The legend; nothing where nothing is drawn."""
+    """The legend of the marks; empty without any."""
     chips = [html.Span([html.Span(className=f"over {kind}"), meaning], className="chip") for kind, meaning in marks]
     return [html.P([html.Span("Over the points:"), *chips], className="legend over-points")] if chips else []

@@ -1,4 +1,4 @@
-"""A column as a colour code for every point, and the legend that says what the codes mean.
+"""A column as a colour code of every point, and the legend of the codes.
 
 Format, little-endian: `HSC2`, u32 panels (1 where all are the same), tokens a panel, roles, then u8 [panel, token, role].
 255 is no value. Numbers: 0 to 254 from the legend's low to its high. Categories: the code modulo 255.
@@ -25,8 +25,8 @@ MISSING = 255
 SPAN = (2, 98)
 #: Categories that a legend names; the most frequent.
 NAMED = 12
-#: Where a colour says what a point is, its shape says which of the two it is.
-OUTLINED = "● query ◇ key (an outline, once the marks are large enough)"
+#: Where the colour shows a category, the shape tells queries from keys.
+OUTLINED = "● query ◇ key (outlined when zoomed in)"
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Category:
 
 @dataclass(frozen=True)
 class Legend:
-    """What the colours of a column mean in one picture.
+    """The legend of a column in one picture.
 
-    `low` and `high` are those of a number's first and last colour, NaN where no point has a value. `categories` are the most
-    frequent ones in the order of their codes, `more` says how many others there are, `missing` how many points have none.
+    `low` and `high` are the ends of a number's colour scale, NaN where no point has a value. `categories` are the most frequent
+    ones in the order of their codes, `more` counts the others, `missing` the points without a value.
     """
 
     column: str
@@ -63,12 +63,12 @@ def legend(column: Column, drawn: Drawn) -> Legend:
     return legend_of(column, values(column, drawn))
 
 
-def legend_of(column: Column, found: Values) -> Legend:
-    """The legend of a column of which the drawn points have these values (panel, token, role)."""
-    low, high = span(column, found) if column.kind == "number" else (np.nan, np.nan)
-    categories = _categories(column, found) if column.kind == "category" else []
+def legend_of(column: Column, values: Values) -> Legend:
+    """The legend of a column with these values (panel, token, role)."""
+    low, high = span(column, values) if column.kind == "number" else (np.nan, np.nan)
+    categories = _categories(column, values) if column.kind == "category" else []
     shown = sorted(categories[:NAMED], key=lambda category: category.code)
-    missing = int((np.isnan(found) if column.kind == "number" else found < 0).sum())
+    missing = int((np.isnan(values) if column.kind == "number" else values < 0).sum())
     return Legend(
         column=column.name,
         title=column.title,
@@ -84,18 +84,18 @@ def legend_of(column: Column, found: Values) -> Legend:
 
 
 def colour_codes(column: Column, drawn: Drawn, like: Drawn | None = None) -> NDArray[np.uint8]:
-    """The code of every drawn point: (panel, token, role); numbers in the colours they have in the picture of `like`."""
+    """The code of every drawn point: (panel, token, role); numbers on the colour scale of the picture `like`."""
     return codes_of(column, values(column, drawn), values(column, like) if like else None)
 
 
-def codes_of(column: Column, found: Values, like: Values | None = None) -> NDArray[np.uint8]:
-    """The code of every point that has these values: (panel, token, role); of numbers on the scale of `like`."""
+def codes_of(column: Column, values: Values, like: Values | None = None) -> NDArray[np.uint8]:
+    """The codes of values (panel, token, role); numbers on the colour scale of the values `like`."""
     if column.kind == "category":
-        return np.where(found < 0, MISSING, found % MISSING).astype(np.uint8)
-    ends = span(column, found if like is None else like)
+        return np.where(values < 0, MISSING, values % MISSING).astype(np.uint8)
+    ends = span(column, values if like is None else like)
     low, high = (_scaled(column, np.array(end)) for end in ends)
     width = high - low if high > low else 1.0
-    share = np.clip((_scaled(column, found) - low) / width, 0, 1)
+    share = np.clip((_scaled(column, values) - low) / width, 0, 1)
     return np.where(np.isnan(share), MISSING, np.rint(np.nan_to_num(share) * (MISSING - 1))).astype(np.uint8)
 
 
@@ -104,34 +104,34 @@ def encode(codes: NDArray[np.uint8]) -> bytes:
     return MAGIC + struct.pack("<3I", *codes.shape) + codes.tobytes()
 
 
-def span(column: Column, found: Values) -> tuple[float, float]:
-    """Low and high of a number's colours; NaN where there is no value."""
-    once_each = found if column.per_role else found[..., :1]
-    real = once_each[~np.isnan(once_each)]
+def span(column: Column, values: Values) -> tuple[float, float]:
+    """Lowest and highest number of the colour scale; NaN where there is no value."""
+    distinct = values if column.per_role else values[..., :1]
+    real = distinct[~np.isnan(distinct)]
     if not real.size:
         return float("nan"), float("nan")
     low, high = np.percentile(real, SPAN)
     return float(low), float(high)
 
 
-def _scaled(column: Column, found: Values) -> Values:
-    return np.log10(np.maximum(found, 1)) if column.logarithmic else found
+def _scaled(column: Column, values: Values) -> Values:
+    return np.log10(np.maximum(values, 1)) if column.logarithmic else values
 
 
-def _categories(column: Column, found: Values) -> list[Category]:
-    """Those that occur, the most frequent first; points of every panel count."""
-    counts = np.bincount(found[found >= 0].astype(np.int64))
+def _categories(column: Column, values: Values) -> list[Category]:
+    """The categories that occur in any panel, the most frequent first."""
+    counts = np.bincount(values[values >= 0].astype(np.int64))
     order = np.argsort(-counts, kind="stable")
     return [Category(int(code), column.category(int(code)), int(counts[code])) for code in order if counts[code]]
 
 
 def marks_line() -> html.P:
-    """Which mark is what, where colours say nothing else."""
+    """The marks of queries and keys, where the colour shows nothing else."""
     return html.P([_mark("●", "query"), " query ", _mark("◆", "key"), " key"], className="legend of-picture")
 
 
-def legend_line(shown: Legend, roles: Sequence[str] = ROLES, rest: str = "points have none") -> html.Div:
-    """The colours of a column, with their range or their categories; `rest` is said of the points without a value."""
+def legend_line(shown: Legend, roles: Sequence[str] = ROLES, rest: str = "points without a value") -> html.Div:
+    """The colour legend of a column: its range or its categories; `rest` names the points without a value."""
     body = _category_chips(shown, roles) if shown.kind == "category" else _range_bars(shown, roles)
     missing = [_rest(f"{shown.missing:,} {rest}")] if shown.missing else []
     return html.Div([html.Span(f"{shown.title}:"), *body, *missing], className="legend of-picture")
@@ -144,14 +144,14 @@ def _rest(text: str) -> html.Span:
 def _range_bars(shown: Legend, roles: Sequence[str]) -> list[object]:
     """A bar for each role from low to high."""
     if shown.low != shown.low:
-        return [html.Span("no point has a value here")]
+        return [html.Span("no point has a value")]
     bars = [
         html.Span([_mark(mark, role), html.Span(className=f"bar {role}")], title=role)
         for mark, role in zip("●◆", roles, strict=False)
     ]
-    scale = ", by its logarithm" if shown.logarithmic else ""
+    scale = ", logarithmic" if shown.logarithmic else ""
     low, high = (end_of_range(value, shown.unit) for value in (shown.low, shown.high))
-    span = html.Span(f"(2nd to 98th percentile of what is drawn{scale})", className="caption")
+    span = html.Span(f"(2nd to 98th percentile of the drawn points{scale})", className="caption")
     return [html.Span(low), *bars, html.Span(f"{high} {unit_title(shown.unit)}".strip()), span]
 
 

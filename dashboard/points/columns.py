@@ -20,14 +20,14 @@ from store.schema.model import ROLES
 
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.int64]
-#: Occurrences with which the second and the later bands begin: each is about ten times as frequent as the one before.
+#: Lowest number of occurrences of the second and later frequency bands; each band is about ten times the one before.
 FREQUENCIES = (2, 10, 100, 1_000)
 Kind = Literal["category", "number"]
 Values = NDArray[np.float64 | np.int64]
 KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word")
 #: AttentionViz colours [CLS] and [SEP] with the punctuation; here they are a category of their own beside it.
 PUNCTUATION_NAMES = ("word", "punctuation", "[CLS] or [SEP]")
-#: Occurrences of the wordpiece in the corpus; a band begins at each of `FREQUENCIES`.
+#: Names of the bands that begin at `FREQUENCIES`.
 FREQUENCY_BANDS = ("once", "2 to 9 times", "10 to 99 times", "100 to 999 times", "1,000 times and more")
 
 
@@ -53,7 +53,7 @@ def read_position_modulo_5(drawn: Drawn) -> Codes:
 
 
 def read_kind(drawn: Drawn) -> Codes:
-    """Codes of `KINDS`; what is both is the first of them."""
+    """Codes of `KINDS`; the first that applies."""
     return _codes(kinds_of(drawn.of_tokens("token_flags")))
 
 
@@ -91,7 +91,7 @@ def read_frequency_band(drawn: Drawn) -> Codes:
 
 
 def read_norm(drawn: Drawn) -> Numbers:
-    """Length of the query for a query, of the key for a key."""
+    """Norm of the query vector and of the key vector."""
     lengths = [drawn.lengths(vectors) for vectors in (drawn.corpus.query, drawn.corpus.key)]
     return np.stack(lengths, axis=-1).astype(np.float64)
 
@@ -107,7 +107,7 @@ def read_statistic(drawn: Drawn, *, name: str) -> Numbers:
 
 
 def read_given(drawn: Drawn) -> Numbers:
-    """What of a token's attention goes to other tokens: 1 - p(i,i)."""
+    """The share of a token's attention that goes to other tokens: 1 - p(i,i)."""
     return 1 - read_statistic(drawn, name="to_self")
 
 
@@ -122,7 +122,7 @@ def read_review(drawn: Drawn) -> Codes:
 
 
 def read_data_column(drawn: Drawn, *, name: str) -> Codes:
-    """Codes of a column that came with the data."""
+    """Codes of a column of the data set."""
     return _codes(drawn.of_sentences(drawn.corpus.columns[name].values))
 
 
@@ -148,18 +148,18 @@ def _codes(values: NDArray[np.generic]) -> Codes:
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of every point: a number, or one of a few categories.
+    """A property of every point: a number, or one of a few categories.
 
     Attributes
     ----------
     title, unit
-        As a person reads them. The unit `share` is written as per cent.
+        As shown to a reader. The unit `share` is shown in per cent.
     per_head, per_role
-        Whether heads, and query and key of one token, differ in it.
+        Whether it differs between heads, and between query and key of a token.
     names
         Category of each code; empty where the code itself is the category's number.
     logarithmic
-        Whether colours go by its logarithm.
+        Whether its colour scale is logarithmic.
     """
 
     name: str
@@ -185,7 +185,7 @@ class Column:
 
 @cached
 def columns(corpus: Corpus) -> dict[str, Column]:
-    """Every column of a corpus by its name, in the order of a menu."""
+    """All columns of a corpus by name, in the order of the menu."""
     own = [*_of_positions(), *_of_tokens(), *_of_frequencies()]
     every = [*own, *_of_heads(), *_of_sentences(corpus), *_of_data(corpus)]
     return {column.name: column for column in every}
@@ -200,10 +200,9 @@ def column_of(corpus: Corpus, name: str) -> Column:
 
 
 def values(column: Column, drawn: Drawn) -> Values:
-    """What the drawn points have: (panel, token, role), read-only.
+    """The values of the drawn points: (panel, token, role), read-only.
 
-    One panel where it is the same in all. Numbers in float64, NaN where there is none; categories as codes in int64, -1
-    where there is none.
+    One panel where all heads share them. Numbers are float64 with NaN for none, categories int64 codes with -1 for none.
     """
     read = column.read(drawn)
     return np.broadcast_to(read, (len(read), len(drawn.rows), len(ROLES)))
@@ -212,8 +211,8 @@ def values(column: Column, drawn: Drawn) -> Values:
 def _of_positions() -> list[Column]:
     return [
         Column("role", "query or key", "category", per_role=True, names=ROLES, read=read_role),
-        Column("position", "position in the sentence", unit="tokens", read=read_position),
-        Column("position_share", "place in the sentence", unit="share", read=read_position_share),
+        Column("position", "position", unit="tokens", read=read_position),
+        Column("position_share", "relative position", unit="share", read=read_position_share),
         Column(
             "position_mod_5",
             "position modulo 5",
@@ -226,10 +225,10 @@ def _of_positions() -> list[Column]:
 
 def _of_tokens() -> list[Column]:
     return [
-        Column("kind", "kind of token", "category", names=KINDS, read=read_kind),
+        Column("kind", "token type", "category", names=KINDS, read=read_kind),
         Column("is_punctuation", "punctuation", "category", names=PUNCTUATION_NAMES, read=read_punctuation),
-        Column("token_length", "length of the wordpiece", unit="characters", read=read_token_length),
-        Column("sentence_length", "length of the sentence", unit="tokens", read=read_sentence_length),
+        Column("token_length", "wordpiece length", unit="characters", read=read_token_length),
+        Column("sentence_length", "sentence length", unit="tokens", read=read_sentence_length),
     ]
 
 
@@ -237,14 +236,14 @@ def _of_frequencies() -> list[Column]:
     return [
         Column(
             "frequency",
-            "occurrences of the wordpiece in the corpus",
+            "wordpiece frequency",
             unit="times",
             logarithmic=True,
             read=read_frequency,
         ),
         Column(
             "frequency_band",
-            "how often the wordpiece occurs",
+            "frequency band",
             "category",
             names=FREQUENCY_BANDS,
             read=read_frequency_band,
@@ -253,24 +252,24 @@ def _of_frequencies() -> list[Column]:
 
 
 def _of_heads() -> list[Column]:
-    """What differs from head to head. Statistics are of the token's row of the pattern; its key is given the same."""
+    """Columns that differ between heads. A statistic is of the token's query; its key has the same value."""
     statistics = [
-        Column(name, one.title, unit=one.unit, per_head=True, read=partial(read_statistic, name=name))
-        for name, one in STATISTICS.items()
+        Column(name, known.title, unit=known.unit, per_head=True, read=partial(read_statistic, name=name))
+        for name, known in STATISTICS.items()
     ]
     return [
-        Column("norm", "norm of the query or key vector", per_head=True, per_role=True, read=read_norm),
-        Column("value_norm", "length of the value handed on", per_head=True, read=read_value_norm),
+        Column("norm", "query / key norm", per_head=True, per_role=True, read=read_norm),
+        Column("value_norm", "value norm ‖f(x)‖", per_head=True, read=read_value_norm),
         *statistics,
         Column("given", "attention given to other tokens", unit="share", per_head=True, read=read_given),
     ]
 
 
 def _of_sentences(corpus: Corpus) -> list[Column]:
-    label = Column("label", "label of the review", "category", names=corpus.label_names, read=read_label)
+    label = Column("label", "review label", "category", names=corpus.label_names, read=read_label)
     return [
         *([label] if corpus.label_names else []),
-        Column("review", "review, by its number in the data", "category", read=read_review),
+        Column("review", "review number", "category", read=read_review),
     ]
 
 

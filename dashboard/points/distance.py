@@ -20,10 +20,10 @@ from store import Corpus, StoreError
 from store.schema.pictures import NORMALIZATIONS, ViewName
 from store.wording import many
 
-#: Pairs looked at, and cells of the histogram in each direction.
+#: Number of pairs, and cells of the histogram in each direction.
 PAIRS, CELLS = 60_000, 60
 Floats = NDArray[np.float64]
-#: Shown beside raw vectors where the picture itself is of raw ones.
+#: Compared with raw vectors where the picture itself is of raw ones.
 OTHER = "exact"
 
 
@@ -31,8 +31,8 @@ OTHER = "exact"
 class Agreement:
     """Correlations of q.k and distance; -1 is best, NaN where there are too few pairs or all are equal.
 
-    `pearson` is of the pairs shown and of Euclidean distance; `weighted`, of the nearest pairs, and `spearman`, of cosine
-    distance query by query on sentences not used before, are those the ingest has stored.
+    `pearson` is of the shown pairs and Euclidean distance. `weighted`, of the nearest pairs, and `spearman`, of cosine distance
+    per query on held-out sentences, are from the store.
     """
 
     pearson: float
@@ -51,7 +51,7 @@ class Density:
     dots, distances
         Borders of the cells: (CELLS + 1,) each.
     pairs, sentences
-        How many pairs were looked at, and in how many sentences from the first on.
+        Number of pairs, and of the first sentences that they are from.
     agreement
         Of the normalised vectors.
     """
@@ -66,7 +66,7 @@ class Density:
 
 @cached
 def density(corpus: Corpus, *, layer: int, head: int, normalization: str) -> Density:
-    """The density of one head. q.k is that of the raw vectors, which attention is made of."""
+    """The density of one head; q.k is of the raw vectors, from which attention is computed."""
     known = corpus.normalizations.normalization.values.tolist()
     if normalization not in known:
         raise StoreError(f"There is no normalisation {normalization[:40]!r}. Choose one of {', '.join(known)}.")
@@ -89,7 +89,7 @@ def density(corpus: Corpus, *, layer: int, head: int, normalization: str) -> Den
 
 
 def density_table(found: Density) -> Table:
-    """A row for each cell: its ends in both directions, and its pairs."""
+    """A row for each cell: its borders, and its number of pairs."""
     dot, distance = np.indices(found.counts.shape).reshape(2, -1)
     dots, distances = found.dots.round(6), found.distances.round(6)
     return {
@@ -139,7 +139,7 @@ def panel(place: Place, _chosen: ShownPoints) -> list[object]:
     }
     titles = {"raw": "Before: raw vectors", after: f"After: {after} ({NORMALIZATIONS[after]})"}
     return [
-        html.H2("Does distance tell the dot product?"),
+        html.H2("Distance and dot product"),
         *[part for name, one in found.items() for part in _chart(place, name, titles[name], one)],
         _constants(place),
     ]
@@ -155,12 +155,12 @@ def _chart(place: Place, name: str, title: str, found: Density) -> list[object]:
     ]
 
 
-def _correlations(one: Agreement) -> str:
-    return f"Correlation {one.pearson:.2f}; of the nearest pairs, weighted, {one.weighted:.2f}; Spearman by cosine, query by query, {one.spearman:.2f}."
+def _correlations(agreement: Agreement) -> str:
+    return f"Pearson {agreement.pearson:.2f}; weighted to the nearest pairs {agreement.weighted:.2f}; Spearman per query (cosine) {agreement.spearman:.2f}."
 
 
 def density_figure(found: Density) -> go.Figure:
-    """The density of pairs by dot product and distance, darker where there are more, on a logarithmic scale."""
+    """The number of pairs by dot product and distance, on a logarithmic colour scale."""
     counts = np.where(found.counts > 0, np.log10(np.maximum(found.counts, 1)), np.nan)
     heat: Any = go.Heatmap(
         x=(found.dots[1:] + found.dots[:-1]) / 2,
@@ -184,7 +184,7 @@ def density_figure(found: Density) -> go.Figure:
 
 
 def _constants(place: Place) -> html.Div:
-    """What the ingest has chosen for this head, and what it brings."""
+    """The constants of every normalisation of this head, and the correlations they give."""
     constants = place.corpus.normalizations.isel(layer=place.address.layer, head=place.address.head)
     rows = []
     for name, meaning in NORMALIZATIONS.items():
@@ -201,8 +201,8 @@ def _constants(place: Place) -> html.Div:
             html.H3("All normalisations of this head"),
             html.Table([head, html.Tbody(rows)], className="rows"),
             html.P(
-                "Queries times c, keys divided by c and moved by a: attention stays what it is. Weighted: AttentionViz's correlation of the "
-                f"nearest pairs; Spearman: per query, of cosine distance, on {attributes['judged_on']}. -1 is perfect.",
+                "Queries times c, keys divided by c and shifted by a; attention is unchanged. Weighted: AttentionViz's correlation, "
+                f"weighted to the nearest pairs; Spearman: per query, of cosine distance, on {attributes['judged_on']}; -1 is perfect.",
                 className="caption",
             ),
         ]

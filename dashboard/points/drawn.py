@@ -1,4 +1,4 @@
-"""What a picture draws: the first tokens of a corpus, in one head or in all. Nothing behind them is read."""
+"""The tokens that a picture draws: the first of a corpus, in one head or in all. Only these are read."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,11 +29,11 @@ class Drawn:
 
     @property
     def panels(self) -> int:
-        """Heads that are drawn."""
+        """Number of drawn heads."""
         return self.corpus.layers * self.corpus.heads if self.head is None else 1
 
     def places(self, view: str) -> NDArray[np.float32]:
-        """Where they are drawn: (panel, token, role, component)."""
+        """Their positions in a view: (panel, token, role, component)."""
         places = self.corpus.places(view, self.rows, layer=self.layer, head=self.head)
         return places.reshape(self.panels, *places.shape[-3:])
 
@@ -43,7 +43,7 @@ class Drawn:
         return values
 
     def of_sentences(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
-        """What is known of each sentence, for its tokens: (token,)."""
+        """Values of each sentence, repeated for its tokens: (token,)."""
         return values[self.of_tokens("sentence_index")]
 
     def of_heads(self, array: xr.DataArray) -> NDArray[np.float32]:
@@ -51,7 +51,7 @@ class Drawn:
         return self._read(array, self.rows)[..., 0]
 
     def lengths(self, vectors: xr.DataArray) -> NDArray[np.float32]:
-        """Lengths of lazy vectors (layer, head, token, channel), read tile by tile: (panel, token)."""
+        """Norms of lazy vectors (layer, head, token, channel), read tile by tile: (panel, token)."""
         parts = [np.linalg.norm(self._read(vectors, rows), axis=-1) for rows in self._tiles()]
         return np.concatenate(parts, axis=1)
 
@@ -61,7 +61,7 @@ class Drawn:
 
     def _read(self, array: xr.DataArray, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """(panel, token, channel); one channel where the array has none."""
-        chosen = {} if self.head is None else {"layer": self.layer, "head": self.head}
+        of_head = {} if self.head is None else {"layer": self.layer, "head": self.head}
         start, stop = int(rows[0]), int(rows[-1]) + 1
-        read = array.isel(chosen).isel(token=slice(start, stop)).values
+        read = array.isel(of_head).isel(token=slice(start, stop)).values
         return read.reshape(self.panels, stop - start, -1)[:, rows - start].astype(np.float32)

@@ -1,4 +1,4 @@
-"""Points as files: one row for each drawn query and key. x, y and z are those of the picture, 0 to 1."""
+"""Points as files: one row for each drawn query and key. x, y and z are the positions in the picture, 0 to 1."""
 
 import csv
 import io

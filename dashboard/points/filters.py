@@ -1,4 +1,4 @@
-"""The controls that filter: one for every condition of the link, how many points meet all, and a choice of one more."""
+"""The filters of a picture: a control for every condition of the link, a menu that adds one, and the number of selected points."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,38 +20,38 @@ OFFERED = 100
 
 
 def filter_controls(place: Place, chosen: ShownPoints) -> html.Div:
-    """Every condition of a picture, and a choice of one more."""
+    """The filters of a picture, and a menu that adds one."""
     return condition_controls(chosen.drawn, chosen.selection.where, columns(place.corpus))
 
 
 def condition_controls(
     drawn: Drawn, where: Sequence[Condition], offered: Mapping[str, Column], *, roles: int = len(ROLES)
 ) -> html.Div:
-    """Every condition with what the drawn tokens have of its column, and a choice of one more of those offered.
+    """A control for every condition, with the values of the drawn tokens, and a menu of the other columns.
 
-    `roles` are the points that each token counts as: 2, or 1 where tokens are counted.
+    `roles` is how many points each token counts as: 2, or 1 where tokens are counted.
     """
     conditions = [_condition(drawn, condition, roles) for condition in where]
     return html.Div([*conditions, _more(where, offered)], className="controls filters")
 
 
 def selection_count(chosen: ShownPoints) -> html.P:
-    """How many of the drawn points are selected, and of a search how much the corpus holds."""
+    """How many of the drawn points are selected, and how often a search matches in the corpus."""
     if not chosen.selection:
         return html.P(className="count", role="status")
     selected, drawn = chosen.count
     average = ", mean over heads" if chosen.drawn.head is None and any(_per_head(chosen)) else ""
     share = f"{100 * selected / drawn:.1f} %{average}"
-    return count_line(chosen, f"{selected:,} of {drawn:,} drawn queries and keys are selected ({share}).")
+    return count_line(chosen, f"{selected:,} of {drawn:,} drawn queries and keys selected ({share}).")
 
 
-def count_line(chosen: ShownPoints, said: str) -> html.P:
-    """What is said of the selected points, what a search finds in the whole corpus, and how to clear the conditions."""
+def count_line(chosen: ShownPoints, text: str) -> html.P:
+    """The number of selected points, the matches of a search in the whole corpus, and a button that clears the filters."""
     if chosen.selection.q:
-        found = chosen.hits
-        said += f" The search finds {many(found.tokens, 'token')} in {many(found.sentences, 'sentence')} of the whole corpus."
+        hits = chosen.hits
+        text += f" The search matches {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of the corpus."
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
-    return html.P([said, " ", clear] if chosen.selection.where else said, className="count of-picture", role="status")
+    return html.P([text, " ", clear] if chosen.selection.where else text, className="count of-picture", role="status")
 
 
 def _per_head(chosen: ShownPoints) -> list[bool]:

@@ -1,4 +1,4 @@
-"""A clicked point: its card, the positions of its sentence, lines along attention, and its highest-scoring keys."""
+"""A clicked point: its card, the positions of its sentence, its strongest weights, and its highest-scoring keys."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -11,13 +11,13 @@ from store import Corpus
 from store.kernels.statistics import entropy
 from store.schema.model import ROLES
 
-#: Keys a query attends to most, or queries that attend to a key most, named in the card.
+#: Most attended keys of a query, or queries of a key, in the card.
 PARTNERS = 5
 Lines = Literal["point", "sentence"]
 LINES: tuple[Lines, ...] = ("point", "sentence")
-#: Tokens among which vectors that a point meets are sought, and how many of them are read at once.
+#: Tokens searched for the highest-scoring keys, and how many of them are read at once.
 SEARCHED, TILE = 131_072, 16_384
-#: Times the same wordpiece is named among them.
+#: Tokens of the same wordpiece among the highest-scoring keys.
 OF_ONE_PIECE = 3
 Floats = NDArray[np.floating]
 
@@ -47,7 +47,7 @@ class PointCard:
 
 
 def point_card(corpus: Corpus, *, layer: int, head: int, role: str, token: int) -> PointCard:
-    """The card of the `token`-th token of the corpus (padding not counted), recomputed from its sentence."""
+    """The card of the `token`-th token of the corpus (padding not counted); its weights are recomputed."""
     row = int(corpus.rows[token])
     sentence = int(corpus.tokens.sentence_index[row])
     position = int(corpus.tokens.position[row])
@@ -89,9 +89,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Near:
-    """A token whose key the point's query meets with the largest logit, or the other way round.
+    """A token whose key has one of the largest logits with the point's query, or the other way round.
 
-    `score` is the logit q.k / sqrt(channel), as in the table of strongest pairs.
+    `score` is the logit q.k / sqrt(channel).
     """
 
     token: int
@@ -106,18 +106,18 @@ class Near:
 def focus(
     corpus: Corpus, view: str, point: Point, *, top: int, least: float, lines: Lines, near: int
 ) -> dict[str, object]:
-    """JSON-ready: the point's position, its sentence's wordpieces and places, lines, and `near` vectors elsewhere."""
+    """JSON-ready: the point's position, the overlay of its sentence, and the `near` highest-scoring tokens of the corpus."""
     row = int(corpus.rows[point.token])
     sentence = int(corpus.tokens.sentence_index.values[row])
     rows = corpus.sentence_rows(sentence)
     position = row - rows.start
     places = corpus.places(view, np.arange(rows.start, rows.stop), layer=point.layer, head=point.head)
     pattern = corpus.pattern(sentence, layer=point.layer, head=point.head).values
-    found = strongest_lines(pattern, position, role=point.role, lines=lines, top=top, least=least)
+    overlay_lines = strongest_lines(pattern, position, role=point.role, lines=lines, top=top, least=least)
     searched = min(corpus.n_tokens, SEARCHED)
     return {
-        **sentence_overlay(position, corpus.wordpieces(rows), places, found),
-        "near": [vars(one) for one in nearest(corpus, view, point, searched=searched, count=near)],
+        **sentence_overlay(position, corpus.wordpieces(rows), places, overlay_lines),
+        "near": [vars(token) for token in nearest(corpus, view, point, searched=searched, count=near)],
         "searched": searched,
         "of": corpus.n_tokens,
     }
@@ -141,10 +141,10 @@ def sentence_overlay(
 def strongest_lines(
     pattern: Floats, position: int, *, role: str, lines: Lines, top: int, least: float
 ) -> list[tuple[int, int, float]]:
-    """Query, key and weight of the lines to draw in a pattern (query_token, key_token), the strongest of a token first.
+    """Query, key and weight of the lines drawn in a pattern (query_token, key_token), the strongest of a token first.
 
-    The `top` keys of a query, the `top` queries of a key; of the sentence the `top` keys of every query. None is weaker
-    than `least`.
+    For a query its `top` keys, for a key its `top` queries, for the sentence the `top` keys of every query; no weight below
+    `least`.
     """
     if lines == "sentence":
         queries = range(len(pattern))
@@ -155,7 +155,7 @@ def strongest_lines(
 
 
 def nearest(corpus: Corpus, view: str, point: Point, *, searched: int, count: int) -> list[Near]:
-    """Among the first `searched` tokens those that the point meets with the largest logit, the largest first."""
+    """The tokens with the largest logits with the point among the first `searched`, the largest first."""
     scores = _logits(corpus, point, corpus.rows[:searched])
     pieces = corpus.tokens.token_id.values[corpus.rows[:searched]]
     tokens = _best(scores, pieces, count)
@@ -177,30 +177,30 @@ def _strongest(weights: Floats, top: int, least: float) -> list[tuple[int, float
 
 
 def _logits(corpus: Corpus, point: Point, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """q.k / sqrt(channel) of the point with the other role's vectors of these rows, read tile by tile: (token,)."""
+    """q.k / sqrt(channel) of the point with the other role's vectors in these rows, read tile by tile: (token,)."""
     arrays = {role: array.variable for role, array in zip(ROLES, (corpus.query, corpus.key), strict=True)}
     own, others = arrays.pop(point.role)[point.layer, point.head], next(iter(arrays.values()))[point.layer, point.head]
     vector = own[int(corpus.rows[point.token])].values.astype(np.float32)
     vector *= np.float32(len(vector) ** -0.5)
     tiles = (rows[start : start + TILE] for start in range(0, len(rows), TILE))
-    # Padding is multiplied too, and left out afterwards: that is faster than to copy what is not padding.
+    # Padding is multiplied too and dropped afterwards: faster than copying the other rows.
     scores = [(others[tile[0] : tile[-1] + 1].values.astype(np.float32) @ vector)[tile - tile[0]] for tile in tiles]
     return np.concatenate(scores)
 
 
 def _best(scores: Floats, pieces: NDArray[np.integer], count: int) -> NDArray[np.int64]:
-    """Tokens of the largest scores, the largest first, of equal ones the first; at most `OF_ONE_PIECE` of a wordpiece."""
+    """Tokens of the largest scores, the largest first; at most `OF_ONE_PIECE` of a wordpiece."""
     order = np.argsort(-scores, kind="stable")
-    chosen: list[int] = []
-    named: dict[int, int] = {}
+    best: list[int] = []
+    count_of: dict[int, int] = {}
     for token in order:
-        if len(chosen) == count:
+        if len(best) == count:
             break
         piece = int(pieces[token])
-        named[piece] = named.get(piece, 0) + 1
-        if named[piece] <= OF_ONE_PIECE:
-            chosen.append(int(token))
-    return np.array(chosen, np.int64)
+        count_of[piece] = count_of.get(piece, 0) + 1
+        if count_of[piece] <= OF_ONE_PIECE:
+            best.append(int(token))
+    return np.array(best, np.int64)
 
 
 def _near(corpus: Corpus, token: int, score: float, place: Floats, own: int) -> Near:

@@ -1,4 +1,4 @@
-"""Page Head: one head, up to all tokens of the corpus, and beside it what is known of the head, a point, a selection."""
+"""Page Head: one head, up to all tokens of the corpus, and tabs on the head, the clicked point and the selection."""
 
 from typing import Any
 
@@ -22,9 +22,9 @@ from dashboard.web.state import Address
 from dashboard.web.view import Place
 from store.schema.model import head_name
 
-#: Choices of how many tokens are drawn.
+#: Numbers of tokens to choose from.
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
-#: Tab -> its title and what draws it.
+#: Tab -> its title and layout.
 PANELS = {
     "statistics": ("Statistics", statistics.panel),
     "point": ("Point", point.panel),
@@ -35,12 +35,12 @@ PANELS = {
 
 
 def picture(place: Place) -> dict[str, Any]:
-    """What the canvas shows."""
+    """The picture of one head."""
     return head_picture(place, _chosen(place))
 
 
 def layout(place: Place) -> Page:
-    """The page at a place."""
+    """The page of a link."""
     corpus, address = place.corpus, place.address
     name = head_name(address.layer, address.head)
     if not corpus.views:
@@ -74,7 +74,7 @@ def _below(place: Place, chosen: ShownPoints) -> list[object]:
 
 
 def _beside(place: Place, chosen: ShownPoints) -> list[object]:
-    """Only the tab that is shown is drawn; another one is another link."""
+    """The tabs; only the layout of the open one is computed."""
     shown = tab_of(place.address)
     names = [dmc.TabsTab(title, value=tab) for tab, (title, _) in PANELS.items()]
     _, panel = PANELS[shown]
@@ -84,16 +84,16 @@ def _beside(place: Place, chosen: ShownPoints) -> list[object]:
 
 
 def _typed(place: Place) -> list[object]:
-    """Says that a typed sentence stands in the picture, where one does."""
+    """A line on the typed sentence in the picture; nothing without one."""
     address = place.address
     if address.text is None or address.token is not None:
         return []
     name = html.Q(address.text, dir="auto")
-    own = dcc.Link("all its attention", href=address.on("sentence").href)
-    remove = dcc.Link("remove it", href=address.with_(text=None, second=None).href)
+    own = dcc.Link("open sentence", href=address.on("sentence").href)
+    remove = dcc.Link("clear", href=address.with_(text=None, second=None).href)
     return [
         html.P(
-            ["Your sentence ", name, " stands in the picture, with its strongest lines: ", own, ", ", remove, "."],
+            ["Your sentence ", name, " is shown with its strongest lines: ", own, ", ", remove, "."],
             className="caption",
         )
     ]
@@ -101,14 +101,14 @@ def _typed(place: Place) -> list[object]:
 
 def _how_to_read() -> html.P:
     return html.P(
-        "Hover a point for its token and sentence, click it for its lines. Wheel or + and - zoom, drag moves (turns in 3D), 0 resets; "
-        "zooming out goes back to all heads; arrow keys go to the neighbouring heads; p and Shift with arrow keys go from point to point.",
+        "Hover a point for its token and sentence, click it for its lines. Wheel or + and - zoom, drag moves (rotates in 3D), 0 resets; "
+        "zooming out returns to all heads; arrow keys open neighbouring heads; p, then Shift with arrow keys, steps through points.",
         className="caption",
     )
 
 
 def _neighbours(place: Place) -> html.Nav:
-    """Links to the heads beside, above and below; none where the model ends."""
+    """Links to the neighbouring heads; disabled at the ends of the model."""
     steps = (
         ("←", "previous head", 0, -1),
         ("→", "next head", 0, 1),
@@ -128,14 +128,14 @@ def _neighbour(place: Place, arrow: str, says: str, layers: int, heads: int) -> 
 
 
 def step(address: Address, layers: int, heads: int, last_layer: int, last_head: int) -> Address:
-    """The address so many layers and heads on; it stays where the model ends."""
+    """The address this many layers and heads further, within the model."""
     layer = max(0, min(address.layer + layers, last_layer - 1))
     head = max(0, min(address.head + heads, last_head - 1))
     return address.with_(layer=layer, head=head)
 
 
 def _choices(place: Place) -> html.Div:
-    """Which head, and how many tokens of it."""
+    """Choices of the head and of the number of tokens."""
     corpus, address = place.corpus, place.address
     options = [count for count in TOKEN_CHOICES if count < corpus.n_tokens]
     tokens = sorted({*options, min(corpus.n_tokens, TOKEN_CHOICES[-1]), min(address.tokens, corpus.n_tokens)})
@@ -163,7 +163,7 @@ def _select(field: str, label: str, values: range | list[int], value: int, width
 
 
 def tab_of(address: Address) -> str:
-    """The tab that was asked for, or the one that what is chosen speaks for."""
+    """The tab of the link; without one, the tab of the clicked point or of the selection."""
     if address.tab:
         return address.tab
     if address.token is not None:

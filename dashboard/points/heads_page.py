@@ -18,12 +18,12 @@ from store.schema.model import head_name
 
 
 def picture(place: Place) -> dict[str, Any]:
-    """What the canvas shows."""
+    """The picture of all heads."""
     return grid_picture(place, _chosen(place))
 
 
 def layout(place: Place) -> Page:
-    """The page at a place."""
+    """The page of a link."""
     corpus = place.corpus
     if not corpus.views:
         return without_picture(place, "Heads")
@@ -45,8 +45,8 @@ def layout(place: Place) -> Page:
 
 def _how_to_read() -> html.P:
     return html.P(
-        "One panel a head: layers downwards, heads across. A key near a query gets much of its attention. "
-        f"Hover names a head, a click or Enter opens it, the wheel zooms; L7 H9 counts from 0 (the papers' “8-10”, not {head_name(8, 10)}).",
+        "One panel per head: layers down, heads across. A key near a query receives much of its attention. Click a head, or press "
+        f"Enter, to open it; the wheel zooms. Numbers count from 0: {head_name(7, 9)} is head 8-10 of the papers.",
         className="how-to-read",
     )
 

@@ -19,7 +19,7 @@ SHOWN = 40
 
 @dataclass(frozen=True)
 class Pair:
-    """A query and a key of one sentence, by their numbers among the corpus' tokens and their places in the sentence."""
+    """A query and a key of one sentence: token numbers in the corpus and positions in the sentence."""
 
     rank: int
     query_token: int
@@ -34,15 +34,15 @@ class Pair:
 
 
 def strongest_pairs(corpus: Corpus, layer: int, head: int, *, limit: int = 100) -> list[Pair]:
-    """The strongest pairs of one head, the strongest first. A StoreError where the store has none yet."""
+    """The strongest pairs of a head, strongest first. Raises a StoreError where the store has none yet."""
     stored = corpus.pairs.isel(layer=layer, head=head, rank=slice(0, limit))
-    there = stored.query_token.values >= 0
-    query, key = (stored[name].values[there] for name in ("query_token", "key_token"))
+    present = stored.query_token.values >= 0
+    query, key = (stored[name].values[present] for name in ("query_token", "key_token"))
     tokens, query_of, key_of = corpus.tokens, query.tolist(), key.tolist()
     position, sentence = tokens.position.values, tokens.sentence_index.values
     number = dict(zip([*query_of, *key_of], np.searchsorted(corpus.rows, [*query_of, *key_of]).tolist(), strict=True))
     pieces = corpus.wordpieces(query), corpus.wordpieces(key)
-    strengths = stored.logit.values[there].tolist(), stored.weight.values[there].tolist()
+    strengths = stored.logit.values[present].tolist(), stored.weight.values[present].tolist()
     return [
         Pair(
             rank=rank + 1,
@@ -62,20 +62,19 @@ def strongest_pairs(corpus: Corpus, layer: int, head: int, *, limit: int = 100) 
 
 def panel(place: Place, _chosen: ShownPoints) -> list[object]:
     """The tab Top pairs."""
-    title = html.H2("Strongest pairs over the corpus")
+    title = html.H2("Strongest pairs in the corpus")
     try:
-        found = strongest_pairs(place.corpus, place.address.layer, place.address.head)
+        pairs = strongest_pairs(place.corpus, place.address.layer, place.address.head)
     except NotIngested as error:
         return [title, html.P(unmade_of(place, error))]
     head = heading(("query", "key", "logit", "weight", "show", "sentence"), {"logit", "weight", "sentence"})
-    rows = [_row(place, pair) for pair in found[:SHOWN]]
+    rows = [_row(place, pair) for pair in pairs[:SHOWN]]
     return [
         title,
         html.Table([head, html.Tbody(rows)], className="rows"),
         html.P(
-            f"The first {len(rows)} of {len(found)}: the largest q.k / sqrt(channel) within a sentence, over all "
-            f"{many(place.corpus.n_sentences, 'sentence')}. Each two wordpieces once; [CLS], [SEP] and a token with itself are left out, "
-            "they would fill the list.",
+            f"The first {len(rows)} of {len(pairs)} by logit within a sentence, over {many(place.corpus.n_sentences, 'sentence')}; "
+            "each pair of wordpieces once, without [CLS], [SEP] and self-attention.",
             className="caption",
         ),
         file_links(place, "All of them", f"pairs/{place.address.layer}/{place.address.head}"),
@@ -83,7 +82,7 @@ def panel(place: Place, _chosen: ShownPoints) -> list[object]:
 
 
 def _row(place: Place, pair: Pair) -> html.Tr:
-    """A pair, with a link to it in its sentence, where it is marked."""
+    """A pair, with a link that marks it in the picture, and one to its sentence."""
     marks = f"{pair.query_position}-{pair.key_position}"
     address = place.address.with_(
         token=pair.query_token, role="query", marks=marks, tab="point", lines="sentence", at=None
@@ -94,7 +93,7 @@ def _row(place: Place, pair: Pair) -> html.Tr:
             html.Td(pair.key_piece),
             html.Td(f"{pair.logit:.2f}", className="number"),
             html.Td(f"{100 * pair.weight:.0f} %", className="number"),
-            html.Td(dcc.Link("mark", href=address.href, title="Mark the pair in the picture")),
+            html.Td(dcc.Link("show", href=address.href, title="Show the pair in the picture")),
             html.Td(_sentence(place, pair), className="number"),
         ]
     )
@@ -108,4 +107,4 @@ def _sentence(place: Place, pair: Pair) -> dcc.Link:
         toward=pair.key_position,
         heads=str(place.address.head),
     )
-    return dcc.Link(f"{pair.sentence:,}", href=address.href, title="Show the pair in its sentence, in all heads")
+    return dcc.Link(f"{pair.sentence:,}", href=address.href, title="Open the sentence with the pair selected")

@@ -1,4 +1,4 @@
-"""Queries and keys of a head, normalised with the constants that the ingest has chosen for it."""
+"""Placing new tokens in a picture of the corpus, by the method that placed the corpus' own tokens."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.floating]
 def normalized_vectors(
     corpus: Corpus, normalization: str, query: NDArray[Any], key: NDArray[Any], *, layer: int, head: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """(token, channel [+ 1]) each, from (token, channel)."""
+    """Queries and keys of a head with the stored constants: (token, channel [+ 1]) each, from (token, channel)."""
     constants = corpus.normalizations.sel(normalization=normalization).isel(layer=layer, head=head)
     scale, shift, radius = (constants[name].values for name in ("scale", "shift", "radius"))
     moved: tuple[NDArray[Any], NDArray[Any]] = normalized(
@@ -59,7 +59,7 @@ def _by_network(opened: xr.Dataset, query: Floats, key: Floats) -> Floats:
 
 
 def _by_neighbours(opened: xr.Dataset, vectors: tuple[Floats, Floats], fitted: Floats) -> Floats:
-    """At the mean of the nearest fitted points, by cosine."""
+    """The mean position of the nearest fitted points, by cosine."""
     cosine = unit(np.stack(vectors)) @ fitted.T
     nearest = np.argsort(-cosine, axis=-1)[..., :NEIGHBOURS]
     square = np.clip(2 - 2 * np.take_along_axis(cosine, nearest, -1), 0, None)

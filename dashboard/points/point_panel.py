@@ -1,4 +1,4 @@
-"""The clicked point: its sentence, the strongest attention in it, and what it meets anywhere in the corpus."""
+"""The tab Point: the sentence of the clicked point, its strongest weights, and the highest-scoring keys in the corpus."""
 
 from typing import Any
 
@@ -13,9 +13,7 @@ from dashboard.ui.tables import heading
 from dashboard.web.link_fields import MOST_TOP
 from dashboard.web.view import Place
 
-EMPTY = (
-    "Click a point, or press p and Enter in the picture: its sentence, its lines and what is nearest to it stand here."
-)
+EMPTY = "Click a point in the picture (or press p, then Enter) for its sentence, strongest weights and highest-scoring keys."
 
 
 def panel(place: Place, _chosen: ShownPoints) -> list[object]:
@@ -62,24 +60,24 @@ def _controls(place: Place) -> html.Div:
     other = "key" if address.role == "query" else "query"
     return html.Div(
         [
-            number("top", "lines a token", address.top, 1, MOST_TOP, 1),
-            number("least", "weight from", address.least, 0, 1, 0.01),
+            number("top", "lines per token", address.top, 1, MOST_TOP, 1),
+            number("least", "minimum weight", address.least, 0, 1, 0.01),
             dmc.SegmentedControl(
                 id={"choose": "lines", "by": "point"},
-                data=[{"value": "point", "label": "its lines"}, {"value": "sentence", "label": "whole sentence"}],
+                data=[{"value": "point", "label": "this token"}, {"value": "sentence", "label": "whole sentence"}],
                 value=address.lines,
                 size="xs",
             ),
-            dcc.Link("its sentence", href=_sentence_link(place)),
-            dcc.Link(f"as a {other}", href=address.with_(role=other).href),
-            dcc.Link("clear the point", href=address.with_(token=None, marks=None, lines="point").href),
+            dcc.Link("open sentence", href=_sentence_link(place)),
+            dcc.Link(f"show as {other}", href=address.with_(role=other).href),
+            dcc.Link("clear", href=address.with_(token=None, marks=None, lines="point").href),
         ],
         className="controls",
     )
 
 
 def _sentence_link(place: Place) -> str:
-    """The page of its sentence, with the point chosen there."""
+    """The page of its sentence, with the point selected."""
     corpus, address = place.corpus, place.address
     row = corpus.rows[address.token or 0]
     sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
@@ -90,9 +88,13 @@ def _lines_table(place: Place, found: dict[str, Any]) -> html.Div:
     marked = [tuple(pair) for pair in marks(place.address.marks)]
     rows = [_line(place, found, marked, *line) for line in found["lines"]]
     if not rows:
-        return html.Div(html.P(f"No weight in this sentence reaches {place.address.least:g}. Lower it to see more."))
-    head = heading(("query", "key", "weight", ""), {"weight"})
-    title = "In its sentence, all queries" if place.address.lines == "sentence" else "In its sentence"
+        return html.Div(
+            html.P(f"No weight in this sentence reaches {place.address.least:g}. Lower the minimum weight.")
+        )
+    head = heading(("query", "key", "weight", "show"), {"weight"})
+    title = (
+        "Strongest weights of all queries" if place.address.lines == "sentence" else "Strongest weights in its sentence"
+    )
     return html.Div([html.H3(title), html.Table([head, html.Tbody(rows)], className="rows")])
 
 
@@ -104,7 +106,7 @@ def _line(
     others = [one for one in marked if one != pair]
     chosen = others if pair in marked else [*marked, pair]
     text = ".".join("-".join(map(str, one)) for one in chosen)
-    mark = dcc.Link("unmark" if pair in marked else "mark", href=place.address.with_(marks=text or None).href)
+    mark = dcc.Link("hide" if pair in marked else "show", href=place.address.with_(marks=text or None).href)
     pieces = (f"{position}:{found['pieces'][position]}" for position in pair)
     return html.Tr(
         [*[html.Td(piece) for piece in pieces], html.Td(f"{100 * weight:.1f} %", className="number"), html.Td(mark)]
@@ -112,17 +114,17 @@ def _line(
 
 
 def _near_table(place: Place, found: dict[str, Any]) -> list[object]:
-    """What the vector meets with the largest logit anywhere."""
+    """The keys of a query, or the queries of a key, with the largest logits in the corpus."""
     role = "query" if place.address.role == "key" else "key"
     names = {"key": "keys", "query": "queries"}
     rows = [_near(place, role, near) for near in found["near"]]
     head = heading((role, "logit", "sentence"), {"logit"})
     searched = "all" if found["searched"] == found["of"] else f"the first {found['searched']:,} of"
     return [
-        html.H3(f"Nearest {names[role]} anywhere in the corpus"),
+        html.H3(f"Highest-scoring {names[role]} in the corpus"),
         html.Table([head, html.Tbody(rows)], className="rows"),
         html.P(
-            f"By q.k / sqrt(channel), over {searched} {found['of']:,} tokens; a wordpiece at most three times.",
+            f"By q.k / sqrt(channel), over {searched} {found['of']:,} tokens; each wordpiece at most three times.",
             className="caption",
         ),
     ]

@@ -1,4 +1,8 @@
-"""The sentences of a corpus as one text to search in, and which wordpiece stands where in it. Made once for each corpus."""
+"""Searching the corpus for tokens: by wordpiece, by its beginning, or by a phrase of the sentence.
+
+A phrase selects the tokens of the words it covers, even in part. Where the words of a sentence cannot be aligned with its
+text (it was cut, or its tokenizer splits otherwise), all its tokens are selected.
+"""
 
 import itertools
 import unicodedata
@@ -36,7 +40,7 @@ class Texts:
     first_word
         Number of each sentence's first word: (sentence,).
     agrees
-        Whether the words found here are those of the tokenizer, by their number: (sentence,).
+        Whether the text has as many words as the tokenizer counted: (sentence,).
     """
 
     folded: str
@@ -69,13 +73,13 @@ def folded(text: str) -> str:
     lower = text.lower()
     if len(lower) == len(text):
         return lower
-    return "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
+    return "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
 
 
 def parted(text: str) -> str:
     """The text with one space between any two words: every punctuation mark stands alone."""
     starts = _word_starts(text) if text else ()
-    return spaced("".join(f" {one}" if start else one for one, start in zip(text, starts, strict=True)))
+    return spaced("".join(f" {letter}" if start else letter for letter, start in zip(text, starts, strict=True)))
 
 
 def _token_words(corpus: Corpus) -> NDArray[np.int64]:
@@ -94,7 +98,7 @@ def _word_starts(text: str) -> NDArray[np.bool_]:
 
 
 def _where(points: NDArray[np.uint32], rule: Callable[[str], bool]) -> NDArray[np.bool_]:
-    """Whether the rule holds for each character; it is asked once for every different one."""
+    """Whether the rule holds for each character; it is evaluated once per distinct character."""
     holds = np.zeros(int(points.max()) + 1, bool)
     for point in np.flatnonzero(np.bincount(points)):
         holds[point] = rule(chr(point))
@@ -114,9 +118,9 @@ def _is_alone(character: str) -> bool:
 
 @dataclass(frozen=True)
 class SentenceHit:
-    """A sentence that was found.
+    """A sentence with matches.
 
-    `token` is its first token that was found, `parts` its text, each part with whether it was found.
+    `token` is its first matching token, `parts` its text, each part with whether it matches.
     """
 
     sentence: int
@@ -128,7 +132,7 @@ class SentenceHit:
 
 @dataclass(frozen=True)
 class Hits:
-    """What a search finds in the whole corpus: how many tokens and sentences, and the first of these."""
+    """Matches of a search in the whole corpus: how many tokens and sentences, and the first sentences."""
 
     tokens: int
     sentences: int
@@ -136,7 +140,7 @@ class Hits:
 
 
 def hits(corpus: Corpus, q: str, within: Within, *, limit: int = 50) -> Hits:
-    """What a search finds in the whole corpus."""
+    """The matches of a search in the whole corpus."""
     tokens = np.flatnonzero(matching_tokens(corpus, q, within))
     sentences, first = np.unique(corpus.tokens.sentence_index.values[corpus.rows[tokens]], return_index=True)
     each = np.split(tokens, first[1 : limit + 1])[:limit] if len(tokens) else []
@@ -147,7 +151,7 @@ def hits(corpus: Corpus, q: str, within: Within, *, limit: int = 50) -> Hits:
 
 
 def matching_tokens(corpus: Corpus, q: str, within: Within) -> Tokens:
-    """Which tokens of the corpus a search finds: (token,), none where `q` is empty."""
+    """Which tokens of the corpus match a search: (token,), none where `q` is empty."""
     return _matching_tokens(corpus, folded(spaced(q)), within)
 
 
@@ -163,7 +167,7 @@ def _by_piece(corpus: Corpus, sought: str, within: Within) -> Tokens:
 
 
 def matches(piece: str, sought: str, within: Within) -> bool:
-    """Whether a wordpiece is one that is searched for; both in lower case."""
+    """Whether a wordpiece matches; both in lower case."""
     return piece.startswith(sought) if within == "prefix" else piece == sought
 
 
@@ -177,7 +181,7 @@ def _folded_pieces(corpus: Corpus) -> list[str]:
 def occurring_pieces(corpus: Corpus) -> list[str]:
     """Wordpieces of the corpus' tokens in lower case, each once."""
     ids = np.unique(corpus.tokens.token_id.values[corpus.rows])
-    return sorted({_folded_pieces(corpus)[one] for one in ids})
+    return sorted({_folded_pieces(corpus)[piece] for piece in ids})
 
 
 def _by_phrase(corpus: Corpus, sought: str) -> Tokens:
@@ -191,14 +195,14 @@ def tokens_of_phrase(
     """Which tokens, of these sentences of the text and these words of them, are of a word that the phrase covers: (token,)."""
     at = np.fromiter(_occurrences(text.folded, sought), np.int64)
     partly = _sentences_at(text, at)
-    told = text.agrees[sentence]
-    word = np.where(told & (word_index >= 0), text.first_word[sentence] + word_index, -1)
+    aligned = text.agrees[sentence]
+    word = np.where(aligned & (word_index >= 0), text.first_word[sentence] + word_index, -1)
     covered = _covered(text.word[at], text.word[at + len(sought) - 1], int(text.word[-1]) + 1)
-    return np.where(told, covered[word], partly[sentence])
+    return np.where(aligned, covered[word], partly[sentence])
 
 
 def sentences_with(corpus: Corpus, sought: str) -> Tokens:
-    """Which sentences have this in their text, in any case: (sentence,), none where it is empty."""
+    """Which sentences contain the text, in any case: (sentence,), none where it is empty."""
     return _sentences_with(corpus, folded(spaced(sought)))
 
 
@@ -206,18 +210,18 @@ def sentences_with(corpus: Corpus, sought: str) -> Tokens:
 def _sentences_with(corpus: Corpus, wanted: str) -> Tokens:
     # Sentence by sentence: a letter occurs far more often than there are sentences.
     each = texts(corpus).folded.split(BETWEEN)[: corpus.n_sentences]
-    return np.fromiter((wanted in one for one in each), bool) & bool(wanted)
+    return np.fromiter((wanted in sentence for sentence in each), bool) & bool(wanted)
 
 
 def _sentences_at(text: Texts, at: NDArray[np.int64]) -> Tokens:
     """Which sentences have one of these characters of the text: (sentence,)."""
-    there = np.zeros(len(text.start), bool)
-    there[np.searchsorted(text.start, at, side="right") - 1] = True
-    return there
+    present = np.zeros(len(text.start), bool)
+    present[np.searchsorted(text.start, at, side="right") - 1] = True
+    return present
 
 
 def _occurrences(text: str, sought: str) -> Iterator[int]:
-    """Where `sought` starts, overlaps included."""
+    """Positions where `sought` starts, overlaps included."""
     at = text.find(sought) if sought else -1
     while at >= 0:
         yield at
@@ -257,6 +261,6 @@ def _marked_phrase(corpus: Corpus, sentence: int, q: str) -> tuple[tuple[str, bo
 
 def _parts(text: str, marked: NDArray[np.bool_]) -> tuple[tuple[str, bool], ...]:
     """The text cut where marks begin and end; spaces at the end of a mark are left out of it."""
-    marked = marked & ~(np.array([one == " " for one in text], bool) & ~np.append(marked[1:], False))
+    marked = marked & ~(np.array([letter == " " for letter in text], bool) & ~np.append(marked[1:], False))
     cuts = [0, *(np.flatnonzero(np.diff(marked)) + 1).tolist(), len(text)]
     return tuple((text[low:high], bool(marked[low])) for low, high in itertools.pairwise(cuts) if low < high)

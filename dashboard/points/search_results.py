@@ -1,4 +1,4 @@
-"""What a search in a picture shows: the sentences it finds, or how to go on where it finds nothing."""
+"""Results of a search in a picture: the matching sentences, or suggestions where nothing matches."""
 
 from difflib import get_close_matches
 
@@ -11,22 +11,20 @@ from dashboard.web.view import Place
 from store import Corpus
 from store.wording import many
 
-#: Wordpieces that are offered, and how many letters they may be longer or shorter.
+#: Suggested wordpieces, and the largest difference of their length.
 OFFERED, LONGER = 4, 2
-_AS = {"token": "as a token", "prefix": "at the beginning of a token", "phrase": "as a phrase"}
+_AS = {"token": "as a token", "prefix": "as a prefix", "phrase": "as a phrase"}
 
 
 def hit_table(place: Place, chosen: ShownPoints) -> list[object]:
-    """The first sentences of a search; nothing without one."""
+    """The first matching sentences; nothing without a search."""
     if not chosen.selection.q:
         return []
-    found = chosen.hits
-    if not found.sentences:
+    hits = chosen.hits
+    if not hits.sentences:
         return []
-    rows = [_row(place, sentence) for sentence in found.rows]
-    shown = (
-        f"the first {len(rows)} of {found.sentences:,}" if found.sentences > len(rows) else f"all {found.sentences:,}"
-    )
+    rows = [_row(place, sentence) for sentence in hits.rows]
+    shown = f"the first {len(rows)} of {hits.sentences:,}" if hits.sentences > len(rows) else f"all {hits.sentences:,}"
     head = heading(("sentence", "token", "label", "text"), {"sentence", "token"})
     return [
         html.H2(f"Sentences with “{chosen.selection.q}”: {shown}"),
@@ -49,12 +47,13 @@ def _row(place: Place, sentence: SentenceHit) -> html.Tr:
                 dcc.Link(
                     f"{sentence.sentence:,}",
                     href=place.address.of_sentence(sentence.sentence).href,
-                    title="Show the sentence in all heads",
+                    title="Open the sentence",
                 ),
                 className="number",
             ),
             html.Td(
-                dcc.Link(f"at {sentence.position}", href=address.href, title="Show it in a head"), className="number"
+                dcc.Link(f"at {sentence.position}", href=address.href, title="Show the token in its head"),
+                className="number",
             ),
             html.Td(sentence.label),
             html.Td(text),
@@ -63,20 +62,20 @@ def _row(place: Place, sentence: SentenceHit) -> html.Tr:
 
 
 def no_hits(place: Place) -> list[html.P]:
-    """Nothing where the search finds something, or where there is none."""
+    """A line with suggestions where a search has no match; otherwise nothing."""
     corpus, address = place.corpus, place.address
     sought = spaced(address.q or "")
     if not sought or matching_tokens(corpus, sought, address.within).any():
         return []
     offers = [*_elsewhere(place, sought), *_similar(place, sought)]
     clear = dcc.Link("Clear the search", href=address.with_(q=None, within="token").href)
-    near = [" Near to it: ", *[part for offer in offers for part in (", ", offer)][1:], "."] if offers else []
-    text = f"No token of the corpus matches “{sought}” {_AS[address.within]}. "
+    near = [" Similar: ", *[part for offer in offers for part in (", ", offer)][1:], "."] if offers else []
+    text = f"No token matches “{sought}” {_AS[address.within]}. "
     return [html.P([text, clear, ".", *near], className="count no-hits", role="status")]
 
 
 def _elsewhere(place: Place, sought: str) -> list[dcc.Link]:
-    """The same text, searched for in another way."""
+    """The same text with another way of matching."""
     counts = {within: int(matching_tokens(place.corpus, sought, within).sum()) for within in WITHIN}
     return [
         dcc.Link(f"{many(count, 'token')} {_AS[within]}", href=place.address.with_(within=within).href)
@@ -91,7 +90,11 @@ def _similar(place: Place, sought: str) -> list[dcc.Link]:
 
 
 def similar_pieces(corpus: Corpus, sought: str) -> list[str]:
-    """Wordpieces of the corpus that are spelled like it and begin with the same letter, the nearest first."""
+    """Wordpieces of the corpus with a similar spelling and the same first letter, the most similar first."""
     wanted = folded(sought)
-    some = [one for one in occurring_pieces(corpus) if one[:1] == wanted[:1] and abs(len(one) - len(wanted)) <= LONGER]
-    return get_close_matches(wanted, some, n=OFFERED)
+    similar = [
+        piece
+        for piece in occurring_pieces(corpus)
+        if piece[:1] == wanted[:1] and abs(len(piece) - len(wanted)) <= LONGER
+    ]
+    return get_close_matches(wanted, similar, n=OFFERED)

@@ -1,4 +1,4 @@
-"""A polygon drawn round points on the screen, and which points are inside."""
+"""The selection of a picture: the points that match a search, all conditions on columns, and a lasso."""
 
 import struct
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ MOST_CATEGORIES = 100
 MAGIC = b"HSM2"
 #: Characters of a search.
 MOST_SOUGHT = 200
-#: Fields of a link that say what is selected.
+#: Fields of a link that select points.
 FIELDS = ("q", "within", "where", "lasso")
 
 
@@ -31,7 +31,7 @@ FIELDS = ("q", "within", "where", "lasso")
 class Outline:
     """A polygon on the screen.
 
-    `yaw` and `pitch` are the degrees a 3D picture was turned by, `corners` thousandths of the square on the screen, y up.
+    `yaw` and `pitch` are the rotation of a 3D picture in degrees; `corners` are in thousandths of the square on screen, y up.
     """
 
     yaw: int
@@ -40,7 +40,7 @@ class Outline:
 
     @classmethod
     def parse(cls, text: str) -> "Outline | None":
-        """From `yaw,pitch,x1,y1,x2,y2,...`; None where that is none."""
+        """From `yaw,pitch,x1,y1,x2,y2,...`; None where it is invalid."""
         numbers = text.split(",")
         if len(numbers) > 2 + 2 * MOST_CORNERS or not all(_is_whole(number) for number in numbers):
             return None
@@ -55,7 +55,7 @@ class Outline:
         return ",".join([f"{self.yaw},{self.pitch}", *(f"{x},{y}" for x, y in self.corners)])
 
     def holds(self, places: Floats) -> NDArray[np.bool_]:
-        """Which of the places (..., component), 0 to 1 in the view's cube, it is drawn round: (...,)."""
+        """Which positions (..., component), 0 to 1 in the view's cube, are inside: (...,)."""
         shown = on_screen(places, yaw=self.yaw, pitch=self.pitch)
         return inside(shown, np.array(self.corners) / 1000)
 
@@ -71,7 +71,7 @@ class Lasso:
 
     @classmethod
     def parse(cls, text: str) -> "Lasso | None":
-        """From `view,layer,head,yaw,pitch,x1,y1,x2,y2,...`; None where that is none."""
+        """From `view,layer,head,yaw,pitch,x1,y1,x2,y2,...`; None where it is invalid."""
         view, layer, head, *rest = [*text.split(",", 3), "", ""]
         outline = Outline.parse(rest[0]) if _is_whole(layer) and _is_whole(head) else None
         return cls(view, int(layer), int(head), outline) if outline else None
@@ -80,12 +80,12 @@ class Lasso:
         return f"{self.view},{self.layer},{self.head},{self.outline}"
 
     def holds(self, places: Floats) -> NDArray[np.bool_]:
-        """Which of the places (..., component), 0 to 1 in the view's cube, it is drawn round: (...,)."""
+        """Which positions (..., component), 0 to 1 in the view's cube, are inside: (...,)."""
         return self.outline.holds(places)
 
 
 def on_screen(places: Floats, *, yaw: float, pitch: float) -> Floats:
-    """Where places (..., component) are seen, x and y in the square: (..., 2). The canvas turns 3D pictures the same way."""
+    """Positions (..., component) projected to the screen: x and y in the square (..., 2). The canvas turns 3D pictures the same way."""
     if places.shape[-1] == 2:
         return places
     x, y, z = np.moveaxis(places - 0.5, -1, 0)
@@ -99,10 +99,10 @@ def on_screen(places: Floats, *, yaw: float, pitch: float) -> Floats:
 def inside(points: Floats, polygon: Floats) -> NDArray[np.bool_]:
     """Which points (..., 2) are inside a polygon (corner, 2), by the even-odd rule: (...,)."""
     flat = points.reshape(-1, 2)
-    found = ((flat >= polygon.min(axis=0)) & (flat <= polygon.max(axis=0))).all(axis=1)
-    near = np.flatnonzero(found)
-    found[near] = _crossings_are_odd(flat[near, 0], flat[near, 1], polygon.astype(flat.dtype))
-    return found.reshape(points.shape[:-1])
+    within = ((flat >= polygon.min(axis=0)) & (flat <= polygon.max(axis=0))).all(axis=1)
+    near = np.flatnonzero(within)
+    within[near] = _crossings_are_odd(flat[near, 0], flat[near, 1], polygon.astype(flat.dtype))
+    return within.reshape(points.shape[:-1])
 
 
 def _crossings_are_odd(x: Floats, y: Floats, polygon: Floats) -> NDArray[np.bool_]:
@@ -126,9 +126,9 @@ def _near(corner: int) -> int:
 
 @dataclass(frozen=True)
 class Condition:
-    """One column, and its categories (any of them) or the range its number is in, ends included; None is no end.
+    """A column with categories, of which any may match, or with a range, ends included; None is an open end.
 
-    Without categories or ends it is one that a reader is about to make: every point meets it.
+    Without either, every point matches: a reader has just added it.
     """
 
     column: str
@@ -150,66 +150,66 @@ def write_conditions(conditions: tuple[Condition, ...]) -> str:
 
 
 def parse_conditions(text: str, corpus: Corpus) -> tuple[tuple[Condition, ...], list[str]]:
-    """The conditions of a link, and a sentence on everything in it that cannot be met."""
+    """The conditions of a link, and a notice on each part that is ignored."""
     notices: list[str] = []
-    asked = [part for part in text.split(";") if part]
-    read = [_parse(part, corpus, notices) for part in asked[:MOST_CONDITIONS]]
-    conditions = tuple(one for one in read if one is not None)
-    if len(asked) > MOST_CONDITIONS:
-        notices.append(f"There are more than {MOST_CONDITIONS} conditions. The first of them are applied.")
+    parts = [part for part in text.split(";") if part]
+    parsed = [_parse(part, corpus, notices) for part in parts[:MOST_CONDITIONS]]
+    conditions = tuple(condition for condition in parsed if condition is not None)
+    if len(parts) > MOST_CONDITIONS:
+        notices.append(f"A link has at most {MOST_CONDITIONS} filters; the others are ignored.")
     return conditions, notices
 
 
-def points_that_meet(condition: Condition, drawn: Drawn) -> NDArray[np.bool_]:
-    """Which drawn points meet a condition: (panel, token, role), one panel where it is the same in all."""
+def matching_points(condition: Condition, drawn: Drawn) -> NDArray[np.bool_]:
+    """Which drawn points match a condition: (panel, token, role), one panel where all heads agree."""
     column = column_of(drawn.corpus, condition.column)
-    found = values(column, drawn)
+    known = values(column, drawn)
     if column.kind == "category":
         if not condition.categories:
             return np.ones((1, 1, 1), bool)
         codes = [column.code(category) for category in condition.categories]
-        return np.isin(found, [code for code in codes if code is not None])
+        return np.isin(known, [code for code in codes if code is not None])
     low, high = (
         end if end is not None else limit for end, limit in ((condition.low, -np.inf), (condition.high, np.inf))
     )
-    return (found >= low) & (found <= high)
+    return (known >= low) & (known <= high)
 
 
 def _parse(text: str, corpus: Corpus, notices: list[str]) -> Condition | None:
-    """A condition, None where nothing is left of it."""
-    name, colon, asked = text.partition(":")
+    """A condition; None where it is invalid."""
+    name, colon, text = text.partition(":")
     column = columns(corpus).get(unquote(name))
     if column is None or not colon:
-        notices.append(f"There is no column “{unquote(name)[:60]}” to filter by. The condition is left out.")
+        notices.append(f"Ignored a filter: there is no column “{unquote(name)[:60]}”.")
         return None
-    if not asked:
+    if not text:
         return Condition(column.name)
-    return (_categories if column.kind == "category" else _range)(column, asked, notices)
+    return (_categories if column.kind == "category" else _range)(column, text, notices)
 
 
-def _categories(column: Column, asked: str, notices: list[str]) -> Condition | None:
-    names = list(dict.fromkeys(map(unquote, asked.split("|"))))
+def _categories(column: Column, text: str, notices: list[str]) -> Condition | None:
+    names = list(dict.fromkeys(map(unquote, text.split("|"))))
     read = names[:MOST_CATEGORIES]
     if len(names) > len(read):
-        notices.append(f"There are more than {MOST_CATEGORIES} categories of {column.title}. The others are left out.")
+        notices.append(f"A filter has at most {MOST_CATEGORIES} categories of {column.title}; the others are ignored.")
     known = tuple(name for name in read if column.code(name) is not None)
     if len(known) < len(read):
         left_out = "|".join(name for name in read if name not in known)[:60]
-        what = "These are" if known else "The condition is"
-        notices.append(f"{column.title} is never “{left_out}”. {what} left out.")
+        ignored = "categories" if known else "a filter"
+        notices.append(f"Ignored {ignored}: {column.title} has no “{left_out}”.")
     return Condition(column.name, known) if known else None
 
 
-def _range(column: Column, asked: str, notices: list[str]) -> Condition | None:
-    low, dots, high = (unquote(part) for part in asked.partition(".."))
+def _range(column: Column, text: str, notices: list[str]) -> Condition | None:
+    low, dots, high = (unquote(part) for part in text.partition(".."))
     if dots and (low or high) and _is_end(low) and _is_end(high):
         return Condition(column.name, (), *(float(end) if end else None for end in (low, high)))
-    notices.append(f"“{unquote(asked)[:60]}” is no range of {column.title}, such as 1..5. The condition is left out.")
+    notices.append(f"Ignored a filter: “{unquote(text)[:60]}” is no range of {column.title}. Write one as 1..5.")
     return None
 
 
 def _is_end(text: str) -> bool:
-    """Whether this is a finite number, or nothing at all."""
+    """Whether the text is empty or a finite number."""
     try:
         return not text or (len(text) < 40 and isfinite(float(text)))
     except ValueError:
@@ -238,29 +238,29 @@ class Selection:
 
     @property
     def fields(self) -> dict[str, str]:
-        """As in a link: those of `FIELDS` that are not empty."""
+        """The parameters of a link, without empty ones."""
         within = self.within if self.q and self.within != "token" else ""
         lasso = str(self.lasso) if self.lasso else ""
         every = dict(zip(FIELDS, (self.q, within, write_conditions(self.where), lasso), strict=True))
         return {name: text for name, text in every.items() if text}
 
 
-def parse_selection(given: Mapping[str, str], corpus: Corpus) -> tuple[Selection, tuple[str, ...]]:
-    """The selection of a link, and a sentence on everything in it that cannot be."""
-    q = spaced(given.get("q", ""))
-    where, notices = parse_conditions(given.get("where", ""), corpus)
+def parse_selection(fields: Mapping[str, str], corpus: Corpus) -> tuple[Selection, tuple[str, ...]]:
+    """The selection of a link, and a notice on each part that is ignored."""
+    q = spaced(fields.get("q", ""))
+    where, notices = parse_conditions(fields.get("where", ""), corpus)
     if len(q) > MOST_SOUGHT:
-        notices.append(f"A search may have {MOST_SOUGHT} characters. The first of them are searched for.")
+        notices.append(f"A search has at most {MOST_SOUGHT} characters; the rest is ignored.")
         q = spaced(q[:MOST_SOUGHT])
-    within = _within(given.get("within", ""), notices) if q else WITHIN[0]
-    return Selection(q, within, where, _lasso(given.get("lasso", ""), corpus, notices)), tuple(notices)
+    within = _within(fields.get("within", ""), notices) if q else WITHIN[0]
+    return Selection(q, within, where, _lasso(fields.get("lasso", ""), corpus, notices)), tuple(notices)
 
 
 def mask(drawn: Drawn, selection: Selection) -> NDArray[np.bool_]:
-    """Which drawn points are selected: (panel, token, role), one panel where it is the same in all.
+    """Which drawn points are selected: (panel, token, role), one panel where all heads agree.
 
-    A search finds a token, that is its query and its key. A lasso selects the same queries and keys in every head. An
-    empty selection selects everything.
+    A search selects a token's query and key. A lasso selects the same queries and keys in every head. An empty selection
+    selects everything.
     """
     selected = np.ones((1, len(drawn.rows), 2), bool)
     if selection.q:
@@ -272,7 +272,7 @@ def mask(drawn: Drawn, selection: Selection) -> NDArray[np.bool_]:
         places = drawn.corpus.places(lasso.view, drawn.rows, layer=lasso.layer, head=lasso.head)
         selected = selected & lasso.holds(places)[None]
     for condition in selection.where:
-        selected = selected & points_that_meet(condition, drawn)
+        selected = selected & matching_points(condition, drawn)
     return selected
 
 
@@ -281,16 +281,16 @@ def encode(selected: NDArray[np.bool_]) -> bytes:
     return MAGIC + struct.pack("<3I", *selected.shape) + np.packbits(selected).tobytes()
 
 
-def _within(asked: str, notices: list[str]) -> Within:
+def _within(text: str, notices: list[str]) -> Within:
     for within in WITHIN:
-        if asked in (within, ""):
+        if text in (within, ""):
             return within
-    notices.append(f"A search matches a token, prefix or phrase, not “{asked[:40]}”. Tokens are searched.")
+    notices.append(f"Ignored an invalid parameter: within={text[:40]}. Choose one of {', '.join(WITHIN)}.")
     return WITHIN[0]
 
 
-def _lasso(asked: str, corpus: Corpus, notices: list[str]) -> Lasso | None:
-    lasso = Lasso.parse(asked) if asked else None
+def _lasso(text: str, corpus: Corpus, notices: list[str]) -> Lasso | None:
+    lasso = Lasso.parse(text) if text else None
     if (
         lasso
         and lasso.view in corpus.views
@@ -298,6 +298,6 @@ def _lasso(asked: str, corpus: Corpus, notices: list[str]) -> Lasso | None:
         and lasso.head in range(corpus.heads)
     ):
         return lasso
-    if asked:
-        notices.append("The lasso is not one of this store's pictures. It is left out.")
+    if text:
+        notices.append("Ignored the lasso: this store has no such picture.")
     return None

@@ -30,7 +30,7 @@ Mask = NDArray[np.bool_]
 SHOWN = 60
 #: Titles of columns of numbers.
 NUMBER_COLUMNS = ("selected", "rest", "d", "points", "at", "sentence")
-EMPTY = "Search, filter, or draw a lasso or box in the picture: what is selected is compared with the rest here."
+EMPTY = "Search, filter, or draw a lasso or box in the picture to compare the selected points with the rest."
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ def _share(name: str, inside: int, outside: int, selected: int, rest: int) -> Sh
 
 
 def _difference(drawn: Drawn, column: Column, selected: Mask) -> Difference:
-    found = values(column, drawn)[0]
-    inside, outside = (part[~np.isnan(part)] for part in (found[selected], found[~selected]))
+    known = values(column, drawn)[0]
+    inside, outside = (part[~np.isnan(part)] for part in (known[selected], known[~selected]))
     mean, rest = (float(part.mean()) if part.size else float("nan") for part in (inside, outside))
     spread = np.sqrt((inside.var() + outside.var()) / 2) if inside.size and outside.size else 0.0
     standardized = (mean - rest) / float(spread) if spread > 0 else float("nan")
@@ -178,7 +178,7 @@ def panel(place: Place, chosen: ShownPoints) -> list[object]:
         return [title, html.P(EMPTY)]
     selected = chosen.selected
     if not selected.any():
-        return [title, html.P("No drawn point is selected. Widen the search or the filters, or draw more tokens.")]
+        return [title, html.P("No drawn point is selected. Remove a filter, or show more tokens.")]
     summary = summarize(chosen.drawn, selected)
     return [
         title,
@@ -199,22 +199,21 @@ def _differences(summary: Summary) -> html.Div:
     rows = [
         html.Tr(
             [
-                html.Td(one.title),
-                html.Td(_number(one.selected, one.unit), className="number"),
-                html.Td(_number(one.rest, one.unit), className="number"),
-                html.Td(_standardized(one), className="number"),
+                html.Td(difference.title),
+                html.Td(_number(difference.selected, difference.unit), className="number"),
+                html.Td(_number(difference.rest, difference.unit), className="number"),
+                html.Td(signed(difference.standardized, 2), className="number"),
             ]
         )
-        for one in summary.differences
+        for difference in summary.differences
     ]
     names = ("mean of", "selected", "rest", "d")
     return html.Div(
-        [_rows(names, rows), html.P("d: difference of the means in standard deviations (Cohen).", className="caption")]
+        [
+            _rows(names, rows),
+            html.P("d: Cohen's d, the difference of the means in standard deviations.", className="caption"),
+        ]
     )
-
-
-def _standardized(one: Difference) -> str:
-    return signed(one.standardized, 2)
 
 
 def _number(value: float, unit: str) -> str:

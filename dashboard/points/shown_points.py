@@ -1,4 +1,4 @@
-"""The drawn points as a link shows them: which are selected, and how they are coloured."""
+"""The drawn points of a link: which are selected, and how they are coloured."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ from dashboard.points.search import Hits, hits
 from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
 from dashboard.web.view import Place
 
-#: Sentences of a search that are listed.
+#: Sentences that the results of a search list.
 LISTED = 50
 
 
@@ -29,12 +29,14 @@ class ShownPoints:
 
     @classmethod
     def of(cls, place: Place, tokens: int, *, layer: int | None = None, head: int | None = None) -> "ShownPoints":
-        """What the address says, of one head or of all."""
+        """Those of a link, of one head or of all."""
         address, known = place.address, columns(place.corpus)
-        given = {name: address.fields[name] or "" for name in FIELDS}
-        selection, notices = parse_selection(given, place.corpus)
+        fields = {name: address.fields[name] or "" for name in FIELDS}
+        selection, notices = parse_selection(fields, place.corpus)
         if address.colour not in known:
-            notices += (f"There is no column “{address.colour}” to colour by. Coloured is by query and key.",)
+            notices += (
+                f"Ignored an invalid parameter: colour={address.colour}. Points are coloured by query and key.",
+            )
         colour = known.get(address.colour, known["role"])
         return cls(Drawn(place.corpus, tokens, layer, head), selection, colour, notices)
 
@@ -45,12 +47,12 @@ class ShownPoints:
 
     @property
     def coloured(self) -> bool:
-        """Whether colours say more than query and key."""
+        """Whether points are coloured by a column."""
         return self.colour.name != "role"
 
     @cached_property
     def legend(self) -> Legend:
-        """What the colours mean."""
+        """The legend of the colours."""
         return legend(self.colour, self.drawn)
 
     @cached_property
@@ -65,5 +67,5 @@ class ShownPoints:
 
     @cached_property
     def hits(self) -> Hits:
-        """What the search finds in the whole corpus, and the first sentences of it."""
+        """The matches of the search in the whole corpus, and the first sentences."""
         return hits(self.drawn.corpus, self.selection.q, self.selection.within, limit=LISTED)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dashboard.points.columns import column_of
 from dashboard.points.drawn import Drawn
 from dashboard.points.search import matching_tokens
-from dashboard.points.selection import Condition, Selection, parse_selection, points_that_meet
+from dashboard.points.selection import Condition, Selection, parse_selection, matching_points
 from dashboard.web.cache import cached
 from store import Corpus
 from store.kernels.labels import head_labels
@@ -96,7 +96,7 @@ def _part(corpus: Corpus, chosen: Selection) -> Part:
     drawn = Drawn(corpus, corpus.n_tokens)
     rows = matching_tokens(corpus, chosen.q, chosen.within).copy() if chosen.q else np.ones(corpus.n_tokens, bool)
     for condition in chosen.where:
-        rows &= points_that_meet(condition, drawn)[0, :, 0]
+        rows &= matching_points(condition, drawn)[0, :, 0]
     rows.flags.writeable = False
     sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[rows]])
     return Part(chosen, rows, int(rows.sum()), len(sentences))
