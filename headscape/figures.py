@@ -5,8 +5,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from store import Corpus, StoreError
-from store.schema import ROLES, head_name
-from store.views import ViewName
+from store.schema.model import ROLES, head_name
+from store.schema.pictures import ViewName
 
 #: Okabe and Ito's blue and vermillion, and the shapes of the points: circles are queries, diamonds are keys.
 COLOURS = {"query": "#0072B2", "key": "#D55E00"}

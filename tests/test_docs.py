@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from store.feature_points import LAYER_KINDS
+from store.normalizations import NORMALIZATIONS
 
 from dashboard.web.state import Address
 from ingest.finetuning.settings import FinetuningSettings
 from ingest.settings import DEFAULT_SENTENCES, Settings
-from store.feature_points import LAYER_KINDS
 from store.kernels.labels import LABELS
-from store.normalizations import NORMALIZATIONS
 from store.schema import RATIOS, STATISTICS
-from store.views import PROJECTIONS
+from store.schema.pictures import PROJECTIONS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

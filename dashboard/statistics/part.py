@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dashboard.points.columns import column_of
 from dashboard.points.drawn import Drawn
 from dashboard.points.search import matching_tokens
-from dashboard.points.selection import Condition, Selection, parse_selection, matching_points
+from dashboard.points.selection import Condition, Selection, matching_points, parse_selection
 from dashboard.web.cache import cached
 from store import Corpus
 from store.kernels.labels import head_labels
