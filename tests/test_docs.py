@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store.feature_points import LAYER_KINDS
-from store.normalizations import NORMALIZATIONS
 
 from dashboard.web.state import Address
 from ingest.finetuning.settings import FinetuningSettings
 from ingest.settings import DEFAULT_SENTENCES, Settings
 from store.kernels.labels import LABELS
-from store.schema import RATIOS, STATISTICS
-from store.schema.pictures import PROJECTIONS
+from store.schema.features import LAYER_KINDS
+from store.schema.model import RATIOS, STATISTICS
+from store.schema.pictures import NORMALIZATIONS, PROJECTIONS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
