@@ -161,7 +161,7 @@ def test_sentences_in_which_the_head_differs_most_come_first(page: Page, alike: 
 
 def test_a_sentence_is_found_and_shown_on_the_same_page(open_page: Open, three_server: str, alike: Two) -> None:
     page = compare_page(open_page, three_server, alike)
-    page.get_by_role("textbox", name="Words in it").fill("film")
+    page.get_by_role("textbox", name="Words").fill("film")
     page.keyboard.press("Enter")
     having = [n for n, text in enumerate(alike.own.sentences.text.values) if "film" in str(text).lower()]
     expect(page.get_by_text(f"{len(having)} of 40 sentences match")).to_be_visible()

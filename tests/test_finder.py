@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from dashboard.points.search import sentences_with
-from dashboard.sentence.finder import Ranking, Wanted, find_sentences, sentence_means, statistic_ranking
+from dashboard.sentence.finder import Ranking, SentenceFilter, find_sentences, sentence_means, statistic_ranking
 from store import Corpus, open_corpus
 
 
-def found(corpus: Corpus, wanted: Wanted, ranking: Ranking | None = None) -> list[int]:
+def found(corpus: Corpus, wanted: SentenceFilter, ranking: Ranking | None = None) -> list[int]:
     every = corpus.n_sentences
     lines = find_sentences(corpus, wanted, among=every, ranking=ranking, limit=every).lines
     return [line.sentence for line in lines]
@@ -26,13 +26,13 @@ def test_every_word_occurs_in_any_order_and_case(tiny_corpus: Corpus, words: str
     expected = [
         place for place, text in enumerate(texts(tiny_corpus)) if all(word in text for word in words.lower().split())
     ]
-    assert found(tiny_corpus, Wanted(words)) == expected
+    assert found(tiny_corpus, SentenceFilter(words)) == expected
 
 
 def test_what_is_quoted_occurs_as_it_stands(tiny_corpus: Corpus) -> None:
     first = texts(tiny_corpus)[0].split()
     phrase = " ".join(first[:2])
-    assert found(tiny_corpus, Wanted(f'"{phrase}"')) == [
+    assert found(tiny_corpus, SentenceFilter(f'"{phrase}"')) == [
         place for place, text in enumerate(texts(tiny_corpus)) if phrase in text
     ]
 
@@ -40,7 +40,7 @@ def test_what_is_quoted_occurs_as_it_stands(tiny_corpus: Corpus) -> None:
 def test_label_and_length_hold_together(tiny_corpus: Corpus) -> None:
     sizes = tiny_corpus.sentences.row_size.values
     label = tiny_corpus.label_name(0)
-    wanted = Wanted(label=label, fewest=int(np.median(sizes)), most=int(sizes.max()) - 1)
+    wanted = SentenceFilter(label=label, fewest=int(np.median(sizes)), most=int(sizes.max()) - 1)
     expected = [
         place
         for place, size in enumerate(sizes)
@@ -50,12 +50,12 @@ def test_label_and_length_hold_together(tiny_corpus: Corpus) -> None:
 
 
 def test_a_label_there_is_not_has_no_sentences(tiny_corpus: Corpus) -> None:
-    assert found(tiny_corpus, Wanted(label="nowhere")) == []
+    assert found(tiny_corpus, SentenceFilter(label="nowhere")) == []
 
 
 def test_nothing_wanted_is_everything(tiny_corpus: Corpus) -> None:
-    assert not Wanted()
-    assert found(tiny_corpus, Wanted()) == list(range(tiny_corpus.n_sentences))
+    assert not SentenceFilter()
+    assert found(tiny_corpus, SentenceFilter()) == list(range(tiny_corpus.n_sentences))
 
 
 @pytest.mark.parametrize("statistic", ["to_sep", "entropy"])
@@ -64,32 +64,32 @@ def test_a_head_s_sentences_are_ranked_by_their_mean(tiny_corpus: Corpus, statis
     means = [values[tiny_corpus.sentence_rows(sentence)].mean() for sentence in range(tiny_corpus.n_sentences)]
     np.testing.assert_allclose(sentence_means(tiny_corpus, statistic, 1, 0), means, rtol=1e-12)
     ranking = statistic_ranking(tiny_corpus, statistic, 1, 0)
-    assert found(tiny_corpus, Wanted(), ranking) == np.argsort(-np.array(means), kind="stable").tolist()
+    assert found(tiny_corpus, SentenceFilter(), ranking) == np.argsort(-np.array(means), kind="stable").tolist()
 
 
 def test_sentences_are_looked_for_among_the_first_alone(tiny_corpus: Corpus) -> None:
     ranking = Ranking("length", tiny_corpus.sentences.row_size.values[:7].astype(float), str)
-    there = find_sentences(tiny_corpus, Wanted(), among=7, ranking=ranking)
+    there = find_sentences(tiny_corpus, SentenceFilter(), among=7, ranking=ranking)
     assert (there.count, there.among) == (7, 7)
     assert [line.tokens for line in there.lines] == sorted(tiny_corpus.sentences.row_size.values[:7], reverse=True)
 
 
 def test_a_filter_leaves_the_ranking(tiny_corpus: Corpus) -> None:
     ranking = statistic_ranking(tiny_corpus, "entropy", 0, 1)
-    having = set(found(tiny_corpus, Wanted("film")))
-    assert found(tiny_corpus, Wanted("film"), ranking) == [
-        one for one in found(tiny_corpus, Wanted(), ranking) if one in having
+    having = set(found(tiny_corpus, SentenceFilter("film")))
+    assert found(tiny_corpus, SentenceFilter("film"), ranking) == [
+        one for one in found(tiny_corpus, SentenceFilter(), ranking) if one in having
     ]
 
 
 def test_no_more_words_are_sought_than_eight(tiny_corpus: Corpus) -> None:
     eight = "a b d e f g h i"
-    assert found(tiny_corpus, Wanted(f"{eight} xylophone")) == found(tiny_corpus, Wanted(eight))
+    assert found(tiny_corpus, SentenceFilter(f"{eight} xylophone")) == found(tiny_corpus, SentenceFilter(eight))
 
 
 def test_a_word_twice_is_one(tiny_corpus: Corpus) -> None:
     twice = " ".join(["film", "FILM"] * 8)
-    assert found(tiny_corpus, Wanted(f"{twice} xylophone")) == []
+    assert found(tiny_corpus, SentenceFilter(f"{twice} xylophone")) == []
 
 
 def test_a_search_and_a_ranking_are_computed_once(tiny_corpus: Corpus) -> None:
@@ -108,13 +108,13 @@ def test_a_ranking_is_forgotten_with_its_corpus(tiny_store: str) -> None:
 def test_a_sentence_does_not_run_on_into_the_next(tiny_corpus: Corpus) -> None:
     first, second = texts(tiny_corpus)[:2]
     across = f"{first.split()[-1]} {second.split()[0]}"
-    assert found(tiny_corpus, Wanted(f'"{across}"')) == [
+    assert found(tiny_corpus, SentenceFilter(f'"{across}"')) == [
         n for n, text in enumerate(texts(tiny_corpus)) if across in text
     ]
 
 
 def test_a_line_says_what_the_sentence_is(tiny_corpus: Corpus) -> None:
-    line = find_sentences(tiny_corpus, Wanted(), among=1).lines[0]
+    line = find_sentences(tiny_corpus, SentenceFilter(), among=1).lines[0]
     assert (line.tokens, line.text) == (
         int(tiny_corpus.sentences.row_size[0]),
         str(tiny_corpus.sentences.text.values[0]),

@@ -29,7 +29,7 @@ def sentences_with(corpus: Corpus, word: str) -> list[int]:
 
 
 def test_words_find_the_sentences_that_have_them(page: Page, tiny_corpus: Corpus) -> None:
-    page.get_by_role("textbox", name="Words in it").fill("film")
+    page.get_by_role("textbox", name="Words").fill("film")
     page.keyboard.press("Enter")
     expected = sentences_with(tiny_corpus, "film")
     expect(page.get_by_text(f"{len(expected)} of {tiny_corpus.n_sentences} sentences match")).to_be_visible()
@@ -43,7 +43,7 @@ def test_a_label_leaves_its_sentences(page: Page, tiny_corpus: Corpus) -> None:
 
 
 def test_a_length_leaves_sentences_of_it(page: Page, tiny_corpus: Corpus) -> None:
-    page.get_by_role("textbox", name="tokens from").fill("10")
+    page.get_by_role("textbox", name="min tokens").fill("10")
     expect(page).to_have_url(re.compile(r"fewest=10(&|$)"))
     count = int((tiny_corpus.sentences.row_size.values >= 10).sum())
     expect(page.get_by_text(f"{count} of {tiny_corpus.n_sentences} sentences match")).to_be_visible()
@@ -79,11 +79,11 @@ def test_a_found_sentence_opens(page: Page, tiny_corpus: Corpus) -> None:
 
 
 def test_nothing_found_says_so_and_can_be_cleared(page: Page) -> None:
-    page.get_by_role("textbox", name="Words in it").fill("xylophone")
+    page.get_by_role("textbox", name="Words").fill("xylophone")
     page.keyboard.press("Enter")
     expect(page.get_by_text("None of 40 sentences has the word “xylophone”.")).to_be_visible()
-    page.get_by_role("link", name="Clear the conditions").click()
-    expect(page.get_by_role("textbox", name="Words in it")).to_have_value("")
+    page.get_by_role("link", name="Clear the filters").click()
+    expect(page.get_by_role("textbox", name="Words")).to_have_value("")
     expect(found(page)).to_have_count(20)
 
 

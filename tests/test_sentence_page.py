@@ -54,7 +54,7 @@ def test_another_layer_has_its_own_lines(page: Page, pattern: np.ndarray) -> Non
 
 @pytest.mark.parametrize("typed", ["0.3", "0,3"])
 def test_a_larger_least_weight_leaves_fewer_lines(page: Page, pattern: np.ndarray, typed: str) -> None:
-    control = page.get_by_role("textbox", name="lines from")
+    control = page.get_by_role("textbox", name="minimum weight")
     control.clear()
     control.press_sequentially(typed)
     expect(page).to_have_url(re.compile(r"least=0\.3(&|$)"))
@@ -81,17 +81,17 @@ def test_without_cls_and_sep_their_lines_are_gone(page: Page, pattern: np.ndarra
 
 
 def test_rows_that_sum_to_1_again_are_divided_by_what_is_left(page: Page, pattern: np.ndarray) -> None:
-    for switch, wanted in (("hide [CLS] and [SEP]", "special=0"), ("rows sum to 1 again", "renormalize=1")):
+    for switch, wanted in (("hide [CLS] and [SEP]", "special=0"), ("renormalise rows", "renormalize=1")):
         turn(page, switch)
         came(page, wanted)
     left = pattern[LAYER, :, 1:-1, 1:-1]
     np.testing.assert_allclose(drawn_weights(page), left / left.sum(axis=-1, keepdims=True), atol=2e-5)
 
 
-def test_weights_by_norm_are_the_attention_times_the_length_of_the_value(
+def test_norm_weights_are_attention_times_the_value_norm(
     page: Page, pattern: np.ndarray, tiny_corpus: Corpus
 ) -> None:
-    choose(page, "Weight", "attention x length of the value")
+    choose(page, "Weight", "weight x value norm ‖f(x)‖")
     came(page, "weights=norm")
     rows = tiny_corpus.sentence_rows(SENTENCE)
     lengths = tiny_corpus.value_norm[LAYER].values[:, rows].astype(np.float64)
@@ -100,7 +100,7 @@ def test_weights_by_norm_are_the_attention_times_the_length_of_the_value(
 
 
 def test_words_sum_over_keys_and_average_over_queries(page: Page, pattern: np.ndarray, tiny_corpus: Corpus) -> None:
-    turn(page, "words")
+    turn(page, "whole words")
     came(page, "words=1")
     index = tiny_corpus.tokens.word_index.values[tiny_corpus.sentence_rows(SENTENCE)].astype(int)
     special = -1 - np.arange(len(index))
@@ -140,7 +140,7 @@ def test_the_matrix_of_a_head_is_its_pattern(page: Page, pattern: np.ndarray) ->
 
 def test_the_matrix_may_be_the_mean_over_heads(page: Page, pattern: np.ndarray) -> None:
     choose(page, "View", "Matrix view")
-    choose(page, "of", "mean over the heads")
+    choose(page, "of", "mean of heads")
     came(page, r"/matrix\.bin.*mean=heads")
     np.testing.assert_allclose(drawn_weights(page)[0], pattern[LAYER].mean(axis=0), atol=2e-5)
 
@@ -170,7 +170,7 @@ def test_by_position_is_a_chart_of_so_many_sentences(page: Page, tiny_corpus: Co
 
 def test_mixing_shows_each_token_s_share_of_the_others(page: Page, tiny_corpus: Corpus) -> None:
     choose(page, "View", "Mixing")
-    expect(page.get_by_role("img", name="Mixing of each token by layer")).to_be_visible()
+    expect(page.get_by_role("img", name="Mixing ratio of each token by layer")).to_be_visible()
     page.get_by_text("The numbers").click()
     shares = tiny_corpus.token_mixing.sel(ratio="attnresln_n").values[:, tiny_corpus.sentence_rows(SENTENCE)]
     expected = ["\t".join(f"{100 * share:.1f} %" for share in token) for token in shares.T.astype(np.float64)]
@@ -191,7 +191,7 @@ def test_the_heads_are_ranked_by_what_a_query_gives_a_key(
     page = sentence_page(open_page, tiny_server, sentence=SENTENCE, queries=2)
     page.get_by_role("textbox", name="Key", exact=True).click()
     page.get_by_role("option", name=re.compile("^4: ")).click()
-    rows = page.get_by_role("heading", name="Heads by a pair").locator("xpath=following::table[1]//tbody/tr")
+    rows = page.get_by_role("heading", name="Heads ranked by a token pair").locator("xpath=following::table[1]//tbody/tr")
     weights = pattern[:, :, 2, 4]
     order = np.argsort(-weights, axis=None)
     expected = [(f"L{at // 2} H{at % 2}", f"{100 * weights.ravel()[at]:.1f} %") for at in order.tolist()]
@@ -204,9 +204,9 @@ def test_a_link_restores_all_of_it(open_page: Open, tiny_server: str, pattern: n
     page = sentence_page(open_page, tiny_server, **link, special=0, renormalize=1, find="the", labelled="positive")
     left = pattern[1, 1, 1:-1, 1:-1]
     has_lines(page, (left / left.sum(axis=-1, keepdims=True))[1:3], least=0.1)
-    for switch in ("hide [CLS] and [SEP]", "rows sum to 1 again"):
+    for switch in ("hide [CLS] and [SEP]", "renormalise rows"):
         expect(page.get_by_role("switch", name=switch)).to_be_checked()
-    expect(page.get_by_role("textbox", name="Words in it")).to_have_value("the")
+    expect(page.get_by_role("textbox", name="Words")).to_have_value("the")
     expect(page.get_by_role("textbox", name="Label")).to_have_value("positive")
 
 
@@ -262,5 +262,5 @@ def test_choosing_a_token_moves_nothing(page: Page) -> None:
     before = token.bounding_box()
     with followed(page):
         token.click()
-    expect(page.get_by_role("link", name="hide the chosen tokens")).to_be_visible()
+    expect(page.get_by_role("link", name="hide the selected tokens")).to_be_visible()
     assert token.bounding_box() == before

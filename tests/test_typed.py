@@ -200,7 +200,7 @@ def test_a_model_that_is_nowhere_is_said_without_naming_folders(lost: Corpus) ->
     said = refusal(TypedSentences(), lost, "good")
     assert said.status == 503
     assert str(said).startswith("The model tiny-bert cannot be loaded on this server")
-    assert str(said).endswith("or run `make ingest` with one that is there.")
+    assert str(said).endswith("or run `make ingest` with another one.")
 
 
 @pytest.mark.parametrize("step", ["__init__", "run"])
@@ -213,7 +213,7 @@ def test_a_model_for_which_there_is_no_memory_is_not_put_on_the_store(
     monkeypatch.setattr(f"ingest.encode.sentence_model.SentenceModel.{step}", full)
     said = refusal(TypedSentences(), tiny_corpus, "good")
     assert said.status == 503
-    assert str(said).startswith("The model cannot run on this server now. Try again")
+    assert str(said).startswith("The model cannot run now. Try again")
 
 
 def test_a_store_that_does_not_say_where_its_model_is_is_refused(tiny_corpus: Corpus) -> None:
@@ -229,7 +229,7 @@ def test_another_model_than_the_corpus_own_is_refused(changed: str, tiny_corpus:
     tiny_corpus.attributes = attributes
     said = refusal(TypedSentences(), tiny_corpus, "good")
     assert said.status == 503
-    assert "no longer the one this store was made with" in str(said)
+    assert "differs from the one this store was made with" in str(said)
 
 
 def test_a_route_answers_a_refusal_with_its_sentence(tiny_corpus: Corpus) -> None:

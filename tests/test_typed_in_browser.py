@@ -51,7 +51,7 @@ def test_a_typed_sentence_has_the_weights_of_the_model(page: Page, eager: Any, t
 
 
 def test_a_typed_pair_has_the_weights_of_the_model(page: Page, eager: Any, tiny_model: Path) -> None:
-    type_text(type_text(page, TEXT), SECOND, "and a second one (Sentence B)")
+    type_text(type_text(page, TEXT), SECOND, "Second sentence (Sentence B)")
     tokens, pattern = expected(eager, tiny_model, TEXT, SECOND)
     expect(page.locator(".tokens.query .token")).to_have_count(len(tokens))
     np.testing.assert_allclose(drawn_weights(page), pattern, atol=3e-3)
@@ -102,7 +102,7 @@ def test_emoji_are_tokens_like_others(page: Page) -> None:
 
 def test_ten_thousand_words_are_cut_and_it_is_said(page: Page) -> None:
     type_text(page, "film " * 10_000)
-    expect(page.get_by_text("(cut: the model reads no more)")).to_be_visible()
+    expect(page.get_by_text("(truncated to the model's maximum length)")).to_be_visible()
     expect(page.get_by_text("A link holds no longer text")).to_be_visible()
     expect(page.locator(".tokens.query .token")).to_have_count(MAX_LENGTH)
 
@@ -119,7 +119,7 @@ def test_a_text_that_cannot_be_read_can_be_typed_again(page: Page) -> None:
 
 def test_a_typed_sentence_stands_among_the_corpus_points(page: Page) -> None:
     type_text(page, "The film was good.")
-    page.get_by_role("link", name=re.compile("Show it among the corpus")).click()
+    page.get_by_role("link", name=re.compile("Show among the corpus")).click()
     drawn(page)
     expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of L1 H0")
     assert asked(page)["text"] == "The film was good."

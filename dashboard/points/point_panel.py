@@ -92,9 +92,8 @@ def _lines_table(place: Place, found: dict[str, Any]) -> html.Div:
             html.P(f"No weight in this sentence reaches {place.address.least:g}. Lower the minimum weight.")
         )
     head = heading(("query", "key", "weight", "show"), {"weight"})
-    title = (
-        "Strongest weights of all queries" if place.address.lines == "sentence" else "Strongest weights in its sentence"
-    )
+    all_queries = ", all queries" if place.address.lines == "sentence" else ""
+    title = f"Strongest weights in its sentence{all_queries}"
     return html.Div([html.H3(title), html.Table([head, html.Tbody(rows)], className="rows")])
 
 

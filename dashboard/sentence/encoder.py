@@ -16,13 +16,13 @@ from dashboard.web.errors import Refusal
 from store import Corpus
 from store.extras import missing_packages
 
-#: Characters that are read of a text, and of the second of a pair.
+#: Most characters of a text, and of the second of a pair.
 MOST_CHARACTERS = 5_000
-#: Bytes of weights that stay loaded, those of one model at least.
+#: Bytes of weights that stay loaded; at least one model.
 WEIGHTS = 1 << 30
-#: Readers who wait for a forward pass.
+#: Most readers who wait for a forward pass.
 WAITING = 8
-BUSY = "The server is busy with sentences of other readers. Try again in a few seconds."
+BUSY = "The server is busy with other sentences. Try again in a few seconds."
 log = logging.getLogger("headscape")
 
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CorpusModel:
-    """The checkpoint a corpus was made with, as the store names it; what the store does not say is None.
+    """The checkpoint of a corpus, as the store names it; what the store does not know is None.
 
     Attributes
     ----------
     key, model_id
-        Of the model in the store, and as it calls itself.
+        Its key in the store, and its own name.
     place
-        What MODEL was in the ingest.
+        MODEL of the ingest.
     max_length
         Wordpieces of the longest sentence of the corpus.
     """
@@ -72,18 +72,18 @@ class Encoder:
 
     def __init__(self, *, waiting: int = WAITING) -> None:
         self._turns = Turns(waiting, BUSY)
-        self._models: LRUCache[CorpusModel, SentenceModel] = LRUCache(WEIGHTS, lambda one: min(one.size, WEIGHTS))
+        self._models: LRUCache[CorpusModel, SentenceModel] = LRUCache(WEIGHTS, lambda loaded: min(loaded.size, WEIGHTS))
 
     def encode(self, model: CorpusModel, text: str, second: str, gone: Callable[[], bool]) -> Sentence:
         """The sentence, or the pair where there is a second one; a `Refusal` where it cannot be encoded.
 
-        `gone` tells whether the reader has left: nothing is computed for nobody.
+        `gone` tells whether the reader has left; then nothing is computed.
         """
         with self._turns.turn(gone):
             return _encode(self._loaded(model), text, second)
 
     def _loaded(self, model: CorpusModel) -> "SentenceModel":
-        """Only whoever has the turn comes here."""
+        """Called by the thread that has the turn."""
         if model not in self._models:
             self._models[model] = _load(model)
         return self._models[model]
@@ -121,8 +121,7 @@ def _run(model: "SentenceModel", tokens: "Tokens", segment: NDArray[np.uint8]) -
 
 def _cannot_run(error: RuntimeError) -> Refusal:
     log.error("could not run a model", exc_info=error)
-    said = "The model cannot run on this server now. Try again in a few seconds, or choose a sentence of the corpus."
-    return Refusal(said, 503)
+    return Refusal("The model cannot run now. Try again in a few seconds, or choose a sentence of the corpus.", 503)
 
 
 def _wordpieces(model: "SentenceModel", token_id: NDArray[np.int32]) -> tuple[str, ...]:
@@ -133,10 +132,10 @@ def _is_cut(tokens: "Tokens", *texts: str) -> bool:
     return bool(tokens.truncated[0]) or any(len(text) > MOST_CHARACTERS for text in texts)
 
 
-def check_words(there: bool, which: str) -> None:
+def check_words(present: bool, which: str) -> None:
     """Refuse a text without words."""
-    if not there:
-        raise Refusal(f"The {which}sentence has no word that the model can read. Type one, such as: The film was good.")
+    if not present:
+        raise Refusal(f"The {which}sentence has no word. Type one, such as: The film was good.")
 
 
 def _load(model: CorpusModel) -> "SentenceModel":
@@ -149,10 +148,9 @@ def _load(model: CorpusModel) -> "SentenceModel":
 
         return SentenceModel(checkpoint, max_length=model.max_length)
     except IngestError as error:
-        log.warning("could not load %s: %s", model.key, error)  # it may name folders of the server
+        log.warning("could not load %s: %s", model.key, error)  # the message may name folders of the server
         raise Refusal(
-            f"The model {model.model_id} cannot be loaded on this server, so nothing can be typed. "
-            "Put its checkpoint back where it was, or run `make ingest` with one that is there.",
+            f"The model {model.model_id} cannot be loaded. Put its checkpoint back, or run `make ingest` with another one.",
             503,
         ) from error
     except RuntimeError as error:
@@ -176,14 +174,14 @@ def _find(model: CorpusModel) -> "Checkpoint":
 
     if model.place is None:
         raise IngestError("The store does not say where its model is.")
-    found = find_checkpoint(model.place)
-    if (found.weights_sha256, found.tokenizer_sha256) != (model.weights_sha256, model.tokenizer_sha256):
+    checkpoint = find_checkpoint(model.place)
+    if (checkpoint.weights_sha256, checkpoint.tokenizer_sha256) != (model.weights_sha256, model.tokenizer_sha256):
         raise Refusal(
-            f"The model {model.model_id} on this server is no longer the one this store was made with. "
-            "Put that checkpoint back, or run `make ingest` again.",
+            f"The checkpoint of {model.model_id} differs from the one this store was made with. Put that one back, or run "
+            "`make ingest` again.",
             503,
         )
-    return found
+    return checkpoint
 
 
 class SentenceEncoder(Protocol):
@@ -194,7 +192,7 @@ class SentenceEncoder(Protocol):
 
 
 class TypedSentences:
-    """Encoded once, however many parts of a page ask for the same: the latest stay in the process' cache."""
+    """Encodes typed sentences; results are cached, as several parts of a page need the same one."""
 
     def __init__(self, encoder: SentenceEncoder | None = None) -> None:
         self._encoder = encoder or Encoder()
@@ -202,16 +200,16 @@ class TypedSentences:
     def encode(self, corpus: Corpus, text: str, second: str = "", gone: Callable[[], bool] = lambda: False) -> Sentence:
         """The sentence, or the pair where there is a second one; cut where it is longer than the corpus' longest.
 
-        `gone` tells whether the reader has left: nothing is computed for nobody. Whatever cannot be done is a `Refusal`.
+        `gone` tells whether the reader has left; then nothing is computed. Raises a `Refusal` where encoding fails.
         """
-        asked = CorpusModel.of(corpus), _readable(text), _readable(second)
-        check_words(bool(asked[1]), "")
-        return CACHE.get(self, asked, lambda: self._encoder.encode(*asked, gone))
+        request = CorpusModel.of(corpus), _readable(text), _readable(second)
+        check_words(bool(request[1]), "")
+        return CACHE.get(self, request, lambda: self._encoder.encode(*request, gone))
 
 
 def _readable(text: str) -> str:
-    """What is read of a text, and one character more if there is more; empty if it is blank.
+    """The part of a text that is read, and one character more where it is longer; empty for a blank text.
 
-    Half a surrogate pair, which JSON can hold and UTF-8 cannot, becomes a question mark.
+    A lone surrogate, which JSON can hold and UTF-8 cannot, becomes a question mark.
     """
     return text[: MOST_CHARACTERS + 1].encode("utf-8", "replace").decode() if text.strip() else ""

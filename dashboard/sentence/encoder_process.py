@@ -36,7 +36,7 @@ SLOW = "The model is still being loaded, or busy. Try again in a few seconds."
 ENDED = "The process that runs the model has ended. Try again: it is started anew."
 #: Connections that wait to be accepted.
 BACKLOG = 64
-#: Seconds between two looks at whether anybody has asked.
+#: Seconds between two checks for requests.
 IDLE_PAUSE = 1.0
 Request = tuple[CorpusModel, str, str]
 
@@ -52,9 +52,9 @@ class RemoteEncoder:
 
     def encode(self, model: CorpusModel, text: str, second: str, gone: Callable[[], bool]) -> Sentence:
         """As `Encoder.encode`."""
-        asked, deadline = (model, text, second), time.monotonic() + self._patience
+        request, deadline = (model, text, second), time.monotonic() + self._patience
         with self._admitted(), self._connect(deadline) as connection:
-            answer = _ask(connection, asked, lambda: _check(gone, deadline))
+            answer = _ask(connection, request, lambda: _check(gone, deadline))
         if isinstance(answer, Refusal):
             raise answer
         assert isinstance(answer, Sentence)
@@ -71,28 +71,28 @@ class RemoteEncoder:
             self._room.release()
 
     def _connect(self, deadline: float) -> Connection:
-        return self._found() or self._started(deadline)
+        return self._existing_connection() or self._started(deadline)
 
-    def _found(self) -> Connection | None:
+    def _existing_connection(self) -> Connection | None:
         try:
             return Client(str(self._folder.socket), "AF_UNIX")
-        except OSError:  # there is none, or not any more
+        except OSError:  # no process listens
             return None
 
     def _started(self, deadline: float) -> Connection:
         """A connection to the process that this worker starts, or another worker has started meanwhile."""
         with self._folder.starting():
-            found = self._found()
-            if found is None:
+            connection = self._existing_connection()
+            if connection is None:
                 _check_time(deadline)
                 process = self._start()
-            while found is None:
+            while connection is None:
                 _check_time(deadline)
                 if process.poll() is not None:
                     raise Refusal(ENDED, 503)
                 time.sleep(PAUSE)
-                found = self._found()
-            return found
+                connection = self._existing_connection()
+            return connection
 
     def _start(self) -> "subprocess.Popen[bytes]":
         module = "dashboard.sentence.encoder_process"
@@ -105,13 +105,13 @@ class RemoteEncoder:
             start_new_session=True,
             env=environment() | ONE_THREAD,
         )
-        Thread(target=process.wait, daemon=True).start()  # so that the system can forget it as soon as it has ended
+        Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
         return process
 
 
-def _ask(connection: Connection, asked: tuple[CorpusModel, str, str], check: Callable[[], None]) -> object:
+def _ask(connection: Connection, request: tuple[CorpusModel, str, str], check: Callable[[], None]) -> object:
     try:
-        connection.send(asked)
+        connection.send(request)
         while not connection.poll(PAUSE):
             check()
         return connection.recv()
@@ -142,7 +142,7 @@ class EncoderProcess:
         self._lock = threading.Lock()
 
     def serve(self) -> None:
-        """Until nobody has asked for `idle` seconds, or the server has ended."""
+        """Serve until there was no request for `idle` seconds, or the server has ended."""
         self._folder.socket.unlink(missing_ok=True)  # of one that died
         with Listener(str(self._folder.socket), "AF_UNIX", BACKLOG) as listener:
             for work in (self._end_with_server, self._end_when_idle):
@@ -161,10 +161,10 @@ class EncoderProcess:
             self._under_way -= 1
             self._last = time.monotonic()
 
-    def _result(self, asked: Request, connection: Connection) -> object:
-        """A client sends nothing more: what can be read then is the end of the connection."""
+    def _result(self, request: Request, connection: Connection) -> object:
+        """A client sends one request; anything readable after it is the end of the connection."""
         try:
-            return CACHE.get(self._encoder, asked, lambda: self._encoder.encode(*asked, gone=connection.poll))
+            return CACHE.get(self._encoder, request, lambda: self._encoder.encode(*request, gone=connection.poll))
         except Exception as error:
             return Refusal(*sentence_for(error))
 
@@ -178,7 +178,7 @@ class EncoderProcess:
         while not self._is_idle():
             time.sleep(min(IDLE_PAUSE, self._idle))
         self._folder.socket.unlink(missing_ok=True)
-        time.sleep(IDLE_PAUSE)  # who has connected just before is answered, whoever comes later finds no socket
+        time.sleep(IDLE_PAUSE)  # clients that connected just before are answered; later ones find no socket
         while self._under_way:
             time.sleep(IDLE_PAUSE)
         os._exit(0)

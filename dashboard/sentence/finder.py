@@ -22,25 +22,25 @@ from store import STATISTICS, Corpus
 from store.schema.model import head_name
 from store.wording import many
 
-#: Sentences that are listed.
+#: Number of listed sentences.
 LISTED = 20
-#: Words and phrases that are sought at most.
+#: Most words and phrases searched for.
 MOST_TERMS = 8
-#: Statistics by which sentences are ranked; what all tokens of a sentence receive together is the same in each.
+#: Statistics that rank sentences; the attention that all tokens receive together is the same in each.
 RANKED = tuple(telling("all"))
-#: What stands for no ranking in a link.
+#: The value of `by` in a link without a ranking.
 ORDER = "order"
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
 #: Rankings that every page has, by their names in the link.
-RANKINGS: Mapping[str, str] = {ORDER: "in their order"} | {name: STATISTICS[name].title for name in RANKED}
+RANKINGS: Mapping[str, str] = {ORDER: "corpus order"} | {name: STATISTICS[name].title for name in RANKED}
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a sentence has to be like; everything by default.
+class SentenceFilter:
+    """Conditions on sentences; by default every sentence matches.
 
-    `words` all occur in its text, in any order, in any case, also inside of words; what stands between quotes as it stands;
-    more than `MOST_TERMS` of them are not sought.
+    All `words` occur in the text, in any order and case, also within words; a phrase in quotes occurs as written. At most
+    `MOST_TERMS` of them are searched for.
     """
 
     words: str = ""
@@ -54,9 +54,9 @@ class Wanted:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """A number of every sentence, from the first on (sentence,): those with the largest come first.
+    """A number of every sentence (sentence,), by which they are ranked, the largest first.
 
-    `title` says what it is, `spell` writes one of them for a person.
+    `title` names it, `spell` formats a value.
     """
 
     title: str
@@ -66,7 +66,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Line:
-    """A sentence that was found; `value` is what it is ranked by, NaN where it is not."""
+    """A matching sentence; `value` is its rank value, NaN without a ranking."""
 
     sentence: int
     label: str
@@ -76,8 +76,8 @@ class Line:
 
 
 @dataclass(frozen=True)
-class FoundSentences:
-    """How many of how many sentences are as wanted, and the first of them."""
+class MatchingSentences:
+    """How many of how many sentences match, and the first of them."""
 
     count: int
     among: int
@@ -85,26 +85,28 @@ class FoundSentences:
 
 
 def find_sentences(
-    corpus: Corpus, wanted: Wanted, *, among: int, ranking: Ranking | None = None, limit: int = LISTED
-) -> FoundSentences:
-    """Those of the first `among` sentences that are as wanted, ranked or in the order of the corpus."""
-    found = np.flatnonzero(_as_wanted(corpus, wanted)[:among])
+    corpus: Corpus, conditions: SentenceFilter, *, among: int, ranking: Ranking | None = None, limit: int = LISTED
+) -> MatchingSentences:
+    """The matching ones of the first `among` sentences, ranked or in corpus order."""
+    indices = np.flatnonzero(_matching(corpus, conditions)[:among])
     values = np.full(among, np.nan) if ranking is None else ranking.values
     if ranking:
-        found = found[np.argsort(-values[found], kind="stable")]
-    return FoundSentences(
-        len(found), among, tuple(_line(corpus, int(one), float(values[one])) for one in found[:limit])
+        indices = indices[np.argsort(-values[indices], kind="stable")]
+    return MatchingSentences(
+        len(indices),
+        among,
+        tuple(_line(corpus, int(sentence), float(values[sentence])) for sentence in indices[:limit]),
     )
 
 
 def statistic_ranking(corpus: Corpus, statistic: str, layer: int, head: int) -> Ranking:
-    """By how much a head does of something in a sentence."""
+    """By the mean of a statistic of a head over the sentence."""
     title, unit = STATISTICS[statistic].title, STATISTICS[statistic].unit
     return Ranking(title, sentence_means(corpus, statistic, layer, head), lambda value: spell(value, unit))
 
 
 def terms(words: str) -> list[str]:
-    """What is sought in the text, each once, as the text is folded."""
+    """The words and phrases to search for, in lower case, each once."""
     each = (folded(spaced(quoted or word)) for quoted, word in _TERM.findall(words))
     return list(dict.fromkeys(term for term in each if term))
 
@@ -120,19 +122,21 @@ def sentence_means(corpus: Corpus, statistic: str, layer: int, head: int) -> NDA
     return means
 
 
-def _as_wanted(corpus: Corpus, wanted: Wanted) -> NDArray[np.bool_]:
+def _matching(corpus: Corpus, conditions: SentenceFilter) -> NDArray[np.bool_]:
     sizes = corpus.sentences.row_size.values
-    there = np.ones(corpus.n_sentences, bool)
-    for term in terms(wanted.words)[:MOST_TERMS]:
-        there &= sentences_with(corpus, term)
-    if wanted.label:
+    matching = np.ones(corpus.n_sentences, bool)
+    for term in terms(conditions.words)[:MOST_TERMS]:
+        matching &= sentences_with(corpus, term)
+    if conditions.label:
         names = corpus.label_names
-        there &= corpus.sentences.label.values == (names.index(wanted.label) if wanted.label in names else -2)
-    if wanted.fewest is not None:
-        there &= sizes >= wanted.fewest
-    if wanted.most is not None:
-        there &= sizes <= wanted.most
-    return there
+        matching &= corpus.sentences.label.values == (
+            names.index(conditions.label) if conditions.label in names else -2
+        )
+    if conditions.fewest is not None:
+        matching &= sizes >= conditions.fewest
+    if conditions.most is not None:
+        matching &= sizes <= conditions.most
+    return matching
 
 
 def _line(corpus: Corpus, sentence: int, value: float) -> Line:
@@ -152,17 +156,17 @@ class Search:
     Attributes
     ----------
     rankings, by
-        Titles of the rankings that can be chosen by their names, and the name of the chosen one.
+        Titles of the rankings by name, and the name of the selected one.
     ranking
-        None where sentences stand in their order.
+        None in corpus order.
     among
-        How many sentences are looked at, from the first on.
+        Number of sentences searched, from the first.
     href
         The link to a sentence.
-    says
-        What else is to be said of them.
+    note
+        A note below the controls.
     head
-        Of the link's layer; by what it does sentences are ranked.
+        Head of the link's layer whose statistic ranks the sentences.
     """
 
     rankings: Mapping[str, str]
@@ -170,17 +174,17 @@ class Search:
     ranking: Ranking | None
     among: int
     href: Callable[[int], str]
-    says: str = ""
+    note: str = ""
     head: int = 0
 
 
-def wanted_of(address: Address) -> Wanted:
-    """What the link asks of a sentence."""
-    return Wanted(address.find or "", address.labelled or "", address.fewest, address.most)
+def sentence_filter_of(address: Address) -> SentenceFilter:
+    """The conditions of a link."""
+    return SentenceFilter(address.find or "", address.labelled or "", address.fewest, address.most)
 
 
 def search_of(place: Place) -> Search:
-    """On page Sentence: all sentences of the corpus, which open there, ranked in the head whose lines are drawn alone."""
+    """On page Sentence: all sentences of the corpus, ranked in the head that is shown alone."""
     address = place.address.with_(head=isolated_head(place))
     ranking = ranking_by(place, address.by, address.head)
     return Search(
@@ -194,22 +198,22 @@ def search_of(place: Place) -> Search:
 
 
 def ranking_by(place: Place, by: str | None, head: int) -> Ranking | None:
-    """By a statistic of a head of the link's layer; None where sentences stand in their order."""
+    """By a statistic of a head of the link's layer; None in corpus order."""
     if by in (None, ORDER):
         return None
     return statistic_ranking(place.corpus, str(by), place.address.layer, head)
 
 
 def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:
-    """What the control of the ranking stands at, and where it stands by default."""
+    """The value of the ranking control, and its default."""
     return {"by": place.address.by or ORDER}, {"by": ORDER}
 
 
 def finder(place: Place, search: Search) -> list[object]:
-    """The controls and the first sentences found."""
-    wanted = wanted_of(place.address)
-    found = find_sentences(place.corpus, wanted, among=search.among, ranking=search.ranking)
-    return [_controls(place, search), _said(place, wanted, found, search), _table(search, found)]
+    """The controls and the first matching sentences."""
+    conditions = sentence_filter_of(place.address)
+    matches = find_sentences(place.corpus, conditions, among=search.among, ranking=search.ranking)
+    return [_controls(place, search), _summary(place, conditions, matches, search), _table(search, matches)]
 
 
 def _controls(place: Place, search: Search) -> html.Div:
@@ -218,7 +222,7 @@ def _controls(place: Place, search: Search) -> html.Div:
     longest = int(corpus.corpus_attributes["max_length"])
     words = dmc.TextInput(
         id={"choose": "find", "by": "finder"},
-        label="Words in it",
+        label="Words",
         placeholder='dull "the film", then Enter',
         value=address.find or "",
         debounce=True,
@@ -229,53 +233,53 @@ def _controls(place: Place, search: Search) -> html.Div:
         [
             words,
             *([choice("labelled", "Label", labels, address.labelled or "", 110)] if len(labels) > 1 else []),
-            number("fewest", "tokens from", address.fewest, 1, longest, 1),
-            number("most", "to", address.most, 1, longest, 1),
-            choice("by", f"Most, in {head_name(address.layer, search.head)}", search.rankings, search.by, 190),
+            number("fewest", "min tokens", address.fewest, 1, longest, 1),
+            number("most", "max tokens", address.most, 1, longest, 1),
+            choice("by", f"Ranked by ({head_name(address.layer, search.head)})", search.rankings, search.by, 190),
         ],
         className="controls",
     )
 
 
-def _said(place: Place, wanted: Wanted, found: FoundSentences, search: Search) -> html.P:
-    match = " matches" if found.count == 1 else " match"
-    count = f"{found.count:,} of {many(found.among, 'sentence')}{match if wanted else ''}"
-    shown = f"; the first {len(found.lines)} are listed" if found.count > len(found.lines) else ""
-    cut = f" Only the first {MOST_TERMS} words are sought." if len(terms(wanted.words)) > MOST_TERMS else ""
-    says = f" {search.says}" if search.says else ""
-    if not found.count:
-        none = f"None of {many(found.among, 'sentence')} has {' and '.join(_conditions(wanted))}. "
-        return html.P([none, _clear(place), f".{cut}{says}"], role="status")
-    return html.P(f"{count}{shown}.{cut}{says}", role="status", className="caption")
+def _summary(place: Place, conditions: SentenceFilter, matches: MatchingSentences, search: Search) -> html.P:
+    verb = " matches" if matches.count == 1 else " match"
+    count = f"{matches.count:,} of {many(matches.among, 'sentence')}{verb if conditions else ''}"
+    shown = f"; showing the first {len(matches.lines)}" if matches.count > len(matches.lines) else ""
+    cut = f" Only the first {MOST_TERMS} words are searched for." if len(terms(conditions.words)) > MOST_TERMS else ""
+    note = f" {search.note}" if search.note else ""
+    if not matches.count:
+        none = f"None of {many(matches.among, 'sentence')} has {' and '.join(_conditions(conditions))}. "
+        return html.P([none, _clear(place), f".{cut}{note}"], role="status")
+    return html.P(f"{count}{shown}.{cut}{note}", role="status", className="caption")
 
 
-def _conditions(wanted: Wanted) -> list[str]:
-    """What is asked of a sentence, in words."""
-    sought = [f"“{term}”" for term in terms(wanted.words)[:MOST_TERMS]]
+def _conditions(conditions: SentenceFilter) -> list[str]:
+    """The conditions in words."""
+    sought = [f"“{term}”" for term in terms(conditions.words)[:MOST_TERMS]]
     return [
         *([f"the word{'s' if len(sought) > 1 else ''} {', '.join(sought)}"] if sought else []),
-        *([f"the label “{wanted.label}”"] if wanted.label else []),
-        *([f"at least {many(wanted.fewest, 'token')}"] if wanted.fewest is not None else []),
-        *([f"at most {many(wanted.most, 'token')}"] if wanted.most is not None else []),
+        *([f"the label “{conditions.label}”"] if conditions.label else []),
+        *([f"at least {many(conditions.fewest, 'token')}"] if conditions.fewest is not None else []),
+        *([f"at most {many(conditions.most, 'token')}"] if conditions.most is not None else []),
     ]
 
 
 def _clear(place: Place) -> dcc.Link:
-    """To the same page without a condition."""
+    """A link to the page without conditions."""
     href = place.address.with_(find=None, labelled=None, fewest=None, most=None).href
-    return dcc.Link("Clear the conditions", href=href)
+    return dcc.Link("Clear the filters", href=href)
 
 
-def _table(search: Search, found: FoundSentences) -> html.Div:
+def _table(search: Search, matches: MatchingSentences) -> html.Div:
     ranked = [search.ranking.title] if search.ranking else []
     head = heading(["sentence", *ranked, "text", "label", "tokens"], {"sentence", *ranked, "tokens"})
-    body = html.Tbody([_row(search, line) for line in found.lines])
+    body = html.Tbody([_row(search, line) for line in matches.lines])
     return html.Div(
         html.Table([head, body], className="rows found"),
         className="scroll",
         tabIndex=0,
         role="region",
-        **{"aria-label": "Sentences found"},
+        **{"aria-label": "Matching sentences"},
     )
 
 

@@ -14,19 +14,19 @@ from dashboard.ui.charts import chart
 from dashboard.web.view import Place
 from store.schema.model import RATIOS
 
-#: Above this many tokens a cell is too narrow for its number; it is there on hover and in the table.
+#: Above this many tokens a cell is too narrow for its number, which is on hover and in the table.
 WRITTEN = 24
-#: Above this many tokens not every name has room.
+#: Above this many tokens the axis does not name all of them.
 NAMED = 60
 
 
 def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str]) -> go.Figure:
     """The figure of shares (layer, token)."""
     layers, tokens = values.shape
-    said = np.broadcast_to(np.array(wordpieces, object), values.shape)
+    names_of_cells = np.broadcast_to(np.array(wordpieces, object), values.shape)
     heat: Any = go.Heatmap(
         z=values,
-        customdata=said,
+        customdata=names_of_cells,
         texttemplate="%{z:.0%}" if tokens <= WRITTEN else None,
         hovertemplate="%{customdata}, at %{x}, layer %{y}: %{z:.1%}<extra></extra>",
         colorscale=RAMP,
@@ -43,7 +43,7 @@ def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str]) 
 
 
 def sentence_mixing(place: Place) -> list[object]:
-    """The chosen ratio as a figure, and the same as a table."""
+    """The selected mixing ratio as a figure and as a table."""
     sentence, ratio = place.sentence, RATIOS[place.address.ratio]
     values = sentence.mixing[list(RATIOS).index(place.address.ratio)]
     says = f"{ratio.title[0].upper()}{ratio.title[1:]}: the share of a token's new vector that comes from other tokens: {ratio.formula}. "
@@ -51,7 +51,7 @@ def sentence_mixing(place: Place) -> list[object]:
         mixing_figure(values, sentence.wordpieces),
         of="sentence-mixing",
         says=says,
-        label="Mixing of each token by layer",
+        label="Mixing ratio of each token by layer",
         data=f"{base_of(place)}/mixing.csv{link(place, {})}",
         height=150 + 34 * len(values),
         turns=True,
@@ -66,7 +66,7 @@ def _table(values: NDArray[np.float32], wordpieces: tuple[str, ...]) -> html.Det
     rows = [_row(piece, shares) for piece, shares in zip(wordpieces, values.T, strict=True)]
     table = html.Table([head, html.Tbody(rows)], className="rows")
     scroll = html.Div(table, className="scroll", tabIndex=0, role="region", **{"aria-label": "Mixing of each token"})
-    return html.Details([html.Summary("The numbers"), scroll])
+    return html.Details([html.Summary("Table"), scroll])
 
 
 def _row(piece: str, shares: NDArray[np.float32]) -> html.Tr:

@@ -1,4 +1,4 @@
-"""A query and every key, number by number: how a weight comes about (BertViz's neuron view)."""
+"""The steps from a query and a key to their weight, channel by channel (BertViz's neuron view)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ def neuron(sentence: Sentence, layer: int, head: int, query: int) -> dict[str, o
     numbers = [significant(array.tolist()) for array in steps]
     names = ("name", "key", "product", "dot", "logit", "weight")
     every = zip(sentence.wordpieces, *vectors, *numbers, strict=True)
-    return {"query": significant(vector.tolist()), "keys": [dict(zip(names, one, strict=True)) for one in every]}
+    return {"query": significant(vector.tolist()), "keys": [dict(zip(names, values, strict=True)) for values in every]}
 
 
 def neuron_table(sentence: Sentence, layer: int, head: int, query: int) -> Table:

@@ -34,28 +34,28 @@ PAIRS = {
     "ba": "Sentence B -> Sentence A",
     "bb": "Sentence B -> Sentence B",
 }
-MEANS = {"none": "this head", "heads": "mean over the heads", "layers": "mean over layers", "both": "mean over both"}
-WEIGHTS = {"attention": "attention", "norm": "attention x length of the value"}
+MEANS = {"none": "this head", "heads": "mean of heads", "layers": "mean of layers", "both": "mean of both"}
+WEIGHTS = {"attention": "attention weight", "norm": "weight x value norm ‖f(x)‖"}
 HOW = {
-    "head": "Queries left, keys right. Point at a token for its weights, click it to keep them, Shift adds another, double-click or h hides it; double-click a head's colour for it alone.",
-    "model": "A thumbnail for every head: queries downwards, keys across, darker is more. Click one, or arrow keys and Enter, to open it.",
-    "matrix": "Queries downwards, keys across. Point at a cell, or use the arrow keys, for its weight; double-click a token's name, or h in its row, hides it.",
-    "neuron": "Choose a query: its vector times each key's, channel by channel, summed, scaled by 1 / sqrt(channels), softmax.",
-    "mixing": "Layers downwards, tokens across: how much of a token's vector comes from other tokens, the residual and the layer norm counted or not.",
-    "positions": "The head's attention weights in this sentence, and beside it their mean over the corpus by position.",
+    "head": "Queries left, keys right. Hover a token for its weights; click to select it (Shift adds), double-click or h to hide it. Double-click a head's colour to show it alone.",
+    "model": "One thumbnail per head: queries down, keys across, darker: larger weight. Click one, or use the arrow keys and Enter, to open it.",
+    "matrix": "Queries down, keys across. Hover a cell, or use the arrow keys, for its weight; double-click a token's name, or press h in its row, to hide it.",
+    "neuron": "Select a query: q x k channel by channel, their sum, the logit q.k / sqrt(channels), and the weight after the softmax.",
+    "mixing": "Layers down, tokens across: the share of a token's vector that comes from other tokens.",
+    "positions": "The head's attention weights in this sentence; beside it, their mean over the corpus by position.",
 }
-#: Views in which tokens can be hidden, and hidden tokens that are named.
+#: Views in which tokens can be hidden, and the most hidden tokens that are named.
 HIDING = ("head", "matrix")
 MOST_LISTED = 12
 
 
 def own_text(place: Place) -> html.Div:
-    """What a reader types: a sentence, or a pair."""
+    """Text fields for a sentence, or for a pair."""
     return html.Div(
         [
             _text_input("text", "Your own sentence", "type, then Enter", place.address.text, 360),
             *(
-                [_text_input("second", "and a second one (Sentence B)", "optional", place.address.second, 260)]
+                [_text_input("second", "Second sentence (Sentence B)", "optional", place.address.second, 260)]
                 if place.address.text
                 else []
             ),
@@ -65,7 +65,7 @@ def own_text(place: Place) -> html.Div:
 
 
 def view_controls(place: Place) -> html.Div:
-    """Which view, of which layer and head, and what of it."""
+    """The view, its layer and head, and its options."""
     return html.Div([*_where(place), *_what(place)], className="controls")
 
 
@@ -90,19 +90,19 @@ def _head(place: Place) -> dmc.Select:
 
 
 def _what(place: Place) -> list[Any]:
-    """What of the weights; the views of single vectors and of the whole corpus have nothing to choose."""
+    """Options of the weights; views of single vectors and of the whole corpus have none."""
     address = place.address
     if address.show == "mixing":
-        return [choice("ratio", "Ratio", {name: one.title for name, one in RATIOS.items()}, address.ratio, 400)]
+        return [choice("ratio", "Ratio", {name: ratio.title for name, ratio in RATIOS.items()}, address.ratio, 400)]
     if address.show in ("neuron", "positions"):
         return []
     return [
         *([choice("pair", "Attention", PAIRS, address.pair, 190)] if address.second and address.text else []),
         choice("weights", "Weight", WEIGHTS, address.weights, 190),
-        *([number("least", "lines from", address.least, 0, 1, 0.01)] if address.show == "head" else []),
+        *([number("least", "minimum weight", address.least, 0, 1, 0.01)] if address.show == "head" else []),
         switch("special", "hide [CLS] and [SEP]", address.special == "0"),
-        switch("renormalize", "rows sum to 1 again", bool(address.renormalize)),
-        switch("words", "words", bool(address.words)),
+        switch("renormalize", "renormalise rows", bool(address.renormalize)),
+        switch("words", "whole words", bool(address.words)),
         switch("rollout", "rollout", bool(address.rollout)),
     ]
 
@@ -120,12 +120,12 @@ def _text_input(field: str, label: str, placeholder: str, value: str | None, wid
 
 
 def picture(place: Place) -> dict[str, Any] | None:
-    """What the views of a sentence show; None where a figure takes their place."""
+    """What the views of a sentence draw; None where a figure takes their place."""
     return None if place.address.show == "mixing" else sentence_picture(place)
 
 
 def layout(place: Place) -> Page:
-    """The page at a place; where a typed text cannot be read it says so, and can be typed again."""
+    """The page of a link; where a typed text cannot be encoded, the reason and the text field."""
     try:
         place.sentence  # noqa: B018 (everything below needs it)
     except Refusal as refusal:
@@ -162,7 +162,7 @@ def _title(place: Place) -> str:
 
 def _text(place: Place) -> list[object]:
     sentence = place.sentence
-    cut = [html.Span(" (cut: the model reads no more)", className="caption")] if sentence.cut else []
+    cut = [html.Span(" (truncated to the model's maximum length)", className="caption")] if sentence.cut else []
     parts = [sentence.text, *([html.Span(" | ", className="caption"), sentence.second] if sentence.second else [])]
     return [*parts, *cut]
 
@@ -183,33 +183,36 @@ def _neighbour(place: Place, text: str, title: str, sentence: int) -> dcc.Link:
 
 
 def _hiding(place: Place) -> html.P:
-    """Hide the chosen tokens, show hidden ones again. Its room is there before there is anything to hide: a click moves nothing."""
+    """Links that hide the selected tokens and show hidden ones. The line is there without any, so that a click moves nothing."""
     address = place.address
     chosen = {position for unit in chosen_units(place) for position in unit.positions}
     hidden = [position for position in showing_of(place).hide if position < len(place.sentence.wordpieces)]
-    hides = [_with_hidden(place, "hide the chosen tokens", {*hidden, *chosen})] if chosen else []
-    shows = [_with_hidden(place, f"show “{_piece(place, one)}”", {*hidden} - {one}) for one in hidden[:MOST_LISTED]]
+    hides = [_with_hidden(place, "hide the selected tokens", {*hidden, *chosen})] if chosen else []
+    shows = [
+        _with_hidden(place, f"show “{_piece(place, position)}”", {*hidden} - {position})
+        for position in hidden[:MOST_LISTED]
+    ]
     shows += [_with_hidden(place, f"show all {len(hidden)}", set())] if len(hidden) > 1 else []
-    return html.P([part for one in [*(hides if address.show in HIDING else []), *shows] for part in (one, " ")])
+    return html.P([part for link in [*(hides if address.show in HIDING else []), *shows] for part in (link, " ")])
 
 
 def _piece(place: Place, position: int) -> str:
     return place.sentence.wordpieces[position]
 
 
-def _with_hidden(place: Place, says: str, positions: set[int]) -> dcc.Link:
-    """A link to the same with these positions hidden: the others are counted anew, and none of them is chosen."""
+def _with_hidden(place: Place, text: str, positions: set[int]) -> dcc.Link:
+    """A link to the page with these positions hidden and no token selected."""
     hide = ".".join(map(str, sorted(positions))) or None
-    return dcc.Link(says, href=place.address.with_(hide=hide, queries=None, toward=None).href)
+    return dcc.Link(text, href=place.address.with_(hide=hide, queries=None, toward=None).href)
 
 
 def _in_the_picture(place: Place) -> list[object]:
-    """To a typed sentence's points among those of the corpus."""
+    """A link to a typed sentence's points among those of the corpus."""
     if not place.address.text or not place.corpus.views:
         return []
     name = head_name(place.address.layer, place.address.head)
     link_ = dcc.Link(
-        f"Show it among the corpus' queries and keys of {name}", href=place.address.on("head").with_(token=None).href
+        f"Show among the corpus' queries and keys of {name}", href=place.address.on("head").with_(token=None).href
     )
     return [html.P(link_)]
 
@@ -217,13 +220,13 @@ def _in_the_picture(place: Place) -> list[object]:
 def _caption(place: Place) -> html.P:
     address = place.address
     tokens = len(place.sentence.wordpieces)
-    said, url = _file(place)
+    content, url = _file(place)
     return html.P(
         [
-            f"{many(tokens, 'token')}; weights recomputed from the stored queries and keys. "
+            f"{many(tokens, 'token')}; weights computed from the stored queries and keys. "
             if not address.text
-            else f"{many(tokens, 'token')}, run through the model now. ",
-            html.A(f"{said} as csv", href=url, download=""),
+            else f"{many(tokens, 'token')}; encoded by the corpus' model. ",
+            html.A(f"{content} as csv", href=url, download=""),
             ".",
         ],
         className="caption",
@@ -231,7 +234,7 @@ def _caption(place: Place) -> html.P:
 
 
 def _file(place: Place) -> tuple[str, str]:
-    """What can be had as a file, and where: one of the model view has the layer that is chosen."""
+    """Name and URL of the file of what is shown; in the model view, that of the selected layer."""
     address = place.address
     if address.show == "neuron":
         steps = neuron_url(place, "csv")

@@ -18,9 +18,9 @@ from store.schema.corpus import CLS, SEP
 
 Pair = Literal["all", "aa", "ab", "ba", "bb"]
 PAIRS: tuple[Pair, ...] = ("all", "aa", "ab", "ba", "bb")
-#: Fields of a link that say what is shown.
+#: Fields of a link that change what is shown.
 FIELDS = ("weights", "pair", "hide", "special", "renormalize", "words", "rollout")
-#: Positions that a link hides at most.
+#: Most positions that a link hides.
 MOST_HIDDEN = 1_024
 _POSITION = re.compile(r"[0-9]{1,4}")
 Mean = Literal["none", "heads", "layers", "both"]
@@ -33,22 +33,22 @@ Weights = NDArray[np.floating]
 
 @dataclass(frozen=True)
 class Showing:
-    """What of a sentence's patterns is shown; the defaults are the patterns themselves.
+    """How a sentence's patterns are shown; the defaults show the patterns themselves.
 
     Attributes
     ----------
     weights
-        `norm`: ||a f(x)|| = a ||f(x)||, what is handed on of a key (Kobayashi et al. 2020). Not of a rollout, whose
-        weights are of the input and not of what the layer's heads hand on.
+        `norm`: ||a f(x)|| = a ||f(x)||, the weight times the value norm (Kobayashi et al. 2020). Without effect on a
+        rollout, whose weights are of the input tokens.
     pair
-        Queries and keys of one sentence of two: `ab` queries of the first, keys of the second (BertViz). Without effect
-        where there is one sentence.
+        Of a pair of sentences: `ab` shows queries of the first and keys of the second (BertViz). Without effect on a single
+        sentence.
     hide
-        Positions left out as queries and as keys; a word with all its wordpieces.
+        Positions hidden as queries and keys; a word is hidden with all its wordpieces.
     special
         Whether [CLS] and [SEP] are shown.
     renormalize
-        Rows sum to 1 again; a row with nothing left stays 0.
+        Rows are divided by their sum; an empty row stays 0.
     words
         Wordpieces merged (Clark et al. 2019, section 4.1).
     rollout
@@ -65,12 +65,12 @@ class Showing:
 
     @property
     def shares(self) -> bool:
-        """Whether weights are shares of a row, none above 1."""
+        """Whether weights are shares of a row, at most 1."""
         return self.weights == "attention" or self.renormalize or self.rollout
 
     @property
     def fields(self) -> dict[str, str]:
-        """As in a link: those of `FIELDS` that are not as by default."""
+        """The parameters of a link that differ from the defaults."""
         flags = {name: "1" for name in ("renormalize", "words", "rollout") if getattr(self, name)}
         texts = {"weights": self.weights, "pair": self.pair, "hide": ".".join(map(str, self.hide))}
         changed = {name: text for name, text in texts.items() if text not in ("", "attention", "all")}
@@ -78,22 +78,21 @@ class Showing:
         return {name: every[name] for name in FIELDS if name in every}
 
 
-def parse_showing(given: Mapping[str, str]) -> Showing:
-    """What a link shows; what cannot be read is as by default."""
-    asked = given.get("pair", "")
+def parse_showing(fields: Mapping[str, str]) -> Showing:
+    """The options of a link; invalid ones have their default."""
     return Showing(
-        weights="norm" if given.get("weights") == "norm" else "attention",
-        pair=next((pair for pair in PAIRS if pair == asked), "all"),
-        hide=parse_positions(given.get("hide", "")),
-        special=given.get("special") != "0",
-        renormalize=given.get("renormalize") == "1",
-        words=given.get("words") == "1",
-        rollout=given.get("rollout") == "1",
+        weights="norm" if fields.get("weights") == "norm" else "attention",
+        pair=next((pair for pair in PAIRS if pair == fields.get("pair")), "all"),
+        hide=parse_positions(fields.get("hide", "")),
+        special=fields.get("special") != "0",
+        renormalize=fields.get("renormalize") == "1",
+        words=fields.get("words") == "1",
+        rollout=fields.get("rollout") == "1",
     )
 
 
 def parse_positions(text: str) -> tuple[int, ...]:
-    """Whole numbers of a text like `0.5.7`, ascending; what is none is left out."""
+    """Whole numbers of a text like `0.5.7`, ascending; other parts are ignored."""
     parts = text[: 5 * MOST_HIDDEN].split(".")[:MOST_HIDDEN]
     return tuple(sorted({int(part) for part in parts if _POSITION.fullmatch(part)}))
 
@@ -110,7 +109,7 @@ class Unit:
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """Weights (layer, head, query, key) between units; one layer if one was asked for, one head of a rollout."""
+    """Weights (layer, head, query, key) between units; one head of a rollout."""
 
     units: tuple[Unit, ...]
     keys: tuple[Unit, ...]
@@ -118,7 +117,7 @@ class Shown:
 
 
 def shown_pattern(sentence: Sentence, showing: Showing, *, layer: int | None = None) -> Shown:
-    """What is shown of one layer, or of all."""
+    """The shown pattern of one layer, or of all."""
     queries, keys = shown_units(sentence, showing)
     weights = _weights(sentence, showing, layer)
     between = merge_words(weights, *([unit.positions for unit in units] for units in (queries, keys)))
@@ -133,7 +132,7 @@ def renormalized(weights: Floats) -> Floats:
 
 
 def shown_units(sentence: Sentence, showing: Showing) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
-    """Queries and keys that are not left out."""
+    """The queries and keys that are not hidden."""
     hidden = frozenset(showing.hide)
     shown = [
         unit
@@ -155,7 +154,7 @@ def _units(sentence: Sentence, *, words: bool) -> list[Unit]:
 
 
 def _word(sentence: Sentence, position: int) -> tuple[int, int]:
-    """The same for wordpieces of one word only."""
+    """A key that the wordpieces of one word share."""
     index = int(sentence.word_index[position])
     return index, position if index < 0 else -1
 
@@ -192,12 +191,12 @@ def mean_pattern(
     `heads` are those a mean over heads is of; none are all. A rollout has one head, the mean already.
     """
     layers = range(len(sentence.query)) if mean in ("layers", "both") else (layer,)
-    wanted = list(heads) if mean in ("heads", "both") else [head]
+    averaged = list(heads) if mean in ("heads", "both") else [head]
     # Layer by layer: all patterns of a long sentence at once are large.
     first, *others = layers
-    total = _of_layer(sentence, showing, first, wanted)
+    total = _of_layer(sentence, showing, first, averaged)
     for other in others:
-        total += _of_layer(sentence, showing, other, wanted)
+        total += _of_layer(sentence, showing, other, averaged)
     return total / np.float32(len(layers))
 
 
@@ -263,7 +262,7 @@ def weight_tables(
     units, keys = shown_units(sentence, showing)
     if mean == "none" and not showing.rollout:
         weights = shown_pattern(sentence, showing, layer=layer).weights[0]
-        return (_table(str(one), units, keys, weights[one]) for one in heads or (head,))
+        return (_table(str(number), units, keys, weights[number]) for number in heads or (head,))
     of = str(head) if mean == "layers" and not showing.rollout else "mean"
     return iter(
         [_table(of, units, keys, mean_pattern(sentence, showing, mean=mean, layer=layer, head=head, heads=heads))]

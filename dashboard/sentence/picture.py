@@ -1,4 +1,4 @@
-"""What the views of a sentence draw: the selected tokens and heads, the title, and the URLs of the weights."""
+"""What the views of a sentence draw: the selected tokens and heads, a title, and the URLs of the weights."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -14,19 +14,19 @@ from store.schema.model import head_name
 
 
 def showing_of(place: Place) -> Showing:
-    """What of its patterns is shown; by position attention weights, as the means beside them are."""
+    """How its patterns are shown; the view By position shows attention weights, as the means beside it."""
     showing = parse_showing({name: str(place.address.fields[name] or "") for name in FIELDS})
     return replace(showing, weights="attention") if place.address.show == "positions" else showing
 
 
 def chosen_column(place: Place) -> tuple[Unit, ...]:
-    """The column in which tokens are selected: the shown queries, or the shown keys."""
+    """The column that tokens are selected in: the shown queries or the shown keys."""
     queries, keys = shown_units(place.sentence, showing_of(place))
     return keys if place.address.role == "key" else queries
 
 
 def chosen_places(place: Place) -> list[int]:
-    """Where in that column the selected tokens are; what is not there is left out."""
+    """Indices of the selected tokens in that column; others are left out."""
     count = len(chosen_column(place))
     return [number for number in numbers(place.address.queries) if number < count]
 
@@ -38,13 +38,13 @@ def chosen_units(place: Place) -> list[Unit]:
 
 
 def chosen_query(place: Place) -> int | None:
-    """Position of the first selected query, of a word that of its first wordpiece; None where none is selected."""
+    """Position of the first selected query (of a word, its first wordpiece); None without a selected query."""
     units = chosen_units(place) if place.address.role == "query" else []
     return units[0].positions[0] if units else None
 
 
 def chosen_heads(place: Place) -> list[int]:
-    """Heads whose lines are drawn; all, unless some were chosen. A rollout has one."""
+    """Heads whose lines are drawn, by default all. A rollout has one."""
     if showing_of(place).rollout:
         return [0]
     return numbers(place.address.heads) or list(range(place.corpus.heads))
@@ -86,11 +86,11 @@ def is_mean(address: Address) -> bool:
 
 
 def _weights(showing: Showing) -> str:
-    return "attention" if showing.weights == "attention" else "attention x length of the value"
+    return "attention" if showing.weights == "attention" else "attention x value norm"
 
 
 def _of_rollout(address: Address) -> str:
-    """A rollout is of the mean over the heads already: only a mean over layers is another."""
+    """A rollout already is of the mean over heads: only a mean over layers differs."""
     if is_mean(address) and address.mean != "heads":
         return "Mean attention rollout over all layers"
     return f"Attention rollout up to {'every layer' if address.show == 'model' else f'layer {address.layer}'}"
@@ -112,7 +112,7 @@ def _of(address: Address) -> str:
 
 
 def _heads(address: Address) -> str:
-    """The chosen heads; empty where all are."""
+    """The selected heads; empty where all are drawn."""
     chosen = numbers(address.heads)
     return f"head{'s' if len(chosen) > 1 else ''} {', '.join(map(str, chosen))}" if chosen else ""
 
@@ -146,7 +146,7 @@ def sentence_picture(place: Place) -> dict[str, Any]:
 
 
 def _weights_url(place: Place, showing: Showing) -> str:
-    """One layer's weights; for a matrix that is a mean, those alone."""
+    """URL of one layer's weights, or of the mean that a matrix shows."""
     address = place.address
     if not is_mean(address):
         return f"{base_of(place)}/layer/{address.layer}.bin{link(place, showing.fields)}"
@@ -158,16 +158,16 @@ def weights_file(place: Place) -> str:
     """The weights of what is shown, as CSV: of the drawn heads, of a mean, or of a head."""
     address, showing = place.address, showing_of(place)
     if is_mean(address):
-        asked = showing.fields | _of_mean(place)
+        fields = showing.fields | _of_mean(place)
     elif address.show == "head":
-        asked = showing.fields | {"heads": ".".join(map(str, chosen_heads(place)))}
+        fields = showing.fields | {"heads": ".".join(map(str, chosen_heads(place)))}
     else:
-        asked = {} if address.show == "neuron" else showing.fields
-    return f"{base_of(place)}/weights/{address.layer}/{address.head}.csv{link(place, asked)}"
+        fields = {} if address.show == "neuron" else showing.fields
+    return f"{base_of(place)}/weights/{address.layer}/{address.head}.csv{link(place, fields)}"
 
 
 def neuron_url(place: Place, form: str) -> str | None:
-    """Every step to the weights of the chosen query, as `json` or `csv`; None where none is chosen."""
+    """URL of the steps to the weights of the selected query, as `json` or `csv`; None without a selected query."""
     query, at = chosen_query(place), f"{place.address.layer}/{place.address.head}"
     return None if query is None else f"{base_of(place)}/neuron/{at}/{query}.{form}{link(place, {})}"
 
@@ -177,13 +177,13 @@ def _of_mean(place: Place) -> dict[str, str]:
 
 
 def base_of(place: Place) -> str:
-    """Where the sentence's data is served."""
+    """The URL that the sentence's data is below."""
     whose = "typed" if place.address.text else f"sentence/{place.address.sentence}"
     return f"{data_link(place.corpus)}/{whose}"
 
 
 def link(place: Place, fields: dict[str, str]) -> str:
-    """The query string of a data URL: a typed sentence is in it."""
+    """The query string of a data URL, with the text of a typed sentence."""
     typed = {"text": place.address.text, "second": place.address.second}
-    given = {name: text for name, text in typed.items() if text} | fields
-    return f"?{urlencode(given)}" if given else ""
+    query = {name: text for name, text in typed.items() if text} | fields
+    return f"?{urlencode(query)}" if query else ""

@@ -42,11 +42,11 @@ class PositionMeans:
     mean
         Mean over the sentences that have both positions: (query_position, key_position).
     count
-        How many these are: (query_position, key_position), never 0.
+        How many sentences these are, never 0: (query_position, key_position).
     sentences
-        Sentences looked at.
+        Number of sentences averaged over.
     longest
-        Tokens of the longest of them: later positions than those of `mean` are left out.
+        Tokens of the longest of them; positions beyond `mean` are left out.
     """
 
     mean: Floats
@@ -70,21 +70,21 @@ def position_means(corpus: Corpus, layer: int, head: int) -> PositionMeans:
 
 def position_table(corpus: Corpus, layer: int, head: int) -> Table:
     """A row for each pair of positions: the mean weight, and how many sentences have both."""
-    found = position_means(corpus, layer, head)
-    query, key = np.indices(found.mean.shape).reshape(2, -1)
+    means = position_means(corpus, layer, head)
+    query, key = np.indices(means.mean.shape).reshape(2, -1)
     return {
         "query_position": query,
         "key_position": key,
-        "weight": np.array(significant(found.mean.ravel().tolist())),
-        "sentences": found.count.ravel(),
+        "weight": np.array(significant(means.mean.ravel().tolist())),
+        "sentences": means.count.ravel(),
     }
 
 
 def _batches(sizes: Rows) -> Iterator[Rows]:
-    """Sentences of like length together, the shortest first, so that hardly anything is padding."""
+    """Sentences of similar length together, the shortest first, so that there is little padding."""
     order = np.argsort(sizes, kind="stable")
     while len(order):
-        # The longest of a batch is its last: as many are taken as fit at that length.
+        # The last of a batch is the longest: as many as fit at that length.
         fit = np.arange(1, len(order) + 1) * sizes[order] <= TOKENS
         count = max(1, int(fit.sum()))
         yield order[:count]
@@ -92,7 +92,7 @@ def _batches(sizes: Rows) -> Iterator[Rows]:
 
 
 def _add(total: Floats, query: NDArray[np.float32], key: NDArray[np.float32], starts: Rows, sizes: Rows) -> None:
-    """Add the sum of the patterns of some sentences, as far as positions are counted."""
+    """Add the sum of the patterns of some sentences, up to the last counted position."""
     offset = np.arange(int(sizes.max()))
     real = offset < sizes[:, None]
     rows = starts[:, None] + np.minimum(offset, sizes[:, None] - 1)
@@ -111,17 +111,17 @@ def _sentences_with_both(sizes: Rows, positions: int) -> NDArray[np.int64]:
 def positions(place: Place) -> list[object]:
     """The tab By position."""
     address = place.address
-    found = position_means(place.corpus, address.layer, address.head)
+    means = position_means(place.corpus, address.layer, address.head)
     name = head_name(address.layer, address.head)
     data = file_href(place, f"positions/{address.layer}/{address.head}.csv")
     says = (
-        f"Mean attention of {name} over the first {found.sentences:,} of {many(place.corpus.n_sentences, 'sentence')}; a cell counts "
-        f"those that have both positions{_cut(found)}. Colours are on the scale of the sentence's matrix. "
+        f"Mean weight over the first {means.sentences:,} of {many(place.corpus.n_sentences, 'sentence')}, for each cell those with both "
+        f"positions{_cut(means)}; on the colour scale of the sentence's matrix. "
     )
     return [
-        html.H2(f"{name} by position"),
+        html.H2(f"Attention of {name} by position"),
         *chart(
-            position_figure(found),
+            position_figure(means),
             of="positions",
             says=says,
             label=f"Mean attention of {name} by position",
@@ -131,16 +131,16 @@ def positions(place: Place) -> list[object]:
     ]
 
 
-def _cut(found: PositionMeans) -> str:
-    shown = len(found.mean)
-    return f"; positions 0 to {shown - 1} of {found.longest}" if shown < found.longest else ""
+def _cut(means: PositionMeans) -> str:
+    shown = len(means.mean)
+    return f"; positions 0 to {shown - 1} of {means.longest}" if shown < means.longest else ""
 
 
-def position_figure(found: PositionMeans) -> go.Figure:
-    """A cell for each pair of positions; its count on hover."""
+def position_figure(means: PositionMeans) -> go.Figure:
+    """A cell for each pair of positions, with its number of sentences on hover."""
     heat: Any = go.Heatmap(
-        z=np.where(found.count > 0, found.mean, np.nan),
-        customdata=found.count,
+        z=np.where(means.count > 0, means.mean, np.nan),
+        customdata=means.count,
         colorscale=SHADES,
         zmin=0,
         zmax=1,

@@ -12,9 +12,9 @@ from dashboard.web.view import Place
 from store.kernels.attention import attention_pattern
 from store.schema.model import head_name
 
-#: Heads that are listed.
+#: Number of listed heads.
 LISTED = 12
-EMPTY = "Choose a query token in the picture and a key here: the heads are ranked by the attention between them."
+EMPTY = "Select a query in the picture and a key here to rank the heads by the weight between them."
 
 
 class RankedHead(NamedTuple):
@@ -27,7 +27,7 @@ class RankedHead(NamedTuple):
 
 
 def ranked_heads(sentence: Sentence, query: int, key: int) -> list[RankedHead]:
-    """Every head by its weight from one position to another, the strongest first; of equal ones the first."""
+    """Every head by its weight from one position to another, the largest first."""
     rows = attention_pattern(sentence.query[:, :, query : query + 1], sentence.key)[:, :, 0]
     weights = rows[:, :, key]
     ranks = 1 + (rows > weights[..., None]).sum(axis=-1)
@@ -40,24 +40,24 @@ def ranked_heads(sentence: Sentence, query: int, key: int) -> list[RankedHead]:
 
 
 def ranking_panel(place: Place) -> list[object]:
-    """The choice of a key, and the heads in which the chosen query attends to it most."""
+    """The choice of a key, and the heads with the largest weight from the selected query to it."""
     sentence, query, key = place.sentence, chosen_query(place), place.address.toward
-    title = html.H2("Heads by a pair")
+    title = html.H2("Heads ranked by a token pair")
     if query is None:
         return [title, html.P(EMPTY, className="caption")]
     if key is None or key >= len(sentence.wordpieces):
         return [title, _key_choice(sentence, None), html.P(EMPTY, className="caption")]
     pair = f"“{sentence.wordpieces[query]}” (query, at {query}) to “{sentence.wordpieces[key]}” (key, at {key})"
-    every = ranked_heads(sentence, query, key)
-    rows = [_row(place, one) for one in every[:LISTED]]
-    head = html.Thead(
-        html.Tr([html.Th("head"), *(html.Th(name, className="number") for name in ("weight", "of the row's keys"))])
+    heads = ranked_heads(sentence, query, key)
+    rows = [_row(place, head) for head in heads[:LISTED]]
+    titles = html.Thead(
+        html.Tr([html.Th("head"), *(html.Th(name, className="number") for name in ("weight", "rank of the key"))])
     )
     return [
         title,
         _key_choice(sentence, key),
-        html.P(f"{pair}: the first {len(rows)} of {len(every)} heads.", className="caption"),
-        html.Table([head, html.Tbody(rows)], className="rows"),
+        html.P(f"{pair}: the first {len(rows)} of {len(heads)} heads.", className="caption"),
+        html.Table([titles, html.Tbody(rows)], className="rows"),
     ]
 
 
@@ -66,12 +66,12 @@ def _key_choice(sentence: Sentence, key: int | None) -> object:
     return choice("toward", "Key", options, "" if key is None else str(key), 160)
 
 
-def _row(place: Place, one: RankedHead) -> html.Tr:
-    href = place.address.with_(layer=one.layer, head=one.head, heads=str(one.head)).href
+def _row(place: Place, head: RankedHead) -> html.Tr:
+    href = place.address.with_(layer=head.layer, head=head.head, heads=str(head.head)).href
     return html.Tr(
         [
-            html.Td(dcc.Link(head_name(one.layer, one.head), href=href)),
-            html.Td(f"{100 * one.weight:.1f} %", className="number"),
-            html.Td(f"{one.rank_in_row}.", className="number"),
+            html.Td(dcc.Link(head_name(head.layer, head.head), href=href)),
+            html.Td(f"{100 * head.weight:.1f} %", className="number"),
+            html.Td(f"{head.rank_in_row}.", className="number"),
         ]
     )

@@ -1,4 +1,4 @@
-"""One sentence as its model sees it: what every view of a sentence's attention is made of."""
+"""One sentence with its queries and keys, from which every view of its attention is computed."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """A sentence of the corpus, or one or two typed by a reader; views cannot tell them apart.
+    """A sentence of the corpus, or one or two typed by a reader.
 
     Attributes
     ----------
@@ -108,6 +108,6 @@ def _numbers(array: xr.DataArray, rows: slice) -> Floats:
 
 
 def _cut(corpus: Corpus, tokens: int) -> bool:
-    """As far as the store says: it counts the sentences that were cut, and hardly one fits exactly."""
+    """Estimated from the store, which only counts truncated sentences: hardly one has exactly the maximum length."""
     known = corpus.corpus_attributes
     return bool(known.get("truncated", 0)) and tokens >= int(known["max_length"])
