@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.compare.feature_points import BothFeatures, both_features, point_likeness
+from dashboard.compare.feature_points import BothFeatures, both_features, point_similarity
 from dashboard.compare.two_models import Two
 from store.schema.features import point_title
 from tests.test_comparison_routes import base_of, rows_of
@@ -30,7 +30,7 @@ def gram_cka(own: np.ndarray, other: np.ndarray) -> float:
 
 
 def test_cka_and_cosine_of_every_point_are_those_of_the_formulas(alike: Two, both: BothFeatures) -> None:
-    found = point_likeness(alike, both)
+    found = point_similarity(alike, both)
     assert found.points == both.own.points
     assert found.cosine is not None
     for point, cka, cosine in zip(found.points, found.cka, found.cosine, strict=True):
@@ -43,7 +43,7 @@ def test_cka_and_cosine_of_every_point_are_those_of_the_formulas(alike: Two, bot
 def test_models_of_other_sizes_have_cka_alone(unlike: Two) -> None:
     features = both_features(unlike)
     assert features is not None
-    found = point_likeness(unlike, features)
+    found = point_similarity(unlike, features)
     assert found.cosine is None
     assert np.isfinite(found.cka).all()
     assert len(found.points) == len(features.own.points) == 8
@@ -56,7 +56,7 @@ def test_the_tokens_are_the_same_in_both(both: BothFeatures) -> None:
 
 def test_likeness_is_a_file(three_client: FlaskClient, alike: Two, both: BothFeatures) -> None:
     rows = rows_of(three_client.get(f"{base_of(alike)}/features/likeness.csv").text)
-    found = point_likeness(alike, both)
+    found = point_similarity(alike, both)
     assert [row["point"] for row in rows] == [point_title(point) for point in found.points]
     np.testing.assert_allclose([float(row["cka"]) for row in rows], found.cka, atol=1e-6)
 

@@ -210,7 +210,7 @@ def test_a_drawing_has_points_as_an_image_and_the_rest_as_lines_and_text(show: S
     )
     assert len(drawing.findall("{*}path")) > 4
     assert "Queries and keys of L1 H0" in written
-    assert "Shown: " in written
+    assert "the same in both" in written
     assert drawing.findtext("{*}desc") in written
     assert f"on {alike.own.attributes['corpus']}, snapshot" in (drawing.findtext("{*}desc") or "")
 

@@ -88,9 +88,7 @@ def test_rows_that_sum_to_1_again_are_divided_by_what_is_left(page: Page, patter
     np.testing.assert_allclose(drawn_weights(page), left / left.sum(axis=-1, keepdims=True), atol=2e-5)
 
 
-def test_norm_weights_are_attention_times_the_value_norm(
-    page: Page, pattern: np.ndarray, tiny_corpus: Corpus
-) -> None:
+def test_norm_weights_are_attention_times_the_value_norm(page: Page, pattern: np.ndarray, tiny_corpus: Corpus) -> None:
     choose(page, "Weight", "weight x value norm ‖f(x)‖")
     came(page, "weights=norm")
     rows = tiny_corpus.sentence_rows(SENTENCE)
@@ -191,7 +189,9 @@ def test_the_heads_are_ranked_by_what_a_query_gives_a_key(
     page = sentence_page(open_page, tiny_server, sentence=SENTENCE, queries=2)
     page.get_by_role("textbox", name="Key", exact=True).click()
     page.get_by_role("option", name=re.compile("^4: ")).click()
-    rows = page.get_by_role("heading", name="Heads ranked by a token pair").locator("xpath=following::table[1]//tbody/tr")
+    rows = page.get_by_role("heading", name="Heads ranked by a token pair").locator(
+        "xpath=following::table[1]//tbody/tr"
+    )
     weights = pattern[:, :, 2, 4]
     order = np.argsort(-weights, axis=None)
     expected = [(f"L{at // 2} H{at % 2}", f"{100 * weights.ravel()[at]:.1f} %") for at in order.tolist()]

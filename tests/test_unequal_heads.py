@@ -28,7 +28,7 @@ def test_only_what_needs_no_counterparts_is_offered(three_models: str, unlike: T
     here = place(three_models, unlike, pictures=pictures)
     page = written(PAGES["compare"](here))
     assert "their heads have no counterparts" in page
-    for offered in ("means-over-heads", "Feature points in both", "Means over all heads"):
+    for offered in ("means-over-heads", "Feature points of both models", "Means over all heads"):
         assert offered in page
     for of_heads in (
         "pattern-this",

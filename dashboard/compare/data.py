@@ -27,7 +27,7 @@ from store.kernels.bootstrap import Segments
 from store.kernels.divergence import row_divergence
 from store.schema.model import head_name
 
-#: Tokens whose statistics are read: all of most corpora, and never more than 0.4 GB of one with 12 by 12 heads.
+#: Most tokens whose statistics are read: at most 0.4 GB for 12 by 12 heads.
 STATISTIC_TOKENS = 200_000
 Floats = NDArray[np.float64]
 #: Of every head the name of a statistic: (layer, head).
@@ -41,9 +41,9 @@ Weights = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """A statistic of every head (layer, head) in this model and in the other one, and other - this with its interval.
+    """A statistic of every head (layer, head) in both models, and other - this with its interval.
 
-    It is the same of all heads, or one for each of them.
+    The statistic is the same for all heads, or each head has its own.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Difference:
     less
         Their difference and its 95 % interval.
     sample, sentences
-        The sentences that were looked at, and how many of them have rows of the source.
+        The sentences averaged over, and how many of them have rows of the source.
     """
 
     own: Floats
@@ -69,7 +69,7 @@ def difference(two: Two, statistic: str, source: str) -> Difference:
 
 
 def difference_of(two: Two, names: Names, source: str) -> Difference:
-    """Of the statistic that each head has in `names`, counted anew."""
+    """Of the statistic that `names` has for each head."""
     sample = sample_of(two, STATISTIC_TOKENS)
     segments = segments_of(two, sample, source)
     own, other = (_means(one, sample, segments, names) for one in (two.own, two.other))
@@ -83,14 +83,14 @@ def _means(corpus: Corpus, sample: Sample, segments: Segments, names: Names) -> 
     rows = sample.rows
 
     def read(layer: int, statistic: str) -> None:
-        """All heads of a layer have one chunk: one of them is read as fast as all."""
+        """All heads of a layer are in one chunk: reading one is as fast as reading all."""
         place, heads = list(STATISTICS).index(statistic), names[layer] == statistic
         values = corpus.token_statistic.variable[place, layer, :, : int(rows[-1]) + 1].values
         means[layer, heads] = segments.means(values[np.ix_(heads, rows)])
 
-    asked = {(layer, name) for layer, row in enumerate(names) for name in row}
+    needed = {(layer, name) for layer, row in enumerate(names) for name in row}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(read, *zip(*asked, strict=True)))
+        list(pool.map(read, *zip(*needed, strict=True)))
     return means
 
 
@@ -113,7 +113,7 @@ def counterpart_divergence(two: Two) -> Weights:
 
 
 def head_sample(two: Two) -> Sample:
-    """The sentences that are looked at of one head: more than of all, as it is one."""
+    """The sentences over which the divergence of one head is computed: more than for all heads."""
     return sample_of(two, HEAD_TOKENS)
 
 
@@ -124,7 +124,7 @@ def head_divergence(two: Two, layer: int, head: int) -> Weights:
 
 
 def head_divergence_is_cached(two: Two, layer: int, head: int) -> bool:
-    """Whether it has been counted."""
+    """Whether it is cached."""
     return is_cached(two, _of_head(layer, head))
 
 
@@ -181,7 +181,7 @@ class Changes:
 
 
 def changes(two: Two, statistic: str, source: str) -> Changes:
-    """What changed, of models with as many layers and heads."""
+    """The changes between models with the same layers and heads."""
     divergence = cached_result(two, "divergence intervals", lambda: mean_interval(counterpart_divergence(two)))
     most = most_changed(two)
     of_most = cached_result(two, "most changed", lambda: difference_of(two, most, "all"))
@@ -190,14 +190,14 @@ def changes(two: Two, statistic: str, source: str) -> Changes:
 
 
 def changes_are_cached(two: Two, statistic: str, source: str) -> bool:
-    """Whether all of it has been counted."""
+    """Whether all of it is cached."""
     return all(
         is_cached(two, what) for what in ("divergence intervals", "most changed", ("difference", statistic, source))
     )
 
 
 def ranked_heads(found: Changes, by: str) -> list[tuple[int, int]]:
-    """Every head, the one that changed most first; those without a number last."""
+    """Every head, the most changed first; heads without a number last."""
     size = found.divergence.mean if by == "divergence" else np.abs(found.difference.less.mean)
     order = np.argsort(-np.nan_to_num(size, nan=-np.inf), axis=None, kind="stable")
     return [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(order, size.shape), strict=True)]
@@ -236,7 +236,7 @@ def changes_table(two: Two, statistic: str, source: str) -> Table:
 
 
 def differences_table(two: Two, source: str) -> Table:
-    """Every statistic of the other model less that of this one, over the rows of a source."""
+    """Every statistic of the other model minus that of this one, over the rows of a source."""
     layer, head = _heads(two)
     other, own = (one.head_statistic.sel(source=source) for one in (two.other, two.own))
     return _named(layer, head) | {
@@ -245,7 +245,7 @@ def differences_table(two: Two, source: str) -> Table:
 
 
 def _changed_most(found: Changes) -> Table:
-    """The statistic of all rows that changed most: of each head another one, so that its unit stands beside it."""
+    """The statistic that changed most in each head, with its unit."""
     names, one = found.most.ravel(), found.most_difference
     return {
         "most_changed": names,

@@ -1,4 +1,4 @@
-"""The feature points that two models have in common, and how alike they are there on the same tokens."""
+"""The common feature points of two models, and the similarity of the same tokens' vectors there."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -15,13 +15,13 @@ from store.kernels.features import linear_cka
 from store.kernels.normalization import unit
 from store.schema.features import SAMPLE, point_title
 
-#: Tokens on which likeness is found, as many as the store's own CKA is found on at most.
+#: Tokens that similarities are computed on: as many as for the CKA in the store.
 TOKENS = 5_000
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class PointLikeness:
+class PointSimilarity:
     """Of every common point (point): linear CKA, and the mean cosine of a token's two vectors, None where sizes differ."""
 
     points: tuple[str, ...]
@@ -62,21 +62,21 @@ class BothFeatures:
 
 def both_features(two: Two) -> BothFeatures | None:
     """None where one of them has no feature points of the sample."""
-    there = all(SAMPLE in one.materials for one in (two.own, two.other))
+    there = all(SAMPLE in model.materials for model in (two.own, two.other))
     return BothFeatures(two.own.features(SAMPLE), two.other.features(SAMPLE)) if there else None
 
 
 def point_places(two: Two, features: BothFeatures, view: str, point: str) -> BothPlaces:
-    """As `BothFeatures.places`, found once."""
+    """As `BothFeatures.places`, cached."""
     return cached_result(two, ("point places", view, point), lambda: features.places(view, point))
 
 
-def point_likeness(two: Two, features: BothFeatures) -> PointLikeness:
-    """Of every common point, found once."""
-    return cached_result(two, "likeness", lambda: _likeness(features))
+def point_similarity(two: Two, features: BothFeatures) -> PointSimilarity:
+    """Of every common point, cached."""
+    return cached_result(two, "likeness", lambda: _similarity(features))
 
 
-def likeness_table(found: PointLikeness) -> Table:
+def similarity_table(found: PointSimilarity) -> Table:
     """A row for each point."""
     cosine = {} if found.cosine is None else {"cosine": found.cosine.round(6)}
     return {
@@ -86,12 +86,12 @@ def likeness_table(found: PointLikeness) -> Table:
     }
 
 
-def _likeness(features: BothFeatures) -> PointLikeness:
+def _similarity(features: BothFeatures) -> PointSimilarity:
     tokens = min(features.tokens, TOKENS)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         each = list(pool.map(lambda point: _at(features, point, tokens), features.points))
     cka, cosine = np.array(each, np.float64).reshape(-1, 2).T
-    return PointLikeness(features.points, cka, None if np.isnan(cosine).all() else cosine, tokens)
+    return PointSimilarity(features.points, cka, None if np.isnan(cosine).all() else cosine, tokens)
 
 
 def _at(features: BothFeatures, point: str, tokens: int) -> tuple[float, float]:

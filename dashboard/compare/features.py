@@ -4,7 +4,7 @@ from typing import Any
 
 from dash import html
 
-from dashboard.compare.feature_points import PointLikeness, both_features, point_likeness, point_places
+from dashboard.compare.feature_points import PointSimilarity, both_features, point_places, point_similarity
 from dashboard.compare.point_picture import ShownPoint
 from dashboard.compare.two_models import Two
 from dashboard.features.captions import TRUST
@@ -20,18 +20,18 @@ from dashboard.ui.under_way import unmade
 from dashboard.web.view import Place
 from store.schema.features import SAMPLE, point_title
 
-NOTHING = "Not both models have feature points of the sample."
-RUN_BOTH = "Run `make ingest` with each of them."
-NO_PREDICTIONS = "Each model predicts its own labels: colour by prediction on page Features, a model at a time."
-NO_PICTURE = "The models have no picture of feature points in common."
+NOTHING = "One of the models has no feature points of the sample."
+RUN_BOTH = "Run `make ingest` with each model."
+NO_PREDICTIONS = "Predicted labels differ between the models: colour by prediction on page Features."
+NO_PICTURE = "The models have no view of feature points in common."
 
 
 def likeness(place: Place, two: Two) -> list[object]:
-    """CKA and cosine of the same points as a chart; found when first asked for."""
+    """A chart of CKA and cosine of the common points; computed at the first request."""
     both = both_features(two)
     if both is None:
         return [html.P(unmade(place, NOTHING, RUN_BOTH), role="status")]
-    found = point_likeness(two, both)
+    found = point_similarity(two, both)
     lines = {"CKA": found.cka} | ({} if found.cosine is None else {"cosine": found.cosine})
     return chart(
         point_curves(lines, found.points),
@@ -43,28 +43,24 @@ def likeness(place: Place, two: Two) -> list[object]:
     )
 
 
-def _says(two: Two, found: PointLikeness, tokens: int) -> str:
+def _says(two: Two, found: PointSimilarity, tokens: int) -> str:
     cosine = (
-        "cosine: mean over tokens of that between a token's vector in one and in the other model, which says something "
-        "only where one was made of the other, as by fine-tuning. "
+        "cosine: mean over tokens of a token's vector in both models, meaningful only where one was fine-tuned from the other. "
         if found.cosine is not None
-        else f"{_sizes(two)}there is no cosine. "
+        else f"no cosine{_sizes(two)}. "
     )
     each = [len(one.features(SAMPLE).points) for one in (two.own, two.other)]
-    some = f"Shown are the {len(found.points)} points that both have by name, of {each[0]} of this and {each[1]} of the other. "
+    some = f"Only the {len(found.points)} common points, of {each[0]} of this and {each[1]} of the other model. "
     missing = "" if each == [len(found.points)] * 2 else some
-    return (
-        f"The same {found.tokens:,} tokens of {tokens:,} at the same point of both models. Linear CKA (Kornblith et al. 2019): 1 where they are "
-        f"the same up to rotation and scale; {cosine}{missing}"
-    )
+    return f"{found.tokens:,} of {tokens:,} tokens. Linear CKA (Kornblith et al. 2019): 1 is equal up to rotation and scale; {cosine}{missing}"
 
 
 def _sizes(two: Two) -> str:
-    return "" if two.same_size else "vectors of the two have unequal sizes, so "
+    return "" if two.same_size else ", as vector sizes differ"
 
 
 def point_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
-    """The controls of the pictures of a point, and below them what colours mean; why there are none, where there are none."""
+    """The controls and the legend of the pictures of a point, or why there are none."""
     found = ShownPoint.of(place, two)
     if found is None:
         missing = NO_PICTURE if both_features(two) else NOTHING
@@ -95,7 +91,7 @@ def _selected(found: ShownPoint) -> list[html.P]:
     count, drawn = int(found.shown.selected.sum()), found.shown.tokens
     return [
         html.P(
-            f"{count:,} of {drawn:,} drawn tokens are selected, the same in both.",
+            f"{count:,} of {drawn:,} drawn tokens selected, the same in both.",
             className="count of-picture",
             role="status",
         )
@@ -103,30 +99,29 @@ def _selected(found: ShownPoint) -> list[html.P]:
 
 
 def below_point(place: Place, two: Two) -> list[object]:
-    """How to read the pictures, n of N, and how well they lie on each other."""
+    """Captions of the pictures: sample, alignment and fidelity."""
     found = ShownPoint.of(place, two)
     if found is None:
         return []
     apart = point_places(two, found.both, found.view, found.point).apart
     return [
         caption(
-            f"Shown: {found.both.tokens:,} of {two.tokens:,} tokens, the same in both. {_title(found, found.view)}, made for each model; the other's places were "
-            "moved, turned or mirrored and scaled as a whole so that its tokens lie as near to this one's as they can (orthogonal Procrustes). A "
-            f"token's two places are then {100 * apart:.1f} % of the side apart on average. {_trust(two, found)}"
+            f"{found.both.tokens:,} of {two.tokens:,} tokens, the same in both. {_title(found, found.view)}, fitted for each model; the other model's "
+            f"points are aligned to this one's (orthogonal Procrustes), with a mean distance of {100 * apart:.1f} % of the side. {_trust(two, found)}"
         ),
         html.P(
-            "Point at a token for its card; its twin has a ring too. A click opens the point in that model.",
+            "Hover a token for its card; it is ringed in both panels. A click opens the point in that model.",
             className="caption",
         ),
     ]
 
 
 def _trust(two: Two, found: ShownPoint) -> str:
-    """How far each model's own picture of the point can be trusted."""
+    """Trustworthiness of each model's own picture of the point."""
     models = zip((found.both.own, found.both.other), two.names, strict=True)
     trust = {name: float(one.view(found.view).trustworthiness.sel(point=found.point)) for one, name in models}
-    said = " and ".join(f"{value:.2f} in {name}" for name, value in trust.items() if value == value)
-    return f"{TRUST}: {said}." if said else ""
+    values = " and ".join(f"{value:.2f} in {name}" for name, value in trust.items() if value == value)
+    return f"{TRUST}: {values}." if values else ""
 
 
 def _title(found: ShownPoint, view: str) -> str:

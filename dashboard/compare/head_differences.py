@@ -18,24 +18,24 @@ from store import STATISTICS
 from store.schema.model import head_name
 from store.wording import many
 
-#: Heads that the table lists.
+#: Number of listed heads.
 LISTED = 10
 
 
-def is_counted(place: Place, two: Two) -> bool:
-    """Whether the numbers are there already."""
+def is_computed(place: Place, two: Two) -> bool:
+    """Whether the numbers are cached."""
     return changes_are_cached(two, place.address.statistic, place.address.source)
 
 
 def changed_heads(place: Place, two: Two) -> list[object]:
-    """Both; counted when first asked for."""
-    found = changes(two, place.address.statistic, place.address.source)
+    """The table and the heat map; computed at the first request."""
+    changed = changes(two, place.address.statistic, place.address.source)
     return [
-        _table(place, two, found),
-        _how(place, two, found),
+        _table(place, two, changed),
+        _how(place, two, changed),
         file_links(place, "All heads", f"compare/{two.other.name}/changes", _asked(place.address)),
         html.H3("Divergence of every head from its counterpart"),
-        *_divergence(place, two, found),
+        *_divergence(place, two, changed),
     ]
 
 
@@ -58,7 +58,7 @@ def _table(place: Place, two: Two, found: Changes) -> html.Div:
 def _titles(place: Place, two: Two) -> html.Thead:
     own, other = two.names
     statistic = STATISTICS[place.address.statistic]
-    rows = "" if place.address.source == "all" else f", rows of {ROWS[place.address.source]}"
+    rows = "" if place.address.source == "all" else f", {ROWS[place.address.source]}"
     first = [
         html.Th("head", rowSpan=2),
         html.Th("divergence, nats", rowSpan=2, className="number"),
@@ -82,7 +82,7 @@ def _row(place: Place, found: Changes, head: tuple[int, int]) -> html.Tr:
     own, other = (str(label) or "-" for label in found.labels[:, *head])
     return html.Tr(
         [
-            html.Td(dcc.Link(head_name(*head), href=href, title="Show this head in both models below")),
+            html.Td(dcc.Link(head_name(*head), href=href, title="Show this head in both models")),
             _number(f"{divergence.mean[head]:.4f}", f"{divergence.low[head]:.4f} to {divergence.high[head]:.4f}"),
             _number(brief(float(one.own[head]), unit)),
             _number(brief(float(one.other[head]), unit)),
@@ -95,7 +95,7 @@ def _row(place: Place, found: Changes, head: tuple[int, int]) -> html.Tr:
 
 
 def _number(value: str, between: str = "") -> html.Td:
-    """A number, and below it its interval."""
+    """A number, and its interval below."""
     below = [html.Div(between, className="between")] if between else []
     return html.Td([html.Div(value), *below], className="number")
 
@@ -110,7 +110,7 @@ def _between(less: MeanInterval, head: tuple[int, int], unit: str) -> str:
 
 
 def _changed_most(found: Changes, head: tuple[int, int]) -> html.Td:
-    """The statistic in words, before and after, and below it the difference with its interval."""
+    """The statistic that changed most: its values in both models, and below the difference with its interval."""
     statistic, one = STATISTICS[str(found.most[head])], found.most_difference
     own, other = (spell(float(values[head]), statistic.unit) for values in (one.own, one.other))
     less = f"{_signed(float(one.less.mean[head]), statistic.unit)} {difference_unit(statistic.unit)}"
@@ -122,30 +122,24 @@ def _changed_most(found: Changes, head: tuple[int, int]) -> html.Td:
 def _how(place: Place, two: Two, found: Changes) -> html.P:
     one = found.difference
     by = "divergence" if place.address.ranked == "divergence" else "size of the difference"
-    some = "" if one.sentences == one.sample.sentences else f", of which {one.sentences:,} have such rows"
+    some = "" if one.sentences == one.sample.sentences else f", of which {one.sentences:,} have such queries"
     return html.P(
-        f"The first {min(LISTED, found.most.size)} of {found.most.size} heads by {by}. A counterpart is the head of the same layer and "
-        "number in the other model, which says something where one was trained from the other or both from one. Divergence: "
-        "Jensen-Shannon of a row's weights on the same tokens, mean of a sentence's rows, 0 (alike) to ln 2 = 0.693, over "
-        f"{sample_caption(two, divergence_sample(two))}. The statistic: over "
-        f"{sample_caption(two, one.sample)}{some}. Below a number: its 95 % interval, by a bootstrap over sentences that is paired, as both models read "
-        f"the same ones. {_how_most(two, found)}",
+        f"The first {min(LISTED, found.most.size)} of {found.most.size} heads by {by}, each compared with the head of the same layer and number. "
+        "Divergence: Jensen-Shannon of the attention weights, mean of a sentence's queries, 0 (alike) to ln 2 = 0.693, over "
+        f"{sample_caption(two, divergence_sample(two))}. Statistic: over {sample_caption(two, one.sample)}{some}. Below a number: its 95 % "
+        f"interval (paired bootstrap over sentences). {_how_most(two, found)}",
         className="caption",
     )
 
 
 def _how_most(two: Two, found: Changes) -> str:
-    """How the statistic that changed most is chosen, and of which sentences where not of those of its numbers."""
+    """How the statistic that changed most is chosen, and over which sentences."""
     own, other = two.own.n_sentences, two.other.n_sentences
     same = own == other == found.most_difference.sample.sentences
-    by = (
-        "the same means"
-        if same
-        else f"the means over all {own:,} sentences of this and all {other:,} of the other model"
-    )
+    by = "these means" if same else f"means over all {own:,} sentences of this and {other:,} of the other model"
     return (
-        f"Changed most: of {len(telling('all'))} statistics of all tokens' rows the one with the largest difference over its standard deviation "
-        f"among this model's heads, chosen by {by}; its interval does not count that it was chosen."
+        f"Changed most: of {len(telling('all'))} statistics of all queries the one with the largest difference in standard deviations of this "
+        f"model's heads, by {by}; its interval ignores this selection."
     )
 
 
@@ -159,7 +153,7 @@ def _divergence(place: Place, two: Two, found: Changes) -> list[object]:
     return chart(
         heat_map(values.mean, written=written, said=said, unit="nats"),
         of="counterparts",
-        says=f"Nats, over {sample_caption(two, divergence_sample(two))}. A click opens the head. ",
+        says=f"In nats, over {sample_caption(two, divergence_sample(two))}. Click a head to open it. ",
         label=f"Heat map of {values.mean.shape[0]} by {values.mean.shape[1]} heads: divergence from the counterpart",
         data=file_href(place, f"compare/{two.other.name}/changes.csv", _asked(place.address)),
         height=70 + 34 * two.own.layers,
@@ -169,18 +163,18 @@ def _divergence(place: Place, two: Two, found: Changes) -> list[object]:
 
 
 def differences(place: Place, two: Two) -> list[object]:
-    """The heat map of other - this."""
+    """The heat map of the differences, other - this."""
     address, (own, _) = place.address, two.names
     values, against = (values_of(one.head_statistic, address.statistic, address.source) for one in (two.other, two.own))
     grid = difference_grid(values, against, address.statistic, f"that of {own}")
-    rows = f", rows of {ROWS[address.source]}" if address.source != "all" else ""
+    rows = f", {ROWS[address.source]}" if address.source != "all" else ""
     return [
         html.H3(f"{grid.title[0].upper()}{grid.title[1:]}{rows}"),
         definition(address.statistic),
         *chart(
             heat_map(grid.values, written=grid.written, said=grid.said, unit=grid.unit, diverging=True),
             of="differences",
-            says=f"Other - this. {_over(two)} A click opens a head. L7 H9 counts from 0: the papers' “8-10” is {head_name(7, 9)}. ",
+            says=f"Other - this. {_over(two)} Click a head to open it. ",
             label=f"Heat map of {two.own.layers} by {two.own.heads} heads: {grid.title}",
             data=file_href(place, f"compare/{two.other.name}/differences.csv", {"source": address.source}),
             height=70 + 34 * two.own.layers,
@@ -196,14 +190,14 @@ def _over(two: Two) -> str:
         f"{many(one.n_sentences, 'sentence')} ({many(one.n_tokens, 'token')})" for one in (two.own, two.other)
     )
     return (
-        f"Means over all {own} of both."
+        f"Means over all {own} of both models."
         if own == other
-        else f"Means over all {other} of the other and all {own} of this."
+        else f"Means over {other} of the other and {own} of this model."
     )
 
 
 def means_over_heads(place: Place, two: Two) -> html.Details:
-    """Of all statistics; models of any two shapes have them. Open where there is nothing else."""
+    """Every statistic, its mean over all heads; open where the models' heads have no counterparts."""
     names = html.Tr(
         [
             html.Th("mean over all heads"),
@@ -215,7 +209,7 @@ def means_over_heads(place: Place, two: Two) -> html.Details:
         [
             html.Summary("Every statistic, mean over all heads"),
             html.Table([html.Thead(names), body], className="rows"),
-            html.P(f"Rows of {ROWS[place.address.source]}. {_head_counts(two)} {_over(two)}", className="caption"),
+            html.P(f"Mean over {ROWS[place.address.source]}. {_head_counts(two)} {_over(two)}", className="caption"),
         ],
         open=not two.same_heads,
         id="means-over-heads",
@@ -224,7 +218,7 @@ def means_over_heads(place: Place, two: Two) -> html.Details:
 
 def _head_counts(two: Two) -> str:
     own, other = (many(one.layers * one.heads, "head") for one in (two.own, two.other))
-    return f"All {own} of both." if own == other else f"All {own} of this and all {other} of the other."
+    return f"{own} of each model." if own == other else f"{own} of this and {other} of the other model."
 
 
 def _mean_row(two: Two, name: str, source: str) -> html.Tr:

@@ -8,7 +8,7 @@ from dash import dcc, html
 from dashboard.compare.data import head_divergence_is_cached
 from dashboard.compare.feature_points import both_features
 from dashboard.compare.features import below_point, likeness, point_controls
-from dashboard.compare.head_differences import changed_heads, differences, is_counted, means_over_heads
+from dashboard.compare.head_differences import changed_heads, differences, is_computed, means_over_heads
 from dashboard.compare.picture import (
     both_picture,
     both_places,
@@ -36,54 +36,52 @@ from dashboard.ui.under_way import unmade
 from dashboard.web.view import Place, on_same_corpus
 from store import STATISTICS
 
-#: Of what there are pictures in both models.
+#: Kinds of pictures.
 PICTURES = {"head": "a head", "point": "a feature point"}
 TITLE = "Two models on one corpus"
 MAKE_SECOND_MODEL = "Run `make finetune`, then `make ingest MODEL=data/finetuned`."
-RANKED = {"divergence": "divergence of attention", "statistic": "difference of the statistic"}
-COUNTING = (
-    "Being counted: divergences from the stored queries and keys of both models, and their intervals. Some seconds."
-)
-COUNTING_SENTENCES = "Being counted: how far the head's patterns of every sentence are apart. A second."
-COUNTING_POINTS = "Being counted: how alike the vectors of the same tokens are at every point. Some seconds."
+RANKED = {"divergence": "attention divergence", "statistic": "difference of the statistic"}
+COMPUTING = "Computing divergences and their intervals from the stored queries and keys of both models. This takes some seconds."
+COMPUTING_SENTENCES = "Computing the divergence of the head in every sentence. This takes a second."
+COMPUTING_POINTS = "Computing the similarity of the same tokens' vectors at every point. This takes some seconds."
 
 
 def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:
-    """What they stand at, and where they stand by default; nothing where no second model is there."""
+    """The values of the controls and their defaults; empty without a second model."""
     two = two_of(place)
     if two is None:
         return {}, {}
-    stand: dict[str, object] = {"other": two.other.name}
-    standard: dict[str, object] = {"other": on_same_corpus(place.snapshot, place.corpus)[0]}
+    current: dict[str, object] = {"other": two.other.name}
+    defaults: dict[str, object] = {"other": on_same_corpus(place.snapshot, place.corpus)[0]}
     if two.same_heads:
-        stand["by"], standard["by"] = ranked_by(place, two), standard_ranking(two)
+        current["by"], defaults["by"] = ranked_by(place, two), standard_ranking(two)
     if view := shown_view(place, two):
-        stand["view"] = view
+        current["view"] = view
     if found := ShownPoint.of(place, two):
-        stand |= {"point": found.point, "fview": found.view, "fcolour": found.shown.colour.column.name}
-        standard |= {"point": found.both.points[-1], "fview": found.both.own.views[0]}
-    return stand, standard
+        current |= {"point": found.point, "fview": found.view, "fcolour": found.shown.colour.column.name}
+        defaults |= {"point": found.both.points[-1], "fview": found.both.own.views[0]}
+    return current, defaults
 
 
 def above_pictures(place: Place, two: Two) -> list[object]:
-    """The title, the controls, and what colours mean; why there are no pictures, where there are none."""
+    """Title, controls and legend of the pictures, or why there are none."""
     of_point = pictures_of(place, two) == "point"
     controls, below = point_controls(place, two) if of_point else _head_controls(place, two)
     of = [choice("pictures", "Pictures of", PICTURES, place.address.pictures, 130)] if two.same_heads else []
-    title = html.H2("Pictures in both", id="pictures-of-both")
+    title = html.H2("Pictures in both models", id="pictures-of-both")
     return [title, html.Div([*of, *controls], className="controls"), *below]
 
 
 def below_pictures(place: Place, two: Two) -> list[object]:
-    """How to read them, n of N, and how well they lie on each other."""
+    """Captions of the pictures: sample, alignment and fidelity."""
     return below_point(place, two) if pictures_of(place, two) == "point" else _below_head(place, two)
 
 
 def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
-    """The controls, and what stands below them."""
+    """The controls, and what is below them."""
     view, heads = shown_view(place, two), head_choices(place)
     if view is None:
-        missing = "The models have no picture of the same kind."
+        missing = "The models have no view in common."
         return heads, [html.P(unmade(place, missing, "Run `make projections` with each of them."), role="status")]
     chosen, views = chosen_of(place, two), choices_of_views(view, common_views(two))
     colours = legend_line(chosen.legend) if chosen.coloured else marks_line()
@@ -95,33 +93,32 @@ def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
 
 
 def _selected(place: Place, two: Two, chosen: ShownPoints) -> html.P:
-    """How many points of each panel; a condition on what a head does is met by others in each model."""
+    """How many points are selected in each panel; conditions on a head's statistics select others in each model."""
     if not chosen.selection:
         return selection_count(chosen)
     own, other = drawn_of_both(two, place.address.layer, place.address.head, place.address.tokens)
     counts = selected_in_both(own, other, chosen.selection).sum(axis=(1, 2))
     drawn = 2 * len(own.rows)
     each = [f"{count:,} of {drawn:,} in {name}" for count, name in zip(counts, two.names, strict=True)]
-    return count_line(chosen, f"Drawn queries and keys that are selected: {' and '.join(each)}.")
+    return count_line(chosen, f"Selected of the drawn queries and keys: {' and '.join(each)}.")
 
 
 def _below_head(place: Place, two: Two) -> list[object]:
     view, address = shown_view(place, two), place.address
     if view is None:
         return []
-    found = both_places(two, view, address.layer, address.head, address.tokens)
-    shown = found.places.shape[1]
+    aligned = both_places(two, view, address.layer, address.head, address.tokens)
+    shown = aligned.places.shape[1]
     title = two.own.view(view).attrs["title"]
     return [
         caption(
-            f"Shown: the first {shown:,} of {two.tokens:,} tokens, the same in both. {title}, made for each model; the other's places were moved, "
-            "turned or mirrored and scaled as a whole so that its queries and keys lie as near to this one's as they can (orthogonal "
-            f"Procrustes). A token's two places are then {100 * found.apart:.1f} % of the side apart on average. Colours are on one scale."
+            f"{shown:,} of {two.tokens:,} tokens, the same in both. {title}, fitted for each model; the other model's points are aligned to this "
+            f"one's (orthogonal Procrustes), with a mean distance of {100 * aligned.apart:.1f} % of the side; one colour scale."
         ),
         *_faithful(place, two, view),
         html.P(
-            "Point at a token for its card, or press P and then Shift with the arrow keys; its twin has a ring too. A click opens the head in "
-            "that model.",
+            "Hover a token for its card, or press P, then Shift with the arrow keys; the same token is ringed in both panels. A click opens "
+            "the head in that model.",
             className="caption",
         ),
     ]
@@ -134,7 +131,7 @@ def _faithful(place: Place, two: Two, view: str) -> list[html.P]:
 
 
 def picture(place: Place) -> dict[str, Any] | None:
-    """What the canvas shows."""
+    """The picture of both models."""
     two = two_of(place)
     if two is None:
         return None
@@ -142,25 +139,25 @@ def picture(place: Place) -> dict[str, Any] | None:
 
 
 def layout(place: Place) -> Page:
-    """The page at a place."""
+    """The page of a link."""
     two = two_of(place)
     return _without_other(place) if two is None else _of_two(place, two)
 
 
 def later_part(place: Place) -> list[object]:
-    """The heads that changed most, once they are counted."""
+    """The heads that changed most."""
     two = two_of(place)
     return changed_heads(place, two) if two and two.same_heads else []
 
 
 def later_points(place: Place) -> list[object]:
-    """How alike feature points are."""
+    """The similarity of the feature points."""
     two = two_of(place)
     return likeness(place, two) if two else []
 
 
 def later_sentences(place: Place) -> list[object]:
-    """The sentences in which the chosen head changed most, or others that are sought."""
+    """The sentences in which the head of the link changed most, or those of a search."""
     two = two_of(place)
     return finder(place, search_in_both(place, two)) if two and two.same_heads else []
 
@@ -168,15 +165,15 @@ def later_sentences(place: Place) -> list[object]:
 def _without_other(place: Place) -> Page:
     name = place.corpus.attributes["model_id"]
     missing = (
-        f"The store holds one model on this corpus, {name}. A second one can be compared with it: another checkpoint with the same "
-        "tokenizer, run on the same sentences, such as this model fine-tuned on the labels of the reviews."
+        f"The store has one model on this corpus, {name}. Ingest a second one to compare them: another checkpoint with the same "
+        "tokenizer on the same sentences, such as this model fine-tuned on the review labels."
     )
-    said = html.P(unmade(place, missing, MAKE_SECOND_MODEL))
-    return Page(above=[html.H1(TITLE), dmc.Alert(said, color="blue", variant="light", id="no-other")])
+    text = html.P(unmade(place, missing, MAKE_SECOND_MODEL))
+    return Page(above=[html.H1(TITLE), dmc.Alert(text, color="blue", variant="light", id="no-other")])
 
 
 def _of_two(place: Place, two: Two) -> Page:
-    unlike = [dmc.Alert(said, color="orange", variant="light", mb="sm") for said in two.differences()]
+    unlike = [dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()]
     above = [html.H1(TITLE), _which(place, two), *unlike, *_heads(place, two), *above_pictures(place, two)]
     notices = _notices(place, two)
     below = [*below_pictures(place, two), *_sentences(place, two), *_points(place, two)]
@@ -184,7 +181,7 @@ def _of_two(place: Place, two: Two) -> Page:
 
 
 def _notices(place: Place, two: Two) -> tuple[str, ...]:
-    """What of the link cannot be followed."""
+    """Notices on what of the link is ignored."""
     return point_notices(place, two) if pictures_of(place, two) == "point" else picture_notices(place, two)
 
 
@@ -193,12 +190,12 @@ def _sentences(place: Place, two: Two) -> list[object]:
     if not two.same_heads:
         return []
     ready = ranked_by(place, two) != DIVERGENCE or head_divergence_is_cached(two, layer, head)
-    found = later("sentences", COUNTING_SENTENCES, ready, lambda: finder(place, search_in_both(place, two)))
-    return [*patterns(place, two), html.H3("Find a sentence in both"), found]
+    found = later("sentences", COMPUTING_SENTENCES, ready, lambda: finder(place, search_in_both(place, two)))
+    return [*patterns(place, two), html.H3("Find a sentence"), found]
 
 
 def _which(place: Place, two: Two) -> html.Div:
-    """Which two, and the same with their places changed."""
+    """The choice of the other model, the names of both, and a link that swaps them."""
     others = on_same_corpus(place.snapshot, place.corpus)
     models = {name: str(place.snapshot.models[name]["model_id"]) for name in others}
     repeated = {name: f"{title} ({name})" for name, title in models.items() if list(models.values()).count(title) > 1}
@@ -208,7 +205,7 @@ def _which(place: Place, two: Two) -> html.Div:
         [
             choice("other", "Other model", models | repeated, two.other.name, 300),
             html.P(["This: ", html.Strong(own), ", other: ", html.Strong(other), ". "]),
-            dcc.Link("Swap them", href=swapped.href),
+            dcc.Link("Swap", href=swapped.href),
         ],
         className="controls which",
     )
@@ -221,7 +218,7 @@ def _heads(place: Place, two: Two) -> list[object]:
             html.Div(_source(place), className="controls"),
             means_over_heads(place, two),
         ]
-    counted = later("changes", COUNTING, is_counted(place, two), lambda: changed_heads(place, two))
+    counted = later("changes", COMPUTING, is_computed(place, two), lambda: changed_heads(place, two))
     return [
         html.H2("Heads that changed most"),
         _choices(place),
@@ -246,9 +243,12 @@ def _choices(place: Place) -> html.Div:
 
 
 def _source(place: Place) -> dmc.Select:
-    return choice("source", "Mean over the rows of", ROWS, place.address.source, 160)
+    return choice("source", "Mean over", ROWS, place.address.source, 160)
 
 
 def _points(place: Place, two: Two) -> list[object]:
     ready = is_cached(two, "likeness") or both_features(two) is None
-    return [html.H2("Feature points in both"), later("points", COUNTING_POINTS, ready, lambda: likeness(place, two))]
+    return [
+        html.H2("Feature points of both models"),
+        later("points", COMPUTING_POINTS, ready, lambda: likeness(place, two)),
+    ]

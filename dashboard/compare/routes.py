@@ -11,9 +11,9 @@ from dashboard.compare.data import changes_table, differences_table
 from dashboard.compare.feature_points import (
     BothFeatures,
     both_features,
-    likeness_table,
-    point_likeness,
     point_places,
+    point_similarity,
+    similarity_table,
 )
 from dashboard.compare.picture import MOST_TOKENS, both_places, drawn_of_both, selected_in_both
 from dashboard.compare.sentences import patterns_table
@@ -96,14 +96,14 @@ def _features(server: Flask, library: Library) -> None:
     @server.get(f"{PAIR}/features/likeness.{FORM}")
     def likeness(snapshot: str, model: str, other: str, form: str) -> Response:
         two = two_by_name(library, snapshot, model, other)
-        found = point_likeness(two, _both_features(two))
-        return file(iter([likeness_table(found)]), "likeness", form)
+        found = point_similarity(two, _both_features(two))
+        return file(iter([similarity_table(found)]), "likeness", form)
 
 
 def _both_features(two: Two) -> BothFeatures:
     found = both_features(two)
     if found is None:
-        abort(404, "Not both models have feature points of the sample. Run `make ingest` with each of them.")
+        abort(404, "One of the models has no feature points of the sample. Run `make ingest` with each model.")
     return found
 
 
@@ -111,7 +111,7 @@ def _point_places(two: Two, view: str, point: str) -> NDArray[np.float32]:
     """(2, token, 1, component); a sentence where not both models have the point."""
     features = _both_features(two)
     if point not in features.points:
-        abort(404, f"Not both models have the point {point[:40]!r}. Choose one of {', '.join(features.points)}.")
+        abort(404, f"The models do not both have the point {point[:40]!r}. Choose one of {', '.join(features.points)}.")
     return point_places(two, features, view, point).places
 
 
@@ -119,10 +119,10 @@ def two_by_name(library: Library, snapshot: str, model: str, other: str) -> Two:
     """The models a URL names; a sentence where they are not on one corpus."""
     opened = library.snapshot(snapshot)
     own = opened.corpus(model)
-    there = on_same_corpus(opened, own)
-    if other not in there:
-        named = f"Choose one of {', '.join(there)}." if there else "Ingest another one with `make ingest MODEL=...`."
-        abort(404, f"There is no other model “{other[:80]}” on the corpus of {own.name}. {named}")
+    others = on_same_corpus(opened, own)
+    if other not in others:
+        remedy = f"Choose one of {', '.join(others)}." if others else "Ingest another one with `make ingest MODEL=...`."
+        abort(404, f"There is no other model “{other[:80]}” on the corpus of {own.name}. {remedy}")
     return Two(own, opened.corpus(other))
 
 

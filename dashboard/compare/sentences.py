@@ -26,13 +26,13 @@ from store.schema.model import head_name
 from store.wording import many
 
 Floats = NDArray[np.float32]
-#: Tokens that find a place on the axes; of more every second, third ... is named.
+#: Most tokens named on an axis; of more, every second, third ... is named.
 NAMED = 36
-#: Weights below which whole per cents do not tell the colours apart.
+#: Largest weight below which the colour bar has a decimal.
 FINE = 0.05
-#: Pixels for the bar of colours: as many for differences as for weights, so that all are drawn in one size.
+#: Pixels for the colour bar: the same for differences and weights, so that all matrices have one size.
 BESIDE = 78
-#: The ranking by how far a head's patterns in both models are apart. It is the page's own, so that no link says it.
+#: The ranking by divergence of the head's patterns: the default of this page, so links omit it.
 DIVERGENCE = "divergence"
 
 
@@ -67,7 +67,7 @@ def pattern_matrix(
 ) -> go.Figure:
     """The figure of weights (query, key) with colours up to `most`; of differences in points, with nothing in the middle."""
     names = [f"{token} ({place})" for place, token in enumerate(tokens)]
-    # With a sign for what is positive, d3 has one for what rounds to 0 too.
+    # d3's sign format writes +0.0 too.
     number, scale = ("%{z:.1f} points", 100) if diverging else ("%{z:.1%}", 1)
     heat: Any = go.Heatmap(
         z=scale * weights,
@@ -102,27 +102,27 @@ def named_every(tokens: int) -> int:
 
 
 def _bar(most: float, diverging: bool) -> Layout:
-    """Of small weights with a digit more."""
+    """The colour bar; with a decimal for small weights."""
     if diverging:
         return colour_bar("points")
     return colour_bar("%") | {"tickformat": f".{'1' if most < FINE else '0'}%"}
 
 
 def ranked_by(place: Place, two: Two) -> str:
-    """Name of the ranking: divergence where the link names none and heads have counterparts."""
+    """Name of the ranking, by default divergence where heads have counterparts."""
     return place.address.by or standard_ranking(two)
 
 
 def standard_ranking(two: Two) -> str:
-    """Where a link names none."""
+    """The default ranking."""
     return DIVERGENCE if two.same_heads else ORDER
 
 
 def search_in_both(place: Place, two: Two) -> Search:
-    """Links stay on the page; counts divergences when first asked for."""
+    """The search on page Compare; its links stay on the page."""
     by = ranked_by(place, two)
     names = {name: title if name == ORDER else f"{title}, this" for name, title in RANKINGS.items()}
-    own = {DIVERGENCE: "divergence of the two"} if two.same_heads else {}
+    own = {DIVERGENCE: "divergence"} if two.same_heads else {}
     if by == DIVERGENCE:
         ranking: Ranking | None = _divergence_ranking(place, two)
         among = head_sample(two).sentences
@@ -147,23 +147,25 @@ def _of_this(ranking: Ranking | None) -> Ranking | None:
 
 
 def _search_note(two: Two, by: str) -> str:
-    """Over which sentences it was looked for, where not over all."""
+    """A note on the searched sentences, where these are not all."""
     if by == DIVERGENCE:
-        return f"Looked at: {sample_caption(two, head_sample(two))}. Divergence is the mean of a sentence's rows."
+        return f"Searched: {sample_caption(two, head_sample(two))}."
     every = two.own.n_sentences
     return (
         ""
         if two.sentences == every
-        else f"Looked at: the first {two.sentences:,} of {every:,}, which both models have."
+        else f"Searched: the first {two.sentences:,} of {every:,} sentences, which both models have."
     )
 
 
 def patterns(place: Place, two: Two) -> list[object]:
-    """The sentence and the head of the link, where both models have them."""
+    """The patterns of the link's sentence and head, where both models have them."""
     address = place.address
-    title = html.H2(f"The same sentence in both, {head_name(address.layer, address.head)}", id="sentence-in-both")
+    title = html.H2(
+        f"The same sentence in both models, {head_name(address.layer, address.head)}", id="sentence-in-both"
+    )
     if address.sentence >= two.sentences:
-        missing = f"{two.names[1]} was run on the first {two.sentences:,} sentences of the corpus alone. Choose sentence 0 to {two.sentences - 1:,}."
+        missing = f"{two.names[1]} has only the first {two.sentences:,} sentences. Choose sentence 0 to {two.sentences - 1:,}."
         return [title, _choices(place, two), html.P(missing, role="status")]
     return [title, _choices(place, two), *_sentence(place, two)]
 
@@ -190,7 +192,7 @@ def _choices(place: Place, two: Two) -> html.Div:
 
 
 def _heads(place: Place) -> list[object]:
-    """Where the pictures are of a head it is chosen there."""
+    """Choices of the head, unless the controls of the pictures have them."""
     return head_choices(place) if place.address.pictures == "point" else []
 
 
@@ -220,8 +222,8 @@ def _sentence(place: Place, two: Two) -> list[object]:
         html.P(
             [
                 f"Sentence {address.sentence:,} of {two.sentences:,}{f', {sentence.label}' if sentence.label else ''}, "
-                f"{many(len(sentence.wordpieces), 'token')}; weights recomputed from the stored queries and keys; both matrices have one colour scale. {_named(len(sentence.wordpieces))}"
-                f"Mean divergence of its rows {sentence_divergence(weights):.4f} nats. ",
+                f"{many(len(sentence.wordpieces), 'token')}; one colour scale. {_named(len(sentence.wordpieces))}"
+                f"Mean divergence {sentence_divergence(weights):.4f} nats. ",
                 html.A("All weights as csv", href=file_href(place, where), download=""),
                 ".",
             ],
@@ -231,9 +233,9 @@ def _sentence(place: Place, two: Two) -> list[object]:
 
 
 def _named(tokens: int) -> str:
-    """Where the axes have no room for all of them."""
+    """A note where the axes do not name every token."""
     step = named_every(tokens)
-    return "" if step == 1 else f"The axes name one token in {step}; hover names every one. "
+    return "" if step == 1 else f"The axes name one token in {step}. "
 
 
 def _matrix(weights: Any, tokens: tuple[str, ...], which: str, name: str, most: float) -> html.Div:

@@ -16,27 +16,27 @@ from store.schema.model import SOURCES
 from store.wording import many
 
 T = TypeVar("T")
-#: Which draws: the same at every call, so that a number shown twice is the same number.
+#: Seed of the bootstrap: the same at every call, so that a number is the same wherever it is shown.
 SEED = 0
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Two:
-    """The model of the link and another one on the same corpus; what is said of both is of the sentences both have."""
+    """The model of the link and another one on the same corpus, compared on the sentences both have."""
 
     own: Corpus
     other: Corpus
 
     @property
     def names(self) -> tuple[str, str]:
-        """What they are called; by their keys where both have one name."""
+        """Their names; their keys where both have the same name."""
         own, other = (str(one.attributes["model_id"]).rstrip("/").rpartition("/")[2] for one in (self.own, self.other))
         return (own, other) if own != other else (self.own.name, self.other.name)
 
     @property
     def sentences(self) -> int:
-        """How many sentences both were run on: the first of the corpus."""
+        """Number of common sentences: the first of the corpus."""
         return min(self.own.n_sentences, self.other.n_sentences)
 
     @property
@@ -55,36 +55,36 @@ class Two:
         return hidden_size(self.own) == hidden_size(self.other)
 
     def differences(self) -> list[str]:
-        """A sentence on everything that cannot be compared because the models are of different shapes."""
+        """A sentence on each thing that cannot be compared because the models' shapes differ."""
         return [*self._of_heads(), *self._of_size()]
 
     def _of_heads(self) -> list[str]:
         if self.same_heads:
             return []
-        (one, two), names = (f"{one.layers} layers of {one.heads} heads" for one in (self.own, self.other)), self.names
+        (own, other), names = (
+            (f"{model.layers} layers of {model.heads} heads" for model in (self.own, self.other)),
+            self.names,
+        )
         return [
-            f"{names[0]} has {one}, {names[1]} {two}: their heads have no counterparts, so no two heads are compared. Below are means over all "
-            "heads and feature points; each model's own heads are on its other pages."
+            f"{names[0]} has {own}, {names[1]} {other}: their heads have no counterparts. Below are means over all heads, and feature points."
         ]
 
     def _of_size(self) -> list[str]:
         if self.same_size:
             return []
-        one, two = hidden_size(self.own), hidden_size(self.other)
-        return [
-            f"Hidden vectors have {one} and {two} features: there is no cosine between them. CKA needs no equal sizes."
-        ]
+        own, other = hidden_size(self.own), hidden_size(self.other)
+        return [f"Hidden vectors have {own} and {other} features: CKA can compare them, cosine cannot."]
 
 
 def two_of(place: Place) -> Two | None:
-    """Those of a link: without `other` the one ingested last on the same corpus; None where there is none."""
-    there = on_same_corpus(place.snapshot, place.corpus)
-    other = place.address.other or next(iter(there), None)
+    """The models of a link, by default the last ingested on the same corpus; None where there is no other."""
+    others = on_same_corpus(place.snapshot, place.corpus)
+    other = place.address.other or next(iter(others), None)
     return Two(place.corpus, place.snapshot.corpus(other)) if other else None
 
 
 def pictures_of(place: Place, two: Two) -> str:
-    """Of what there are pictures in both: of heads where these have counterparts, else of feature points alone."""
+    """The kind of pictures: of a head where heads have counterparts, else of a feature point."""
     return place.address.pictures if two.same_heads else "point"
 
 
@@ -93,28 +93,28 @@ def hidden_size(corpus: Corpus) -> int:
     return int(corpus.attributes["config"]["hidden_size"])
 
 
-def cached_result(two: Two, what: Hashable, count: Callable[[], T]) -> T:
-    """The result of `count`, cached under the other model's name and `what`."""
-    return CACHE.get(two.own, _key(two, what), count)
+def cached_result(two: Two, key: Hashable, compute: Callable[[], T]) -> T:
+    """The result of `compute`, cached under the other model's name and `key`."""
+    return CACHE.get(two.own, _key(two, key), compute)
 
 
-def is_cached(two: Two, what: Hashable) -> bool:
+def is_cached(two: Two, key: Hashable) -> bool:
     """Whether it is cached."""
-    return CACHE.find(two.own, _key(two, what)) is not None
+    return CACHE.find(two.own, _key(two, key)) is not None
 
 
-def _key(two: Two, what: Hashable) -> Hashable:
-    return "compare", two.other.name, what
+def _key(two: Two, key: Hashable) -> Hashable:
+    return "compare", two.other.name, key
 
 
 @dataclass(frozen=True)
 class Sample:
-    """So many sentences from the first on.
+    """The first sentences of the corpus.
 
     Attributes
     ----------
     start, size
-        Where each sentence begins on the token axis, and how many tokens it has: (sentence,).
+        First row on the token axis and number of tokens of each sentence: (sentence,).
     """
 
     start: NDArray[np.int64]
@@ -132,13 +132,13 @@ class Sample:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Their rows of the token axis, without what is between two blocks: (token,)."""
+        """Their rows on the token axis, without padding between blocks: (token,)."""
         within = np.arange(self.tokens) - np.repeat(np.cumsum(self.size) - self.size, self.size)
         return np.repeat(self.start, self.size) + within
 
 
 def sample_of(two: Two, tokens: int) -> Sample:
-    """The first whole sentences of both within so many tokens, but at least one."""
+    """The first common sentences that have at most `tokens` tokens together, but at least one."""
     sentences = two.own.sentences.isel(sentence=slice(0, two.sentences))
     sizes = sentences.row_size.values
     count = max(1, int(np.searchsorted(np.cumsum(sizes), tokens, side="right")))
@@ -153,7 +153,7 @@ def segments_of(two: Two, sample: Sample, source: str) -> Segments:
 
 
 def sample_caption(two: Two, sample: Sample) -> str:
-    """Which sentences these are, in words."""
+    """The size of a sample in words."""
     every = "all" if sample.sentences == two.sentences else "the first"
     return f"{every} {sample.sentences:,} of {many(two.sentences, 'sentence')} ({sample.tokens:,} of {many(two.tokens, 'token')}) of both models"
 
@@ -168,10 +168,9 @@ class MeanInterval:
 
 
 def mean_interval(values: NDArray[np.floating]) -> MeanInterval:
-    """Of numbers (sentence, ...), each sentence weighs the same: a difference of two models is paired in every sentence.
+    """Means of numbers (sentence, ...) with equal weights; differences of two models are paired by sentence.
 
-    Percentiles of the means of replicates in which a sentence counts as often as Poisson(1) says
-    (`store.kernels.bootstrap`).
+    The interval is the percentiles of bootstrap means with Poisson(1) counts of the sentences (`store.kernels.bootstrap`).
     """
     sentences, *shape = values.shape
     none = np.full(shape, np.nan)
