@@ -98,7 +98,7 @@ def test_the_heads_that_changed_most_come_first(page: Page, alike: Two) -> None:
 def test_what_changed_most_has_its_interval(page: Page, alike: Two) -> None:
     found = changes(alike, "to_sep", "all")
     first = ranked_heads(found, "divergence")[0]
-    statistic, less = STATISTICS[found.most[first]], found.most_difference.less
+    statistic, less = STATISTICS[found.most[first]], found.most_difference.change
     scale = 100 if statistic.unit == "share" else 1
     mean, low, high = (f"{scale * one[first]:+.2f}" for one in (less.mean, less.low, less.high))
     cell = page.locator(".rows.changes tbody tr").first.locator("td").nth(5)
@@ -116,7 +116,7 @@ def test_the_caption_says_over_what_numbers_are_means(page: Page, alike: Two) ->
 def test_heat_maps_show_divergences_and_differences(page: Page, alike: Two) -> None:
     found = changes(alike, "to_sep", "all")
     expect(cells(page, "#counterparts")).to_have_text([f"{one:.3f}" for one in found.divergence.mean.ravel()])
-    less = 100 * found.difference.less.mean.ravel()
+    less = 100 * found.difference.change.mean.ravel()
     expect(cells(page, "#differences")).to_have_text([f"{one:+.1f}" for one in less])
 
 

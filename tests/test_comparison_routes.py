@@ -31,7 +31,7 @@ def test_the_table_is_a_file_with_every_head_and_its_intervals(three_client: Fla
     expected = {
         "divergence_low": found.divergence.low,
         "other": found.difference.other,
-        "difference_high": found.difference.less.high,
+        "difference_high": found.difference.change.high,
     }
     for column, values in expected.items():
         np.testing.assert_allclose([float(row[column]) for row in rows], values.ravel(), rtol=1e-6)

@@ -32,7 +32,7 @@ def test_a_difference_is_that_of_the_means_over_sentences(alike: Two, statistic:
     found = difference(alike, statistic, source)
     assert found.sentences == len(own)
     np.testing.assert_allclose(found.own, own.mean(axis=0), rtol=1e-5)
-    np.testing.assert_allclose(found.less.mean, (other - own).mean(axis=0), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(found.change.mean, (other - own).mean(axis=0), rtol=1e-4, atol=1e-6)
 
 
 def bootstrap(values: np.ndarray, replicates: int) -> np.ndarray:
@@ -91,7 +91,7 @@ def test_what_changed_most_of_each_head_has_the_paired_interval_of_its_own_stati
         )
         counts = draw_counts(SEED, 0, 40)
         replicates = [np.average(other - own, weights=one) for one in counts.T if one.any()]
-        shown = [getattr(found.most_difference.less, end)[layer, head] for end in ("mean", "low", "high")]
+        shown = [getattr(found.most_difference.change, end)[layer, head] for end in ("mean", "low", "high")]
         expected = [(other - own).mean(), *np.percentile(replicates, (2.5, 97.5))]
         np.testing.assert_allclose(shown, expected, rtol=1e-4, atol=1e-6)
 
@@ -106,6 +106,6 @@ def test_its_means_are_those_it_was_chosen_by_where_all_sentences_are_looked_at(
 @pytest.mark.parametrize("by", ["divergence", "statistic"])
 def test_heads_are_ranked_by_how_much_they_changed(alike: Two, by: str) -> None:
     found = changes(alike, "entropy", "all")
-    sizes = found.divergence.mean if by == "divergence" else np.abs(found.difference.less.mean)
+    sizes = found.divergence.mean if by == "divergence" else np.abs(found.difference.change.mean)
     shown = [sizes[head] for head in ranked_heads(found, by)]
     assert shown == sorted(sizes.ravel(), reverse=True)

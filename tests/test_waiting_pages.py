@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dashboard.compare.features import likeness, point_controls
+from dashboard.compare.features import point_controls
 from dashboard.compare.page import above_pictures
 from dashboard.compare.picture import picture_notices
 from dashboard.compare.point_picture import point_notices
@@ -51,7 +51,7 @@ WAITING: dict[str, tuple[str, str | None, Said]] = {
 #: The same of two models: what they do not both have is patched to be None.
 WAITING_IN_BOTH: dict[str, tuple[str, str, SaidOfTwo]] = {
     "pictures of a head": ("", "compare.picture.common_views", above_pictures),
-    "the likeness of points": ("", "compare.features.both_features", likeness),
+    "the similarity of points": ("", "compare.features.both_features", similarity_panel),
     "pictures of a point": ("pictures=point", "compare.point_picture.both_features", point_controls),
     "a view of the other": ("view=pca-raw-2d", "", picture_notices),
     "a picture of points of the other": ("fview=pca-each", "compare.feature_points.BothFeatures.views", point_notices),

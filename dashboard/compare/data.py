@@ -49,7 +49,7 @@ class Difference:
     ----------
     own, other
         Means over the same sentences.
-    less
+    change
         Their difference and its 95 % interval.
     sample, sentences
         The sentences averaged over, and how many of them have rows of the source.
@@ -57,7 +57,7 @@ class Difference:
 
     own: Floats
     other: Floats
-    less: MeanInterval
+    change: MeanInterval
     sample: Sample
     sentences: int
 
@@ -72,9 +72,9 @@ def difference_of(two: Two, names: Names, source: str) -> Difference:
     """Of the statistic that `names` has for each head."""
     sample = sample_of(two, STATISTIC_TOKENS)
     segments = segments_of(two, sample, source)
-    own, other = (_means(one, sample, segments, names) for one in (two.own, two.other))
-    less = mean_interval(np.moveaxis(other - own, -1, 0))
-    return Difference(_mean(own), _mean(other), less, sample, len(segments.sentences))
+    own, other = (_means(model, sample, segments, names) for model in (two.own, two.other))
+    change = mean_interval(np.moveaxis(other - own, -1, 0))
+    return Difference(_mean(own), _mean(other), change, sample, len(segments.sentences))
 
 
 def _means(corpus: Corpus, sample: Sample, segments: Segments, names: Names) -> Floats:
@@ -140,7 +140,7 @@ def _divergence(two: Two, sample: Sample) -> Weights:
 
 def _of_heads(two: Two, sample: Sample, layer: int, heads: slice) -> Weights:
     """(sentence, head), some heads of a layer."""
-    own, other = (_patterns(one, sample, layer, heads) for one in (two.own, two.other))
+    own, other = (_patterns(model, sample, layer, heads) for model in (two.own, two.other))
     means = [row_divergence(*patterns).mean(axis=-1) for patterns in zip(own, other, strict=True)]
     return np.array(means, np.float32)
 
@@ -150,7 +150,7 @@ def _patterns(corpus: Corpus, sample: Sample, layer: int, heads: slice) -> Itera
     stop = int(sample.start[-1] + sample.size[-1])
     vectors = [array.variable[layer, heads, :stop].values for array in (corpus.query, corpus.key)]
     for start, size in zip(sample.start.tolist(), sample.size.tolist(), strict=True):
-        yield attention_pattern(*(one[:, start : start + size].astype(np.float32) for one in vectors))
+        yield attention_pattern(*(role_vectors[:, start : start + size].astype(np.float32) for role_vectors in vectors))
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +185,7 @@ def changes(two: Two, statistic: str, source: str) -> Changes:
     divergence = cached_result(two, "divergence intervals", lambda: mean_interval(counterpart_divergence(two)))
     most = most_changed(two)
     of_most = cached_result(two, "most changed", lambda: difference_of(two, most, "all"))
-    labels = np.stack([one.head_labels.values.astype(object) for one in (two.own, two.other)])
+    labels = np.stack([model.head_labels.values.astype(object) for model in (two.own, two.other)])
     return Changes(divergence, difference(two, statistic, source), most, of_most, labels)
 
 
@@ -196,9 +196,9 @@ def changes_are_cached(two: Two, statistic: str, source: str) -> bool:
     )
 
 
-def ranked_heads(found: Changes, by: str) -> list[tuple[int, int]]:
+def ranked_heads(changed: Changes, by: str) -> list[tuple[int, int]]:
     """Every head, the most changed first; heads without a number last."""
-    size = found.divergence.mean if by == "divergence" else np.abs(found.difference.less.mean)
+    size = changed.divergence.mean if by == "divergence" else np.abs(changed.difference.change.mean)
     order = np.argsort(-np.nan_to_num(size, nan=-np.inf), axis=None, kind="stable")
     return [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(order, size.shape), strict=True)]
 
@@ -206,7 +206,7 @@ def ranked_heads(found: Changes, by: str) -> list[tuple[int, int]]:
 def most_changed(two: Two) -> NDArray[np.object_]:
     """Name of a statistic of each head (layer, head): see `Changes`."""
     names = telling("all")
-    own, other = (one.head_statistic.sel(source="all", statistic=names).values for one in (two.own, two.other))
+    own, other = (model.head_statistic.sel(source="all", statistic=names).values for model in (two.own, two.other))
     among = own.std(axis=(1, 2), keepdims=True)
     sizes = np.divide(np.abs(other - own), among, out=np.zeros_like(own), where=among > 0)
     return np.array(names, object)[sizes.argmax(axis=0)]
@@ -214,9 +214,9 @@ def most_changed(two: Two) -> NDArray[np.object_]:
 
 def changes_table(two: Two, statistic: str, source: str) -> Table:
     """Every head against its counterpart, with 95 % intervals; `this` and `other` are means of the statistic."""
-    found = changes(two, statistic, source)
+    changed = changes(two, statistic, source)
     layer, head = _heads(two)
-    divergence, less = found.divergence, found.difference.less
+    divergence, change = changed.divergence, changed.difference.change
     return {
         **_named(layer, head),
         "divergence": divergence.mean.ravel(),
@@ -224,37 +224,37 @@ def changes_table(two: Two, statistic: str, source: str) -> Table:
         "divergence_high": divergence.high.ravel(),
         "statistic": np.full(len(layer), statistic, object),
         "source": np.full(len(layer), source, object),
-        "this": found.difference.own.ravel(),
-        "other": found.difference.other.ravel(),
-        "difference": less.mean.ravel(),
-        "difference_low": less.low.ravel(),
-        "difference_high": less.high.ravel(),
-        **_changed_most(found),
-        "label": found.labels[0].ravel(),
-        "other_label": found.labels[1].ravel(),
+        "this": changed.difference.own.ravel(),
+        "other": changed.difference.other.ravel(),
+        "difference": change.mean.ravel(),
+        "difference_low": change.low.ravel(),
+        "difference_high": change.high.ravel(),
+        **_changed_most(changed),
+        "label": changed.labels[0].ravel(),
+        "other_label": changed.labels[1].ravel(),
     }
 
 
 def differences_table(two: Two, source: str) -> Table:
     """Every statistic of the other model minus that of this one, over the rows of a source."""
     layer, head = _heads(two)
-    other, own = (one.head_statistic.sel(source=source) for one in (two.other, two.own))
+    other, own = (model.head_statistic.sel(source=source) for model in (two.other, two.own))
     return _named(layer, head) | {
         name: (other.sel(statistic=name).values - own.sel(statistic=name).values).ravel() for name in telling(source)
     }
 
 
-def _changed_most(found: Changes) -> Table:
+def _changed_most(changed: Changes) -> Table:
     """The statistic that changed most in each head, with its unit."""
-    names, one = found.most.ravel(), found.most_difference
+    names, most = changed.most.ravel(), changed.most_difference
     return {
         "most_changed": names,
         "most_changed_unit": np.array([STATISTICS[name].unit for name in names], object),
-        "most_changed_this": one.own.ravel(),
-        "most_changed_other": one.other.ravel(),
-        "most_changed_difference": one.less.mean.ravel(),
-        "most_changed_difference_low": one.less.low.ravel(),
-        "most_changed_difference_high": one.less.high.ravel(),
+        "most_changed_this": most.own.ravel(),
+        "most_changed_other": most.other.ravel(),
+        "most_changed_difference": most.change.mean.ravel(),
+        "most_changed_difference_low": most.change.low.ravel(),
+        "most_changed_difference_high": most.change.high.ravel(),
     }
 
 
@@ -264,5 +264,5 @@ def _heads(two: Two) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _named(layer: NDArray[np.int64], head: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    names = np.array([head_name(*one) for one in zip(layer.tolist(), head.tolist(), strict=True)], object)
+    names = np.array([head_name(*place) for place in zip(layer.tolist(), head.tolist(), strict=True)], object)
     return {"layer": layer, "head": head, "name": names}

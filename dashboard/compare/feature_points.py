@@ -55,15 +55,16 @@ class BothFeatures:
     def places(self, view: str, point: str) -> BothPlaces:
         """The other model's places of a point laid onto this one's: (2, token, 1, component)."""
         own, other = (
-            one.places(view, self.tokens, one.points.index(point))[0][:, None] for one in (self.own, self.other)
+            features.places(view, self.tokens, features.points.index(point))[0][:, None]
+            for features in (self.own, self.other)
         )
         return on_one_scale(own, other)
 
 
 def both_features(two: Two) -> BothFeatures | None:
     """None where one of them has no feature points of the sample."""
-    there = all(SAMPLE in model.materials for model in (two.own, two.other))
-    return BothFeatures(two.own.features(SAMPLE), two.other.features(SAMPLE)) if there else None
+    available = all(SAMPLE in model.materials for model in (two.own, two.other))
+    return BothFeatures(two.own.features(SAMPLE), two.other.features(SAMPLE)) if available else None
 
 
 def point_places(two: Two, features: BothFeatures, view: str, point: str) -> BothPlaces:
@@ -76,12 +77,12 @@ def point_similarity(two: Two, features: BothFeatures) -> PointSimilarity:
     return cached_result(two, "likeness", lambda: _similarity(features))
 
 
-def similarity_table(found: PointSimilarity) -> Table:
+def similarity_table(similarity: PointSimilarity) -> Table:
     """A row for each point."""
-    cosine = {} if found.cosine is None else {"cosine": found.cosine.round(6)}
+    cosine = {} if similarity.cosine is None else {"cosine": similarity.cosine.round(6)}
     return {
-        "point": np.array([point_title(point) for point in found.points], object),
-        "cka": found.cka.round(6),
+        "point": np.array([point_title(point) for point in similarity.points], object),
+        "cka": similarity.cka.round(6),
         **cosine,
     }
 
@@ -97,8 +98,8 @@ def _similarity(features: BothFeatures) -> PointSimilarity:
 def _at(features: BothFeatures, point: str, tokens: int) -> tuple[float, float]:
     """CKA and mean cosine at one point; NaN where there is no cosine."""
     own, other = (
-        one.feature.variable[one.points.index(point), :tokens].values.astype(np.float32)
-        for one in (features.own, features.other)
+        model_features.feature.variable[model_features.points.index(point), :tokens].values.astype(np.float32)
+        for model_features in (features.own, features.other)
     )
     cosine = (unit(own) * unit(other)).sum(axis=-1).mean() if own.shape == other.shape else np.nan
     return float(linear_cka([own, other])[0, 1]), float(cosine)

@@ -26,33 +26,33 @@ NO_PREDICTIONS = "Predicted labels differ between the models: colour by predicti
 NO_PICTURE = "The models have no view of feature points in common."
 
 
-def likeness(place: Place, two: Two) -> list[object]:
+def similarity_panel(place: Place, two: Two) -> list[object]:
     """A chart of CKA and cosine of the common points; computed at the first request."""
     both = both_features(two)
     if both is None:
         return [html.P(unmade(place, NOTHING, RUN_BOTH), role="status")]
-    found = point_similarity(two, both)
-    lines = {"CKA": found.cka} | ({} if found.cosine is None else {"cosine": found.cosine})
+    similarity = point_similarity(two, both)
+    lines = {"CKA": similarity.cka} | ({} if similarity.cosine is None else {"cosine": similarity.cosine})
     return chart(
-        point_curves(lines, found.points),
+        point_curves(lines, similarity.points),
         of="likeness",
-        says=_says(two, found, both.tokens),
+        says=_caption(two, similarity, both.tokens),
         label="CKA and cosine of every feature point between the models",
         data=file_href(place, f"compare/{two.other.name}/features/likeness.csv"),
         height=320,
     )
 
 
-def _says(two: Two, found: PointSimilarity, tokens: int) -> str:
+def _caption(two: Two, similarity: PointSimilarity, tokens: int) -> str:
     cosine = (
         "cosine: mean over tokens of a token's vector in both models, meaningful only where one was fine-tuned from the other. "
-        if found.cosine is not None
+        if similarity.cosine is not None
         else f"no cosine{_sizes(two)}. "
     )
-    each = [len(one.features(SAMPLE).points) for one in (two.own, two.other)]
-    some = f"Only the {len(found.points)} common points, of {each[0]} of this and {each[1]} of the other model. "
-    missing = "" if each == [len(found.points)] * 2 else some
-    return f"{found.tokens:,} of {tokens:,} tokens. Linear CKA (Kornblith et al. 2019): 1 is equal up to rotation and scale; {cosine}{missing}"
+    each = [len(model.features(SAMPLE).points) for model in (two.own, two.other)]
+    some = f"Only the {len(similarity.points)} common points, of {each[0]} of this and {each[1]} of the other model. "
+    missing = "" if each == [len(similarity.points)] * 2 else some
+    return f"{similarity.tokens:,} of {tokens:,} tokens. Linear CKA (Kornblith et al. 2019): 1 is equal up to rotation and scale; {cosine}{missing}"
 
 
 def _sizes(two: Two) -> str:
@@ -61,34 +61,34 @@ def _sizes(two: Two) -> str:
 
 def point_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
     """The controls and the legend of the pictures of a point, or why there are none."""
-    found = ShownPoint.of(place, two)
-    if found is None:
+    point = ShownPoint.of(place, two)
+    if point is None:
         missing = NO_PICTURE if both_features(two) else NOTHING
         return [], [html.P(unmade(place, missing, RUN_BOTH), role="status")]
-    shown = found.shown
-    points = {name: point_title(name) for name in found.both.points}
-    views = {name: _title(found, name) for name in found.both.views}
-    colours = {name: one.column.title for name, one in found.columns.items()}
+    shown = point.shown
+    points = {name: point_title(name) for name in point.both.points}
+    views = {name: _title(point, name) for name in point.both.views}
+    colours = {name: column.column.title for name, column in point.columns.items()}
     controls = [
-        choice("point", "Point", points, found.point, 140),
-        choice("fview", "Picture", views, found.view, 200),
+        choice("point", "Point", points, point.point, 140),
+        choice("fview", "Picture", views, point.view, 200),
         choice("fcolour", "Colour", colours, shown.colour.column.name, 170),
         search_controls(place),
     ]
     meaning = legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest)
-    return controls, [meaning, *_no_predictions(found), *_selected(found), *no_hits(place)]
+    return controls, [meaning, *_no_predictions(point), *_selected(point), *no_hits(place)]
 
 
-def _no_predictions(found: ShownPoint) -> list[html.P]:
-    if found.columns.keys() == found.shown.columns.keys():
+def _no_predictions(point: ShownPoint) -> list[html.P]:
+    if point.columns.keys() == point.shown.columns.keys():
         return []
     return [html.P(NO_PREDICTIONS, className="caption")]
 
 
-def _selected(found: ShownPoint) -> list[html.P]:
-    if not found.shown.selection:
+def _selected(point: ShownPoint) -> list[html.P]:
+    if not point.shown.selection:
         return []
-    count, drawn = int(found.shown.selected.sum()), found.shown.tokens
+    count, drawn = int(point.shown.selected.sum()), point.shown.tokens
     return [
         html.P(
             f"{count:,} of {drawn:,} drawn tokens selected, the same in both.",
@@ -100,14 +100,14 @@ def _selected(found: ShownPoint) -> list[html.P]:
 
 def below_point(place: Place, two: Two) -> list[object]:
     """Captions of the pictures: sample, alignment and fidelity."""
-    found = ShownPoint.of(place, two)
-    if found is None:
+    point = ShownPoint.of(place, two)
+    if point is None:
         return []
-    apart = point_places(two, found.both, found.view, found.point).apart
+    apart = point_places(two, point.both, point.view, point.point).apart
     return [
         caption(
-            f"{found.both.tokens:,} of {two.tokens:,} tokens, the same in both. {_title(found, found.view)}, fitted for each model; the other model's "
-            f"points are aligned to this one's (orthogonal Procrustes), with a mean distance of {100 * apart:.1f} % of the side. {_trust(two, found)}"
+            f"{point.both.tokens:,} of {two.tokens:,} tokens, the same in both. {_title(point, point.view)}, fitted for each model; the other model's "
+            f"points are aligned to this one's (orthogonal Procrustes), with a mean distance of {100 * apart:.1f} % of the side. {_trustworthiness(two, point)}"
         ),
         html.P(
             "Hover a token for its card; it is ringed in both panels. A click opens the point in that model.",
@@ -116,13 +116,13 @@ def below_point(place: Place, two: Two) -> list[object]:
     ]
 
 
-def _trust(two: Two, found: ShownPoint) -> str:
+def _trustworthiness(two: Two, point: ShownPoint) -> str:
     """Trustworthiness of each model's own picture of the point."""
-    models = zip((found.both.own, found.both.other), two.names, strict=True)
-    trust = {name: float(one.view(found.view).trustworthiness.sel(point=found.point)) for one, name in models}
+    models = zip((point.both.own, point.both.other), two.names, strict=True)
+    trust = {name: float(features.view(point.view).trustworthiness.sel(point=point.point)) for features, name in models}
     values = " and ".join(f"{value:.2f} in {name}" for name, value in trust.items() if value == value)
     return f"{TRUST}: {values}." if values else ""
 
 
-def _title(found: ShownPoint, view: str) -> str:
-    return str(found.both.own.view(view).attrs["title"])
+def _title(point: ShownPoint, view: str) -> str:
+    return str(point.both.own.view(view).attrs["title"])

@@ -32,20 +32,20 @@ def changed_heads(place: Place, two: Two) -> list[object]:
     changed = changes(two, place.address.statistic, place.address.source)
     return [
         _table(place, two, changed),
-        _how(place, two, changed),
-        file_links(place, "All heads", f"compare/{two.other.name}/changes", _asked(place.address)),
+        _caption(place, two, changed),
+        file_links(place, "All heads", f"compare/{two.other.name}/changes", _query(place.address)),
         html.H3("Divergence of every head from its counterpart"),
-        *_divergence(place, two, changed),
+        *_divergence_map(place, two, changed),
     ]
 
 
-def _asked(address: Address) -> dict[str, str]:
+def _query(address: Address) -> dict[str, str]:
     return {"statistic": address.statistic, "source": address.source}
 
 
-def _table(place: Place, two: Two, found: Changes) -> html.Div:
-    heads = ranked_heads(found, place.address.ranked)[:LISTED]
-    body = html.Tbody([_row(place, found, head) for head in heads])
+def _table(place: Place, two: Two, changed: Changes) -> html.Div:
+    heads = ranked_heads(changed, place.address.ranked)[:LISTED]
+    body = html.Tbody([_row(place, changed, head) for head in heads])
     return html.Div(
         html.Table([_titles(place, two), body], className="rows heads changes"),
         className="scroll whole",
@@ -66,28 +66,28 @@ def _titles(place: Place, two: Two) -> html.Thead:
         html.Th("changed most", rowSpan=2),
         html.Th("label", colSpan=2, scope="colgroup"),
     ]
-    second = [("this", own), ("other", other), (_less(statistic.unit), None), ("this", own), ("other", other)]
+    second = [("this", own), ("other", other), (_change_title(statistic.unit), None), ("this", own), ("other", other)]
     classes = ["number"] * 3 + [None] * 2
     names = [html.Th(name, title=title, className=kind) for (name, title), kind in zip(second, classes, strict=True)]
     return html.Thead([html.Tr(first), html.Tr(names)])
 
 
-def _less(unit: str) -> str:
+def _change_title(unit: str) -> str:
     return f"other - this, {difference_unit(unit)}"
 
 
-def _row(place: Place, found: Changes, head: tuple[int, int]) -> html.Tr:
+def _row(place: Place, changed: Changes, head: tuple[int, int]) -> html.Tr:
     href = f"{place.address.on('compare').with_(layer=head[0], head=head[1]).href}#pictures-of-both"
-    divergence, one, unit = found.divergence, found.difference, STATISTICS[place.address.statistic].unit
-    own, other = (str(label) or "-" for label in found.labels[:, *head])
+    divergence, difference, unit = changed.divergence, changed.difference, STATISTICS[place.address.statistic].unit
+    own, other = (str(label) or "-" for label in changed.labels[:, *head])
     return html.Tr(
         [
             html.Td(dcc.Link(head_name(*head), href=href, title="Show this head in both models")),
             _number(f"{divergence.mean[head]:.4f}", f"{divergence.low[head]:.4f} to {divergence.high[head]:.4f}"),
-            _number(brief(float(one.own[head]), unit)),
-            _number(brief(float(one.other[head]), unit)),
-            _number(_signed(float(one.less.mean[head]), unit), _between(one.less, head, unit)),
-            _changed_most(found, head),
+            _number(brief(float(difference.own[head]), unit)),
+            _number(brief(float(difference.other[head]), unit)),
+            _number(_signed(float(difference.change.mean[head]), unit), _between(difference.change, head, unit)),
+            _changed_most(changed, head),
             html.Td(own),
             html.Td(other),
         ]
@@ -105,37 +105,41 @@ def _signed(value: float, unit: str) -> str:
     return signed(100 * value if unit == "share" else value, 2)
 
 
-def _between(less: MeanInterval, head: tuple[int, int], unit: str) -> str:
-    return f"{_signed(float(less.low[head]), unit)} to {_signed(float(less.high[head]), unit)}"
+def _between(change: MeanInterval, head: tuple[int, int], unit: str) -> str:
+    return f"{_signed(float(change.low[head]), unit)} to {_signed(float(change.high[head]), unit)}"
 
 
-def _changed_most(found: Changes, head: tuple[int, int]) -> html.Td:
+def _changed_most(changed: Changes, head: tuple[int, int]) -> html.Td:
     """The statistic that changed most: its values in both models, and below the difference with its interval."""
-    statistic, one = STATISTICS[str(found.most[head])], found.most_difference
-    own, other = (spell(float(values[head]), statistic.unit) for values in (one.own, one.other))
-    less = f"{_signed(float(one.less.mean[head]), statistic.unit)} {difference_unit(statistic.unit)}"
-    between = f"{less}, {_between(one.less, head, statistic.unit)}"
-    what = html.Div([f"{statistic.title}: ", html.Span(f"{own} → {other}", className="number")])
-    return html.Td([what, html.Div(between, className="between")])
+    statistic, most = STATISTICS[str(changed.most[head])], changed.most_difference
+    own, other = (spell(float(values[head]), statistic.unit) for values in (most.own, most.other))
+    change = f"{_signed(float(most.change.mean[head]), statistic.unit)} {difference_unit(statistic.unit)}"
+    between = f"{change}, {_between(most.change, head, statistic.unit)}"
+    values_line = html.Div([f"{statistic.title}: ", html.Span(f"{own} → {other}", className="number")])
+    return html.Td([values_line, html.Div(between, className="between")])
 
 
-def _how(place: Place, two: Two, found: Changes) -> html.P:
-    one = found.difference
+def _caption(place: Place, two: Two, changed: Changes) -> html.P:
+    difference = changed.difference
     by = "divergence" if place.address.ranked == "divergence" else "size of the difference"
-    some = "" if one.sentences == one.sample.sentences else f", of which {one.sentences:,} have such queries"
+    some = (
+        ""
+        if difference.sentences == difference.sample.sentences
+        else f", of which {difference.sentences:,} have such queries"
+    )
     return html.P(
-        f"The first {min(LISTED, found.most.size)} of {found.most.size} heads by {by}, each compared with the head of the same layer and number. "
+        f"The first {min(LISTED, changed.most.size)} of {changed.most.size} heads by {by}, each compared with the head of the same layer and number. "
         "Divergence: Jensen-Shannon of the attention weights, mean of a sentence's queries, 0 (alike) to ln 2 = 0.693, over "
-        f"{sample_caption(two, divergence_sample(two))}. Statistic: over {sample_caption(two, one.sample)}{some}. Below a number: its 95 % "
-        f"interval (paired bootstrap over sentences). {_how_most(two, found)}",
+        f"{sample_caption(two, divergence_sample(two))}. Statistic: over {sample_caption(two, difference.sample)}{some}. Below a number: its 95 % "
+        f"interval (paired bootstrap over sentences). {_selection_note(two, changed)}",
         className="caption",
     )
 
 
-def _how_most(two: Two, found: Changes) -> str:
+def _selection_note(two: Two, changed: Changes) -> str:
     """How the statistic that changed most is chosen, and over which sentences."""
     own, other = two.own.n_sentences, two.other.n_sentences
-    same = own == other == found.most_difference.sample.sentences
+    same = own == other == changed.most_difference.sample.sentences
     by = "these means" if same else f"means over all {own:,} sentences of this and {other:,} of the other model"
     return (
         f"Changed most: of {len(telling('all'))} statistics of all queries the one with the largest difference in standard deviations of this "
@@ -143,19 +147,19 @@ def _how_most(two: Two, found: Changes) -> str:
     )
 
 
-def _divergence(place: Place, two: Two, found: Changes) -> list[object]:
-    values = found.divergence
-    written = [[f"{one:.3f}" for one in row] for row in values.mean]
-    said = [
-        [f"{one:.4f} nats (95 %: {low:.4f} to {high:.4f})" for one, low, high in zip(*rows, strict=True)]
+def _divergence_map(place: Place, two: Two, changed: Changes) -> list[object]:
+    values = changed.divergence
+    written = [[f"{value:.3f}" for value in row] for row in values.mean]
+    hover = [
+        [f"{value:.4f} nats (95 %: {low:.4f} to {high:.4f})" for value, low, high in zip(*rows, strict=True)]
         for rows in zip(values.mean, values.low, values.high, strict=True)
     ]
     return chart(
-        heat_map(values.mean, written=written, said=said, unit="nats"),
+        heat_map(values.mean, written=written, said=hover, unit="nats"),
         of="counterparts",
         says=f"In nats, over {sample_caption(two, divergence_sample(two))}. Click a head to open it. ",
         label=f"Heat map of {values.mean.shape[0]} by {values.mean.shape[1]} heads: divergence from the counterpart",
-        data=file_href(place, f"compare/{two.other.name}/changes.csv", _asked(place.address)),
+        data=file_href(place, f"compare/{two.other.name}/changes.csv", _query(place.address)),
         height=70 + 34 * two.own.layers,
         opens=True,
         turns=True,
@@ -165,7 +169,9 @@ def _divergence(place: Place, two: Two, found: Changes) -> list[object]:
 def differences(place: Place, two: Two) -> list[object]:
     """The heat map of the differences, other - this."""
     address, (own, _) = place.address, two.names
-    values, against = (values_of(one.head_statistic, address.statistic, address.source) for one in (two.other, two.own))
+    values, against = (
+        values_of(model.head_statistic, address.statistic, address.source) for model in (two.other, two.own)
+    )
     grid = difference_grid(values, against, address.statistic, f"that of {own}")
     rows = f", {ROWS[address.source]}" if address.source != "all" else ""
     return [
@@ -174,7 +180,7 @@ def differences(place: Place, two: Two) -> list[object]:
         *chart(
             heat_map(grid.values, written=grid.written, said=grid.said, unit=grid.unit, diverging=True),
             of="differences",
-            says=f"Other - this. {_over(two)} Click a head to open it. ",
+            says=f"Other - this. {_sample_note(two)} Click a head to open it. ",
             label=f"Heat map of {two.own.layers} by {two.own.heads} heads: {grid.title}",
             data=file_href(place, f"compare/{two.other.name}/differences.csv", {"source": address.source}),
             height=70 + 34 * two.own.layers,
@@ -185,9 +191,9 @@ def differences(place: Place, two: Two) -> list[object]:
     ]
 
 
-def _over(two: Two) -> str:
+def _sample_note(two: Two) -> str:
     own, other = (
-        f"{many(one.n_sentences, 'sentence')} ({many(one.n_tokens, 'token')})" for one in (two.own, two.other)
+        f"{many(model.n_sentences, 'sentence')} ({many(model.n_tokens, 'token')})" for model in (two.own, two.other)
     )
     return (
         f"Means over all {own} of both models."
@@ -201,7 +207,7 @@ def means_over_heads(place: Place, two: Two) -> html.Details:
     names = html.Tr(
         [
             html.Th("mean over all heads"),
-            *(html.Th(one, className="number") for one in ("this", "other", "other - this")),
+            *(html.Th(title, className="number") for title in ("this", "other", "other - this")),
         ]
     )
     body = html.Tbody([_mean_row(two, name, place.address.source) for name in telling(place.address.source)])
@@ -209,7 +215,9 @@ def means_over_heads(place: Place, two: Two) -> html.Details:
         [
             html.Summary("Every statistic, mean over all heads"),
             html.Table([html.Thead(names), body], className="rows"),
-            html.P(f"Mean over {ROWS[place.address.source]}. {_head_counts(two)} {_over(two)}", className="caption"),
+            html.P(
+                f"Mean over {ROWS[place.address.source]}. {_head_counts(two)} {_sample_note(two)}", className="caption"
+            ),
         ],
         open=not two.same_heads,
         id="means-over-heads",
@@ -217,13 +225,13 @@ def means_over_heads(place: Place, two: Two) -> html.Details:
 
 
 def _head_counts(two: Two) -> str:
-    own, other = (many(one.layers * one.heads, "head") for one in (two.own, two.other))
+    own, other = (many(model.layers * model.heads, "head") for model in (two.own, two.other))
     return f"{own} of each model." if own == other else f"{own} of this and {other} of the other model."
 
 
 def _mean_row(two: Two, name: str, source: str) -> html.Tr:
     unit = STATISTICS[name].unit
-    own, other = (float(values_of(one.head_statistic, name, source).mean()) for one in (two.own, two.other))
-    less = signed(100 * (other - own), 1) if unit == "share" else signed(other - own, 2)
-    texts = ("", "", "") if own != own else (spell(own, unit), spell(other, unit), f"{less} {difference_unit(unit)}")
+    own, other = (float(values_of(model.head_statistic, name, source).mean()) for model in (two.own, two.other))
+    change = signed(100 * (other - own), 1) if unit == "share" else signed(other - own, 2)
+    texts = ("", "", "") if own != own else (spell(own, unit), spell(other, unit), f"{change} {difference_unit(unit)}")
     return html.Tr([html.Td(STATISTICS[name].title), *(html.Td(text, className="number") for text in texts)])

@@ -7,7 +7,7 @@ from dash import dcc, html
 
 from dashboard.compare.data import head_divergence_is_cached
 from dashboard.compare.feature_points import both_features
-from dashboard.compare.features import below_point, likeness, point_controls
+from dashboard.compare.features import below_point, point_controls, similarity_panel
 from dashboard.compare.head_differences import changed_heads, differences, is_computed, means_over_heads
 from dashboard.compare.picture import (
     both_picture,
@@ -127,7 +127,7 @@ def _below_head(place: Place, two: Two) -> list[object]:
 def _faithful(place: Place, two: Two, view: str) -> list[html.P]:
     address = place.address
     models = zip((two.own, two.other), two.names, strict=True)
-    return [head_fidelity_caption(one, view, address.layer, address.head, of=f", {name}") for one, name in models]
+    return [head_fidelity_caption(model, view, address.layer, address.head, of=f", {name}") for model, name in models]
 
 
 def picture(place: Place) -> dict[str, Any] | None:
@@ -153,7 +153,7 @@ def later_part(place: Place) -> list[object]:
 def later_points(place: Place) -> list[object]:
     """The similarity of the feature points."""
     two = two_of(place)
-    return likeness(place, two) if two else []
+    return similarity_panel(place, two) if two else []
 
 
 def later_sentences(place: Place) -> list[object]:
@@ -190,8 +190,8 @@ def _sentences(place: Place, two: Two) -> list[object]:
     if not two.same_heads:
         return []
     ready = ranked_by(place, two) != DIVERGENCE or head_divergence_is_cached(two, layer, head)
-    found = later("sentences", COMPUTING_SENTENCES, ready, lambda: finder(place, search_in_both(place, two)))
-    return [*patterns(place, two), html.H3("Find a sentence"), found]
+    finding = later("sentences", COMPUTING_SENTENCES, ready, lambda: finder(place, search_in_both(place, two)))
+    return [*patterns(place, two), html.H3("Find a sentence"), finding]
 
 
 def _which(place: Place, two: Two) -> html.Div:
@@ -250,5 +250,5 @@ def _points(place: Place, two: Two) -> list[object]:
     ready = is_cached(two, "likeness") or both_features(two) is None
     return [
         html.H2("Feature points of both models"),
-        later("points", COMPUTING_POINTS, ready, lambda: likeness(place, two)),
+        later("points", COMPUTING_POINTS, ready, lambda: similarity_panel(place, two)),
     ]

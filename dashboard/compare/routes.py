@@ -73,7 +73,9 @@ def _pictures(server: Flask, library: Library) -> None:
     def both_colours(snapshot: str, model: str, other: str, column: str, layer: int, head: int) -> Response:
         own, others = _drawn(two_by_name(library, snapshot, model, other), layer, head)
         known = column_of(own.corpus, column)
-        return codes(colours.encode(np.concatenate([colours.colour_codes(known, one, own) for one in (own, others)])))
+        return codes(
+            colours.encode(np.concatenate([colours.colour_codes(known, drawn, own) for drawn in (own, others)]))
+        )
 
     @server.get(f"{PAIR}/mask/{ONE_HEAD}.bin")
     def both_masks(snapshot: str, model: str, other: str, layer: int, head: int) -> Response:
@@ -96,15 +98,15 @@ def _features(server: Flask, library: Library) -> None:
     @server.get(f"{PAIR}/features/likeness.{FORM}")
     def likeness(snapshot: str, model: str, other: str, form: str) -> Response:
         two = two_by_name(library, snapshot, model, other)
-        found = point_similarity(two, _both_features(two))
-        return file(iter([similarity_table(found)]), "likeness", form)
+        similarity = point_similarity(two, _both_features(two))
+        return file(iter([similarity_table(similarity)]), "likeness", form)
 
 
 def _both_features(two: Two) -> BothFeatures:
-    found = both_features(two)
-    if found is None:
+    features = both_features(two)
+    if features is None:
         abort(404, "One of the models has no feature points of the sample. Run `make ingest` with each model.")
-    return found
+    return features
 
 
 def _point_places(two: Two, view: str, point: str) -> NDArray[np.float32]:

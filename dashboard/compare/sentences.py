@@ -38,7 +38,7 @@ DIVERGENCE = "divergence"
 
 def both_patterns(two: Two, sentence: int, layer: int, head: int) -> Floats:
     """Weights (2, query_token, key_token), this model's first; both models have the sentence and the head."""
-    return np.stack([stored_sentence(one, sentence).layer_pattern(layer)[head] for one in (two.own, two.other)])
+    return np.stack([stored_sentence(model, sentence).layer_pattern(layer)[head] for model in (two.own, two.other)])
 
 
 def sentence_divergence(patterns: Floats) -> float:
@@ -202,8 +202,8 @@ def _pages(place: Place, two: Two) -> list[dcc.Link]:
     if address.sentence >= two.sentences:
         return []
     return [
-        dcc.Link(f"all heads of {name}", href=address.of_sentence(address.sentence, model=one.name, other=None).href)
-        for name, one in zip(two.names, (two.own, two.other), strict=True)
+        dcc.Link(f"all heads of {name}", href=address.of_sentence(address.sentence, model=model.name, other=None).href)
+        for name, model in zip(two.names, (two.own, two.other), strict=True)
     ]
 
 
@@ -242,10 +242,10 @@ def _matrix(weights: Any, tokens: tuple[str, ...], which: str, name: str, most: 
     return _figure(f"pattern-{which}", f"{which}: {name}", pattern_matrix(weights, tokens, most=most))
 
 
-def _difference(less: Any, tokens: tuple[str, ...]) -> html.Div:
-    most = float(np.abs(less).max()) or 1.0
+def _difference(change: Any, tokens: tuple[str, ...]) -> html.Div:
+    most = float(np.abs(change).max()) or 1.0
     return _figure(
-        "pattern-difference", "other - this, in points", pattern_matrix(less, tokens, most=most, diverging=True)
+        "pattern-difference", "other - this, in points", pattern_matrix(change, tokens, most=most, diverging=True)
     )
 
 

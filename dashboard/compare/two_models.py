@@ -31,7 +31,9 @@ class Two:
     @property
     def names(self) -> tuple[str, str]:
         """Their names; their keys where both have the same name."""
-        own, other = (str(one.attributes["model_id"]).rstrip("/").rpartition("/")[2] for one in (self.own, self.other))
+        own, other = (
+            str(model.attributes["model_id"]).rstrip("/").rpartition("/")[2] for model in (self.own, self.other)
+        )
         return (own, other) if own != other else (self.own.name, self.other.name)
 
     @property

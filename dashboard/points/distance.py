@@ -88,16 +88,16 @@ def density(corpus: Corpus, *, layer: int, head: int, normalization: str) -> Den
     )
 
 
-def density_table(found: Density) -> Table:
+def density_table(density: Density) -> Table:
     """A row for each cell: its borders, and its number of pairs."""
-    dot, distance = np.indices(found.counts.shape).reshape(2, -1)
-    dots, distances = found.dots.round(6), found.distances.round(6)
+    dot, distance = np.indices(density.counts.shape).reshape(2, -1)
+    dots, distances = density.dots.round(6), density.distances.round(6)
     return {
         "dot_from": dots[dot],
         "dot_to": dots[dot + 1],
         "distance_from": distances[distance],
         "distance_to": distances[distance + 1],
-        "pairs": found.counts.ravel(),
+        "pairs": density.counts.ravel(),
     }
 
 
@@ -133,25 +133,25 @@ def panel(place: Place, _chosen: ShownPoints) -> list[object]:
     """The tab Distance."""
     address, shown = place.address, ViewName.parse(place.view).normalization
     after = OTHER if shown == "raw" else shown
-    found = {
+    densities = {
         name: density(place.corpus, layer=address.layer, head=address.head, normalization=name)
         for name in ("raw", after)
     }
     titles = {"raw": "Before: raw vectors", after: f"After: {after} ({NORMALIZATIONS[after]})"}
     return [
         html.H2("Distance and dot product"),
-        *[part for name, one in found.items() for part in _chart(place, name, titles[name], one)],
+        *[part for name, pairs in densities.items() for part in _chart(place, name, titles[name], pairs)],
         _constants(place),
     ]
 
 
-def _chart(place: Place, name: str, title: str, found: Density) -> list[object]:
+def _chart(place: Place, name: str, title: str, pairs: Density) -> list[object]:
     address = place.address
     data = file_href(place, f"density/{name}/{address.layer}/{address.head}.csv")
-    says = f"{many(found.pairs, 'pair')} of the first {many(found.sentences, 'sentence')}. {_correlations(found.agreement)} "
+    says = f"{many(pairs.pairs, 'pair')} of the first {many(pairs.sentences, 'sentence')}. {_correlations(pairs.agreement)} "
     return [
         html.H3(title),
-        *chart(density_figure(found), of=f"density-{name}", says=says, label=title, data=data, height=230),
+        *chart(density_figure(pairs), of=f"density-{name}", says=says, label=title, data=data, height=230),
     ]
 
 
@@ -159,14 +159,14 @@ def _correlations(agreement: Agreement) -> str:
     return f"Pearson {agreement.pearson:.2f}; weighted to the nearest pairs {agreement.weighted:.2f}; Spearman per query (cosine) {agreement.spearman:.2f}."
 
 
-def density_figure(found: Density) -> go.Figure:
+def density_figure(density: Density) -> go.Figure:
     """The number of pairs by dot product and distance, on a logarithmic colour scale."""
-    counts = np.where(found.counts > 0, np.log10(np.maximum(found.counts, 1)), np.nan)
+    counts = np.where(density.counts > 0, np.log10(np.maximum(density.counts, 1)), np.nan)
     heat: Any = go.Heatmap(
-        x=(found.dots[1:] + found.dots[:-1]) / 2,
-        y=(found.distances[1:] + found.distances[:-1]) / 2,
+        x=(density.dots[1:] + density.dots[:-1]) / 2,
+        y=(density.distances[1:] + density.distances[:-1]) / 2,
         z=counts.T,
-        customdata=found.counts.T,
+        customdata=density.counts.T,
         colorscale=[(0, "#9CC7E6"), (0.5, "#0072B2"), (1, "#D55E00")],
         showscale=False,
         hovertemplate="q.k %{x:.2f}, distance %{y:.2f}: %{customdata} pairs<extra></extra>",
@@ -188,9 +188,9 @@ def _constants(place: Place) -> html.Div:
     constants = place.corpus.normalizations.isel(layer=place.address.layer, head=place.address.head)
     rows = []
     for name, meaning in NORMALIZATIONS.items():
-        one = constants.sel(normalization=name)
-        shift = float(np.linalg.norm(one["shift"].values))
-        numbers = (float(one.scale), shift, float(one.weighted_correlation), float(one.spearman))
+        stored = constants.sel(normalization=name)
+        shift = float(np.linalg.norm(stored["shift"].values))
+        numbers = (float(stored.scale), shift, float(stored.weighted_correlation), float(stored.spearman))
         cells = [html.Td("" if number != number else f"{number:.2f}", className="number") for number in numbers]
         rows.append(html.Tr([html.Td(name, title=meaning), *cells]))
     names = ("normalisation", "c", "|a|", "weighted", "Spearman")

@@ -111,10 +111,10 @@ def _parts(known: Table, selected: NDArray[np.bool_]) -> Iterator[Table]:
 
 def _names(drawn: Drawn, column: str) -> NDArray[np.object_]:
     """Names of a category, empty where there is none."""
-    found = columns(drawn.corpus).get(column)
-    if found is None:
+    known = columns(drawn.corpus).get(column)
+    if known is None:
         return np.array([[[""]]], object)
-    return np.array([*found.names, ""], object)[values(found, drawn)]
+    return np.array([*known.names, ""], object)[values(known, drawn)]
 
 
 def _safe(column: NDArray[np.generic]) -> list[str]:

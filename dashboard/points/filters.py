@@ -78,8 +78,8 @@ def _condition(drawn: Drawn, condition: Condition, roles: int) -> html.Div:
     )
 
 
-def _categories(column: Column, condition: Condition, found: Values) -> dmc.MultiSelect:
-    counts = np.bincount(found[found >= 0].astype(np.int64)) // len(found)
+def _categories(column: Column, condition: Condition, values_of_tokens: Values) -> dmc.MultiSelect:
+    counts = np.bincount(values_of_tokens[values_of_tokens >= 0].astype(np.int64)) // len(values_of_tokens)
     codes = [int(code) for code in np.argsort(-counts, kind="stable")[:OFFERED] if counts[code]]
     names = {column.category(code): f"{column.category(code)} ({counts[code]:,})" for code in codes}
     names = {name: name for name in condition.categories} | names
@@ -96,10 +96,10 @@ def _categories(column: Column, condition: Condition, found: Values) -> dmc.Mult
 
 
 def _range(drawn: Drawn, column: Column, condition: Condition) -> html.Div:
-    found = values(column, drawn)
-    low, high = float(np.nanmin(found)), float(np.nanmax(found))
+    known = values(column, drawn)
+    low, high = float(np.nanmin(known)), float(np.nanmax(known))
     ends = [low if condition.low is None else condition.low, high if condition.high is None else condition.high]
-    whole = bool(np.all(found[~np.isnan(found)] % 1 == 0))
+    whole = bool(np.all(known[~np.isnan(known)] % 1 == 0))
     step = 1.0 if whole else _step(high - low)
     slider = dmc.RangeSlider(
         id={"condition": column.name, "kind": "number"},

@@ -22,7 +22,7 @@ def panel(place: Place, _chosen: ShownPoints) -> list[object]:
     if address.token is None:
         return [html.H2("Point"), html.P(EMPTY)]
     point = Point(address.layer, address.head, address.role, address.token)
-    found: Any = focus(
+    point_focus: Any = focus(
         place.corpus, place.view, point, top=address.top, least=address.least, lines=address.lines, near=NEAR
     )
     return [
@@ -30,27 +30,27 @@ def panel(place: Place, _chosen: ShownPoints) -> list[object]:
             [
                 "The ",
                 html.Span(address.role, className=f"mark {address.role}"),
-                f" of “{found['pieces'][found['position']]}”",
+                f" of “{point_focus['pieces'][point_focus['position']]}”",
             ]
         ),
-        _sentence(place, found),
+        _sentence(place, point_focus),
         _controls(place),
-        _lines_table(place, found),
-        *_near_table(place, found),
+        _lines_table(place, point_focus),
+        *_near_table(place, point_focus),
     ]
 
 
-def _sentence(place: Place, found: dict[str, Any]) -> html.P:
+def _sentence(place: Place, point_focus: dict[str, Any]) -> html.P:
     """Its wordpieces, each a link to the same role of that token."""
-    address, first = place.address, (place.address.token or 0) - found["position"]
+    address, first = place.address, (place.address.token or 0) - point_focus["position"]
     pieces = [
         dcc.Link(
             piece,
             href=address.with_(token=first + position, marks=None).href,
-            className=f"piece {address.role} here" if position == found["position"] else "piece",
+            className=f"piece {address.role} here" if position == point_focus["position"] else "piece",
             title=f"position {position}",
         )
-        for position, piece in enumerate(found["pieces"])
+        for position, piece in enumerate(point_focus["pieces"])
     ]
     return html.P([part for piece in pieces for part in (piece, " ")], className="sentence-pieces")
 
@@ -84,9 +84,9 @@ def _sentence_link(place: Place) -> str:
     return address.of_sentence(sentence, queries=str(position), heads=str(address.head)).href
 
 
-def _lines_table(place: Place, found: dict[str, Any]) -> html.Div:
+def _lines_table(place: Place, point_focus: dict[str, Any]) -> html.Div:
     marked = [tuple(pair) for pair in marks(place.address.marks)]
-    rows = [_line(place, found, marked, *line) for line in found["lines"]]
+    rows = [_line(place, point_focus, marked, *line) for line in point_focus["lines"]]
     if not rows:
         return html.Div(
             html.P(f"No weight in this sentence reaches {place.address.least:g}. Lower the minimum weight.")
@@ -98,32 +98,32 @@ def _lines_table(place: Place, found: dict[str, Any]) -> html.Div:
 
 
 def _line(
-    place: Place, found: dict[str, Any], marked: list[tuple[int, ...]], query: int, key: int, weight: float
+    place: Place, point_focus: dict[str, Any], marked: list[tuple[int, ...]], query: int, key: int, weight: float
 ) -> html.Tr:
     """A pair and its weight, with a link that marks it in the picture."""
     pair = (query, key)
-    others = [one for one in marked if one != pair]
-    chosen = others if pair in marked else [*marked, pair]
-    text = ".".join("-".join(map(str, one)) for one in chosen)
+    others = [other for other in marked if other != pair]
+    shown = others if pair in marked else [*marked, pair]
+    text = ".".join("-".join(map(str, other)) for other in shown)
     mark = dcc.Link("hide" if pair in marked else "show", href=place.address.with_(marks=text or None).href)
-    pieces = (f"{position}:{found['pieces'][position]}" for position in pair)
+    pieces = (f"{position}:{point_focus['pieces'][position]}" for position in pair)
     return html.Tr(
         [*[html.Td(piece) for piece in pieces], html.Td(f"{100 * weight:.1f} %", className="number"), html.Td(mark)]
     )
 
 
-def _near_table(place: Place, found: dict[str, Any]) -> list[object]:
+def _near_table(place: Place, point_focus: dict[str, Any]) -> list[object]:
     """The keys of a query, or the queries of a key, with the largest logits in the corpus."""
     role = "query" if place.address.role == "key" else "key"
     names = {"key": "keys", "query": "queries"}
-    rows = [_near(place, role, near) for near in found["near"]]
+    rows = [_near(place, role, near) for near in point_focus["near"]]
     head = heading((role, "logit", "sentence"), {"logit"})
-    searched = "all" if found["searched"] == found["of"] else f"the first {found['searched']:,} of"
+    searched = "all" if point_focus["searched"] == point_focus["of"] else f"the first {point_focus['searched']:,} of"
     return [
         html.H3(f"Highest-scoring {names[role]} in the corpus"),
         html.Table([head, html.Tbody(rows)], className="rows"),
         html.P(
-            f"By q.k / sqrt(channel), over {searched} {found['of']:,} tokens; each wordpiece at most three times.",
+            f"By q.k / sqrt(channel), over {searched} {point_focus['of']:,} tokens; each wordpiece at most three times.",
             className="caption",
         ),
     ]

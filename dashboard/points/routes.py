@@ -192,5 +192,5 @@ def _tables(server: Flask, library: Library) -> None:
     def density_of_head(snapshot: str, model: str, normalization: str, layer: int, head: int, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
         check_head(corpus, layer, head)
-        found = density(corpus, layer=layer, head=head, normalization=normalization)
-        return file(iter([density_table(found)]), f"density-{normalization}-L{layer}-H{head}", form)
+        pairs = density(corpus, layer=layer, head=head, normalization=normalization)
+        return file(iter([density_table(pairs)]), f"density-{normalization}-L{layer}-H{head}", form)

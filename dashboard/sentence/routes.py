@@ -162,7 +162,8 @@ def _mixing_table(sentence: Sentence) -> Table:
     """A row for each token and layer, a column for each ratio."""
     layers, tokens = sentence.mixing.shape[1:]
     shares = {
-        name: np.array(significant(one.T.ravel().tolist())) for name, one in zip(RATIOS, sentence.mixing, strict=True)
+        name: np.array(significant(values.T.ravel().tolist()))
+        for name, values in zip(RATIOS, sentence.mixing, strict=True)
     }
     return {
         "wordpiece": np.repeat(np.array(sentence.wordpieces, object), layers),
