@@ -1,40 +1,131 @@
-"""The opened store: one model on one corpus at one snapshot, as labelled, lazy selections."""
+"""One model on one corpus at one snapshot, as labelled, lazy selections: sentences, head statistics, vectors, pictures."""
 
+from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from zarr.abc.store import Store
 
-from store.errors import StoreError
+from store.errors import NotIngested, StoreError
 from store.features import Features
-from store.heads import Heads
+from store.groups import Groups, Views
 from store.kernels.attention import attention_pattern
-from store.schema.pictures import MOST
+from store.kernels.labels import head_labels
+from store.keys import with_keys
+from store.means import Watch, part_means, part_statistics
+from store.schema.corpus import PAD
+from store.schema.model import PAIR_NUMBERS
+from store.schema.pictures import LARGEST_COORDINATE
+
+TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "token_flags")
+SENTENCE_ARRAYS = ("row_start", "row_size", "label", "document", "sentence_hash", "text")
 
 
-class Corpus(Heads):
-    """What one model does on one corpus, read at one snapshot: its sentences, what its heads do, its vectors and pictures.
+class Corpus:
+    """What one model does on one corpus, read at one snapshot. Every array is read when it is first used.
 
     Attributes
     ----------
     name
         Key of the model group.
     snapshot
-        Snapshot every number comes from.
+        Id of the snapshot that every number comes from.
     attributes
         Provenance of the model: checkpoint, versions, dtype, settings, stages.
     corpus_attributes
         Provenance of the sentences and tokens.
+    n_sentences, n_tokens, layers, heads
+        Sizes. Padding is not counted.
     """
 
     def __init__(self, chunks: Store, snapshot: str, name: str) -> None:
-        super().__init__(chunks, snapshot, name)
-        self._views: dict[str, xr.Dataset] = {}  # opening one again costs 40 ms
+        self.name, self.snapshot = name, snapshot
+        self._groups = Groups(chunks)
+        self._model = with_keys(self._groups.open(f"models/{name}"))
+        self.attributes: Mapping[str, Any] = self._model.attrs
+        self._text = self._groups.open(f"corpus/{self.attributes['corpus']}")
+        self.corpus_attributes: Mapping[str, Any] = self._text.attrs
+        self.n_sentences: int = int(self.attributes["sentences"])
+        self.n_tokens: int = int(self.attributes["tokens"])
+        self.layers: int = self._model.sizes["layer"]
+        self.heads: int = self._model.sizes["head"]
+        finished = list(self.attributes.get("views", []))
+        self._views = Views(self._groups, f"models/{name}/views", finished, quality="fidelity")
         self._features: dict[str, Features] = {}
 
-    # -- vectors and patterns -----------------------------------------------------------------------
+    # -- sentences and tokens -----------------------------------------------------------------------
+
+    @cached_property
+    def sentences(self) -> xr.Dataset:
+        """Sentences: row_start, row_size, label, document, sentence_hash, text (sentence). Loaded at first use."""
+        return self._text[list(SENTENCE_ARRAYS)].isel(sentence=slice(0, self.n_sentences)).load()
+
+    @cached_property
+    def tokens(self) -> xr.Dataset:
+        """Rows of the token axis, padding included: TOKEN_COORDINATES (token). Loaded at first use."""
+        return self._text[list(TOKEN_COORDINATES)].isel(token=slice(0, self._token_stop)).load()
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows of the token axis that are not padding, ascending: (n_tokens,)."""
+        return np.flatnonzero((self.tokens.token_flags.values & PAD) == 0)
+
+    @cached_property
+    def vocab(self) -> NDArray[np.object_]:
+        """Wordpiece of each token id: (vocab,)."""
+        return self._text.vocab.values
+
+    @cached_property
+    def _token_stop(self) -> int:
+        last = self._text[["row_start", "row_size"]].isel(sentence=self.n_sentences - 1)
+        return int(last.row_start + last.row_size)
+
+    def wordpieces(self, rows: slice | NDArray[np.int64]) -> list[str]:
+        """Wordpieces of some rows of the token axis."""
+        return [str(piece) for piece in self.vocab[self.tokens.token_id.values[rows]]]
+
+    def sentence_rows(self, sentence: int) -> slice:
+        """Rows of the token axis that hold a sentence. StoreError where the corpus has no such sentence."""
+        if not 0 <= sentence < self.n_sentences:
+            raise StoreError(f"sentence={sentence} is out of range. Choose 0 to {self.n_sentences - 1}.")
+        start = int(self.sentences.row_start[sentence])
+        return slice(start, start + int(self.sentences.row_size[sentence]))
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the reviews' labels by code; empty where the data has no labels."""
+        return tuple(map(str, self.corpus_attributes.get("label_names", ())))
+
+    def label_name(self, sentence: int) -> str:
+        """Label of the sentence's review, empty where it has none."""
+        label = int(self.sentences.label.values[sentence])
+        return self.label_names[label] if 0 <= label < len(self.label_names) else ""
+
+    @cached_property
+    def columns(self) -> xr.Dataset:
+        """Categorical columns of the data as int16 codes (sentence), -1 for no category. Loaded at first use.
+
+        Each array has the attributes `title` (name of the column in the data) and `names` (category of each code).
+        Empty where the data has no such columns.
+        """
+        group = self._groups.open_optional(f"corpus/{self.attributes['corpus']}/columns")
+        columns = (
+            group[list(group.attrs.get("titles", []))]
+            .isel(sentence=slice(0, self.n_sentences), missing_dims="ignore")
+            .load()
+        )
+        for name, column in columns.items():
+            column.attrs |= {"title": group.attrs["titles"][name], "names": group.attrs["names"][name]}
+        return columns
+
+    def _per_token(self, name: str) -> xr.DataArray:
+        array = self._model[name].isel(token=slice(0, self._token_stop))
+        return array.assign_coords({key: self.tokens[key] for key in ("position", "sentence_index", "token_flags")})
+
+    # -- queries, keys and attention ----------------------------------------------------------------
 
     @property
     def query(self) -> xr.DataArray:
@@ -43,16 +134,16 @@ class Corpus(Heads):
 
     @property
     def key(self) -> xr.DataArray:
-        """Keys (layer, head, token, channel) in float32, from float16 and a constant of each head (`store.keys`). Lazy."""
+        """Keys (layer, head, token, channel) in float32, with the constant of their head (`store.keys`). Lazy."""
         return self._per_token("key")
 
     @property
     def value_norm(self) -> xr.DataArray:
-        """||f(x)|| (layer, head, token): the length of what the head hands on of a token (Kobayashi 2020). Lazy."""
+        """Value norm ||f(x)|| (layer, head, token) of each token (Kobayashi 2020, section 3). Lazy."""
         return self._per_token("value_norm")
 
     def pattern(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> xr.DataArray:
-        """Attention of one sentence, recomputed from its queries and keys; rows sum to 1.
+        """Attention pattern of a sentence, recomputed from its queries and keys; rows sum to 1.
 
         Parameters
         ----------
@@ -64,6 +155,11 @@ class Corpus(Heads):
         Returns
         -------
         ([layer, head,] query_token, key_token) in float32, labelled with wordpieces.
+
+        Raises
+        ------
+        StoreError
+            Where the corpus has no such sentence.
         """
         query, key = (self._vectors(array, sentence, layer, head) for array in (self.query, self.key))
         return xr.apply_ufunc(
@@ -77,66 +173,219 @@ class Corpus(Heads):
 
     def _vectors(self, array: xr.DataArray, sentence: int, layer: int | None, head: int | None) -> xr.DataArray:
         rows = self.sentence_rows(sentence)
-        chosen = {dim: index for dim, index in (("layer", layer), ("head", head)) if index is not None}
+        chosen = _indexers(layer, head)
         part = array.sel(chosen).isel(token=rows).reset_coords(drop=True).load().astype(np.float32)
         labels = {dim: chosen.get(dim, array[dim]) for dim in ("layer", "head")}
         return part.assign_coords(labels | {"wordpiece": ("token", self.wordpieces(rows))})
+
+    # -- head statistics ----------------------------------------------------------------------------
+
+    @property
+    def token_statistic(self) -> xr.DataArray:
+        """Statistics of each token (statistic, layer, head, token), defined by `store.STATISTICS`. Lazy."""
+        return self._per_token("token_statistic")
+
+    @cached_property
+    def head_statistic(self) -> xr.DataArray:
+        """Means over sentences of `token_statistic` (source, statistic, layer, head) in float64; `source`: which queries."""
+        return self._model.head_statistic.load()
+
+    def head_means(self, chosen: NDArray[np.bool_]) -> xr.DataArray:
+        """Head statistics over the chosen tokens only: (source, statistic, layer, head), NaN without any.
+
+        Parameters
+        ----------
+        chosen
+            (n_tokens,), which of `rows` count.
+        """
+        return part_means(self.token_statistic, self.tokens, self.rows, chosen)
+
+    def part_statistics(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.Dataset:
+        """Head statistics over the chosen tokens only, with 95 % intervals by bootstrap over sentences.
+
+        Parameters
+        ----------
+        chosen
+            (n_tokens,), which of `rows` count.
+        watch
+            Called with the finished share, 0 to 1; an error that it raises ends the computation.
+
+        Returns
+        -------
+        mean (source, statistic, layer, head), interval (bound, source, statistic, layer, head) and layer_interval
+        (bound, source, statistic, layer).
+        """
+        seed = int(self.attributes["provenance"]["settings"]["seed"])
+        return part_statistics(self.token_statistic, self.tokens, self.rows, chosen, seed=seed, watch=watch)
+
+    @cached_property
+    def head_interval(self) -> xr.DataArray:
+        """95 % intervals of `head_statistic` (bound, source, statistic, layer, head), by bootstrap over sentences."""
+        return self._model.head_interval.load()
+
+    @cached_property
+    def layer_interval(self) -> xr.DataArray:
+        """95 % intervals of the mean over heads of `head_statistic` (bound, source, statistic, layer), same bootstrap."""
+        return self._model.layer_interval.load()
+
+    @cached_property
+    def head_profile(self) -> xr.DataArray:
+        """Attention by relative position key - query (offset, layer, head), mean over sentences; sums to 1.
+
+        Offsets -11 and 11 stand for all keys farther than 10 tokens.
+        """
+        return self._model.head_profile.load()
+
+    @cached_property
+    def received_at(self) -> xr.DataArray:
+        """Attention received by position (position, layer, head): mean weight over the queries of a sentence (Clark 2019).
+
+        Mean over the sentences that have the position; the coordinate `count` is their number. NaN where it is 0.
+        """
+        positions = np.arange(self._model.sizes["position"])
+        count = self._model.tokens_at.load().values
+        return self._model.received_at.load().assign_coords(position=positions, count=("position", count))
+
+    @property
+    def token_mixing(self) -> xr.DataArray:
+        """Mixing ratios of each token (ratio, layer, token), defined by `store.schema.model.RATIOS`. Lazy."""
+        return self._per_token("token_mixing")
+
+    @cached_property
+    def layer_mixing(self) -> xr.DataArray:
+        """Means over sentences of `token_mixing` (source, ratio, layer) in float64."""
+        return self._model.layer_mixing.load()
+
+    def mixing_means(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.DataArray:
+        """Mixing ratios over the chosen tokens only: (source, ratio, layer), NaN without any.
+
+        Parameters
+        ----------
+        chosen, watch
+            As in `part_statistics`.
+        """
+        return part_means(self.token_mixing, self.tokens, self.rows, chosen, watch)
+
+    @cached_property
+    def expansion_rate(self) -> xr.DataArray:
+        """Root mean square gain of x -> f(x) of all heads (layer), from the weights alone (Kobayashi 2021, section 5)."""
+        return self._model.expansion_rate.load()
+
+    @cached_property
+    def uniform_entropy(self) -> float:
+        """Attention entropy of uniform attention in nats: mean over sentences of ln(tokens)."""
+        return float(np.log(self.sentences.row_size.values).mean())
+
+    @cached_property
+    def head_labels(self) -> xr.DataArray:
+        """Label of each head (layer, head), "" where no rule of `store.kernels.labels.LABELS` holds."""
+        return head_labels(self.head_statistic, self.sentences.row_size.values)
+
+    # -- results of single stages of the ingest -----------------------------------------------------
+
+    @cached_property
+    def pairs(self) -> xr.Dataset:
+        """Highest-scoring query-key pairs of each head: query_token, key_token, logit, weight (layer, head, rank).
+
+        Tokens are rows of the token axis. A pair stands within a sentence of the corpus; each combination of two
+        wordpieces counts at its highest logit. Pairs with [CLS] or [SEP], or of a token with itself, are left out.
+        Where a head has fewer pairs, tokens are -1 and numbers NaN. Loaded at first use.
+        NotIngested where the ingest has not computed them.
+        """
+        return self._results("pairs", "sentences", "Highest-scoring pairs")[list(PAIR_NUMBERS)].load()
+
+    @cached_property
+    def importance(self) -> xr.Dataset:
+        """Head importance: `change` (layer, head) of the model's loss when the head is silenced (Michel 2019, section 3).
+
+        Positive where the model gets worse without the head. Attributes: `kind` and `measure` of the loss, `loss` of
+        the whole model, number of `sentences` and `answers`. Loaded at first use.
+        NotIngested where the ingest has not computed it.
+        """
+        remedy = "Run `make ingest` with its MODEL and IMPORTANCE=100, if it predicts masked words or labels."
+        return self._results("importance", "importance_hash", "Head importance", remedy)[["change"]].load()
+
+    @cached_property
+    def divergence(self) -> xr.Dataset:
+        """Divergence between heads and the map of the heads (Clark 2019, section 6). Loaded at first use.
+
+        `divergence` (layer, head, other_layer, other_head): Jensen-Shannon divergence in nats, sum over the tokens of a
+        sample; `mean_divergence`: per token, 0 to ln 2; `place` (layer, head, component): position of the head on the
+        map. Attributes: tokens, sentences, measured_on, stress, seed. NotIngested where the ingest has not computed it.
+        """
+        group = self._results("divergence", "tokens", "Divergence between heads")
+        return group.assign(mean_divergence=group.divergence / group.attrs["tokens"]).load()
+
+    def _results(self, stage: str, finished: str, title: str, remedy: str = "Run `make ingest`.") -> xr.Dataset:
+        """The group of a stage of the ingest, which has the attribute `finished` once the stage has run to its end."""
+        group = self._groups.open_optional(f"models/{self.name}/{stage}")
+        if finished not in group.attrs:
+            raise NotIngested(f"{title} of {self.name}: not computed.", remedy)
+        return group
 
     # -- pictures -----------------------------------------------------------------------------------
 
     @property
     def views(self) -> list[str]:
         """Names of the finished views, the default first."""
-        return list(self.attributes.get("views", []))
+        return list(self._views.names)
 
     def view(self, name: str) -> xr.Dataset:
-        """A view: coordinates (layer, head, role, token, component), its fit, its fidelity; parameters as attrs. Lazy."""
-        if name not in self.views:
-            raise StoreError(
-                f"There is no view {name!r}. There are: {', '.join(self.views) or 'none; run `make ingest`'}."
-            )
-        if name not in self._views:
-            opened = self.open_group(f"models/{self.name}/views/{name}")
-            opened.fidelity.load()
-            self._views[name] = opened
-        return self._views[name]
+        """A view: coordinates (layer, head, role, token, component), fit, fidelity; its parameters as attributes. Lazy.
+
+        Raises
+        ------
+        StoreError
+            Where there is no finished view of this name.
+        """
+        return self._views.open(name)
 
     def places(
         self, view: str, rows: NDArray[np.int64], *, layer: int | None = None, head: int | None = None
     ) -> NDArray[np.float32]:
-        """Where queries and keys are drawn, 0 to 1 on every axis of the view's cube: ([layer, head,] token, role, component).
+        """Positions of queries and keys in a view, 0 to 1 on every axis of its cube.
 
-        `rows` are ascending rows of the token axis.
+        Parameters
+        ----------
+        view
+            Name of the view.
+        rows
+            Ascending rows of the token axis.
+        layer, head
+            0-based; None for all.
+
+        Returns
+        -------
+        ([layer, head,] token, role, component).
         """
         coordinates = self.view(view).coordinates.variable
-        chosen = {dim: index for dim, index in (("layer", layer), ("head", head)) if index is not None}
-        start = int(rows[0])
-        stored = coordinates.isel(chosen | {"token": slice(start, int(rows[-1]) + 1)}).values
-        return np.moveaxis(stored[..., rows - start, :], -3, -2).astype(np.float32) / np.float32(MOST)
+        start, stop = int(rows[0]), int(rows[-1]) + 1
+        stored = coordinates.isel(_indexers(layer, head) | {"token": slice(start, stop)}).values
+        places = np.moveaxis(stored[..., rows - start, :], -3, -2)
+        return places.astype(np.float32) / np.float32(LARGEST_COORDINATE)
 
     @cached_property
     def normalizations(self) -> xr.Dataset:
-        """Constants of every normalisation and what they do: (normalization, layer, head); see `store.schema.pictures`."""
-        return self.open_group(f"models/{self.name}/normalizations").load()
+        """Constants and quality of each normalisation (normalization, layer, head); see `store.schema.pictures`."""
+        return self._groups.open(f"models/{self.name}/normalizations").load()
 
     # -- feature points -----------------------------------------------------------------------------
 
     @cached_property
     def materials(self) -> list[str]:
-        """Of what the store holds feature points: `sample`, `review-<n>`; empty where the ingest made none."""
-        return list(self._open_if_there(f"models/{self.name}/features").attrs.get("materials", []))
+        """Token sets with vectors at the feature points: `sample`, `review-<n>`; empty where the ingest stored none."""
+        return list(self._groups.open_optional(f"models/{self.name}/features").attrs.get("materials", []))
 
     def features(self, material: str) -> Features:
-        """The feature points of a material.
-
-        Raises
-        ------
-        StoreError
-            Where the store does not hold it.
-        """
+        """Vectors of a token set at all feature points. StoreError where the store does not hold the token set."""
         if material not in self.materials:
-            there = f"There are: {', '.join(self.materials)}." if self.materials else "Run `make ingest`."
-            raise StoreError(f"{self.name} has no feature points of {material!r}. {there}")
+            remedy = f"Choose one of: {', '.join(self.materials)}." if self.materials else "Run `make ingest`."
+            raise StoreError(f"{self.name} has no feature points of {material!r}. {remedy}")
         if material in self._features:
             return self._features[material]
-        return self._features.setdefault(material, Features(self, material))  # both of two threads get the same
+        # Two threads may both open it: both get the same object.
+        return self._features.setdefault(material, Features(self, self._groups, material))
+
+
+def _indexers(layer: int | None, head: int | None) -> dict[str, int]:
+    return {dim: index for dim, index in (("layer", layer), ("head", head)) if index is not None}

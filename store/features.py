@@ -1,51 +1,78 @@
-"""The vectors of some tokens at every feature point of a model, as labelled selections."""
+"""Vectors of one token set at every feature point of a model, as labelled selections."""
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from store.errors import StoreError
+from store.groups import Groups, Views
 from store.schema.features import SAMPLE
-from store.schema.pictures import MOST
-from store.text import Text
+from store.schema.pictures import LARGEST_COORDINATE
 
 TOKEN_ARRAYS = ("row", "token_id", "position", "word_index", "token_flags", "sentence_index")
 
 
+class Sentences(Protocol):
+    """What a token set needs of its corpus."""
+
+    name: str
+
+    @property
+    def sentences(self) -> xr.Dataset:
+        """As in `store.Corpus`."""
+
+    @property
+    def vocab(self) -> NDArray[np.object_]:
+        """As in `store.Corpus`."""
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """As in `store.Corpus`."""
+
+
 class Features:
-    """One material of one model: the same tokens at every feature point (see `store.schema.features`).
+    """One token set of one model: the same tokens at every feature point (see `store.schema.features`).
 
     Attributes
     ----------
     name
-        `sample` or `review-<n>`.
+        `sample`, or `review-<n>` with the index of a review in the data.
     attributes
-        What it is, on how many tokens and sentences; see `store.schema.features`.
+        What the tokens are and how many; see `store.schema.features`.
     points
-        Names of the points, in the order of the model.
+        Names of the feature points, in the order of the model.
     n_tokens
-        How many tokens.
+        Number of tokens.
     """
 
-    def __init__(self, corpus: Text, name: str) -> None:
+    def __init__(self, corpus: Sentences, groups: Groups, name: str) -> None:
+        path = f"models/{corpus.name}/features/{name}"
         self.name = name
         self._corpus = corpus
-        self._path = f"models/{corpus.name}/features/{name}"
-        self._group = corpus.open_group(self._path)
+        self._group = groups.open(path)
         self.attributes: Mapping[str, Any] = self._group.attrs
         self.points: tuple[str, ...] = tuple(map(str, self._group.point.values))
         self.n_tokens: int = self._group.sizes["token"]
-        self._opened: dict[str, xr.Dataset] = {}  # opening one again costs as much as reading it
+        self._views, self._value_views = (
+            Views(
+                groups,
+                f"{path}/{group}",
+                list(self.attributes.get(group, [])),
+                quality="trustworthiness",
+                kind=" of the feature points",
+            )
+            for group in ("views", "value_views")
+        )
 
     # -- tokens -------------------------------------------------------------------------------------
 
     @cached_property
     def tokens(self) -> xr.Dataset:
-        """TOKEN_ARRAYS (token). In the sample `sentence_index` is the corpus'; in a review the sentence of the review."""
+        """TOKEN_ARRAYS (token). `sentence_index` counts the sentences of the corpus in the sample, of the review in a review."""
         return self._group[list(TOKEN_ARRAYS)].load()
 
     def wordpieces(self) -> list[str]:
@@ -54,7 +81,7 @@ class Features:
 
     @cached_property
     def label(self) -> NDArray[np.int64]:
-        """Label of each token's review (token,), -1 where there is none; `label_names` says what they mean."""
+        """Label of each token's review (token,), an index into `label_names`; -1 where it has none."""
         if self.name != SAMPLE:
             return np.full(self.n_tokens, int(self.attributes["label"]))
         return self._corpus.sentences.label.values[self.tokens.sentence_index.values].astype(np.int64)
@@ -80,13 +107,13 @@ class Features:
     def similarity(self) -> xr.DataArray:
         """Mean over tokens of the cosine between a token's vectors at two points: (point, other_point).
 
-        It means something between points of one basis: `store.schema.features.same_basis`.
+        Meaningful only where both points have the same features: `store.schema.features.same_basis`.
         """
         return self._between_points("similarity")
 
     @cached_property
     def cka(self) -> xr.DataArray:
-        """Linear CKA of two points (point, other_point), 0 to 1 (Kornblith et al. 2019); attr cka_tokens: on how many tokens."""
+        """Linear CKA of two points (point, other_point), 0 to 1 (Kornblith 2019), over `cka_tokens` tokens (an attribute)."""
         return self._between_points("cka")
 
     def _between_points(self, name: str) -> xr.DataArray:
@@ -94,12 +121,12 @@ class Features:
 
     @cached_property
     def explained(self) -> xr.DataArray:
-        """Share of the variance that groups of tokens explain (factor, point), by chance 0; NaN where there is one group."""
+        """Share of the variance between groups of tokens (factor, point): 0 by chance, NaN for a single group."""
         return self._group["explained"].load()
 
     @cached_property
     def class_probability(self) -> xr.DataArray | None:
-        """Probability of each label (sentence, class) of the sentences in order, one row of a review; None if no classifier."""
+        """Probability of each label (sentence, class), one row for a review; None where the model is not a classifier."""
         if "class_probability" not in self._group:
             return None
         names = [str(name) for name in self.attributes["class_names"]]
@@ -110,63 +137,78 @@ class Features:
     @property
     def views(self) -> list[str]:
         """Names of the finished views, the most faithful first."""
-        return list(self.attributes.get("views", []))
+        return list(self._views.names)
 
     def view(self, name: str) -> xr.Dataset:
-        """A view: coordinates (point, token, component), cube, trustworthiness (point); how it was made as attrs. Lazy."""
-        return self._view("views", name, self.views).assign_coords(point=("point", list(self.points)))
-
-    def places(self, view: str, tokens: int, point: int | None = None) -> NDArray[np.float32]:
-        """Where the first so many tokens are drawn, 0 to 1 on every axis of the view's cube: (point, token, component).
-
-        At every point, or at one by its number; nothing of the others is read then.
-        """
-        stored = self.view(view).coordinates.variable[_one_or_all(point), :tokens].values
-        return stored.astype(np.float32) / np.float32(MOST)
-
-    @property
-    def value_views(self) -> list[str]:
-        """Names of the finished views of values."""
-        return list(self.attributes.get("value_views", []))
-
-    def value_view(self, name: str) -> xr.Dataset:
-        """A view of values: coordinates (layer, head, token, component), cubes, trustworthiness (layer, head). Lazy.
-
-        The attr `layers` says which layers it has.
-        """
-        return self._view("value_views", name, self.value_views)
-
-    def value_places(self, view: str, layer: int, tokens: int, head: int | None = None) -> NDArray[np.float32]:
-        """Where the values of the first so many tokens are drawn in a layer, 0 to 1: (head, token, component).
-
-        Of every head, or of one; nothing of the others is read then.
+        """A view: coordinates (point, token, component), cube, trustworthiness (point); its settings as attributes. Lazy.
 
         Raises
         ------
         StoreError
-            Where the view has no picture of the layer.
+            Where there is no finished view of this name.
+        """
+        return self._views.open(name).assign_coords(point=("point", list(self.points)))
+
+    def places(self, view: str, tokens: int, point: int | None = None) -> NDArray[np.float32]:
+        """Positions of the first tokens in a view, 0 to 1 on every axis of its cube: (point, token, component).
+
+        Parameters
+        ----------
+        view
+            Name of the view.
+        tokens
+            Number of tokens.
+        point
+            Index of the only feature point that is read; None for all.
+        """
+        stored = self.view(view).coordinates.variable[_one_or_all(point), :tokens].values
+        return stored.astype(np.float32) / np.float32(LARGEST_COORDINATE)
+
+    @property
+    def value_views(self) -> list[str]:
+        """Names of the finished views of values."""
+        return list(self._value_views.names)
+
+    def value_view(self, name: str) -> xr.Dataset:
+        """A view of values: coordinates (layer, head, token, component), cubes, trustworthiness (layer, head). Lazy.
+
+        The attribute `layers` lists the layers that the view has.
+
+        Raises
+        ------
+        StoreError
+            Where there is no finished view of this name.
+        """
+        return self._value_views.open(name)
+
+    def value_places(self, view: str, layer: int, tokens: int, head: int | None = None) -> NDArray[np.float32]:
+        """Positions of the first tokens' values in a view, 0 to 1 on every axis of the head's cube: (head, token, component).
+
+        Parameters
+        ----------
+        view
+            Name of the view.
+        layer
+            0-based.
+        tokens
+            Number of tokens.
+        head
+            The only head that is read; None for all.
+
+        Raises
+        ------
+        StoreError
+            Where the view does not have the layer.
         """
         opened = self.value_view(view)
         layers = list(opened.attrs["layers"])
         if layer not in layers:
             raise StoreError(
-                f"The picture {view} of values has no layer {layer}. Choose one of: {', '.join(map(str, layers))}."
+                f"The view {view} of values has no layer {layer}. Choose one of: {', '.join(map(str, layers))}."
             )
         stored = opened.coordinates.variable[layer, _one_or_all(head), :tokens].values
-        return stored.astype(np.float32) / np.float32(MOST)
-
-    def _view(self, group: str, name: str, there: list[str]) -> xr.Dataset:
-        if name not in there:
-            raise StoreError(
-                f"There is no view {name!r} of the feature points. There are: {', '.join(there) or 'none; run `make ingest`'}."
-            )
-        path = f"{self._path}/{group}/{name}"
-        if path not in self._opened:
-            opened = self._corpus.open_group(path)
-            opened["trustworthiness"].load()
-            self._opened[path] = opened
-        return self._opened[path]
+        return stored.astype(np.float32) / np.float32(LARGEST_COORDINATE)
 
 
-def _one_or_all(place: int | None) -> slice:
-    return slice(None) if place is None else slice(place, place + 1)
+def _one_or_all(index: int | None) -> slice:
+    return slice(None) if index is None else slice(index, index + 1)

@@ -75,7 +75,7 @@ class Snapshot:
         """One model on its corpus; None for the one ingested last."""
         name = model or next(iter(self.models))
         if name not in self.models:
-            raise StoreError(f"There is no model {name!r} in this store. There are: {', '.join(self.models)}.")
+            raise StoreError(f"There is no model {name!r} in this store. Choose one of: {', '.join(self.models)}.")
         if name in self._corpora:
             return self._corpora[name]
         # Two threads may both open it; both get the same, with what is loaded of it.

@@ -13,7 +13,7 @@ from store.corpus import Corpus
 from store.errors import StoreCorrupt
 from store.features import TOKEN_ARRAYS, Features
 from store.kernels.attention import attention_pattern
-from store.kernels.divergence import MOST
+from store.kernels.divergence import LARGEST_DIVERGENCE
 from store.kernels.features import summed_cosine
 from store.kernels.statistics import sink_threshold, token_statistics
 from store.means import means_of_blocks, sum_of_blocks
@@ -238,7 +238,7 @@ def _wrong_divergence(corpus: Corpus) -> Iterator[str]:
         yield f"{corpus.name}: the divergence of its heads is not finite."
     elif not np.array_equal(apart, apart.T):
         yield f"{corpus.name}: the divergence of its heads is not symmetric."
-    elif apart.max() > MOST * corpus.divergence.attrs["tokens"] * (1 + ROUNDED):
+    elif apart.max() > LARGEST_DIVERGENCE * corpus.divergence.attrs["tokens"] * (1 + ROUNDED):
         yield f"{corpus.name}: heads are farther apart than any can be."
     elif np.diagonal(apart).any():
         yield f"{corpus.name}: a head diverges from itself."

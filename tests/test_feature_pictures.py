@@ -24,7 +24,7 @@ from ingest.projections.placing import Method, near_fitted
 from store.features import Features
 from store.kernels.projection import align
 from store.schema.features import FeatureViewName
-from store.schema.pictures import MOST
+from store.schema.pictures import LARGEST_COORDINATE
 
 Ingest = Callable[..., str]
 NAMES = "pca-joint,pca-each,pca-L00.mixed,umap-joint,umap-each,tsne-L01.mixed"
@@ -61,14 +61,14 @@ def vectors(features: Features, point: str) -> np.ndarray:
 def test_joint_components_are_those_of_scikit_learn_over_all_points(drawn: Features) -> None:
     every = np.concatenate([vectors(drawn, point) for point in drawn.points])
     expected = PCA(2, svd_solver="full").fit_transform(every).reshape(len(drawn.points), -1, 2)
-    step = float(drawn.view("pca-joint").side) / MOST
+    step = float(drawn.view("pca-joint").side) / LARGEST_COORDINATE
     np.testing.assert_allclose(places(drawn, "pca-joint"), expected, atol=step + 1e-3)
 
 
 def test_components_of_one_point_place_the_others(drawn: Features) -> None:
     fit = PCA(2, svd_solver="full").fit(vectors(drawn, "L00.mixed"))
     expected = np.stack([fit.transform(vectors(drawn, point)) for point in drawn.points])
-    step = float(drawn.view("pca-L00.mixed").side) / MOST
+    step = float(drawn.view("pca-L00.mixed").side) / LARGEST_COORDINATE
     np.testing.assert_allclose(places(drawn, "pca-L00.mixed"), expected, atol=step + 1e-3)
 
 
@@ -179,7 +179,7 @@ def test_components_of_values_are_those_of_scikit_learn(drawn: Features) -> None
         expected = PCA(2, svd_solver="full").fit_transform(drawn.value[layer, head].values.astype(np.float64))
         side = float(view.side[layer, head])
         found = drawn.value_places("pca", layer, drawn.n_tokens)[head] * side + view.low[layer, head].values
-        np.testing.assert_allclose(found, expected, atol=side / MOST + 1e-3)
+        np.testing.assert_allclose(found, expected, atol=side / LARGEST_COORDINATE + 1e-3)
 
 
 def test_the_picture_of_values_is_judged_where_it_is_drawn(drawn: Features) -> None:
@@ -195,8 +195,8 @@ PLACES = arrays(np.float64, (3, 5, 2), elements=st.floats(-100, 100, width=32))
 @given(PLACES, st.sampled_from([0, 1]))
 def test_places_come_back_from_their_cube(places: np.ndarray, panels: int) -> None:
     coordinates, low, side = in_cubes(places, panels=panels)
-    back = coordinates / MOST * side[..., None, None] + low[..., None, :]
-    assert abs(back - places).max() <= side.max() / MOST + 1e-12
+    back = coordinates / LARGEST_COORDINATE * side[..., None, None] + low[..., None, :]
+    assert abs(back - places).max() <= side.max() / LARGEST_COORDINATE + 1e-12
 
 
 def test_one_cube_holds_all_panels_in_the_middle() -> None:

@@ -183,12 +183,12 @@ def test_a_store_without_feature_points_has_no_materials(few_store: str) -> None
 
 
 def test_a_material_that_there_is_not_is_refused(tiny_corpus: store.Corpus) -> None:
-    with pytest.raises(StoreError, match=r"has no feature points of 'review-9'\. There are: sample, review-3\.$"):
+    with pytest.raises(StoreError, match=r"has no feature points of 'review-9'\. Choose one of: sample, review-3\.$"):
         tiny_corpus.features("review-9")
 
 
 def test_a_view_that_there_is_not_is_refused(sample: Features) -> None:
-    with pytest.raises(StoreError, match=r"There is no view 'umap-joint' of the feature points\. There are: "):
+    with pytest.raises(StoreError, match=r"There is no view 'umap-joint' of the feature points\. Choose one of: "):
         sample.view("umap-joint")
 
 

@@ -76,5 +76,5 @@ def test_it_is_read_once(tiny_corpus: Corpus) -> None:
 
 @pytest.mark.parametrize("index", [-1, 40, 10**30])
 def test_a_sentence_that_is_not_there_is_said(tiny_corpus: Corpus, index: int) -> None:
-    with pytest.raises(StoreError, match=r"There is no sentence .* Choose one of these\."):
+    with pytest.raises(StoreError, match=r"out of range\. Choose 0 to 39\."):
         stored_sentence(tiny_corpus, index)

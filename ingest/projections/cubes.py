@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from store.schema.pictures import MOST
+from store.schema.pictures import LARGEST_COORDINATE
 
 Floats = NDArray[np.floating]
 
@@ -17,5 +17,5 @@ def in_cubes(places: Floats, *, panels: int) -> tuple[NDArray[np.uint16], NDArra
     low, high = (edge(axis=within, keepdims=True).astype(np.float64) for edge in (places.min, places.max))
     side = np.maximum((high - low).max(axis=-1, keepdims=True), 1e-9)
     low = (low + high) / 2 - side / 2
-    coordinates = np.rint(np.clip((places - low) / side, 0, 1) * MOST).astype(np.uint16)
+    coordinates = np.rint(np.clip((places - low) / side, 0, 1) * LARGEST_COORDINATE).astype(np.uint16)
     return coordinates, low.squeeze(within), side.squeeze((*within, -1))

@@ -15,7 +15,7 @@ from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.array import TILE
 from store.schema.model import ROLES
-from store.schema.pictures import JUDGED, MEASURES, MOST, PARAMETERS, VIEW_ARRAYS, ViewName
+from store.schema.pictures import JUDGED, LARGEST_COORDINATE, MEASURES, PARAMETERS, VIEW_ARRAYS, ViewName
 
 #: How much wider than the fitted tokens' places the cube is, so that few others lie outside.
 MARGIN = 1.1
@@ -109,7 +109,7 @@ class Picture:
         within = (places - low[:, None, None]) / side[:, None, None, None]
         outside = ((within < 0) | (within > 1)).any(axis=-1).sum(axis=(1, 2))
         content = np.zeros((len(low), len(ROLES), block.length, self.name.components), np.uint16)
-        content[:, :, : block.tokens] = np.rint(np.clip(within, 0, 1) * MOST)
+        content[:, :, : block.tokens] = np.rint(np.clip(within, 0, 1) * LARGEST_COORDINATE)
         array_of(group, "coordinates")[layer, :, :, block.rows] = content
         array_of(group, "beyond")[block.index, layer] = outside
         array_of(group, "view_hash")[block.index, layer] = self.view_hashes[block.index]
@@ -119,7 +119,7 @@ class Picture:
         group, start = self.writer.group(self.path), int(rows[0])
         stored = np.asarray(array_of(group, "coordinates")[layer, :, :, start : int(rows[-1]) + 1])
         low, side = self._cubes[layer]
-        return low[:, None, None] + stored[:, :, rows - start] / MOST * side[:, None, None, None]
+        return low[:, None, None] + stored[:, :, rows - start] / LARGEST_COORDINATE * side[:, None, None, None]
 
     @cached_property
     def _cubes(self) -> list[tuple[Floats, Floats]]:

@@ -10,7 +10,7 @@ SMOOTHING = 0.001
 #: Weights of a head that are looked at together: with those of all other heads they fit into a core's cache.
 TILE = 4096
 #: The most by which two rows can diverge, in nats.
-MOST = float(np.log(2))
+LARGEST_DIVERGENCE = float(np.log(2))
 
 
 def divergence_sums(patterns: AnyArray, *, tile: int = TILE) -> AnyArray:
@@ -34,7 +34,7 @@ def divergence_sums(patterns: AnyArray, *, tile: int = TILE) -> AnyArray:
     bits = as_float(np.zeros((len(weights), len(weights))), like=weights)
     for first in range(0, weights.shape[1], tile):
         bits += _above_diagonal(weights[:, first : first + tile])
-    return namespace(bits).clip(bits + bits.T, 0, None) * MOST
+    return namespace(bits).clip(bits + bits.T, 0, None) * LARGEST_DIVERGENCE
 
 
 def row_divergence(patterns: AnyArray, others: AnyArray) -> AnyArray:
@@ -49,7 +49,7 @@ def row_divergence(patterns: AnyArray, others: AnyArray) -> AnyArray:
     """
     own, other = smoothed(patterns), smoothed(others)
     bits = (_row_negentropy(own) + _row_negentropy(other)) / 2 - _row_negentropy((own + other) / 2)
-    return namespace(bits).clip(bits, 0, None) * MOST
+    return namespace(bits).clip(bits, 0, None) * LARGEST_DIVERGENCE
 
 
 def smoothed(patterns: AnyArray) -> AnyArray:

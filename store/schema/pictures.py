@@ -64,7 +64,7 @@ JUDGED = ("held_out", "fitted")
 #: Keys that `recall` looks for.
 RECALL_KEYS = 3
 #: The largest stored coordinate; places are in a cube with one side for all components.
-MOST = 65535
+LARGEST_COORDINATE = 65535
 
 _NAME = re.compile(rf"({'|'.join(PROJECTIONS)})-({'|'.join(NORMALIZATIONS)})-([23])d")
 
