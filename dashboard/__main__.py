@@ -18,7 +18,7 @@ from dashboard.web.own_module import environment, own_module
 from store.__main__ import NOTHING_YET
 from store.errors import StoreError
 from store.extras import check_extra
-from store.piped import until_nobody_reads
+from store.piped import until_pipe_closes
 
 if TYPE_CHECKING:
     from dashboard.web.allowed_hosts import AllowedHosts
@@ -29,7 +29,7 @@ PAUSE = 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 stopped, 1 with one sentence on what to do next."""
-    return until_nobody_reads(lambda: _run(arguments))
+    return until_pipe_closes(lambda: _run(arguments))
 
 
 def _run(arguments: Sequence[str] | None) -> int:

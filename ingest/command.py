@@ -25,13 +25,13 @@ def exit_status(work: Callable[[], None], *, name: str) -> int:
 
 
 def _done(work: Callable[[], None]) -> int:
-    from store.piped import until_nobody_reads  # slow, as `store` is: an interruption is heard before
+    from store.piped import until_pipe_closes  # slow, as `store` is: an interruption is heard before
 
     def run() -> int:
         work()
         return 0
 
-    return until_nobody_reads(run)
+    return until_pipe_closes(run)
 
 
 def _sentence(error: Exception) -> str | None:

@@ -1,6 +1,6 @@
-"""Headscape's store: defines what every number means, and reads it back as labelled arrays.
+"""The store: defines what each stored number means, and reads the numbers as labelled arrays.
 
-`ingest` writes it, `dashboard` reads it; nothing else passes between the two. Imports neither torch nor dash.
+The ingest writes the store and the dashboard reads it; nothing else passes between them. Imports neither torch nor Dash.
 """
 
 from store.corpus import Corpus

@@ -1,4 +1,4 @@
-"""`headscape describe | verify | mend | expire STORE`: what is in a store, whether it is sound, mending, deleting old snapshots."""
+"""`headscape describe | verify | mend | expire STORE`: list the contents of a store, check it, repair it, delete old snapshots."""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ from icechunk import IcechunkError
 
 from store.describe import as_json, as_text, describe
 from store.errors import StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound
-from store.piped import until_nobody_reads
+from store.piped import until_pipe_closes
 from store.repository.access import interruption
 from store.repository.history import expire
 from store.repository.mend import mend
@@ -24,8 +24,8 @@ NOTHING_YET = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0 fine, 1 with a sentence on what is wrong and what to do next, 3 where there is nothing yet."""
-    return until_nobody_reads(lambda: _run(arguments))
+    """Run a command. Exit status: 0 success, 1 an error with a message on what to do, 3 nothing ingested yet."""
+    return until_pipe_closes(lambda: _run(arguments))
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -33,19 +33,19 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         return int(options.run(options))
     except IcechunkError as error:
-        return _ended(interruption(error))
+        return _fail(interruption(error))
     except StoreError as error:
-        return _ended(str(error), NOTHING_YET if isinstance(error, (StoreNotFound, StoreIncomplete)) else 1)
+        return _fail(str(error), NOTHING_YET if isinstance(error, (StoreNotFound, StoreIncomplete)) else 1)
     except Exception as error:
         if not is_damage(error):
             raise
-        return _ended(
+        return _fail(
             f"A part of {options.store} is damaged. Run `make verify STORE={options.store}` to list the damage."
         )
 
 
-def _ended(said: str, status: int = 1) -> int:
-    print(f"store: {said}", file=sys.stderr)
+def _fail(message: str, status: int = 1) -> int:
+    print(f"store: {message}", file=sys.stderr)
     return status
 
 
@@ -53,24 +53,24 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="headscape", description=__doc__)
     commands = parser.add_subparsers(required=True)
     for name, run, explanation in (
-        ("describe", _describe, "models, corpora, tokens, stages, snapshot, bytes, provenance"),
-        ("verify", _verify, "check every file, read every array, recompute a sample, name what is corrupt"),
-        ("mend", _mend, "where a branch is lost or damaged, return to the newest publication that can be read"),
-        ("expire", _expire, "forget what was superseded long ago, and free its disk space"),
+        ("describe", _describe, "list models, corpora, tokens, pictures, size, provenance and history"),
+        ("verify", _verify, "check every file, read every array, recompute a sample, and list what is damaged"),
+        ("mend", _mend, "repair lost or damaged branches"),
+        ("expire", _expire, "delete old snapshots and free their disk space"),
     ):
         command = commands.add_parser(name, help=explanation, description=explanation)
         command.add_argument("store", help="folder, s3://bucket/prefix or gs://bucket/prefix")
         command.set_defaults(run=run)
         if name in ("describe", "verify"):
-            command.add_argument("--snapshot", help="an older publication; default: what readers see now")
+            command.add_argument("--snapshot", help="id of an older snapshot (default: the current one)")
         if name == "describe":
-            command.add_argument("--json", action="store_true", help="as JSON")
+            command.add_argument("--json", action="store_true", help="print JSON")
         if name == "expire":
             command.add_argument(
                 "--days",
                 type=_days,
                 default=7,
-                help="keep what a reader opened within so many days may be reading (default 7)",
+                help="delete snapshots that were replaced more than so many days ago (default 7)",
             )
     return parser
 
@@ -96,37 +96,37 @@ def _verify(options: argparse.Namespace) -> int:
     except StoreCorrupt:
         if not files:
             raise
-        return _found(options.store, files)
+        return _report(options.store, files)
     if findings:
-        return _found(options.store, findings)
+        return _report(options.store, findings)
     print(
-        f"{options.store} is sound: every array of snapshot {snapshot.id} was read, a sample of every model recomputed."
+        f"{options.store} is sound: every array of snapshot {snapshot.id} was read, and a sample of every model recomputed."
     )
     print(unprotected(snapshot) or "Every array carries checksums.")
     return 0
 
 
-def _found(store: str, findings: list[str]) -> int:
-    """Print the findings and what to do about them."""
+def _report(store: str, findings: list[str]) -> int:
+    """Print the findings and what to do."""
     for finding in findings:
         print(finding)
-    count = "1 finding" if len(findings) == 1 else f"{len(findings)} findings"
+    count = many(len(findings), "finding")
     if any(finding.startswith(("refs/", "snapshots/")) for finding in findings):
-        return _ended(f"{count} in {store}. Run `make mend STORE={store}`, then `make verify STORE={store}` again.")
-    return _ended(f"{count} in {store}. Ingest again into another place, or open an older snapshot.")
+        return _fail(f"{count} in {store}. Run `make mend STORE={store}`, then `make verify STORE={store}` again.")
+    return _fail(f"{count} in {store}. Ingest again into another place, or open an older snapshot.")
 
 
 def _mend(options: argparse.Namespace) -> int:
-    done = mend(options.store)
-    for sentence in done or ["Both branches name snapshots that can be read. There is nothing to mend."]:
-        print(sentence)
+    repairs = mend(options.store)
+    for repair in repairs or ["Nothing to mend: both branches name snapshots that can be read."]:
+        print(repair)
     return 0
 
 
 def _expire(options: argparse.Namespace) -> int:
     snapshots, freed = expire(options.store, timedelta(days=options.days))
     print(
-        f"Forgot {many(snapshots, 'snapshot')} of {options.store} superseded more than {options.days:g} days ago; {freed / 1e6:,.1f} MB freed."
+        f"Deleted {many(snapshots, 'snapshot')} of {options.store} replaced more than {options.days:g} days ago; {freed / 1e6:,.1f} MB freed."
     )
     return 0
 

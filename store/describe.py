@@ -1,18 +1,19 @@
-"""What is in a store, as plain data and as text."""
+"""Contents of a store, as plain data and as text."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from store.repository.arrays import array_of
 from store.repository.history import history
 from store.snapshot import Snapshot
-from store.wording import many
+from store.wording import many, utc
 
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """One model of the store on its corpus."""
+    """A model of the store on its corpus."""
 
     key: str
     model: str
@@ -33,7 +34,7 @@ class ModelDescription:
 
 @dataclass(frozen=True)
 class MaterialDescription:
-    """What there are feature points of."""
+    """A token set with vectors at the feature points."""
 
     name: str
     says: str
@@ -44,7 +45,7 @@ class MaterialDescription:
 
 @dataclass(frozen=True)
 class CorpusDescription:
-    """One corpus of the store."""
+    """A corpus of the store."""
 
     key: str
     name: str
@@ -57,7 +58,7 @@ class CorpusDescription:
 
 @dataclass(frozen=True)
 class Description:
-    """A store at one snapshot."""
+    """A store at one snapshot; `bytes` of the whole store, None for object storage."""
 
     url: str
     snapshot: str
@@ -70,7 +71,7 @@ class Description:
 
 
 def describe(snapshot: Snapshot) -> Description:
-    """Everything a person may ask of a store without reading its arrays."""
+    """Describe a store from its metadata: models, corpora, history, size. Reads no array."""
     return Description(
         url=snapshot.url,
         snapshot=snapshot.id,
@@ -90,7 +91,7 @@ def describe(snapshot: Snapshot) -> Description:
 
 
 def describe_model(snapshot: Snapshot, key: str) -> ModelDescription:
-    """One model group."""
+    """Describe a model by the key of its group."""
     attributes = snapshot.models[key]
     layers, heads, _, channels = array_of(snapshot.group(f"models/{key}"), "query").shape
     names = ("corpus", "sentences", "tokens", "dtype", "attention", "weights_sha256", "views", "finished", "provenance")
@@ -106,14 +107,14 @@ def describe_model(snapshot: Snapshot, key: str) -> ModelDescription:
 
 
 def describe_material(snapshot: Snapshot, key: str, name: str) -> MaterialDescription:
-    """One material of a model."""
+    """Describe a token set of a model."""
     features = snapshot.corpus(key).features(name)
     points, says = len(features.points), str(features.attributes["says"])
     return MaterialDescription(name, says, points, features.views, features.value_views)
 
 
 def describe_corpus(snapshot: Snapshot, key: str) -> CorpusDescription:
-    """One corpus group."""
+    """Describe a corpus by the key of its group."""
     group = snapshot.group(f"corpus/{key}")
     names = ("name", "data_identity", "max_length", "truncated", "label_names")
     recorded: dict[str, Any] = {name: group.attrs[name] for name in names}
@@ -121,34 +122,38 @@ def describe_corpus(snapshot: Snapshot, key: str) -> CorpusDescription:
 
 
 def as_json(description: Description) -> dict[str, Any]:
-    """The description as JSON-ready data."""
+    """A description as data for JSON. Times are ISO 8601 in UTC, sizes bytes."""
     return asdict(description)
 
 
 def as_text(description: Description) -> str:
-    """The description for a person at a terminal."""
+    """A description as lines for a terminal."""
     size = "" if description.bytes is None else f", {description.bytes / 1e6:,.0f} MB"
-    first = f"{description.url}: snapshot {description.snapshot}, published {description.published}, schema {description.schema_version}{size}"
+    first = f"{description.url}: snapshot {description.snapshot}, published {_date(description.published)}, schema {description.schema_version}{size}"
     alone = description.bytes if len(description.models) == 1 else None
     models = [line for model in description.models for line in _lines_of(model, alone)]
     corpora = [
         f"  corpus {corpus.key}: {many(corpus.sentences, 'sentence')} of {corpus.name}, at most {corpus.max_length} wordpieces ({corpus.truncated} cut)"
         for corpus in description.corpora
     ]
-    history = [f"    {old['published']}  {old['snapshot']}  {old['message']}" for old in description.history]
+    history = [f"    {_date(old['published'])}  {old['snapshot']}  {old['message']}" for old in description.history]
     return "\n".join([first, *models, *corpora, "  history:", *history])
 
 
 def _lines_of(model: ModelDescription, size: int | None) -> list[str]:
-    """A model; `size` are the bytes of a store that holds no other."""
-    per_token = "" if size is None else f", {size / model.tokens:,.0f} bytes a token"
+    """Lines of a model. `size`: bytes of the store where it holds no other model."""
+    per_token = "" if size is None else f", {size / model.tokens:,.0f} bytes per token"
     return [
         f"  model {model.key}",
         f"    {model.layers} layers x {model.heads} heads x {model.channels} channels, {model.dtype}, weights {model.weights_sha256[:12]}",
         f"    {many(model.sentences, 'sentence')}, {many(model.tokens, 'token')} of {model.corpus}{per_token}",
-        f"    views: {', '.join(model.views) or 'none'}; finished {model.finished}",
+        f"    views: {', '.join(model.views) or 'none'}; finished {_date(model.finished)}",
         *(
             f"    {material.points} feature points of {material.says}; views: {', '.join(material.views) or 'none'}"
             for material in model.materials
         ),
     ]
+
+
+def _date(recorded: str) -> str:
+    return utc(datetime.fromisoformat(recorded))

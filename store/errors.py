@@ -1,29 +1,29 @@
-"""What can be wrong with a store, said to a person: every message ends with what to do next."""
+"""Errors of a store. Each message says what is wrong, then what to do."""
 
 
 class StoreError(Exception):
-    """A store cannot be used as asked."""
+    """A store cannot be used as requested."""
 
 
 class StoreNotFound(StoreError):
-    """There is no store at this place."""
+    """There is no store at this URL."""
 
 
 class StoreUnreachable(StoreError):
-    """The place of the store does not answer, so nothing is known of what is there."""
+    """The storage does not answer, so nothing is known about the store."""
 
 
 class StoreIncomplete(StoreError):
-    """The store exists, but nothing complete has been published in it yet."""
+    """The store exists, but nothing complete has been published in it."""
 
 
 class NotIngested(StoreError):
-    """A part of the store that an ingest makes is not there.
+    """A result that a stage of the ingest computes is missing.
 
     Attributes
     ----------
     missing, remedy
-        A sentence on what is not there, and one on how to get it.
+        A sentence that says what is missing, and one that says how to compute it.
     """
 
     def __init__(self, missing: str, remedy: str) -> None:
@@ -32,12 +32,12 @@ class NotIngested(StoreError):
 
 
 class SchemaMismatch(StoreError):
-    """The store was written by another version of the schema."""
+    """The store was written with another version of the schema."""
 
 
 class SnapshotNotFound(StoreError):
-    """The asked snapshot is not, or is no longer, in the store."""
+    """The requested snapshot was never published, or has been deleted."""
 
 
 class StoreCorrupt(StoreError):
-    """Something in the store cannot be read or contradicts itself."""
+    """A part of the store cannot be read or contradicts another."""

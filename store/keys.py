@@ -1,7 +1,7 @@
-"""Keys as the model has them, from stored keys in float16 and the constant that was taken off before rounding.
+"""Keys of the model, restored from stored keys in float16 and a constant of each head that was subtracted before rounding.
 
-The keys of a head may share a large part: in L11 H10 of gte-small keys have norm 31 and their mean has 31 too. Softmax
-ignores that part, but float16 rounds to a share of the whole. Older stores have no constant: their keys are stored as they are.
+The keys of a head may share a large part: in L11 H10 of gte-small keys have norm 31, and so has their mean. The softmax
+ignores that part, but float16 rounds relative to the whole. Stores of schema 3 have no constant: their keys are stored as is.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ CONSTANT = "key_constant"
 
 
 def with_keys(model: xr.Dataset) -> xr.Dataset:
-    """The group of a model with its keys in float32, constant included. Lazy."""
+    """The dataset of a model with its keys in float32, constant added. Lazy."""
     if CONSTANT not in model:
         return model
     stored = model.key.variable
@@ -28,7 +28,23 @@ def with_keys(model: xr.Dataset) -> xr.Dataset:
 
 
 def read_vectors(group: zarr.Group, role: str, layer: int, rows: slice) -> NDArray[np.float32]:
-    """Queries or keys (head, token, channel) of a layer, the constant of keys included."""
+    """Queries or keys of a layer in float32, with the constant of the keys added.
+
+    Parameters
+    ----------
+    group
+        Group of the model.
+    role
+        `query` or `key`.
+    layer
+        0-based.
+    rows
+        Rows of the token axis.
+
+    Returns
+    -------
+    (head, token, channel).
+    """
     vectors = np.asarray(array_of(group, role)[layer, :, rows]).astype(np.float32)
     if role == "key" and CONSTANT in group:
         vectors += np.asarray(array_of(group, CONSTANT)[layer])[:, None]
@@ -36,7 +52,7 @@ def read_vectors(group: zarr.Group, role: str, layer: int, rows: slice) -> NDArr
 
 
 class _Keys(BackendArray):
-    """Stored keys (layer, head, token, channel) plus the constant (layer, head, channel), added to what is read."""
+    """Lazy array of stored keys (layer, head, token, channel) plus the constant (layer, head, channel)."""
 
     def __init__(self, stored: xr.Variable, constant: xr.Variable) -> None:
         self._stored, self._constant = stored, constant

@@ -1,4 +1,8 @@
-"""Means over sentences from the sums of the blocks, as ingest stores them and as verification finds them again."""
+"""Means over sentences: of the whole corpus from the stored sums of its blocks, of a part from the stored tokens.
+
+A part is read piece by piece: one number (a statistic or a mixing ratio) of some consecutive blocks at a time, so that
+memory does not depend on the size of the corpus, and a reader sees the progress.
+"""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -19,12 +23,17 @@ from store.repository.arrays import array_of
 from store.schema.array import BLOCK
 from store.schema.model import BOUNDS, SOURCES
 
+Floats = NDArray[np.floating]
+#: Bytes of stored numbers that a thread reads at once.
+READ_BYTES = 4 << 20
+#: Called with the finished share, 0 to 1; an error that it raises ends the computation.
+Watch = Callable[[float], None]
 #: Blocks whose sums are in memory at once.
 AT_ONCE = 64
 
 
 def sum_of_blocks(group: zarr.Group, name: str, blocks: int) -> NDArray[np.float64 | np.int64]:
-    """Sum of an array over its first `blocks` tasks, in the same order every time."""
+    """Sum of an array over its first `blocks` tasks, in a fixed order."""
     array = array_of(group, name)
     parts = [range(start, min(start + AT_ONCE, blocks)) for start in range(0, blocks, AT_ONCE)]
     total: NDArray[np.float64 | np.int64] = sum(
@@ -35,23 +44,29 @@ def sum_of_blocks(group: zarr.Group, name: str, blocks: int) -> NDArray[np.float
 
 
 def means_of_blocks(group: zarr.Group, blocks: int) -> dict[str, NDArray[np.float64 | np.int64]]:
-    """Every mean of `schema.MODEL_ARRAYS` over the sentences of the first `blocks` tasks, by its name, and `tokens_at`."""
+    """Means over the sentences of the first `blocks` tasks, by the name of their array in `MODEL_ARRAYS`.
+
+    Parameters
+    ----------
+    group
+        Group of the model.
+    blocks
+        Number of finished blocks.
+
+    Returns
+    -------
+    head_statistic (source, statistic, layer, head), layer_mixing (source, ratio, layer), head_profile (offset, layer,
+    head), received_at (position, layer, head), tokens_at (position).
+    """
     by_source, by_position = (sum_of_blocks(group, name, blocks) for name in ("block_count", "block_tokens_at"))
-    counts = {
+    sums = {
         "head_statistic": ("block_sum", by_source),
         "layer_mixing": ("block_mixing_sum", by_source),
         "head_profile": ("block_profile", by_source[:1]),
         "received_at": ("block_received_at", by_position),
     }
-    means = {name: mean_over_sentences(sum_of_blocks(group, of, blocks), count) for name, (of, count) in counts.items()}
+    means = {name: mean_over_sentences(sum_of_blocks(group, of, blocks), count) for name, (of, count) in sums.items()}
     return {**means, "tokens_at": by_position}
-
-
-Floats = NDArray[np.floating]
-#: Bytes of stored numbers that a thread reads at once.
-READ_BYTES = 4 << 20
-#: Takes the share that is done, 0 to 1; what it raises ends the work.
-Watch = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -63,11 +78,11 @@ class PartBlock:
     index
         Number of the block.
     rows
-        (token,), ascending rows of the token axis.
+        Ascending rows of the token axis: (token,).
     segments
-        The rows of each source among them.
+        Rows of each source among them.
     sentences
-        Sentences of the whole block.
+        Number of sentences of the whole block.
     """
 
     index: int
@@ -83,22 +98,31 @@ def part_means(
     chosen: NDArray[np.bool_],
     watch: Watch = lambda _: None,
 ) -> xr.DataArray:
-    """Mean over sentences of the mean over the chosen rows of each source: (source, number, ...) in float64.
+    """Mean over sentences of the mean over the chosen rows of each source.
 
-    Sentences without such rows do not count; NaN where none has any. Over all rows these are the stored means, to float32.
+    Sentences without such rows do not count. Over all rows these are the stored means, up to float32.
 
     Parameters
     ----------
     stored
-        (number, ..., token), lazy: a name of the numbers, then what they are of.
+        (number, ..., token), lazy: one number of each token, such as a statistic, per layer and head.
     tokens
         token_flags and sentence_index (token).
     real
         Ascending rows of the token axis that are not padding.
     chosen
-        Which of them are in the part, as bool. StoreError where it is not one for each.
+        Which of them are in the part: bool of the shape of `real`.
     watch
         Called after every piece.
+
+    Returns
+    -------
+    (source, number, ...) in float64, NaN where no sentence has such rows.
+
+    Raises
+    ------
+    StoreError
+        Where `chosen` has another shape or dtype.
     """
     blocks = _part_blocks(tokens, real, chosen)
     return _labelled(_Sums(stored, blocks, watch).means(), stored)
@@ -113,14 +137,14 @@ def part_statistics(
     seed: int,
     watch: Watch = lambda _: None,
 ) -> xr.Dataset:
-    """Means of head statistics as `part_means`, and their 95 % intervals by bootstrap over the part's sentences.
+    """Means of head statistics as `part_means`, with 95 % intervals by bootstrap over the sentences of the part.
 
-    The draws are those of an ingest with this seed, so that the intervals of all tokens are those of the store.
+    The draws are those of an ingest with this seed: over all tokens the intervals are those of the store.
 
     Returns
     -------
-    mean (source, statistic, layer, head), interval (bound, source, statistic, layer, head) and layer_interval (bound,
-    source, statistic, layer), of the mean over heads.
+    mean (source, statistic, layer, head), interval (bound, source, statistic, layer, head), and layer_interval (bound,
+    source, statistic, layer) of the mean over heads.
     """
     numbers, layers, heads, _ = stored.shape
     replicates = Replicates(sources=len(SOURCES), statistics=numbers, layers=layers, heads=heads, dtype=np.float32)
@@ -159,18 +183,18 @@ class _Sums:
 
     @property
     def _block_bytes(self) -> int:
-        """Of one number."""
+        """Bytes of one number of a block."""
         return int(np.prod(self.stored.shape[1:-1])) * BLOCK * self.stored.dtype.itemsize
 
     def _add_all(self, runs: Sequence[Sequence[PartBlock]], watch: Watch) -> None:
         numbers = len(self.stored)
         # Threads of BLAS beside those of the pool took three times the time of the cores.
         with ThreadPoolExecutor(os.cpu_count(), "part") as pool, threadpool_limits(1, "blas"):
-            for place, run in enumerate(runs):
+            for index, run in enumerate(runs):
                 draws = list(pool.map(self._draw, run))
                 pieces = pool.map(lambda number, run=run, draws=draws: self._add(number, run, draws), range(numbers))
-                for done, _ in enumerate(pieces, place * numbers + 1):
-                    watch(done / (len(runs) * numbers))
+                for finished, _ in enumerate(pieces, index * numbers + 1):
+                    watch(finished / (len(runs) * numbers))
                 for block, draw in zip(run, draws, strict=True):
                     self._count(block, draw)
 
@@ -197,25 +221,27 @@ class _Sums:
 
 
 def _part_blocks(tokens: xr.Dataset, real: NDArray[np.int64], chosen: NDArray[np.bool_]) -> list[PartBlock]:
-    """The blocks that have chosen tokens."""
+    """Blocks that have chosen tokens."""
     if chosen.shape != real.shape or chosen.dtype != bool:
-        raise StoreError(f"A part of the corpus is given by a bool for each token. Give {len(real)} of them.")
+        raise StoreError(
+            f"`chosen` has shape {chosen.shape} and dtype {chosen.dtype}. Pass a bool for each of the {len(real)} tokens."
+        )
     flags, sentence = tokens.token_flags.values, tokens.sentence_index.values
     ends = np.searchsorted(real, np.arange(0, len(sentence) + BLOCK, BLOCK)).tolist()
-    found = []
+    blocks = []
     for index, (start, stop) in enumerate(pairwise(ends)):
         if (rows := real[start:stop][chosen[start:stop]]).size:
             first, last = int(sentence[real[start]]), int(sentence[real[stop - 1]])
             segments = part_segments(flags[rows], sentence[rows] - first)
-            found.append(PartBlock(index, rows, segments, last - first + 1))
-    return found
+            blocks.append(PartBlock(index, rows, segments, last - first + 1))
+    return blocks
 
 
-def _runs(blocks: Sequence[PartBlock], most: int) -> Iterator[list[PartBlock]]:
-    """Blocks that stand one after the other on the token axis, at most so many."""
+def _runs(blocks: Sequence[PartBlock], longest: int) -> Iterator[list[PartBlock]]:
+    """Runs of consecutive blocks, each of at most `longest` blocks."""
     run: list[PartBlock] = []
     for block in blocks:
-        if run and (len(run) == most or block.index != run[-1].index + 1):
+        if run and (len(run) == longest or block.index != run[-1].index + 1):
             yield run
             run = []
         run.append(block)
@@ -224,7 +250,7 @@ def _runs(blocks: Sequence[PartBlock], most: int) -> Iterator[list[PartBlock]]:
 
 
 def _around(mean: NDArray[np.float64], interval: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The interval (bound, ...), no narrower than its mean: where all sentences are alike, rounding alone parts them."""
+    """The interval (bound, ...), widened to hold its mean: where all sentences agree, only rounding separates them."""
     low, high = interval
     return np.stack([np.minimum(low, mean), np.maximum(high, mean)])
 
@@ -236,25 +262,36 @@ def _labelled(means: NDArray[np.float64], stored: xr.DataArray) -> xr.DataArray:
 
 
 def part_segments(flags: NDArray[np.integer], sentence: NDArray[np.integer]) -> tuple[Segments, ...]:
-    """The rows of each source among a part's tokens.
+    """Rows of each source among the tokens of a part.
 
     Parameters
     ----------
     flags, sentence
-        (token,), flags and number of the sentence of every token; tokens of a sentence stand together, numbers from 0.
+        Flags of each token and index of its sentence, from 0 and ascending: (token,).
 
     Returns
     -------
-    One for each of `schema.SOURCES`.
+    One for each of `store.schema.model.SOURCES`.
     """
     lengths = np.bincount(sentence)
     return tuple(find_segments(rows, lengths) for rows in source_rows(flags, np.ones(len(flags), bool)))
 
 
 def sentence_means(values: Floats, segments: Sequence[Segments], sentences: int) -> NDArray[np.float32]:
-    """Mean over each sentence's rows of each source: (source, ..., sentence) from (..., token).
+    """Mean over the rows of each source in each sentence.
 
-    0 where a sentence has no such rows. Values in float16 are added in float32, whose rounding is far below theirs.
+    Parameters
+    ----------
+    values
+        (..., token).
+    segments
+        Rows of each source.
+    sentences
+        Number of sentences.
+
+    Returns
+    -------
+    (source, ..., sentence) in float32, 0 where a sentence has no such rows.
     """
     means = np.zeros((len(segments), *values.shape[:-1], sentences), np.float32)
     for own, source in zip(means, segments, strict=True):

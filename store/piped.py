@@ -1,21 +1,21 @@
-"""A command whose output goes into a pipe: how it ends where the program behind the pipe, such as `head`, reads no further."""
+"""End a command quietly when the program that reads its output, such as `head`, closes the pipe."""
 
 import os
 import select
 import sys
 from collections.abc import Callable
 
-#: Of a process that wrote where nobody reads, as a shell shows it: 128 and the number of SIGPIPE.
-NOBODY_READS = 141
+#: Exit status that a shell shows for a process with a closed output pipe: 128 + SIGPIPE.
+PIPE_CLOSED = 141
 
 
-def until_nobody_reads(work: Callable[[], int]) -> int:
-    """The exit status of `work`; it ends without a word where nobody reads what it prints.
+def until_pipe_closes(work: Callable[[], int]) -> int:
+    """Exit status of `work`, or PIPE_CLOSED without a message where the output pipe was closed.
 
     Raises
     ------
     BrokenPipeError
-        Where it was another pipe, such as that of a process.
+        Where another pipe broke, such as one to a process.
     """
     try:
         try:
@@ -23,13 +23,13 @@ def until_nobody_reads(work: Callable[[], int]) -> int:
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
-        if not _is_left(sys.stdout.fileno()):
+        if not _is_closed(sys.stdout.fileno()):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more
-        return NOBODY_READS
+        return PIPE_CLOSED
 
 
-def _is_left(descriptor: int) -> bool:
+def _is_closed(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))

@@ -1,4 +1,4 @@
-"""One published state of a store: which models it holds, and each of them as a Corpus."""
+"""One published snapshot of a store: its models, each opened as a `Corpus`."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -18,7 +18,22 @@ from store.schema.array import READABLE, SCHEMA_VERSION
 
 
 class Snapshot:
-    """A published, unchanging state of a store."""
+    """A published state of a store, which never changes.
+
+    Attributes
+    ----------
+    url, id
+        URL of the store and id of the snapshot.
+    repository, chunks, root
+        The icechunk repository, the chunks as zarr reads them, the root group.
+    models
+        Attributes of the finished models by key, the one ingested last first.
+
+    Raises
+    ------
+    StoreError
+        Where the snapshot is missing, damaged, of another schema, or holds no finished model.
+    """
 
     def __init__(self, repository: Repository, url: str, snapshot: str | None = None) -> None:
         self.url = url
@@ -33,8 +48,8 @@ class Snapshot:
             self.root = self._checked_root()
             self.models = self._finished_models()
         except (IcechunkError, FileNotFoundError, ValueError, KeyError) as error:
-            said = f"Snapshot {self.id} of {url} cannot be read ({first_line(error)})."
-            raise StoreCorrupt(f"{said} Run `make mend STORE={url}`, or open an older snapshot.") from error
+            problem = f"Snapshot {self.id} of {url} cannot be read ({first_line(error)})."
+            raise StoreCorrupt(f"{problem} Run `make mend STORE={url}`, or open an older snapshot.") from error
         self._corpora: dict[str, Corpus] = {}
 
     def _checked_root(self) -> zarr.Group:
@@ -56,52 +71,58 @@ class Snapshot:
         return dict(sorted(finished.items(), key=lambda item: str(item[1]["finished"]), reverse=True))
 
     def group(self, path: str) -> zarr.Group:
-        """A group of this state."""
+        """A group of the snapshot by its path."""
         group = self.root[path]
         assert isinstance(group, zarr.Group), f"{path} is an array, not a group"
         return group
 
     @property
     def published(self) -> datetime:
-        """When readers first saw this state."""
+        """Time of the publication, in UTC."""
         return datetime.fromisoformat(str(self.repository.lookup_snapshot(self.id).metadata[PUBLISHED]))
 
     @cached_property
     def bytes_on_disk(self) -> int | None:
-        """Of the store with its whole history, when it was first asked for; None on object storage."""
+        """Size of the store with its whole history at the first use, in bytes; None for object storage."""
         return bytes_on_disk(self.url)
 
     def corpus(self, model: str | None = None) -> Corpus:
-        """One model on its corpus; None for the one ingested last."""
+        """A model on its corpus by the key of the model; None for the model ingested last."""
         name = model or next(iter(self.models))
         if name not in self.models:
             raise StoreError(f"There is no model {name!r} in this store. Choose one of: {', '.join(self.models)}.")
         if name in self._corpora:
             return self._corpora[name]
-        # Two threads may both open it; both get the same, with what is loaded of it.
+        # Two threads may both open it: both get the same object.
         return self._corpora.setdefault(name, Corpus(self.chunks, self.id, name))
 
 
 def open_snapshot(url: str, snapshot: str | None = None) -> Snapshot:
-    """The published state readers see now, or an older one by its id."""
+    """Open the snapshot that readers see now, or an older one by its id.
+
+    Raises
+    ------
+    StoreError
+        As `open_corpus`.
+    """
     return Snapshot(open_repository(url), url, snapshot)
 
 
 def open_corpus(url: str, *, snapshot: str | None = None, model: str | None = None) -> Corpus:
-    """Open a store to read it.
+    """Open one model of a store to read it.
 
     Parameters
     ----------
     url
         Folder, `s3://bucket/prefix` or `gs://bucket/prefix`.
     snapshot
-        Id of an older publication; None for what readers see now.
+        Id of an older published snapshot; None for the current one.
     model
         Key of a model of the store; None for the one ingested last.
 
     Raises
     ------
     StoreError
-        With a sentence that ends in what to do next.
+        Where the store, the snapshot or the model is missing or damaged; the message ends with what to do.
     """
     return open_snapshot(url, snapshot).corpus(model)

@@ -1,4 +1,4 @@
-"""Check every file of a store, read every array, recompute a sample, and name what is corrupt."""
+"""Check a store: compare its files with their checksums, read every array, recompute a sample, and list what is wrong."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -17,40 +17,46 @@ from store.kernels.divergence import LARGEST_DIVERGENCE
 from store.kernels.features import summed_cosine
 from store.kernels.statistics import sink_threshold, token_statistics
 from store.means import means_of_blocks, sum_of_blocks
-from store.repository.access import INGEST, MAIN, branch_problem, first_line, holds_snapshots, local_path
+from store.repository.access import first_line, local_path
 from store.repository.arrays import array_of, has_checksums
+from store.repository.branches import INGEST, MAIN, branch_problem, holds_snapshots
 from store.repository.checksums import Checksums
 from store.schema.corpus import PAD
 from store.schema.features import SAMPLE
 from store.schema.model import BOUNDS
 from store.snapshot import Snapshot
 
-#: Number of sentences whose statistics are recomputed from their queries and keys.
+#: Sentences whose statistics are recomputed from their queries and keys.
 RECOMPUTED = 50
-#: Per-token statistics are float16: half a unit in the last place, and as much again for queries and keys.
+#: Error of a recomputed statistic: the statistic, the queries and the keys are rounded to float16.
 TOLERANCE = 5e-3
-#: Of per-token statistics in float16, relative: half a unit in the last place. Weights are summed before they are rounded.
+#: Relative error of numbers in float16: half a unit in the last place.
 ROUNDED = 5e-4
-#: Means and intervals are of the same numbers, in float64.
+#: Relative error of means and intervals, which are of the same numbers in float64.
 EXACT = 1e-9
-#: Intervals of older stores are of rounded numbers, their means are not.
+#: Intervals of older stores are of rounded numbers, unlike their means.
 OLDER_INTERVALS, OLDER_ROUNDED = "intervals/2", 1e-3
 #: Tokens whose vectors at all feature points are in memory at once.
 TOKENS = 1_000
-#: Of a cosine of vectors in float16, summed in float32.
+#: Error of a cosine of vectors in float16, summed in float32.
 COSINE_ROUNDED = 1e-4
-#: What is a mean over sentences, for a person.
+#: Arrays that hold means over sentences, as findings name them.
 MEANS = {
     "head_statistic": "the head statistics",
     "layer_mixing": "the mixing ratios of the layers",
-    "head_profile": "the profiles by distance",
-    "received_at": "the weights by position",
-    "tokens_at": "the tokens by position",
+    "head_profile": "the profiles by relative position",
+    "received_at": "the attention received by position",
+    "tokens_at": "the numbers of tokens by position",
 }
 
 
 def verify(snapshot: Snapshot) -> Iterator[str]:
-    """Every finding in the arrays as one sentence; none when they are sound. Reads shard by shard: memory stays small."""
+    """Check the arrays of a snapshot, shard by shard: memory does not depend on the size of the store.
+
+    Returns
+    -------
+    A sentence for each finding, none where all arrays are sound.
+    """
     findings = 0
     yield from _unlisted(snapshot)
     for path, array in _arrays(snapshot.root, ""):
@@ -75,7 +81,7 @@ def verify(snapshot: Snapshot) -> Iterator[str]:
 
 
 def wrong_files(url: str) -> Iterator[str]:
-    """Every file of a local store that is lost or differs from what was published; object stores check their own."""
+    """A sentence for each file of a local store that is missing or has changed. Object storage checks its own files."""
     path = local_path(url)
     if path is not None and holds_snapshots(path):
         yield from filter(None, (branch_problem(path, branch) for branch in (MAIN, INGEST)))
@@ -83,16 +89,16 @@ def wrong_files(url: str) -> Iterator[str]:
 
 
 def unprotected(snapshot: Snapshot) -> str | None:
-    """A sentence where damage to the store may pass, since it was written before there were checksums."""
+    """A warning where arrays carry no checksums, since an older Headscape wrote them; None where all do."""
     arrays = [has_checksums(array) for _, array in _arrays(snapshot.root, "")]
     if all(arrays):
         return None
-    said = f"{arrays.count(False)} of {len(arrays)} arrays carry no checksums, as an older Headscape wrote them"
-    return f"{said}: a flipped bit in them may pass. Ingest into another place to protect all of them."
+    problem = f"{arrays.count(False)} of {len(arrays)} arrays carry no checksums, since an older Headscape wrote them"
+    return f"{problem}: a flipped bit in them may go unnoticed. Ingest into another place to protect all arrays."
 
 
 def _unlisted(snapshot: Snapshot) -> Iterator[str]:
-    """Who writes arrays with checksums lists the files too."""
+    """A store whose arrays carry checksums lists the checksums of its files too."""
     path = local_path(snapshot.url)
     listed = path is None or f"snapshots/{snapshot.id}" in Checksums(path).listed
     if not listed and unprotected(snapshot) is None:
@@ -109,7 +115,7 @@ def _arrays(group: zarr.Group, path: str) -> Iterator[tuple[str, zarr.Array[Any]
 
 
 def _unreadable(path: str, array: zarr.Array[Any]) -> Iterator[str]:
-    """Read the array in pieces of whole shards."""
+    """Read an array shard by shard."""
     piece = array.shards or array.chunks
     starts = [range(0, size, step) for size, step in zip(array.shape, piece, strict=True)]
     for corner in product(*starts):
@@ -126,29 +132,29 @@ def _spelled(array: zarr.Array[Any], corner: tuple[int, ...]) -> str:
 
 
 def _wrong_rows(corpus: Corpus) -> Iterator[str]:
-    """Sentences and tokens must tell the same story."""
+    """Sentences and tokens must agree with each other."""
     sentences, tokens = corpus.sentences, corpus.tokens
     owner = np.repeat(np.arange(corpus.n_sentences), sentences.row_size.values)
     if len(owner) != len(corpus.rows) or not np.array_equal(tokens.sentence_index.values[corpus.rows], owner):
-        yield f"{corpus.name}: the tokens' sentences do not match the sentences' lengths."
+        yield f"{corpus.name}: the sentence indices of the tokens do not match the lengths of the sentences."
     elif len(corpus.rows) != corpus.n_tokens:
-        yield f"{corpus.name}: {len(corpus.rows)} tokens are there, {corpus.n_tokens} were recorded."
+        yield f"{corpus.name}: {len(corpus.rows)} tokens are stored, {corpus.n_tokens} were recorded."
     if not (np.diff(sentences.sentence_hash.values.astype(object)) > 0).all():
         yield f"{corpus.name}: the sentences are not in the order of their hash."
 
 
 def _missing_numbers(corpus: Corpus) -> Iterator[str]:
-    """No real token may lack its vectors."""
+    """Every token must have its vectors."""
     for name, array in (("query", corpus.query), ("key", corpus.key)):
         for layer in range(corpus.layers):
             real = (corpus.tokens.token_flags.values & PAD) == 0
             first_channel = array[layer, :, :, 0].values
             if np.isnan(first_channel[:, real]).any():
-                yield f"{corpus.name}: layer {layer} of {name} has tokens without numbers."
+                yield f"{corpus.name}: tokens of layer {layer} lack their {name}."
 
 
 def _wrong_statistics(corpus: Corpus) -> Iterator[str]:
-    """Statistics of sentences spread over the corpus must follow from their queries, keys and value norms."""
+    """Statistics of sentences across the corpus must follow from their queries, keys and value norms."""
     for sentence in sorted({int(index) for index in np.linspace(0, corpus.n_sentences - 1, RECOMPUTED)}):
         worst = _disagreement(corpus, sentence)
         if worst > TOLERANCE:
@@ -156,7 +162,7 @@ def _wrong_statistics(corpus: Corpus) -> Iterator[str]:
 
 
 def _disagreement(corpus: Corpus, sentence: int) -> float:
-    """Largest error relative to 1 + the value; what may jump by a rounding error is left out."""
+    """Largest error relative to 1 + the value, without what jumps at a threshold by a rounding error."""
     rows = corpus.sentence_rows(sentence)
     query, key, norm = (
         np.asarray(array[:, :, rows], np.float32) for array in (corpus.query, corpus.key, corpus.value_norm)
@@ -174,35 +180,35 @@ def _disagreement(corpus: Corpus, sentence: int) -> float:
 
 
 def _largest(error: NDArray[np.float64]) -> float:
-    """Infinite where there is no number."""
+    """Largest absolute error, infinite where a number is missing."""
     return float(np.nan_to_num(np.abs(error), nan=np.inf).max())
 
 
 def _may_be_a_sink(received: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Heads in which a token stands at the threshold, so that a rounding error decides: (layer, head)."""
+    """Heads in which a token is so near the sink threshold that a rounding error decides: (layer, head)."""
     rows = np.float64(received.shape[-1])
     return np.asarray((np.abs(received - sink_threshold(rows)) < TOLERANCE * rows).any(axis=-1))
 
 
 def _wrong_means(corpus: Corpus, group: zarr.Group) -> Iterator[str]:
-    """Means must be the blocks' sums over the sentences, unless a larger ingest has begun to add blocks."""
+    """Means must follow from the sums of the blocks, unless a larger ingest has begun to add blocks."""
     blocks = int(corpus.attributes["blocks"])
     if int(sum_of_blocks(group, "block_count", blocks)[0]) != corpus.n_sentences:
         return
     for name, expected in means_of_blocks(group, blocks).items():
         if not np.allclose(np.asarray(array_of(group, name)[:]), expected, rtol=1e-12, equal_nan=True):
-            yield f"{corpus.name}: {MEANS[name]} are not the means of the blocks' sums."
+            yield f"{corpus.name}: {MEANS[name]} do not follow from the sums of the blocks."
 
 
 def _wrong_profiles(corpus: Corpus) -> Iterator[str]:
-    """What is counted twice must be the same: by offset as by statistic, and all that is given is received."""
+    """Profiles must agree with the statistics, and add up to 1."""
     over_all = corpus.head_statistic.sel(source="all")
     for offset, name in ((-1, "to_previous"), (0, "to_self"), (1, "to_next")):
         if not np.allclose(corpus.head_profile.sel(offset=offset), over_all.sel(statistic=name), ROUNDED, 1e-7):
-            yield f"{corpus.name}: the profiles by distance do not agree with the statistic {name}."
+            yield f"{corpus.name}: the profiles by relative position disagree with the statistic {name}."
     received = (corpus.received_at * corpus.received_at["count"]).sum("position")
     for name, whole in (
-        ("by distance", corpus.head_profile.sum("offset")),
+        ("by relative position", corpus.head_profile.sum("offset")),
         ("by position", received / corpus.n_sentences),
     ):
         if not np.allclose(whole, 1, rtol=1e-4):
@@ -210,7 +216,7 @@ def _wrong_profiles(corpus: Corpus) -> Iterator[str]:
 
 
 def _wrong_intervals(corpus: Corpus) -> Iterator[str]:
-    """An interval must hold the mean that it is of, wherever two sentences count."""
+    """An interval must contain its mean, where two sentences or more count."""
     counted = [source for source, sentences in corpus.attributes["source_sentences"].items() if sentences > 1]
     means = corpus.head_statistic.sel(source=counted)
     rounded = OLDER_ROUNDED if corpus.attributes["intervals_version"] == OLDER_INTERVALS else EXACT
@@ -221,43 +227,43 @@ def _wrong_intervals(corpus: Corpus) -> Iterator[str]:
         low, high = (interval.sel(bound=bound, source=counted) for bound in BOUNDS)
         slack = rounded * (1 + abs(mean))
         if not bool(((low - slack <= mean) & (mean <= high + slack)).all()):
-            yield f"{corpus.name}: intervals of {what} do not hold their means."
+            yield f"{corpus.name}: intervals of {what} do not contain their means."
 
 
 def _wrong_importance(corpus: Corpus) -> Iterator[str]:
-    """What a head is worth is a number."""
+    """Head importance must be finite."""
     if not np.isfinite(corpus.importance.change).all():
-        yield f"{corpus.name}: what its heads are worth is not finite."
+        yield f"{corpus.name}: head importance is not finite."
 
 
 def _wrong_divergence(corpus: Corpus) -> Iterator[str]:
-    """Two heads are as far apart as they are, whichever comes first, and none is apart from itself."""
+    """Divergence must be finite, symmetric, at most ln 2 per token, and 0 of a head from itself."""
     heads = corpus.layers * corpus.heads
     apart = corpus.divergence.divergence.values.reshape(heads, heads)
     if not np.isfinite(apart).all():
-        yield f"{corpus.name}: the divergence of its heads is not finite."
+        yield f"{corpus.name}: the divergence between heads is not finite."
     elif not np.array_equal(apart, apart.T):
-        yield f"{corpus.name}: the divergence of its heads is not symmetric."
+        yield f"{corpus.name}: the divergence between heads is not symmetric."
     elif apart.max() > LARGEST_DIVERGENCE * corpus.divergence.attrs["tokens"] * (1 + ROUNDED):
-        yield f"{corpus.name}: heads are farther apart than any can be."
+        yield f"{corpus.name}: the divergence between heads exceeds ln 2 per token."
     elif np.diagonal(apart).any():
         yield f"{corpus.name}: a head diverges from itself."
 
 
 def wrong_features(corpus: Corpus) -> Iterator[str]:
-    """Every finding as one sentence."""
+    """A sentence for each finding in the feature points of a model."""
     for material in corpus.materials:
-        features, said = corpus.features(material), f"{corpus.name}: the feature points of {material}"
+        features, title = corpus.features(material), f"{corpus.name}: the feature points of {material}"
         if material == SAMPLE and not _are_of_the_corpus(features, corpus):
-            yield f"{said} are not of the corpus' tokens."
+            yield f"{title} are not those of the tokens of the corpus."
         if not _is_finite(features):
-            yield f"{said} are not all finite."
+            yield f"{title} are not all finite."
         elif not _follows(features):
-            yield f"{said} are not as like each other as their similarity says."
+            yield f"{title} contradict their stored similarity."
 
 
 def _are_of_the_corpus(features: Features, corpus: Corpus) -> bool:
-    """Token by token, by their rows."""
+    """Whether the tokens of the sample are those of the corpus, row by row."""
     rows = features.tokens.row.values
     own, others = features.tokens, corpus.tokens
     return (
@@ -273,7 +279,7 @@ def _is_finite(features: Features) -> bool:
 
 
 def _follows(features: Features) -> bool:
-    """Recomputed from the stored vectors."""
+    """Whether the stored similarity follows from the stored vectors."""
     sums = np.zeros((len(features.points),) * 2)
     for start in range(0, features.n_tokens, TOKENS):
         sums += summed_cosine(features.feature[:, start : start + TOKENS].values.astype(np.float32))

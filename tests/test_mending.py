@@ -9,7 +9,8 @@ import pytest
 import store
 from store.__main__ import main
 from store.errors import StoreCorrupt, StoreError
-from store.repository.access import INGEST, MAIN, branch_problem, named_snapshot, open_repository
+from store.repository.access import open_repository
+from store.repository.branches import INGEST, MAIN, branch_problem, named_snapshot
 from store.repository.history import history
 from store.repository.mend import mend
 from store.repository.writer import open_writer
@@ -91,13 +92,13 @@ def test_a_reader_needs_no_branch_of_ingest(copy: str) -> None:
 
 def test_nothing_is_mended_where_nothing_is_damaged(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mend", copy]) == 0
-    assert "There is nothing to mend" in capsys.readouterr().out
+    assert "Nothing to mend" in capsys.readouterr().out
 
 
 def test_a_store_that_lost_every_publication_cannot_be_mended(copy: str) -> None:
     for file in (Path(copy) / "snapshots").iterdir():
         file.write_bytes(b"broken")
-    with pytest.raises(StoreCorrupt, match="No publication of"):
+    with pytest.raises(StoreCorrupt, match="No published snapshot of"):
         mend(copy)
 
 

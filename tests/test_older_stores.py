@@ -56,7 +56,7 @@ def test_verify_says_that_an_older_store_has_no_checksums(older: str, capsys: py
     assert main(["verify", older]) == 0
     sound, said = capsys.readouterr().out.splitlines()
     assert " is sound: " in sound
-    assert "arrays carry no checksums, as an older Headscape wrote them" in said
+    assert "arrays carry no checksums, since an older Headscape wrote them" in said
 
 
 def test_an_older_store_grows_as_a_new_one_does(older: str, ingest: Ingest, tmp_path: Path) -> None:

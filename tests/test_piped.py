@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from store.piped import until_nobody_reads
+from store.piped import until_pipe_closes
 
 
 @pytest.fixture
@@ -28,4 +28,4 @@ def test_a_pipe_that_breaks_elsewhere_is_not_hidden(other_pipe: Callable[[], int
     with open(os.devnull, "w", encoding="utf-8") as read, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", read)
         with pytest.raises(BrokenPipeError):
-            until_nobody_reads(other_pipe)
+            until_pipe_closes(other_pipe)

@@ -59,30 +59,45 @@ def test_a_larger_store_of_odd_shape_is_sound(ingest: Callable[..., str], odd_mo
         ("model/token_statistic", (6, 1, 0, 0), np.nan, "the statistics of sentence 0 do not follow"),
         ("model/token_mixing", (0, 1, 0), 0.01, "the statistics of sentence 0 do not follow"),
         ("model/value_norm", (1, 1, 0), 99, "the statistics of sentence 0 do not follow"),
-        ("model/layer_mixing", (0, 0, 0), 0.123, "the mixing ratios of the layers are not the means"),
-        ("model/head_profile", (3, 0, 0), 0.123, "the profiles by distance are not the means"),
-        ("model/head_profile", (11, 0, 0), 0.123, "the profiles by distance do not agree with the statistic to_self"),
-        ("model/head_profile", (3, 0, 0), 0.123, "attention by distance does not add up"),
+        ("model/layer_mixing", (0, 0, 0), 0.123, "the mixing ratios of the layers do not follow"),
+        ("model/head_profile", (3, 0, 0), 0.123, "the profiles by relative position do not follow"),
+        (
+            "model/head_profile",
+            (11, 0, 0),
+            0.123,
+            "the profiles by relative position disagree with the statistic to_self",
+        ),
+        ("model/head_profile", (3, 0, 0), 0.123, "attention by relative position does not add up"),
         ("model/received_at", (3, 0, 0), 0.123, "attention by position does not add up"),
-        ("model/tokens_at", 3, 1, "the tokens by position are not the means"),
+        ("model/tokens_at", 3, 1, "the numbers of tokens by position do not follow"),
         ("model/query", (1, 1, 0, 3), 40, "the statistics of sentence 0 do not follow"),
-        ("model/key", (0, 0, slice(0, 3)), np.nan, "layer 0 of key has tokens without numbers"),
-        ("model/head_statistic", (0, 0, 0, 0), 0.123, "the head statistics are not the means"),
-        ("model/block_sum", (0, 0, 0, 0, 0), 7, "the head statistics are not the means"),
-        ("model/divergence/divergence", (0, 0, 0, 1), np.nan, "the divergence of its heads is not finite"),
-        ("model/divergence/divergence", (0, 0, 0, 1), 0.5, "the divergence of its heads is not symmetric"),
+        ("model/key", (0, 0, slice(0, 3)), np.nan, "tokens of layer 0 lack their key"),
+        ("model/head_statistic", (0, 0, 0, 0), 0.123, "the head statistics do not follow"),
+        ("model/block_sum", (0, 0, 0, 0, 0), 7, "the head statistics do not follow"),
+        ("model/divergence/divergence", (0, 0, 0, 1), np.nan, "the divergence between heads is not finite"),
+        ("model/divergence/divergence", (0, 0, 0, 1), 0.5, "the divergence between heads is not symmetric"),
         ("model/divergence/divergence", (1, 0, 1, 0), 0.5, "a head diverges from itself"),
-        ("model/divergence/divergence", ..., 1e6, "heads are farther apart than any can be"),
-        ("model/head_interval", (0, 0, 6, 1, 0), 9, "intervals of heads do not hold their means"),
-        ("model/head_interval", (1, 4, 6, 1, 0), np.nan, "intervals of heads do not hold their means"),
-        ("model/layer_interval", (1, 5, 6, 1), 0, "intervals of layers do not hold their means"),
+        ("model/divergence/divergence", ..., 1e6, "the divergence between heads exceeds ln 2 per token"),
+        ("model/head_interval", (0, 0, 6, 1, 0), 9, "intervals of heads do not contain their means"),
+        ("model/head_interval", (1, 4, 6, 1, 0), np.nan, "intervals of heads do not contain their means"),
+        ("model/layer_interval", (1, 5, 6, 1), 0, "intervals of layers do not contain their means"),
         ("model/features/sample/feature", (1, 5, 0), np.nan, "the feature points of sample are not all finite"),
         ("model/features/review-3/value", (1, 1, 2, 0), np.inf, "the feature points of review-3 are not all finite"),
-        ("model/features/sample/feature", (2, slice(None), 0), 9, "are not as like each other as their similarity"),
-        ("model/features/sample/token_id", 3, 9, "the feature points of sample are not of the corpus' tokens"),
-        ("model/features/sample/row", 3, 1 << 40, "the feature points of sample are not of the corpus' tokens"),
-        ("corpus/sentence_index", 3, 5, "the tokens' sentences do not match"),
-        ("corpus/token_flags", 3, 16, "the tokens' sentences do not match"),
+        ("model/features/sample/feature", (2, slice(None), 0), 9, "contradict their stored similarity"),
+        (
+            "model/features/sample/token_id",
+            3,
+            9,
+            "the feature points of sample are not those of the tokens of the corpus",
+        ),
+        (
+            "model/features/sample/row",
+            3,
+            1 << 40,
+            "the feature points of sample are not those of the tokens of the corpus",
+        ),
+        ("corpus/sentence_index", 3, 5, "the sentence indices of the tokens do not match"),
+        ("corpus/token_flags", 3, 16, "the sentence indices of the tokens do not match"),
         ("corpus/sentence_hash", 3, 0, "not in the order of their hash"),
     ],
 )
@@ -99,7 +114,7 @@ def test_what_heads_are_worth_must_be_a_number(ingest: Callable[..., str], tmp_p
     place = ingest(tmp_path / "store", model=model, importance=5)
     assert list(verify(store.open_snapshot(place))) == []
     change(place, "model/importance/change", (0, 1), np.nan)
-    assert any("what its heads are worth is not finite" in found for found in verify(store.open_snapshot(place)))
+    assert any("head importance is not finite" in found for found in verify(store.open_snapshot(place)))
 
 
 def test_findings_are_counted_and_the_next_step_is_told(copy: str, capsys: pytest.CaptureFixture[str]) -> None:

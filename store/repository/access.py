@@ -1,10 +1,9 @@
-"""The icechunk repository behind a store: where it is, who may write, what has been published.
+"""Where the icechunk repository of a store is, how it is opened, and who may write it.
 
-Readers follow branch `main`; ingest commits to branch `ingest`; publishing moves `main` by compare-and-set. On a local
-disk the branch reference is a plain file, so whoever moves one holds an flock (two committers lose data silently without).
+Readers follow branch `main`. The ingest commits to branch `ingest`; publishing moves `main` by compare-and-set. On a
+local disk a branch is a plain file: a process that moves it holds a lock, since two committers silently lose data.
 """
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -17,16 +16,18 @@ import icechunk
 from icechunk import IcechunkError, Repository
 
 from store.errors import StoreCorrupt, StoreError, StoreNotFound, StoreUnreachable
+from store.repository.branches import INGEST, MAIN, branch_problem, holds_snapshots
 from store.repository.lock import take_lock
 
-NO_PLACE = "is not a place for a store. Use a folder, s3://bucket/prefix or gs://bucket/prefix."
+INVALID_URL = "is not a valid store URL. Use a folder, s3://bucket/prefix or gs://bucket/prefix."
+
 Result = TypeVar("Result")
 
 icechunk.set_logs_filter("error")
 
 
 def local_path(url: str) -> Path | None:
-    """The folder of a local store, None for a store behind a URL. StoreError where there can be no such folder."""
+    """Folder of a local store; None for object storage. StoreError where the system allows no such path."""
     parts = _parts(url)
     if parts.scheme != "file" and "://" in url:
         return None
@@ -44,11 +45,11 @@ def _parts(url: str) -> SplitResult:
     try:
         return urlsplit(url)
     except ValueError as error:
-        raise StoreError(f"{url[:80]} {NO_PLACE}") from error
+        raise StoreError(f"{url[:80]} {INVALID_URL}") from error
 
 
 def storage(url: str) -> icechunk.Storage:
-    """The icechunk storage a store's URL means: a folder, `s3://bucket/prefix` or `gs://bucket/prefix`."""
+    """Storage of a store's URL: a folder, `s3://bucket/prefix` or `gs://bucket/prefix`."""
     path = local_path(url)
     if path is not None:
         return icechunk.local_filesystem_storage(str(path))
@@ -58,11 +59,11 @@ def storage(url: str) -> icechunk.Storage:
         return _s3_storage(parts.netloc, prefix)
     if parts.scheme == "gs" and parts.netloc and prefix:
         return icechunk.gcs_storage(bucket=parts.netloc, prefix=prefix, from_env=True)
-    raise StoreError(f"{url} {NO_PLACE}")
+    raise StoreError(f"{url} {INVALID_URL}")
 
 
 def _s3_storage(bucket: str, prefix: str) -> icechunk.Storage:
-    """Amazon's S3, or what AWS_ENDPOINT_URL names; credentials come from the environment as in every S3 tool."""
+    """S3 storage at Amazon or at AWS_ENDPOINT_URL, with the credentials of the environment."""
     endpoint = os.environ.get("AWS_ENDPOINT_URL")
     return icechunk.s3_storage(
         bucket=bucket,
@@ -76,7 +77,13 @@ def _s3_storage(bucket: str, prefix: str) -> icechunk.Storage:
 
 
 def open_repository(url: str) -> Repository:
-    """Open an existing repository; a folder that is none is never touched."""
+    """Open an existing repository; never creates or changes a folder.
+
+    Raises
+    ------
+    StoreError
+        Where there is no store, it is damaged, or its storage does not answer.
+    """
     place, path = storage(url), local_path(url)
     _check_branch(url, MAIN)
     try:
@@ -89,7 +96,13 @@ def open_repository(url: str) -> Repository:
 
 
 def create_repository(url: str) -> Repository:
-    """Open the repository, or create it where there is nothing yet."""
+    """Open a repository to write it; create it where there is none.
+
+    Raises
+    ------
+    StoreError
+        Where the folder holds something else, the store is damaged, or its storage does not answer.
+    """
     path = local_path(url)
     if path is not None and path.exists() and not (path.is_dir() and _empty_or_repository(path)):
         raise StoreError(f"{url} exists and is not a store. Choose another place with STORE=...")
@@ -105,13 +118,13 @@ def create_repository(url: str) -> Repository:
 
 
 def _is_new(repository: Repository) -> bool:
-    """Whether nothing has been committed: not where branch `ingest` was lost later."""
+    """Whether nothing has been committed yet. A store that lost its branch `ingest` later is not new."""
     first = repository.lookup_snapshot(repository.lookup_branch(MAIN)).parent_id is None
     return first and INGEST not in repository.list_branches()
 
 
 def _check_branch(url: str, branch: str) -> None:
-    """Raise StoreCorrupt where the branch of a local store is lost or damaged. icechunk calls that no repository."""
+    """Raise StoreCorrupt where the branch of a local store is lost or damaged; icechunk would report no repository."""
     path = local_path(url)
     if path is not None and holds_snapshots(path) and (problem := branch_problem(path, branch)):
         raise StoreCorrupt(f"The store at {url} is damaged: {problem} {mend_advice(url)}")
@@ -123,8 +136,8 @@ def mend_advice(url: str) -> str:
 
 
 def _unopened(url: str, error: IcechunkError) -> StoreUnreachable:
-    said = f"The store at {url} cannot be opened ({first_line(error)})."
-    return StoreUnreachable(f"{said} Check the address and your access to it.")
+    problem = f"The store at {url} cannot be opened ({first_line(error)})."
+    return StoreUnreachable(f"{problem} Check the address and your access to it.")
 
 
 def _empty_or_repository(path: Path) -> bool:
@@ -133,7 +146,7 @@ def _empty_or_repository(path: Path) -> bool:
 
 @contextmanager
 def writing(url: str) -> Iterator[None]:
-    """Hold the store's lock, so that one process at a time moves references. Object stores need none."""
+    """Hold the store's lock: only one process at a time writes a local store. Object storage needs no lock."""
     path = local_path(url)
     if path is None:
         yield
@@ -152,15 +165,15 @@ def _lock(path: Path, url: str) -> IO[str]:
     return lock
 
 
-def read(repository: Repository, url: str, read: Callable[[], Result]) -> Result:
-    """What `read` gives, at the second try too: its error then says something of the store, not of the way to it.
+def read_with_retry(repository: Repository, url: str, read: Callable[[], Result]) -> Result:
+    """Result of `read`, which is called again after an error. A second error then concerns the store, not its storage.
 
     Raises
     ------
     StoreCorrupt
         Where branch `main` is lost.
     StoreUnreachable
-        Where the place of the store does not answer either.
+        Where the storage does not answer.
     """
     try:
         return read()
@@ -174,55 +187,12 @@ def read(repository: Repository, url: str, read: Callable[[], Result]) -> Result
 
 
 def interruption(error: IcechunkError) -> str:
-    """For a person whose command read or wrote an open store when its storage no longer answered as it should."""
-    said = f"The store cannot be read or written ({first_line(error)}); what was committed before is kept."
-    return f"{said} Check your access to it and run the same command again."
+    """Message for a command whose storage failed while it read or wrote an open store."""
+    problem = f"The store cannot be read or written ({first_line(error)}); what was committed before is kept."
+    return f"{problem} Check your access to it and run the same command again."
 
 
 def first_line(error: BaseException) -> str:
-    """What an icechunk error says, without its trace and the frame it draws round it."""
+    """First line of an icechunk error, without the frame around it and the trace below it."""
     lines = [line for line in (re.sub(r"^[^\w/]+", "", line).strip() for line in str(error).splitlines()) if line]
     return (lines[0] if lines else type(error).__name__)[:200]
-
-
-MAIN = "main"
-INGEST = "ingest"
-
-
-def holds_snapshots(store: Path) -> bool:
-    """Whether a folder is a store, even one that has lost its branches."""
-    folder = store / "snapshots"
-    return folder.is_dir() and any(folder.iterdir())
-
-
-def branch_problem(store: Path, branch: str) -> str | None:
-    """What is wrong with a branch, as one sentence; None where it names a snapshot of the store."""
-    path = _file(store, branch).relative_to(store)
-    try:
-        named = named_snapshot(store, branch)
-    except FileNotFoundError:
-        return f"{path} is missing."
-    except (OSError, ValueError):
-        return f"{path} cannot be read."
-    return None if (store / "snapshots" / named).is_file() else f"snapshots/{named}, which {path} names, is missing."
-
-
-def named_snapshot(store: Path, branch: str) -> str:
-    """The snapshot that a branch names. ValueError where the file is not as icechunk writes it."""
-    match json.loads(_file(store, branch).read_bytes()):
-        case {"snapshot": str(named), **others} if not others and named.isalnum():
-            return named
-    raise ValueError(f"branch {branch} names no snapshot")
-
-
-def point_branch(store: Path, branch: str, snapshot: str) -> None:
-    """Let a branch name a snapshot, in one step. Whoever calls this holds the store's lock."""
-    file = _file(store, branch)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    new = file.with_suffix(".new")
-    new.write_text(json.dumps({"snapshot": snapshot}, separators=(",", ":")), encoding="ascii")
-    os.replace(new, file)
-
-
-def _file(store: Path, branch: str) -> Path:
-    return store / "refs" / f"branch.{branch}" / "ref.json"

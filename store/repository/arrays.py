@@ -1,4 +1,11 @@
-"""Create and grow the arrays of a group as the schema says. Only ingest calls this."""
+"""Create, grow and write the arrays of a group as the schema declares them. Only the ingest writes.
+
+`write_block` writes whole shards past zarr's codec pipeline. The arrays per token are uncompressed and a block is
+exactly one shard along `token`: a shard's bytes are the block's own tiles, each with its checksum, and an index that is
+the same for every shard (Zarr's sharding_indexed codec 1.0 with crc32c inside). zarr's writer takes a few Python steps
+for each of a block's 600 tiles, on the interpreter lock that also feeds the model: the ingest ran at 0.76 of a plain
+forward pass with it. Reading goes through zarr; tests compare the bytes of both writers.
+"""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -13,13 +20,26 @@ from numpy.typing import NDArray
 from zarr.abc.codec import BytesBytesCodec
 from zarr.buffer.cpu import Buffer
 from zarr.codecs import Crc32cCodec, ZstdCodec
-from zarr.core.sync import sync
 
+from store.repository.zarr_internals import run_in_zarr
 from store.schema.array import Array
+
+#: As zarr's codec `crc32c` appends it.
+CHECKSUM = Struct("<I")
 
 
 def create_arrays(group: zarr.Group, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
-    """Create every array of `arrays` that the group lacks, and resize those whose sizes have grown."""
+    """Create the arrays that a group lacks, and resize those that have grown.
+
+    Parameters
+    ----------
+    group
+        Where the arrays are.
+    arrays
+        Declarations by name.
+    sizes
+        Length of every dim, and of the names that chunks and shards are declared in.
+    """
     for name, array in arrays.items():
         shape = tuple(sizes[dim] for dim in array.dims)
         if name not in group:
@@ -29,7 +49,7 @@ def create_arrays(group: zarr.Group, arrays: Mapping[str, Array], sizes: Mapping
 
 
 def array_of(group: zarr.Group, name: str) -> zarr.Array[Any]:
-    """The array of this name in a group."""
+    """An array of a group by its name."""
     array = group[name]
     assert isinstance(array, zarr.Array), f"{name} is a group, not an array"
     return array
@@ -51,12 +71,12 @@ def _create(group: zarr.Group, name: str, array: Array, shape: tuple[int, ...], 
 
 
 def _codecs(array: Array) -> tuple[BytesBytesCodec, ...]:
-    """The last one appends a checksum to every chunk, in a shard to every inner chunk, which zarr checks whenever it reads one."""
+    """Codecs of a chunk. The last one appends a checksum, which zarr checks at every read; in a shard, to every inner chunk."""
     return (ZstdCodec(level=3), Crc32cCodec()) if array.compressed else (Crc32cCodec(),)
 
 
 def has_checksums(array: zarr.Array[Any]) -> bool:
-    """Whether the chunks of an array carry checksums; those of stores of Headscape 0.1 and before do not."""
+    """Whether the chunks of an array carry checksums. Stores of Headscape 0.1 and before have none."""
     return any(isinstance(codec, Crc32cCodec) for codec in array.compressors)
 
 
@@ -64,12 +84,17 @@ def _resolve(lengths: tuple[int | str, ...], sizes: Mapping[str, int]) -> tuple[
     return tuple(max(1, sizes[length]) if isinstance(length, str) else length for length in lengths)
 
 
-#: As zarr's codec `crc32c` appends it.
-CHECKSUM = Struct("<I")
-
-
 def write_block(array: zarr.Array[Any], values: NDArray[Any], *, block: int) -> None:
-    """Write `values` as the `block`-th shard along dim `token`; the other dims are whole.
+    """Write one block of an array: the `block`-th shard along dim `token`.
+
+    Parameters
+    ----------
+    array
+        Sharded, uncompressed, with a dim `token`.
+    values
+        All dims whole but `token`, which has the length of a shard.
+    block
+        Number of the block.
 
     Raises
     ------
@@ -85,7 +110,7 @@ def write_block(array: zarr.Array[Any], values: NDArray[Any], *, block: int) -> 
     if values.shape != whole or values.dtype != array.dtype:
         raise ValueError(f"{array.path} takes blocks {whole} of {array.dtype}, got {values.shape} of {values.dtype}")
     places = product(*(range(size // step) for size, step in zip(whole, shard, strict=True)))
-    sync(_set_all(array, values, axis, block, places))
+    run_in_zarr(_set_all(array, values, axis, block, places))
 
 
 async def _set_all(array: zarr.Array[Any], values: NDArray[Any], axis: int, block: int, places: Any) -> None:
@@ -97,7 +122,7 @@ async def _set_all(array: zarr.Array[Any], values: NDArray[Any], axis: int, bloc
 
 
 def shard_bytes(part: NDArray[Any], tile: tuple[int, ...], *, checksums: bool) -> Buffer:
-    """A shard: its tiles in C order, each with its checksum where asked, then the index with its own."""
+    """Bytes of a shard: its tiles in C order, each followed by its checksum where `checksums`, then the index with its own."""
     counts = tuple(size // step for size, step in zip(part.shape, tile, strict=True))
     split = part.reshape([length for pair in zip(counts, tile, strict=True) for length in pair])
     tiles = split.transpose([*range(0, split.ndim, 2), *range(1, split.ndim, 2)])

@@ -1,8 +1,8 @@
-"""Checksums of the files of a local store, kept in its file `checksums`: icechunk checks none of what it reads.
+"""Checksums of the files of a local store, listed in its file `checksums`: icechunk does not check what it reads.
 
 A line is the CRC-32C of a file in hexadecimal and its path in the store. Publishing appends the files written since.
-Numbers are protected twice: every chunk of an array carries a checksum of its own, which zarr checks at each read
-(`store/repository/arrays.py`). Object stores check their objects themselves and have no such file.
+Numbers are protected twice: every chunk of an array carries its own checksum, which zarr checks at each read
+(`store/repository/arrays.py`). Object storage checks its objects itself and has no such file.
 """
 
 import json
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import google_crc32c
 from icechunk import IcechunkStore, Repository
+from zarr.abc.buffer import Buffer, BufferPrototype
 from zarr.abc.store import ByteRequest
-from zarr.core.buffer import Buffer, BufferPrototype
 from zarr.storage import WrapperStore
 
 from store.errors import StoreCorrupt
@@ -27,12 +27,12 @@ PIECE = 1 << 22
 
 
 class Checksums:
-    """The checksums of a store as they were when this was made; none for an object store or an older one.
+    """The listed checksums of a store, read once; empty for object storage and for stores of Headscape 0.1.
 
     Attributes
     ----------
     listed
-        Checksum in hexadecimal by path in the store.
+        Checksum in hexadecimal by the path of the file in the store.
     """
 
     def __init__(self, store: Path | None) -> None:
@@ -40,12 +40,12 @@ class Checksums:
         self.listed: Mapping[str, str] = {} if store is None else _read(store)
 
     def check(self, path: str) -> None:
-        """Raise StoreCorrupt where a file is not what it was when it was published."""
+        """Raise StoreCorrupt where a listed file has changed since it was published."""
         if problem := self._problem(path):
             raise StoreCorrupt(f"A file of the store is damaged: {problem} Run `make verify` to list all damage.")
 
     def wrong_files(self) -> Iterator[str]:
-        """Every listed file that is lost or differs, as one sentence each."""
+        """A sentence for each listed file that is missing or has changed."""
         return (problem for path in self.listed if (problem := self._problem(path)))
 
     def _problem(self, path: str) -> str | None:
@@ -61,25 +61,30 @@ class Checksums:
 
 
 def record_checksums(store: Path) -> None:
-    """List every file that is not listed yet."""
+    """Add every file that is not listed yet to the list."""
     listed = _read(store)
     new = [path for path in file_stamps(store) if path not in listed]
     _write(store, {**listed, **{path: _checksum(store / path) for path in new}})
 
 
 def rewrite_checksums(store: Path, before: Mapping[str, int]) -> None:
-    """After an expiry: leave out what it deleted, list anew what it changed, neither of what was lost or damaged before.
+    """Update the list after an expiry: drop the files that it deleted, and list anew those that it rewrote.
 
-    `before` are the stamps (`file_stamps`) of the files when it began.
+    Files that were missing or damaged before the expiry stay listed as they were.
+
+    Parameters
+    ----------
+    before
+        `file_stamps` of the store before the expiry.
     """
     now = file_stamps(store)
-    kept = {path: checksum for path, checksum in _read(store).items() if path in now or path not in before}
-    changed = {path: _checksum(store / path) for path in kept if path in now and now[path] != before.get(path)}
-    _write(store, {**kept, **changed})
+    listed = {path: checksum for path, checksum in _read(store).items() if path in now or path not in before}
+    changed = {path: _checksum(store / path) for path in listed if path in now and now[path] != before.get(path)}
+    _write(store, {**listed, **changed})
 
 
 def file_stamps(store: Path) -> dict[str, int]:
-    """When each file of the store was written, in nanoseconds, by its path."""
+    """Time of the last write of each file of the store, in nanoseconds, by its path."""
     stamps = {}
     for folder in FOLDERS:
         if (store / folder).is_dir():
@@ -89,7 +94,7 @@ def file_stamps(store: Path) -> dict[str, int]:
 
 
 def _read(store: Path) -> dict[str, str]:
-    """A damaged line names another file or another checksum, so that its check fails."""
+    """The list as a dictionary. A damaged line names another file or checksum, so that its check fails."""
     try:
         lines = (store / NAME).read_text(encoding="utf-8", errors="replace").split("\n")
     except FileNotFoundError:
@@ -99,7 +104,7 @@ def _read(store: Path) -> dict[str, str]:
 
 
 def _write(store: Path, listed: Mapping[str, str]) -> None:
-    """In one step, so that a reader never sees a part."""
+    """Write the list in one step, so that a reader never sees half of it."""
     place = store / f"{NAME}.new"
     place.write_text("".join(f"{checksum} {path}\n" for path, checksum in listed.items()), encoding="utf-8")
     os.replace(place, store / NAME)
@@ -113,12 +118,15 @@ def _checksum(file: Path) -> str:
     return f"{total:08x}"
 
 
-#: Path of an array, of the key of one of its chunks.
+#: Matches the key of a chunk; its group is the path of the array.
 _CHUNK = re.compile(r"(.+)/c(?:/\d+)*")
 
 
 class CheckedStore(WrapperStore[IcechunkStore]):
-    """A manifest says in which file each chunk is: a damaged one gives another chunk, or none, which reads as the fill value."""
+    """The chunks of a snapshot, with the manifests of an array checked before its first chunk is read.
+
+    A manifest says in which file each chunk is: a damaged one gives another chunk, or none, which reads as the fill value.
+    """
 
     def __init__(self, store: IcechunkStore, repository: Repository, snapshot: str, checksums: Checksums) -> None:
         super().__init__(store)
@@ -126,7 +134,7 @@ class CheckedStore(WrapperStore[IcechunkStore]):
         self._checked: set[str] = set()
 
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
-        """As zarr defines it; StoreCorrupt where a manifest of the array is damaged."""
+        """Read a key, as zarr defines it. StoreCorrupt where a manifest of its array is damaged."""
         if chunk := _CHUNK.fullmatch(key):
             self._check(f"/{chunk[1]}")
         return await super().get(key, prototype, byte_range)
@@ -139,6 +147,6 @@ class CheckedStore(WrapperStore[IcechunkStore]):
 
     @cached_property
     def _manifests(self) -> dict[str, list[str]]:
-        """Ids of the manifests of every array, by its path."""
+        """Ids of the manifests of each array, by the path of the array."""
         nodes = json.loads(self._repository.inspect_snapshot(self._snapshot))["nodes"]
         return {node["path"]: [part["id"] for part in node.get("manifest_refs") or ()] for node in nodes}

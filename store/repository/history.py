@@ -1,4 +1,4 @@
-"""What has been published in a store: the snapshot that readers see, those before it, and how old ones expire."""
+"""Published snapshots of a store: the current one, the earlier ones, and how old ones are deleted."""
 
 import os
 from dataclasses import dataclass
@@ -7,16 +7,17 @@ from datetime import UTC, datetime, timedelta
 from icechunk import IcechunkError, Repository
 
 from store.errors import SnapshotNotFound, StoreCorrupt, StoreIncomplete
-from store.repository.access import MAIN, first_line, local_path, mend_advice, open_repository, read, writing
+from store.repository.access import first_line, local_path, mend_advice, open_repository, read_with_retry, writing
+from store.repository.branches import MAIN
 from store.repository.checksums import Checksums, file_stamps, rewrite_checksums
 
-#: Metadata key of the commit that a publication ends with.
+#: Metadata key of a commit that was published: the time, as ISO 8601.
 PUBLISHED = "published"
 
 
 @dataclass(frozen=True)
 class Publication:
-    """One state of the store that readers have seen."""
+    """A snapshot that readers have seen."""
 
     snapshot: str
     published: datetime
@@ -24,12 +25,18 @@ class Publication:
 
 
 def published_snapshot(repository: Repository, url: str) -> str:
-    """The snapshot readers see now."""
+    """Id of the snapshot that readers see now.
+
+    Raises
+    ------
+    StoreError
+        Where nothing has been published, or the snapshot is damaged or does not answer.
+    """
     try:
-        newest = read(repository, url, lambda: next(iter(repository.ancestry(branch=MAIN))))
+        newest = read_with_retry(repository, url, lambda: next(iter(repository.ancestry(branch=MAIN))))
     except IcechunkError as error:
         raise StoreCorrupt(
-            f"What was published last in {url} cannot be read ({first_line(error)}). {mend_advice(url)}"
+            f"The current snapshot of {url} cannot be read ({first_line(error)}). {mend_advice(url)}"
         ) from error
     if newest.parent_id is None:
         raise StoreIncomplete(f"Nothing has been published in {url} yet. Run `make ingest STORE={url}` to its end.")
@@ -37,7 +44,7 @@ def published_snapshot(repository: Repository, url: str) -> str:
 
 
 def history(repository: Repository, url: str, *, snapshot: str | None = None) -> list[Publication]:
-    """Every publication up to `snapshot` (default: up to now) that has not expired, newest first."""
+    """Published snapshots up to `snapshot` (default: the current one) that were not deleted, newest first."""
     checksums = Checksums(local_path(url))
     publications = []
     for info in repository.ancestry(snapshot_id=snapshot) if snapshot else repository.ancestry(branch=MAIN):
@@ -49,10 +56,10 @@ def history(repository: Repository, url: str, *, snapshot: str | None = None) ->
 
 
 def check_snapshot(repository: Repository, url: str, snapshot: str) -> None:
-    """Raise unless readers have seen this snapshot and it has not expired."""
+    """Raise SnapshotNotFound unless the snapshot was published and not deleted since."""
     try:
-        # Asks the storage, where `lookup_snapshot` remembers what has expired since.
-        info = read(repository, url, lambda: next(iter(repository.ancestry(snapshot_id=snapshot))))
+        # Asks the storage; `lookup_snapshot` would answer from memory after the snapshot was deleted.
+        info = read_with_retry(repository, url, lambda: next(iter(repository.ancestry(snapshot_id=snapshot))))
     except (IcechunkError, ValueError) as error:
         raise SnapshotNotFound(f"There is no snapshot {snapshot}. List them with `make describe`.") from error
     if PUBLISHED not in info.metadata:
@@ -60,7 +67,7 @@ def check_snapshot(repository: Repository, url: str, snapshot: str) -> None:
 
 
 def bytes_on_disk(url: str) -> int | None:
-    """Bytes of a local store with its whole history; None where counting would cost a request an object."""
+    """Size of a local store with its whole history in bytes; None for object storage, where counting is slow."""
     path = local_path(url)
     if path is None:
         return None
@@ -68,7 +75,7 @@ def bytes_on_disk(url: str) -> int | None:
 
 
 def _size(file: str) -> int:
-    """0 where an ingest or an expiry has taken the file away since it was listed."""
+    """Size of a file in bytes, 0 where it was deleted since it was listed."""
     try:
         return os.stat(file).st_size
     except FileNotFoundError:
@@ -76,21 +83,25 @@ def _size(file: str) -> int:
 
 
 def expire(url: str, age: timedelta) -> tuple[int, int]:
-    """Forget publications that were superseded more than `age` ago; returns (snapshots, bytes) freed.
+    """Delete snapshots that were replaced more than `age` ago.
 
-    A reader younger than `age` opened what was current then or later, so the publication that was current `age` ago
-    is the oldest one kept.
+    A reader who opened the store within `age` reads the snapshot that was current then, or a newer one: the snapshot
+    that was current `age` ago is the oldest one that stays.
+
+    Returns
+    -------
+    Number of deleted snapshots, bytes freed.
     """
     with writing(url):
         repository, path = open_repository(url), local_path(url)
         limit = datetime.now(UTC) - age
-        superseded = [publication for publication in history(repository, url) if publication.published <= limit]
-        if not superseded:
+        replaced = [publication for publication in history(repository, url) if publication.published <= limit]
+        if not replaced:
             return 0, 0
         before = file_stamps(path) if path else {}
-        oldest_kept = repository.lookup_snapshot(superseded[0].snapshot).written_at
-        expired = repository.expire_snapshots(oldest_kept)
-        freed = repository.garbage_collect(oldest_kept)
+        oldest = repository.lookup_snapshot(replaced[0].snapshot).written_at
+        expired = repository.expire_snapshots(oldest)
+        freed = repository.garbage_collect(oldest)
         if path:
             rewrite_checksums(path, before)
         return len(expired), freed.bytes_deleted

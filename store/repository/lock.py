@@ -1,16 +1,16 @@
-"""One process at a time: an flock on a file beside a folder. Where its process ends, killed or not, the system lets go of it."""
+"""A lock on a folder, for one process at a time: an flock on a file beside it, which the system releases with the process."""
 
 import fcntl
 import time
 from pathlib import Path
 from typing import IO
 
-#: Seconds in which nobody holds a lock who only looks whether it is held.
-LOOK = 0.1
+#: Seconds after which to try again: `is_locked` of another process holds the lock for less.
+RETRY = 0.1
 
 
 def take_lock(folder: Path) -> IO[str] | None:
-    """The file that is locked until it is closed; None while another process holds it.
+    """Lock a folder: an open file that holds the lock until it is closed; None while another process holds it.
 
     Raises
     ------
@@ -18,12 +18,12 @@ def take_lock(folder: Path) -> IO[str] | None:
         Where nothing can be written beside the folder.
     """
     place = folder.resolve()
-    if not place.parent.exists():  # where it is a file, opening says so
+    if not place.parent.exists():  # where it is a file, `open` raises
         place.parent.mkdir(parents=True, exist_ok=True)
     file = open(f"{place}.lock", "a", encoding="ascii")  # noqa: SIM115  # whoever takes the lock closes it
     if _take(file):
         return file
-    time.sleep(LOOK)
+    time.sleep(RETRY)
     if _take(file):
         return file
     file.close()
@@ -31,7 +31,7 @@ def take_lock(folder: Path) -> IO[str] | None:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a process holds the lock of a folder. There is no way to ask but to take it for a moment."""
+    """Whether another process holds the lock of a folder, tested by locking it for a moment."""
     try:
         file = open(f"{folder.resolve()}.lock", encoding="ascii")  # noqa: SIM115  # closed below
     except FileNotFoundError:

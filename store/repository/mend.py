@@ -1,4 +1,4 @@
-"""Mend the branches of a local store: let each that is lost or damaged name the newest snapshot that can be read."""
+"""Repair the branches of a local store: a lost or damaged branch is set to the newest snapshot that can be read."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -9,36 +9,28 @@ from tempfile import TemporaryDirectory
 from icechunk import IcechunkError, Repository, SnapshotInfo
 
 from store.errors import StoreCorrupt, StoreError, StoreNotFound
-from store.repository.access import (
-    INGEST,
-    MAIN,
-    branch_problem,
-    holds_snapshots,
-    local_path,
-    named_snapshot,
-    point_branch,
-    storage,
-    writing,
-)
+from store.repository.access import local_path, storage, writing
+from store.repository.branches import INGEST, MAIN, branch_problem, holds_snapshots, named_snapshot, point_branch
 from store.repository.checksums import FOLDERS, Checksums
 from store.repository.history import PUBLISHED
+from store.wording import utc
 
 
 def mend(url: str) -> list[str]:
-    """Mend `main` and `ingest` where they are damaged; returns what was done, as sentences. Deletes nothing.
+    """Repair `main` and `ingest` where they are damaged; returns a sentence for each repair. Deletes nothing.
 
-    `main` goes to the newest publication that can be read, `ingest` to the newest commit that follows it. Publications
-    follow one another on one line of history, so the newest is the one that `main` named, or one that was complete and
-    about to be named.
+    `main` is set to the newest published snapshot that can be read, `ingest` to the newest commit that follows it.
+    Publications form one line of history: the newest is the one that `main` named, or a complete one that it was about
+    to name.
 
     Raises
     ------
     StoreError
-        Where the store is no local folder, or none of its publications can be read.
+        Where the store is not a local folder, or no published snapshot can be read.
     """
     store = local_path(url)
     if store is None:
-        raise StoreError(f"{url} is not a local folder. Restore its refs/ from the object store's own versions.")
+        raise StoreError(f"{url} is not a local folder. Restore its refs/ from the versions of the object storage.")
     if not holds_snapshots(store):
         raise StoreNotFound(f"There is no store at {url}. Run `make ingest STORE={url}`.")
     with writing(url), _without_branches(store) as repository:
@@ -49,11 +41,13 @@ def mend(url: str) -> list[str]:
 def _mend_main(store: Path, readable: list[SnapshotInfo], url: str) -> Iterator[str]:
     published = next((info for info in readable if PUBLISHED in info.metadata), None)
     if published is None:
-        raise StoreCorrupt(f"No publication of {url} can be read. Ingest again into another place with STORE=...")
+        raise StoreCorrupt(
+            f"No published snapshot of {url} can be read. Ingest again into another place with STORE=..."
+        )
     if problem := _problem(store, MAIN, readable):
         point_branch(store, MAIN, published.id)
-        when = datetime.fromisoformat(str(published.metadata[PUBLISHED]))
-        yield f"{problem} Branch {MAIN} now names snapshot {published.id}, published {when:%d %b %Y, %H:%M} UTC."
+        when = utc(datetime.fromisoformat(str(published.metadata[PUBLISHED])))
+        yield f"{problem} Branch {MAIN} now names snapshot {published.id}, published {when}."
 
 
 def _mend_ingest(repository: Repository, store: Path, readable: list[SnapshotInfo]) -> Iterator[str]:
@@ -73,7 +67,7 @@ def _problem(store: Path, branch: str, readable: list[SnapshotInfo]) -> str | No
 
 @contextmanager
 def _without_branches(store: Path) -> Iterator[Repository]:
-    """The snapshots of a store, opened beside it: icechunk opens no repository that has lost its branch `main`."""
+    """A repository with the same snapshots and a valid `main`: icechunk opens none that has lost this branch."""
     with TemporaryDirectory() as folder:
         for name in FOLDERS:
             (Path(folder) / name).symlink_to((store / name).resolve())
@@ -82,17 +76,17 @@ def _without_branches(store: Path) -> Iterator[Repository]:
 
 
 def _readable(repository: Repository, store: Path) -> list[SnapshotInfo]:
-    """Snapshots whose files can be read and match their checksums, the newest first."""
-    checksums, found = Checksums(store), []
+    """Snapshots whose files can be read and match their checksums, newest first."""
+    checksums, readable = Checksums(store), []
     for file in (store / "snapshots").iterdir():
         with suppress(IcechunkError, ValueError, StoreCorrupt):
             checksums.check(f"snapshots/{file.name}")
-            found.append(next(iter(repository.ancestry(snapshot_id=file.name))))
-    return sorted(found, key=lambda info: info.written_at, reverse=True)
+            readable.append(next(iter(repository.ancestry(snapshot_id=file.name))))
+    return sorted(readable, key=lambda info: info.written_at, reverse=True)
 
 
 def _follows(repository: Repository, info: SnapshotInfo, main: str) -> bool:
-    """Whether `main` is the snapshot or among its ancestors."""
+    """Whether a snapshot is `main` or follows it."""
     try:
         return any(ancestor.id == main for ancestor in repository.ancestry(snapshot_id=info.id))
     except IcechunkError:

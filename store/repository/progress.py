@@ -1,4 +1,4 @@
-"""How far the ingest is that writes a local store: a note beside its lock, for those who wait for what it will publish."""
+"""Progress of a running ingest, in a small file beside the lock of a local store, for pages that wait for its results."""
 
 import json
 import os
@@ -15,22 +15,22 @@ ENDING = ".progress"
 
 @dataclass(frozen=True)
 class IngestProgress:
-    """What an ingest was doing when it noted this.
+    """Progress of an ingest at one moment.
 
     Attributes
     ----------
     of
-        What is ingested: model and data.
+        Model and data that are ingested.
     stage
-        What it is doing, such as `tensors`; empty before its first stage.
+        Current stage, such as `tensors`; empty before the first.
     done, total
-        Of the stage, in a unit of its own; a `total` of 0 says that nobody knows.
+        Progress of the stage, in its own unit; `total` is 0 where it is unknown.
     began, updated
-        Seconds since 1970: when the stage began here, when this was noted.
+        Start of the stage in this process and time of this note, in seconds since 1970.
     first
-        `done` when it began: an ingest goes on where an earlier one ended.
+        `done` at the start of the stage: an ingest continues where an earlier one stopped.
     pid, host
-        The process that writes the store.
+        Process that writes the store.
     """
 
     of: str
@@ -45,12 +45,12 @@ class IngestProgress:
 
     @property
     def share(self) -> float | None:
-        """Of the stage, 0 to 1; None where nobody knows."""
+        """Finished share of the stage, 0 to 1; None where it is unknown."""
         return min(1.0, self.done / self.total) if self.total else None
 
     @property
     def left(self) -> float | None:
-        """Seconds that the stage will take from now, at its rate so far; None where nobody knows."""
+        """Remaining seconds of the stage at its rate so far; None where they are unknown."""
         rate = (self.done - self.first) / max(self.updated - self.began, 1e-9)
         if rate <= 0 or not self.total:
             return None
@@ -58,38 +58,40 @@ class IngestProgress:
 
 
 def note_progress(url: str, progress: IngestProgress) -> None:
-    """Write it, whole or not at all. Whoever writes the store does; for object storage nothing is noted."""
-    place = _place(url)
+    """Write the progress in one step. Only the process that writes the store calls this; no effect on object storage."""
+    place = _file(url)
     if place is None:
         return
-    noted = asdict(progress) | {"updated": time.time(), "pid": os.getpid(), "host": socket.gethostname()}
-    part = place.with_name(f"{place.name}.part")
-    part.write_text(json.dumps(noted), "utf-8")
-    part.replace(place)
+    content = asdict(progress) | {"updated": time.time(), "pid": os.getpid(), "host": socket.gethostname()}
+    new = place.with_name(f"{place.name}.part")
+    new.write_text(json.dumps(content), "utf-8")
+    new.replace(place)
 
 
 def forget_progress(url: str) -> None:
-    """The ingest has ended."""
-    place = _place(url)
+    """Delete the progress when the ingest has ended."""
+    place = _file(url)
     if place is not None:
         place.unlink(missing_ok=True)
 
 
 def ingest_progress(url: str) -> IngestProgress | None:
-    """What the running ingest last noted; None where none runs, or where the store is not on a disk."""
-    place = _place(url)
+    """Latest progress of the running ingest; None where no ingest runs, and for object storage."""
+    place = _file(url)
     if place is None:
         return None
     try:
-        noted = json.loads(place.read_text("utf-8"))
+        content = json.loads(place.read_text("utf-8"))
     except FileNotFoundError:
         return None
-    # Where its process was killed nobody holds the lock.
+    # A killed process leaves the file behind, but not its lock.
     if not is_locked(Path(str(place).removesuffix(ENDING))):
         return None
-    return IngestProgress(**{one.name: noted[one.name] for one in fields(IngestProgress) if one.name in noted})
+    return IngestProgress(
+        **{field.name: content[field.name] for field in fields(IngestProgress) if field.name in content}
+    )
 
 
-def _place(url: str) -> Path | None:
+def _file(url: str) -> Path | None:
     folder = local_path(url)
     return None if folder is None else Path(f"{folder.resolve()}{ENDING}")

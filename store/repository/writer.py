@@ -1,4 +1,4 @@
-"""The writing side of a store: one session at a time on branch `ingest`, and its publication."""
+"""Write a store in transactions on branch `ingest`, and publish them to readers."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -11,14 +11,15 @@ import zarr
 from icechunk import Repository
 
 from store.errors import SchemaMismatch, StoreError
-from store.repository.access import INGEST, MAIN, create_repository, local_path, writing
+from store.repository.access import create_repository, local_path, writing
+from store.repository.branches import INGEST, MAIN
 from store.repository.checksums import record_checksums
 from store.repository.history import PUBLISHED
 from store.schema.array import READABLE, SCHEMA_VERSION
 
 
 class Writer:
-    """Writes to a store in transactions. Nothing is seen by readers before `publish`."""
+    """Writes a store in transactions. Readers see nothing of them before `publish`."""
 
     def __init__(self, repository: Repository, url: str) -> None:
         self.repository = repository
@@ -44,13 +45,13 @@ class Writer:
 
     @property
     def root(self) -> zarr.Group:
-        """The root group as this transaction sees it."""
+        """Root group in this transaction."""
         if "" not in self._groups:
             self._groups[""] = zarr.open_group(self._session.store, mode="r+")
         return self._groups[""]
 
     def group(self, path: str) -> zarr.Group:
-        """A group of the store, created where it is missing, and opened once in a transaction."""
+        """A group by its path, created where it is missing; opened once in a transaction."""
         if path not in self._groups:
             self._groups[path] = self.root.require_group(path)
         return self._groups[path]
@@ -62,11 +63,17 @@ class Writer:
 
     @property
     def changed(self) -> bool:
-        """Whether there is something to commit."""
+        """Whether the transaction has changed anything."""
         return bool(self._session.has_uncommitted_changes)
 
     def commit(self, message: str, metadata: Mapping[str, Any] | None = None) -> None:
-        """End the transaction, keep what it wrote, begin the next."""
+        """Commit the transaction and begin the next.
+
+        Raises
+        ------
+        StoreError
+            Where another process has committed in the meantime.
+        """
         try:
             self._session.commit(message, metadata=dict(metadata or {}))
         except icechunk.ConflictError as error:
@@ -74,10 +81,15 @@ class Writer:
         self._session, self._groups = self.repository.writable_session(INGEST), {}
 
     def publish(self, message: str) -> str:
-        """Let readers see everything committed so far; returns the snapshot.
+        """Publish everything committed so far to readers; returns the id of the snapshot.
 
-        icechunk and zarr never call fsync, so the kernel is asked to write first: a power cut then cannot leave
-        `main` on a snapshot whose chunks are lost.
+        icechunk and zarr never call fsync: the system writes its buffers to disk first, so that a power cut cannot
+        leave `main` on a snapshot whose chunks are lost.
+
+        Raises
+        ------
+        StoreError
+            Where another process has committed or published in the meantime.
         """
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         self.root.attrs["published"] = now
@@ -90,18 +102,26 @@ class Writer:
         try:
             self.repository.reset_branch(MAIN, tip, from_snapshot_id=seen)
         except icechunk.IcechunkError as error:
-            raise StoreError("Somebody else published in the meantime. Run the ingest again.") from error
+            raise StoreError(
+                f"Another ingest has published {self.url} in the meantime. Run the ingest again."
+            ) from error
         return tip
 
     @property
     def unpublished(self) -> bool:
-        """Whether committed work waits for publication (an ingest was killed between the two)."""
+        """Whether committed work is not published: an ingest was killed between the two."""
         return bool(self.repository.lookup_branch(INGEST) != self.repository.lookup_branch(MAIN))
 
 
 @contextmanager
 def open_writer(url: str) -> Iterator[Writer]:
-    """The only writer of a store: creates the store where there is none and holds its lock until the end."""
+    """Open a store to write it, with its lock until the end of the context; create it where there is none.
+
+    Raises
+    ------
+    StoreError
+        Where another process writes the store, or it cannot be opened.
+    """
     # By default zarr compares every chunk with the fill value before it writes it: half of the cost of a block.
     with writing(url), zarr.config.set({"array.write_empty_chunks": True}):
         yield Writer(create_repository(url), url)

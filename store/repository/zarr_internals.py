@@ -1,14 +1,25 @@
-"""Whether an error says that the bytes of a store cannot be read."""
+"""The two parts of zarr that Headscape uses and zarr does not document.
 
+`tests/test_zarr_internals.py` fails where a new zarr has changed them; `pyproject.toml` caps zarr's version.
+"""
+
+from collections.abc import Coroutine
 from traceback import walk_tb
+from typing import Any
 
 from icechunk import IcechunkError
+from zarr.core.sync import sync
 
-#: Through this every chunk is read. zarr's codecs raise ValueError and RuntimeError, as a mistake of the program does.
-_READING = "zarr.core.codec_pipeline"
+#: zarr reads every chunk through this module. Its codecs raise ValueError and RuntimeError, as a programming error does.
+CHUNK_READER = "zarr.core.codec_pipeline"
+
+
+def run_in_zarr(work: Coroutine[Any, Any, None]) -> None:
+    """Run asynchronous work on zarr's own event loop, and wait for its end."""
+    sync(work)
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether it is one of icechunk, or rose from a chunk that was being read."""
-    passed = (frame.f_globals.get("__name__") for frame, _ in walk_tb(error.__traceback__))
-    return isinstance(error, IcechunkError) or (not isinstance(error, MemoryError) and _READING in passed)
+    """Whether an error says that bytes of the store cannot be read: icechunk raised it, or zarr while it read a chunk."""
+    modules = (frame.f_globals.get("__name__") for frame, _ in walk_tb(error.__traceback__))
+    return isinstance(error, IcechunkError) or (not isinstance(error, MemoryError) and CHUNK_READER in modules)
