@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dashboard.compare.features import point_controls
+from dashboard.compare.features import point_controls, similarity_panel
 from dashboard.compare.page import above_pictures
 from dashboard.compare.picture import picture_notices
 from dashboard.compare.point_picture import point_notices
