@@ -7,7 +7,7 @@ from flask.testing import FlaskClient
 from dashboard.compare.feature_points import BothFeatures, both_features, point_similarity
 from dashboard.compare.two_models import Two
 from store.schema.features import point_title
-from tests.test_comparison_routes import base_of, rows_of
+from tests.test_compare_routes import base_of, rows_of
 
 
 @pytest.fixture(scope="module")
