@@ -4,7 +4,7 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from dashboard.sentence.picture import base_of, link
+from dashboard.sentence.picture import data_url, query_string
 from dashboard.web.connections import REQUEST_LINE
 from dashboard.web.library import Library
 from dashboard.web.link_reader import LinkReader
@@ -21,7 +21,7 @@ def pair(tiny_store: str) -> Place:
 
 
 def test_a_long_pair_leaves_room_in_a_request_for_every_position(pair: Place) -> None:
-    asked = f"{base_of(pair)}/weights/11/11.csv{link(pair, {'hide': EVERY_POSITION})}"
+    asked = f"{data_url(pair)}/weights/11/11.csv{query_string(pair, {'hide': EVERY_POSITION})}"
     assert len(f"GET {asked} HTTP/1.1") < REQUEST_LINE
 
 

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.sentence.picture import base_of, link
+from dashboard.sentence.picture import data_url, query_string
 from dashboard.ui.chart_layout import RAMP, colour_bar, every, layers_down, layout
 from dashboard.ui.charts import chart
 from dashboard.web.view import Place
@@ -52,7 +52,7 @@ def sentence_mixing(place: Place) -> list[object]:
         of="sentence-mixing",
         says=says,
         label="Mixing ratio of each token by layer",
-        data=f"{base_of(place)}/mixing.csv{link(place, {})}",
+        data=f"{data_url(place)}/mixing.csv{query_string(place, {})}",
         height=150 + 34 * len(values),
         turns=True,
     )

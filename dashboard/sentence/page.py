@@ -9,7 +9,14 @@ from dash import dcc, html
 
 from dashboard.sentence.finder import finder, search_of
 from dashboard.sentence.mixing import sentence_mixing
-from dashboard.sentence.picture import chosen_units, neuron_url, sentence_picture, showing_of, weights_file, what
+from dashboard.sentence.picture import (
+    neuron_url,
+    options_of,
+    selected_units,
+    sentence_picture,
+    weights_file,
+    weights_name,
+)
 from dashboard.sentence.positions import positions
 from dashboard.sentence.ranked_heads import ranking_panel
 from dashboard.ui.controls import choice, number, switch
@@ -185,8 +192,8 @@ def _neighbour(place: Place, text: str, title: str, sentence: int) -> dcc.Link:
 def _hiding(place: Place) -> html.P:
     """Links that hide the selected tokens and show hidden ones. The line is there without any, so that a click moves nothing."""
     address = place.address
-    chosen = {position for unit in chosen_units(place) for position in unit.positions}
-    hidden = [position for position in showing_of(place).hide if position < len(place.sentence.wordpieces)]
+    chosen = {position for unit in selected_units(place) for position in unit.positions}
+    hidden = [position for position in options_of(place).hide if position < len(place.sentence.wordpieces)]
     hides = [_with_hidden(place, "hide the selected tokens", {*hidden, *chosen})] if chosen else []
     shows = [
         _with_hidden(place, f"show “{_piece(place, position)}”", {*hidden} - {position})
@@ -245,4 +252,4 @@ def _file(place: Place) -> tuple[str, str]:
 
 
 def _weights(place: Place) -> tuple[str, str]:
-    return what(place), weights_file(place)
+    return weights_name(place), weights_file(place)

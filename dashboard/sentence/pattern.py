@@ -32,7 +32,7 @@ Weights = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
-class Showing:
+class PatternOptions:
     """How a sentence's patterns are shown; the defaults show the patterns themselves.
 
     Attributes
@@ -78,9 +78,9 @@ class Showing:
         return {name: every[name] for name in FIELDS if name in every}
 
 
-def parse_showing(fields: Mapping[str, str]) -> Showing:
+def parse_options(fields: Mapping[str, str]) -> PatternOptions:
     """The options of a link; invalid ones have their default."""
-    return Showing(
+    return PatternOptions(
         weights="norm" if fields.get("weights") == "norm" else "attention",
         pair=next((pair for pair in PAIRS if pair == fields.get("pair")), "all"),
         hide=parse_positions(fields.get("hide", "")),
@@ -108,7 +108,7 @@ class Unit:
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class ShownPattern:
     """Weights (layer, head, query, key) between units; one head of a rollout."""
 
     units: tuple[Unit, ...]
@@ -116,12 +116,12 @@ class Shown:
     weights: Floats
 
 
-def shown_pattern(sentence: Sentence, showing: Showing, *, layer: int | None = None) -> Shown:
+def shown_pattern(sentence: Sentence, options: PatternOptions, *, layer: int | None = None) -> ShownPattern:
     """The shown pattern of one layer, or of all."""
-    queries, keys = shown_units(sentence, showing)
-    weights = _weights(sentence, showing, layer)
+    queries, keys = shown_units(sentence, options)
+    weights = _weights(sentence, options, layer)
     between = merge_words(weights, *([unit.positions for unit in units] for units in (queries, keys)))
-    return Shown(queries, keys, renormalized(between) if showing.renormalize else between)
+    return ShownPattern(queries, keys, renormalized(between) if options.renormalize else between)
 
 
 def renormalized(weights: Floats) -> Floats:
@@ -131,17 +131,17 @@ def renormalized(weights: Floats) -> Floats:
     return shares
 
 
-def shown_units(sentence: Sentence, showing: Showing) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
+def shown_units(sentence: Sentence, options: PatternOptions) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
     """The queries and keys that are not hidden."""
-    hidden = frozenset(showing.hide)
+    hidden = frozenset(options.hide)
     shown = [
         unit
-        for unit in _units(sentence, words=showing.words)
-        if hidden.isdisjoint(unit.positions) and (showing.special or not unit.special)
+        for unit in _units(sentence, words=options.words)
+        if hidden.isdisjoint(unit.positions) and (options.special or not unit.special)
     ]
-    if showing.pair == "all" or not sentence.segment.any():
+    if options.pair == "all" or not sentence.segment.any():
         return tuple(shown), tuple(shown)
-    of_query, of_key = ("ab".index(letter) for letter in showing.pair)
+    of_query, of_key = ("ab".index(letter) for letter in options.pair)
     queries, keys = (tuple(unit for unit in shown if unit.segment == part) for part in (of_query, of_key))
     return queries, keys
 
@@ -169,12 +169,12 @@ def _unit(sentence: Sentence, positions: tuple[int, ...]) -> Unit:
     )
 
 
-def _weights(sentence: Sentence, showing: Showing, layer: int | None) -> Floats:
+def _weights(sentence: Sentence, options: PatternOptions, layer: int | None) -> Floats:
     """Between all wordpieces: (layer, head, query_token, key_token)."""
-    if showing.rollout:
+    if options.rollout:
         return sentence.rollout[_part(layer), None]
     pattern = sentence.pattern if layer is None else sentence.layer_pattern(layer)[None]
-    if showing.weights == "attention":
+    if options.weights == "attention":
         return pattern
     return pattern * sentence.value_norm[_part(layer), :, None, :]
 
@@ -184,7 +184,7 @@ def _part(layer: int | None) -> slice:
 
 
 def mean_pattern(
-    sentence: Sentence, showing: Showing, *, mean: Mean, layer: int, head: int, heads: Sequence[int] = ()
+    sentence: Sentence, options: PatternOptions, *, mean: Mean, layer: int, head: int, heads: Sequence[int] = ()
 ) -> Floats:
     """Mean weights (query, key) over heads of a layer, over layers of a head, over both, or one head's own.
 
@@ -194,15 +194,15 @@ def mean_pattern(
     averaged = list(heads) if mean in ("heads", "both") else [head]
     # Layer by layer: all patterns of a long sentence at once are large.
     first, *others = layers
-    total = _of_layer(sentence, showing, first, averaged)
+    total = _of_layer(sentence, options, first, averaged)
     for other in others:
-        total += _of_layer(sentence, showing, other, averaged)
+        total += _of_layer(sentence, options, other, averaged)
     return total / np.float32(len(layers))
 
 
-def _of_layer(sentence: Sentence, showing: Showing, layer: int, heads: list[int]) -> Floats:
-    weights = shown_pattern(sentence, showing, layer=layer).weights[0]
-    mean: Floats = (weights if showing.rollout or not heads else weights[heads]).mean(axis=0)
+def _of_layer(sentence: Sentence, options: PatternOptions, layer: int, heads: list[int]) -> Floats:
+    weights = shown_pattern(sentence, options, layer=layer).weights[0]
+    mean: Floats = (weights if options.rollout or not heads else weights[heads]).mean(axis=0)
     return mean
 
 
@@ -252,20 +252,20 @@ def _codes(weights: Weights, most: float, largest: int) -> Weights:
 
 
 def weight_tables(
-    sentence: Sentence, showing: Showing, *, mean: Mean, layer: int, head: int, heads: Sequence[int] = ()
+    sentence: Sentence, options: PatternOptions, *, mean: Mean, layer: int, head: int, heads: Sequence[int] = ()
 ) -> Iterator[Table]:
     """A row for each head, query and key, one head after the other; the position of a word is that of its first wordpiece.
 
     `heads` are those in the table, none are `head` alone; of a mean those it is over, see `mean_pattern`. A mean over
     heads and a rollout have `mean` in place of a head.
     """
-    units, keys = shown_units(sentence, showing)
-    if mean == "none" and not showing.rollout:
-        weights = shown_pattern(sentence, showing, layer=layer).weights[0]
+    units, keys = shown_units(sentence, options)
+    if mean == "none" and not options.rollout:
+        weights = shown_pattern(sentence, options, layer=layer).weights[0]
         return (_table(str(number), units, keys, weights[number]) for number in heads or (head,))
-    of = str(head) if mean == "layers" and not showing.rollout else "mean"
+    of = str(head) if mean == "layers" and not options.rollout else "mean"
     return iter(
-        [_table(of, units, keys, mean_pattern(sentence, showing, mean=mean, layer=layer, head=head, heads=heads))]
+        [_table(of, units, keys, mean_pattern(sentence, options, mean=mean, layer=layer, head=head, heads=heads))]
     )
 
 

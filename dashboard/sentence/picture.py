@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from dashboard.sentence.pattern import FIELDS, Showing, Unit, parse_showing, shown_units
+from dashboard.sentence.pattern import FIELDS, PatternOptions, Unit, parse_options, shown_units
 from dashboard.ui.theme import PALETTE, head_colours
 from dashboard.web.data_links import data_link
 from dashboard.web.provenance import provenance_of
@@ -13,39 +13,39 @@ from dashboard.web.view import Place
 from store.schema.model import head_name
 
 
-def showing_of(place: Place) -> Showing:
+def options_of(place: Place) -> PatternOptions:
     """How its patterns are shown; the view By position shows attention weights, as the means beside it."""
-    showing = parse_showing({name: str(place.address.fields[name] or "") for name in FIELDS})
-    return replace(showing, weights="attention") if place.address.show == "positions" else showing
+    options = parse_options({name: str(place.address.fields[name] or "") for name in FIELDS})
+    return replace(options, weights="attention") if place.address.show == "positions" else options
 
 
-def chosen_column(place: Place) -> tuple[Unit, ...]:
+def selection_column(place: Place) -> tuple[Unit, ...]:
     """The column that tokens are selected in: the shown queries or the shown keys."""
-    queries, keys = shown_units(place.sentence, showing_of(place))
+    queries, keys = shown_units(place.sentence, options_of(place))
     return keys if place.address.role == "key" else queries
 
 
-def chosen_places(place: Place) -> list[int]:
+def selected_indices(place: Place) -> list[int]:
     """Indices of the selected tokens in that column; others are left out."""
-    count = len(chosen_column(place))
+    count = len(selection_column(place))
     return [number for number in numbers(place.address.queries) if number < count]
 
 
-def chosen_units(place: Place) -> list[Unit]:
+def selected_units(place: Place) -> list[Unit]:
     """The selected wordpieces or words."""
-    column = chosen_column(place)
-    return [column[number] for number in chosen_places(place)]
+    column = selection_column(place)
+    return [column[number] for number in selected_indices(place)]
 
 
-def chosen_query(place: Place) -> int | None:
+def selected_query(place: Place) -> int | None:
     """Position of the first selected query (of a word, its first wordpiece); None without a selected query."""
-    units = chosen_units(place) if place.address.role == "query" else []
+    units = selected_units(place) if place.address.role == "query" else []
     return units[0].positions[0] if units else None
 
 
-def chosen_heads(place: Place) -> list[int]:
+def drawn_heads(place: Place) -> list[int]:
     """Heads whose lines are drawn, by default all. A rollout has one."""
-    if showing_of(place).rollout:
+    if options_of(place).rollout:
         return [0]
     return numbers(place.address.heads) or list(range(place.corpus.heads))
 
@@ -65,19 +65,19 @@ def numbers(text: str | None) -> list[int]:
 def title(place: Place) -> str:
     """Which weights, of which heads, in which sentence."""
     whose = "a typed sentence" if place.address.text else f"sentence {place.address.sentence:,}"
-    return f"{what(place)} in {whose}"
+    return f"{weights_name(place)} in {whose}"
 
 
-def what(place: Place) -> str:
+def weights_name(place: Place) -> str:
     """Which weights, of which heads, such as `Attention of L2 H3`."""
-    address, showing = place.address, showing_of(place)
+    address, options = place.address, options_of(place)
     if address.show == "neuron":
         return f"Attention of {head_name(address.layer, address.head)}"
-    if showing.rollout:
+    if options.rollout:
         return _of_rollout(address)
     if is_mean(address):
-        return f"Mean {_weights(showing)} over {_averaged(address)}"
-    return f"{_weights(showing).capitalize()} of {_of(address)}"
+        return f"Mean {_weights(options)} over {_averaged(address)}"
+    return f"{_weights(options).capitalize()} of {_of(address)}"
 
 
 def is_mean(address: Address) -> bool:
@@ -85,8 +85,8 @@ def is_mean(address: Address) -> bool:
     return address.show == "matrix" and address.mean != "none"
 
 
-def _weights(showing: Showing) -> str:
-    return "attention" if showing.weights == "attention" else "attention x value norm"
+def _weights(options: PatternOptions) -> str:
+    return "attention" if options.weights == "attention" else "attention x value norm"
 
 
 def _of_rollout(address: Address) -> str:
@@ -120,23 +120,23 @@ def _heads(address: Address) -> str:
 def sentence_picture(place: Place) -> dict[str, Any]:
     """The prop `sentence` of `dashboard.sentence.component`."""
     address, corpus = place.address, place.corpus
-    showing = showing_of(place)
-    queries, keys = shown_units(place.sentence, showing)
+    options = options_of(place)
+    queries, keys = shown_units(place.sentence, options)
     return {
         "show": "matrix" if address.show == "positions" else address.show,
         "units": [asdict(unit) for unit in queries],
         "keys": [asdict(unit) for unit in keys],
         "layers": corpus.layers,
-        "heads": 1 if showing.rollout else corpus.heads,
-        "head_names": ["rollout"] if showing.rollout else [f"H{head}" for head in range(corpus.heads)],
+        "heads": 1 if options.rollout else corpus.heads,
+        "head_names": ["rollout"] if options.rollout else [f"H{head}" for head in range(corpus.heads)],
         "layer": address.layer,
-        "chosen": chosen_heads(place),
-        "head": 0 if showing.rollout or is_mean(address) else address.head,
-        "queries": chosen_places(place),
+        "chosen": drawn_heads(place),
+        "head": 0 if options.rollout or is_mean(address) else address.head,
+        "queries": selected_indices(place),
         "side": address.role,
         "least": address.least,
-        "layer_url": _weights_url(place, showing),
-        "model_url": f"{base_of(place)}/model.bin{link(place, showing.fields)}",
+        "layer_url": _weights_url(place, options),
+        "model_url": f"{data_url(place)}/model.bin{query_string(place, options.fields)}",
         "neuron_url": neuron_url(place, "json") if address.show == "neuron" else None,
         "title": title(place),
         **provenance_of(place),
@@ -145,44 +145,44 @@ def sentence_picture(place: Place) -> dict[str, Any]:
     }
 
 
-def _weights_url(place: Place, showing: Showing) -> str:
+def _weights_url(place: Place, options: PatternOptions) -> str:
     """URL of one layer's weights, or of the mean that a matrix shows."""
     address = place.address
     if not is_mean(address):
-        return f"{base_of(place)}/layer/{address.layer}.bin{link(place, showing.fields)}"
+        return f"{data_url(place)}/layer/{address.layer}.bin{query_string(place, options.fields)}"
     of = {"layer": str(address.layer), "head": str(address.head), **_of_mean(place)}
-    return f"{base_of(place)}/matrix.bin{link(place, showing.fields | of)}"
+    return f"{data_url(place)}/matrix.bin{query_string(place, options.fields | of)}"
 
 
 def weights_file(place: Place) -> str:
     """The weights of what is shown, as CSV: of the drawn heads, of a mean, or of a head."""
-    address, showing = place.address, showing_of(place)
+    address, options = place.address, options_of(place)
     if is_mean(address):
-        fields = showing.fields | _of_mean(place)
+        fields = options.fields | _of_mean(place)
     elif address.show == "head":
-        fields = showing.fields | {"heads": ".".join(map(str, chosen_heads(place)))}
+        fields = options.fields | {"heads": ".".join(map(str, drawn_heads(place)))}
     else:
-        fields = {} if address.show == "neuron" else showing.fields
-    return f"{base_of(place)}/weights/{address.layer}/{address.head}.csv{link(place, fields)}"
+        fields = {} if address.show == "neuron" else options.fields
+    return f"{data_url(place)}/weights/{address.layer}/{address.head}.csv{query_string(place, fields)}"
 
 
 def neuron_url(place: Place, form: str) -> str | None:
     """URL of the steps to the weights of the selected query, as `json` or `csv`; None without a selected query."""
-    query, at = chosen_query(place), f"{place.address.layer}/{place.address.head}"
-    return None if query is None else f"{base_of(place)}/neuron/{at}/{query}.{form}{link(place, {})}"
+    query, at = selected_query(place), f"{place.address.layer}/{place.address.head}"
+    return None if query is None else f"{data_url(place)}/neuron/{at}/{query}.{form}{query_string(place, {})}"
 
 
 def _of_mean(place: Place) -> dict[str, str]:
     return {"mean": place.address.mean, "heads": place.address.heads or ""}
 
 
-def base_of(place: Place) -> str:
+def data_url(place: Place) -> str:
     """The URL that the sentence's data is below."""
     whose = "typed" if place.address.text else f"sentence/{place.address.sentence}"
     return f"{data_link(place.corpus)}/{whose}"
 
 
-def link(place: Place, fields: dict[str, str]) -> str:
+def query_string(place: Place, fields: dict[str, str]) -> str:
     """The query string of a data URL, with the text of a typed sentence."""
     typed = {"text": place.address.text, "second": place.address.second}
     query = {name: text for name, text in typed.items() if text} | fields

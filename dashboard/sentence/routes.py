@@ -15,12 +15,12 @@ from dashboard.sentence.neuron import neuron, neuron_table
 from dashboard.sentence.pattern import (
     MEANS,
     Mean,
-    Showing,
+    PatternOptions,
     encode_layer,
     encode_model,
     mean_pattern,
+    parse_options,
     parse_positions,
-    parse_showing,
     pooled,
     shown_pattern,
     weight_tables,
@@ -84,26 +84,26 @@ def _add(server: Flask, source: str, find: Find) -> None:
 
 
 def _layer(find: Find, layer: int, **named: Any) -> Response:
-    sentence, showing = find(**named), _showing()
+    sentence, options = find(**named), _options()
     _check_head(sentence, layer)
-    return codes(encode_layer(shown_pattern(sentence, showing, layer=layer).weights[0], shares=showing.shares))
+    return codes(encode_layer(shown_pattern(sentence, options, layer=layer).weights[0], shares=options.shares))
 
 
 def _model(find: Find, **named: Any) -> Response:
-    sentence, showing = find(**named), _showing()
+    sentence, options = find(**named), _options()
     side = bounded("side", SIDE, MOST_SIDE)
     # Layer by layer: all patterns of a long sentence at once are large.
-    shown = (shown_pattern(sentence, showing, layer=layer).weights[0] for layer in range(len(sentence.query)))
-    return codes(encode_model([pooled(weights, side=side) for weights in shown], shares=showing.shares))
+    shown = (shown_pattern(sentence, options, layer=layer).weights[0] for layer in range(len(sentence.query)))
+    return codes(encode_model([pooled(weights, side=side) for weights in shown], shares=options.shares))
 
 
 def _matrix(find: Find, **named: Any) -> Response:
-    sentence, showing = find(**named), _showing()
+    sentence, options = find(**named), _options()
     layer, head = (bounded(name, 0, MOST_NUMBER, fewest=0) for name in ("layer", "head"))
     heads = parse_positions(asked.args.get("heads", ""))
     _check_head(sentence, layer, max(head, *heads, 0))
-    weights = mean_pattern(sentence, showing, mean=_mean(), layer=layer, head=head, heads=heads)
-    return codes(encode_layer(weights[None], shares=showing.shares))
+    weights = mean_pattern(sentence, options, mean=_mean(), layer=layer, head=head, heads=heads)
+    return codes(encode_layer(weights[None], shares=options.shares))
 
 
 def _neuron(find: Find, layer: int, head: int, query: int, **named: Any) -> Response:
@@ -125,11 +125,11 @@ def _mixing(find: Find, **named: Any) -> Response:
 
 
 def _weights(find: Find, layer: int, head: int, **named: Any) -> Response:
-    sentence, showing, mean = find(**named), _showing(), _mean()
+    sentence, options, mean = find(**named), _options(), _mean()
     heads = parse_positions(asked.args.get("heads", ""))
     _check_head(sentence, layer, max(head, *heads, 0))
-    tables = weight_tables(sentence, showing, mean=mean, layer=layer, head=head, heads=heads)
-    stem, several = "rollout" if showing.rollout else "weights", showing.rollout or len(heads) > 1
+    tables = weight_tables(sentence, options, mean=mean, layer=layer, head=head, heads=heads)
+    stem, several = "rollout" if options.rollout else "weights", options.rollout or len(heads) > 1
     of = f"L{layer}" if several else f"L{layer}-H{heads[0] if heads else head}"
     means = {
         "heads": f"L{layer}-mean-of-heads",
@@ -150,8 +150,8 @@ _ANSWERS: dict[str, Callable[..., Response]] = {
 }
 
 
-def _showing() -> Showing:
-    return parse_showing(asked.args)
+def _options() -> PatternOptions:
+    return parse_options(asked.args)
 
 
 def _mean() -> Mean:
