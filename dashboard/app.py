@@ -1,5 +1,6 @@
 """The Dash application: the shell, and the page the address asks for."""
 
+import json
 from pathlib import Path
 
 from dash import ALL, MATCH, Dash, Input, Output, State, no_update
@@ -10,20 +11,21 @@ from dashboard import routes, shell
 from dashboard.pages import LATER, after_picture_of
 from dashboard.statistics import counting
 from dashboard.ui.markup import condensed
-from dashboard.ui.under_way import UNDER_WAY, stage_line
+from dashboard.ui.under_way import UNDER_WAY
 from dashboard.web import allowed_hosts, callback_requests, security
 from dashboard.web import errors as problems
 from dashboard.web.allowed_hosts import AllowedHosts
 from dashboard.web.callback_requests import Later, Painted, Text, typed
 from dashboard.web.connections import BODY
-from dashboard.web.errors import sentence_for
+from dashboard.web.errors import sentence_for, stage_line
 from dashboard.web.library import Library
 from dashboard.web.standing import STANDING, Shown, snapshot_of
+from dashboard.web.state import browser_table
 from dashboard.web.view import find
 
 #: Places of the parts of a page, in the order of assets/page/follow.js.
 PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")
-INDEX = (Path(__file__).parent / "index.html").read_text("utf-8")
+INDEX = (Path(__file__).parent / "index.html").read_text("utf-8").replace("{%link-table%}", json.dumps(browser_table()))
 
 
 def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:

@@ -16,7 +16,6 @@ from dashboard.ui.model_names import model_names
 from dashboard.ui.theme import MANTINE
 from dashboard.web.errors import sentence_for
 from dashboard.web.provenance import provenance_of
-from dashboard.web.state import Address
 from dashboard.web.view import MAX_QUERY, Place
 from store import Snapshot
 
@@ -140,7 +139,7 @@ def shown(place: Place, link: str | None) -> dict[str, object]:
     if place.corpus.views:
         fields |= {"view": place.view, "tokens": min(address.tokens, place.corpus.n_tokens)}
         fields |= {"tab": tab_of(address)} if address.page == "head" else {}
-    defaults = Address().fields | {"view": next(iter(place.corpus.views), None)}
+    defaults: dict[str, object] = {"view": next(iter(place.corpus.views), None)}
     if address.page in CHOICES:
         chosen, standard = CHOICES[address.page](place)
         fields, defaults = fields | chosen, defaults | standard

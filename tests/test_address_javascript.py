@@ -1,10 +1,12 @@
 """What a reader does becomes a link without asking the server: the script that says which, alone in a browser."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+from dashboard.web.state import browser_table
 from tests.scripts import ASSETS
 
 
@@ -12,7 +14,8 @@ from tests.scripts import ASSETS
 def address(chromium: Browser) -> Iterator[Page]:
     """A page with something in its address bar, and what Dash puts beside the callbacks."""
     page = chromium.new_page()
-    page.route("**/*", lambda route: route.fulfill(body="<!doctype html>", content_type="text/html"))
+    table = f'<script type="application/json" id="link-table">{json.dumps(browser_table())}</script>'
+    page.route("**/*", lambda route: route.fulfill(body=f"<!doctype html>{table}", content_type="text/html"))
     page.goto("http://headscape.test/head?layer=1&head=2&view=pca-raw-2d&where=kind%3Aword&at=0.5,0.5,2,0,0")
     page.evaluate("window.dash_clientside = { no_update: 'stay', callback_context: { triggered: [] } }")
     page.add_script_tag(path=ASSETS / "address.js")

@@ -21,7 +21,7 @@ from dashboard.compare.data import (
 )
 from dashboard.compare.sentences import both_patterns, patterns_table, sentence_divergence
 from dashboard.compare.two_models import SEED, Two, mean_interval, sample_of
-from dashboard.statistics.definitions import telling
+from dashboard.web.state import telling
 from store import Corpus
 from store.kernels.bootstrap import draw_counts
 from store.kernels.divergence import divergence_sums, row_divergence

@@ -137,10 +137,10 @@ def test_a_model_of_another_shape_is_none_to_subtract(library: Library, unlike: 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("other=gpt-2", "There is no other model “gpt-2” on the same corpus. It is left out."),
-        ("ranked=charm", "ranked=charm is not one of divergence, statistic."),
-        ("sentence=99999", "Shown is sentence 39."),
-        ("layer=-3", "Shown is layer 0."),
+        ("other=gpt-2", "There is no other model gpt-2 on the same corpus; ignoring it"),
+        ("ranked=charm", "Ignored an invalid parameter: ranked=charm"),
+        ("sentence=99999", "; showing 39"),
+        ("layer=-3", "; showing 0"),
     ],
 )
 def test_what_a_link_asks_for_in_vain_is_said(library: Library, asked: str, said: str) -> None:

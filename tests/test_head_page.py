@@ -128,5 +128,5 @@ def test_the_statistics_beside_the_picture_are_those_of_the_store(head_page: Pag
 
 def test_a_layer_that_is_not_there_is_said(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/head?layer=99&head=%3Cscript%3E"))
-    expect(page.get_by_text("layer=99 is out of range (0 to 1). Shown is layer 1.")).to_be_visible()
-    expect(page.get_by_text("head=<script> is not a whole number (0 to 1).")).to_be_visible()
+    expect(page.get_by_text("layer=99 is out of range (0-1); showing 1")).to_be_visible()
+    expect(page.get_by_text("head=<script> is not a whole number (0-1); showing 0")).to_be_visible()

@@ -12,7 +12,7 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.pages import PAGES
-from dashboard.ui.under_way import stage_line
+from dashboard.web.errors import stage_line
 from dashboard.web.library import Library
 from dashboard.web.view import find
 from ingest import progress

@@ -7,7 +7,7 @@ import pytest
 from dashboard.sentence.picture import data_url, query_string
 from dashboard.web.connections import REQUEST_LINE
 from dashboard.web.library import Library
-from dashboard.web.link_reader import LinkReader
+from dashboard.web.state import LinkReader
 from dashboard.web.view import Place, find
 from tests.browser import Open
 
@@ -26,7 +26,7 @@ def test_a_long_pair_leaves_room_in_a_request_for_every_position(pair: Place) ->
 
 
 def test_of_a_long_pair_it_is_said_how_much_is_shown(pair: Place) -> None:
-    said = "A link holds no longer text: shown are the first 2,000 characters of it."
+    said = "The text is too long for a link; showing its first 2,000 characters"
     assert pair.notices == (said, said)
 
 
@@ -35,14 +35,14 @@ def test_of_a_long_pair_it_is_said_how_much_is_shown(pair: Place) -> None:
     [(5_000, 0, (3_500, 0)), (5_000, 100, (3_500, 100)), (5_000, 1_500, (2_500, 1_500)), (100, 5_000, (100, 3_500))],
 )
 def test_one_of_a_pair_has_the_room_that_the_other_leaves(text: int, second: int, kept: tuple[int, int]) -> None:
-    read = LinkReader({"text": "a" * text, "second": "b" * second}, []).typed()
-    assert (len(read["text"] or ""), len(read["second"] or "")) == kept
+    pair = LinkReader({"text": "a" * text, "second": "b" * second}, {}, []).typed_pair()
+    assert tuple(len(typed or "") for typed in pair) == kept
 
 
 def test_letters_count_as_many_bytes_as_they_take() -> None:
-    read = LinkReader({"text": "\u5f71" * 900, "second": "\u00e9" * 900}, []).typed()
-    assert sum(len(quote_plus(text or "")) for text in read.values()) <= 4_000
-    assert {text[0] for text in read.values() if text} == {"\u5f71", "\u00e9"}
+    pair = LinkReader({"text": "\u5f71" * 900, "second": "\u00e9" * 900}, {}, []).typed_pair()
+    assert sum(len(quote_plus(typed or "")) for typed in pair) <= 4_000
+    assert {typed[0] for typed in pair if typed} == {"\u5f71", "\u00e9"}
 
 
 def test_a_browser_makes_no_longer_link_of_a_pair(open_page: Open, tiny_server: str) -> None:

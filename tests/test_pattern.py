@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.sentence.pattern import PAIRS, PatternOptions, ShownPattern, parse_options, shown_pattern
+from dashboard.sentence.pattern import PatternOptions, ShownPattern, parse_options, shown_pattern
 from dashboard.sentence.sentence import Sentence
+from dashboard.web.state import PAIRS
 from tests.sentences import PIECES, a_pair, one_sentence
 
 POSITIONS = st.lists(st.integers(0, 12), max_size=6).map(lambda found: tuple(sorted(set(found))))

@@ -50,4 +50,4 @@ def test_head_importance_is_called_so(library: Library, monkeypatch: pytest.Monk
 
 def test_positions_that_a_sentence_cannot_have_are_out_of_range(library: Library) -> None:
     (notice,) = find(library, "sentence", "?queries=2.9999").notices
-    assert notice.startswith("Some of queries=2.9999 are out of range (0 to ")
+    assert notice.startswith("queries=2.9999: ignored numbers out of range (0-")

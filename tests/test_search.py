@@ -2,7 +2,8 @@
 
 import pytest
 
-from dashboard.points.search import Within, folded, hits, matching_tokens, texts
+from dashboard.points.search import folded, hits, matching_tokens, texts
+from dashboard.web.state import Within
 from store import Corpus
 
 

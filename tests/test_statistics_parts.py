@@ -106,7 +106,7 @@ def test_a_link_to_what_all_tokens_receive_says_what_to_do(library: Library) -> 
     place = place_of(library, "statistics", "statistic=received")
     assert place.address.statistic == "to_sep"
     assert place.notices == (
-        "All tokens together receive 1 in every head. Shown is attention to [SEP]; choose the rows of some tokens for what they receive.",
+        "All tokens together receive 1 in every head; showing attention to [SEP]. Choose some of the queries.",
     )
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from dashboard.features.columns import TokenColumn, column_names, token_columns
+from dashboard.features.columns import TokenColumn, token_columns
+from dashboard.web.view import feature_columns
 from store import Corpus
 from store.features import Features
 
@@ -67,12 +68,12 @@ def classified(sample: Features) -> Features:
 
 
 def test_names_are_those_of_the_columns(sample: Features, review: Features) -> None:
-    assert column_names(sample) == tuple(token_columns(sample, None))
-    assert column_names(review) == tuple(token_columns(review, None))
+    assert feature_columns(sample) == tuple(token_columns(sample, None))
+    assert feature_columns(review) == tuple(token_columns(review, None))
 
 
 def test_names_of_a_classifier_too(classified: Features) -> None:
-    assert column_names(classified) == tuple(token_columns(classified, None))
+    assert feature_columns(classified) == tuple(token_columns(classified, None))
 
 
 def test_a_prediction_is_that_of_the_tokens_sentence(classified: Features) -> None:

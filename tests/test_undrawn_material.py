@@ -45,7 +45,7 @@ def test_a_link_to_it_says_what_to_do(asked: Asked) -> None:
 @pytest.mark.parametrize("search", ["fview=pca-joint", "vectors=1"])
 def test_what_a_link_asks_of_pictures_that_there_are_none_of_is_said(asked: Asked, search: str) -> None:
     (notice,) = asked(search, undrawn=("sample",)).notices
-    assert notice == f"{search} is left out: there is none to choose here yet."
+    assert notice == f"Ignored an invalid parameter: {search}"
 
 
 def test_what_surrounds_the_page_is_there(asked: Asked) -> None:

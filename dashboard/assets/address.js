@@ -2,8 +2,12 @@
 (function (root) {
   const headscape = (root.headscape = root.headscape || {});
   const dash = () => root.dash_clientside;
-  /** Another picture than before: where the reader looked at in the old one says nothing of it. */
-  const MOVES = ["model", "layer", "head", "view", "material", "vectors", "point", "fview"];
+  /** The table of the fields of a link (dashboard/web/state.py), which the server writes into the page. */
+  let table = null;
+  const linkTable = () => (table ??= JSON.parse(root.document.getElementById("link-table").textContent));
+  const fieldOf = (field) => linkTable().fields[field] ?? {};
+  /** What a field holds by default: of some fields the store decides, and the page says it. */
+  const defaultOf = (field, shown) => shown?.defaults?.[field] ?? fieldOf(field).default;
 
   /** The fields of the address bar: a page's own state may be older, the canvas writes the camera there. */
   const fieldsNow = () => new URLSearchParams(root.location.search);
@@ -11,11 +15,9 @@
   const link = (fields) => `?${fields}`.replaceAll("%2C", ",").replace(/^\?$/, "");
   const isNothing = (value) => value === null || value === undefined || value === "" || value === false;
 
-  /** Bytes of a typed text in a link, and of both of a pair: a little more than the server reads, so that it says what was left out. */
-  const LONGEST = 3600;
-  const LONGEST_PAIR = 4200;
   const bytes = (text) => String(new URLSearchParams([["", text]])).length;
-  function short(value, longest = LONGEST) {
+  /** As much of a text as a link may hold. */
+  function short(value, longest = linkTable().longest) {
     let letters = [...String(value)];
     while (bytes(letters.join("")) > longest) letters = letters.slice(0, Math.floor((letters.length * longest) / bytes(letters.join(""))));
     return letters.join("");
@@ -24,8 +26,9 @@
   /** Of a pair each has what the other leaves, half of the room at least. */
   function shortPair(fields) {
     const text = fields.get("text");
-    fields.set("second", short(fields.get("second"), Math.min(LONGEST, LONGEST_PAIR - Math.min(bytes(text), LONGEST_PAIR / 2))));
-    fields.set("text", short(text, LONGEST_PAIR - bytes(fields.get("second"))));
+    const { longest, longestPair } = linkTable();
+    fields.set("second", short(fields.get("second"), Math.min(longest, longestPair - Math.min(bytes(text), longestPair / 2))));
+    fields.set("text", short(text, longestPair - bytes(fields.get("second"))));
   }
 
   /** The fields with one changed, or taken away where it says nothing that is not so anyway. */
@@ -33,8 +36,7 @@
     if (isNothing(value) || (standard !== undefined && String(standard) === String(value))) fields.delete(field);
     else fields.set(field, short(value));
     if (field === "second" && fields.get("text") && fields.has("second")) shortPair(fields);
-    if (MOVES.includes(field)) fields.delete("at");
-    for (const other of CLEARED[field] || []) fields.delete(other);
+    for (const other of fieldOf(field).clears ?? []) fields.delete(other);
     return fields;
   }
 
@@ -43,13 +45,13 @@
   /** What a field stands at: as the page shows it, unless the link says otherwise since and the page has yet to follow. */
   function standing(field, shown) {
     const now = fieldsNow().get(field);
-    return now === new URLSearchParams(shown.link).get(field) ? shown[field] : (now ?? shown.defaults?.[field]);
+    return now === new URLSearchParams(shown.link).get(field) ? shown[field] : (now ?? defaultOf(field, shown));
   }
 
   /** The query string with one field changed; nothing if it stands there already. */
   function choose(field, value, shown) {
     if (!shown || value === undefined || same(standing(field, shown), value)) return dash().no_update;
-    return link(withField(fieldsNow(), field, value, shown.defaults?.[field]));
+    return link(withField(fieldsNow(), field, value, defaultOf(field, shown)));
   }
 
   /** Fields that a reader has changed by controls since the page on screen came. */
@@ -64,12 +66,6 @@
     return search;
   }
 
-  /** What a switch that is on stands for in a link. */
-  const ON = { size: "norm", labels: "1", special: "0", renormalize: "1", words: "1", rollout: "1" };
-  /** What another sentence leaves without meaning. */
-  const OF_TOKENS = ["queries", "toward", "hide"];
-  const CLEARED = { text: ["second", "sentence", "pair", ...OF_TOKENS], second: OF_TOKENS, words: OF_TOKENS, pair: ["queries", "toward"], vectors: ["fview", "point"], material: ["ftoken", "flasso"], special: ["queries", "toward"] };
-
   /** The identity and value of the control that was used: {"choose": "colour", "by": "control"}. */
   function used() {
     const [trigger] = dash().callback_context.triggered;
@@ -80,7 +76,7 @@
   /** The query string after a choice or a switch. */
   function chosen(shown) {
     const [id, value] = used();
-    if (id.toggle) return value === undefined ? dash().no_update : control(id.toggle, value ? ON[id.toggle] : null, shown);
+    if (id.toggle) return value === undefined ? dash().no_update : control(id.toggle, value ? fieldOf(id.toggle).on : null, shown);
     return id.choose ? control(id.choose, value, shown) : dash().no_update;
   }
 
@@ -110,7 +106,7 @@
     const now = fieldsNow();
     const within = (number, i) => number >= 0 && number < picture.shape[i];
     const named = numbersOf(picture.panels[0].name);
-    const from = ["layer", "head"].map((field) => Number(now.get(field) ?? 0)).map((number, i) => (within(number, i) ? number : named[i]));
+    const from = ["layer", "head"].map((field) => Number(now.get(field) ?? defaultOf(field))).map((number, i) => (within(number, i) ? number : named[i]));
     const to = [from[0] + step.rows, from[1] + step.columns];
     return to.every(within) ? headLink(to) : null;
   }
@@ -179,7 +175,7 @@
     opened: ({ layer, head }, fields, sentence) => [["layer", layer], ["head", head], ["heads", head], ["show", sentence.show === "model" ? null : sentence.show]],
     headed: ({ heads }, fields, sentence) => [["heads", heads.length === sentence.heads ? null : heads.join(".")]],
     selected: ({ side, units }) => [["queries", units.join(".") || null], ["role", units.length && side === "key" ? "key" : null]],
-    hidden: ({ positions }, fields) => [["hide", [...new Set([...(fields.get("hide") || "").split(".").filter(Boolean).map(Number), ...positions])].sort((a, b) => a - b).join(".")], ...["queries", "toward"].map((field) => [field, null])],
+    hidden: ({ positions }, fields) => [["hide", [...new Set([...(fields.get("hide") || "").split(".").filter(Boolean).map(Number), ...positions])].sort((a, b) => a - b).join(".")]],
     stepped: ({ layer }, fields, sentence) => [["layer", Math.max(0, Math.min(sentence.layers - 1, sentence.layer + layer)) || null]],
   };
 

@@ -20,7 +20,7 @@ from dashboard.compare.two_models import (
     segments_of,
 )
 from dashboard.points.exports import Table
-from dashboard.statistics.definitions import telling
+from dashboard.web.state import telling
 from store import STATISTICS, Corpus
 from store.kernels.attention import attention_pattern
 from store.kernels.bootstrap import Segments

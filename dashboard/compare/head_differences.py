@@ -4,7 +4,7 @@ from dash import dcc, html
 
 from dashboard.compare.data import Changes, changes, changes_are_cached, divergence_sample, ranked_heads
 from dashboard.compare.two_models import MeanInterval, Two, sample_caption
-from dashboard.statistics.definitions import ROWS, brief, difference_unit, telling, unit_title
+from dashboard.statistics.definitions import ROWS, brief, difference_unit, unit_title
 from dashboard.statistics.definitions_panel import definition, definitions
 from dashboard.statistics.grid import difference_grid, values_of
 from dashboard.statistics.statistics import spell
@@ -12,7 +12,7 @@ from dashboard.ui.amounts import signed
 from dashboard.ui.charts import chart
 from dashboard.ui.file_links import file_href, file_links
 from dashboard.ui.heat_map import heat_map
-from dashboard.web.state import Address
+from dashboard.web.state import Address, telling
 from dashboard.web.view import Place
 from store import STATISTICS
 from store.schema.model import head_name

@@ -28,11 +28,12 @@ from dashboard.points.filters import count_line, selection_count
 from dashboard.points.search_results import no_hits
 from dashboard.points.shown_points import ShownPoints
 from dashboard.sentence.finder import finder
-from dashboard.statistics.definitions import ROWS, telling
+from dashboard.statistics.definitions import ROWS
 from dashboard.ui.controls import choice, choices_of_views, colour_choice, head_choices, search_controls
 from dashboard.ui.deferred import later
 from dashboard.ui.page import Page
 from dashboard.ui.under_way import unmade
+from dashboard.web.state import telling
 from dashboard.web.view import Place, on_same_corpus
 from store import STATISTICS
 

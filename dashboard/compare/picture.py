@@ -12,8 +12,8 @@ from dashboard.points.drawn import Drawn
 from dashboard.points.selection import Selection, mask
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.theme import PALETTE, ramp
-from dashboard.ui.under_way import what_to_do
 from dashboard.web.data_links import data_link
+from dashboard.web.errors import remedy_text
 from dashboard.web.view import Place
 from store.kernels.projection import align
 from store.schema.model import ROLES, head_name
@@ -93,7 +93,7 @@ def picture_notices(place: Place, two: Two) -> tuple[str, ...]:
     if asked in (None, shown):
         return said
     instead = "None is shown" if shown is None else f"Shown is “{shown}”"
-    remedy = what_to_do(place.ingest, MAKE_PICTURE)
+    remedy = remedy_text(place.ingest, MAKE_PICTURE)
     return (*said, f"{two.names[1]} has no view “{asked}”. {instead}. {remedy}")
 
 

@@ -12,8 +12,8 @@ from dashboard.features.columns import PREDICTED, TokenColumn
 from dashboard.features.series import ROLES
 from dashboard.features.shown import ShownFeatures
 from dashboard.ui.theme import PALETTE, ramp
-from dashboard.ui.under_way import what_to_do
 from dashboard.web.data_links import data_link
+from dashboard.web.errors import remedy_text
 from dashboard.web.view import Place
 from store.schema.features import SAMPLE, point_title
 
@@ -55,7 +55,7 @@ class ShownPoint:
                 f"{other} has no feature point {point_title(address.point)}. Shown is {point_title(self.point)}; choose another one."
             )
         if address.fview not in (None, self.view):
-            remedy = what_to_do(place.ingest, MAKE_PICTURE)
+            remedy = remedy_text(place.ingest, MAKE_PICTURE)
             said.append(f"{other} has no picture “{address.fview}” of feature points. Shown is “{self.view}”. {remedy}")
         if address.fcolour in PREDICTED:
             said.append(

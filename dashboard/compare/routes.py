@@ -21,11 +21,11 @@ from dashboard.compare.two_models import Two
 from dashboard.points import colours, selection
 from dashboard.points.columns import column_of
 from dashboard.points.drawn import Drawn
-from dashboard.statistics.definitions import telling
 from dashboard.web.files import FORM, file
 from dashboard.web.library import Library
 from dashboard.web.request import BASE, ONE_HEAD, bounded, check_head, scheme, selection_of, source_of_means
 from dashboard.web.response import binary, codes, png
+from dashboard.web.state import telling
 from dashboard.web.view import on_same_corpus
 
 PAIR = f"{BASE}/compare/<other>"

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from dashboard.features.pieces import pieces_of
 from dashboard.points.columns import KINDS, Column, Values, kinds_of
+from dashboard.web.view import predicts_labels
 from store.features import Features
 from store.schema.features import SAMPLE
 
@@ -41,20 +42,6 @@ def token_columns(features: Features, token: int | None) -> dict[str, TokenColum
         *_predictions(features),
     ]
     return {one.column.name: one for one in every}
-
-
-def column_names(features: Features) -> tuple[str, ...]:
-    """Names of the columns, without reading what they need."""
-    label = ("label",) if features.label_names else ()
-    own = () if features.class_probability is None else ("prediction",)
-    return ("kind", "wordpiece", "position", *label, "sentence", *own, *(("correct",) if _is_judged(features) else ()))
-
-
-def _is_judged(features: Features) -> bool:
-    """Whether the model predicts what the reviews are labelled with."""
-    if features.class_probability is None or not features.label_names:
-        return False
-    return set(features.label_names) <= set(map(str, features.class_probability["class"].values))
 
 
 def _kind(features: Features) -> TokenColumn:
@@ -116,7 +103,7 @@ def _predictions(features: Features) -> list[TokenColumn]:
     names = tuple(map(str, probability["class"].values))
     predicted = probability.values.argmax(axis=1)[sentence_order(features)]
     column = Column("prediction", "label predicted of the sentence", "category", names=names)
-    judged = [_correct(features, predicted, names)] if _is_judged(features) else []
+    judged = [_correct(features, predicted, names)] if predicts_labels(features) else []
     return [TokenColumn(column, lambda: predicted), *judged]
 
 

@@ -4,11 +4,12 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.features.materials import drawn_materials, material_title
-from dashboard.features.series import ROLES, value_layers
+from dashboard.features.series import ROLES
 from dashboard.features.shown import ShownFeatures
 from dashboard.points.colours import legend_line
 from dashboard.points.search_results import no_hits
 from dashboard.ui.controls import choice, search_controls, switch
+from dashboard.web.view import value_layers
 
 
 def controls(shown: ShownFeatures) -> list[object]:

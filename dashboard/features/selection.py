@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from dashboard.features.pieces import pieces_of
 from dashboard.features.review_text import phrase_in_review
 from dashboard.features.series import Series
-from dashboard.points.search import WITHIN, Within, folded, matches, matching_tokens, spaced
-from dashboard.points.selection import MOST_SOUGHT, Outline
+from dashboard.points.search import folded, matches, matching_tokens, spaced
+from dashboard.points.selection import Outline
+from dashboard.web.state import MOST_SOUGHT, WITHIN, Within
 from store import Corpus, StoreError
 from store.features import Features
 from store.schema.features import SAMPLE

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.web.view import feature_panels, feature_views, value_layers
 from store import Corpus, StoreError
 from store.features import Features
 from store.schema.features import point_kind, point_layer, point_title
@@ -50,9 +51,7 @@ class Series:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Of every panel, as in a link."""
-        if self.layer is None:
-            return self.features.points
-        return tuple(f"H{head}" for head in range(self.corpus.heads))
+        return feature_panels(self.corpus, self.features, self.layer)
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -64,10 +63,7 @@ class Series:
     @property
     def views(self) -> list[str]:
         """Pictures there are of all panels, the default first."""
-        if self.layer is None:
-            return self.features.views
-        every = self.features.value_views
-        return [name for name in every if self.layer in self.features.value_view(name).attrs["layers"]]
+        return feature_views(self.features, self.layer)
 
     @cached_property
     def grid(self) -> tuple[int, tuple[int, ...]]:
@@ -108,12 +104,6 @@ class Series:
         if self.layer is None:
             return self.features.feature.variable[index].values.astype(np.float32)
         return self.features.value.variable[self.layer, index].values.astype(np.float32)
-
-
-def value_layers(features: Features) -> list[int]:
-    """Layers of whose values there is a picture."""
-    views = (features.value_view(name) for name in features.value_views)
-    return sorted({int(layer) for view in views for layer in view.attrs["layers"]})
 
 
 def _slot(name: str, place: int, kinds: list[str], columns: int) -> int:

@@ -9,13 +9,14 @@ from dashboard.head_map.data import clustered, mean_divergence, sample
 from dashboard.head_map.divergence_matrix import divergence_matrix
 from dashboard.head_map.figures import by_label, by_number
 from dashboard.head_map.nearest import nearest
-from dashboard.statistics.definitions import telling, unit_title
+from dashboard.statistics.definitions import unit_title
 from dashboard.statistics.grid import said, values_of
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, head_choices
 from dashboard.ui.file_links import file_href, file_links
 from dashboard.ui.page import Page
 from dashboard.ui.under_way import unmade_of
+from dashboard.web.state import telling
 from dashboard.web.view import Place
 from store import STATISTICS
 from store.errors import NotIngested

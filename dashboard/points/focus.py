@@ -2,19 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.web.state import Lines
 from store import Corpus
 from store.kernels.statistics import entropy
 from store.schema.model import ROLES
 
 #: Most attended keys of a query, or queries of a key, in the card.
 PARTNERS = 5
-Lines = Literal["point", "sentence"]
-LINES: tuple[Lines, ...] = ("point", "sentence")
 #: Tokens searched for the highest-scoring keys, and how many of them are read at once.
 SEARCHED, TILE = 131_072, 16_384
 #: Tokens of the same wordpiece among the highest-scoring keys.

@@ -17,8 +17,7 @@ from dashboard.ui.controls import around_picture
 from dashboard.ui.file_links import file_links
 from dashboard.ui.no_picture import without_picture
 from dashboard.ui.page import Page
-from dashboard.web.link_fields import MOST_TOKENS
-from dashboard.web.state import Address
+from dashboard.web.state import MOST_TOKENS, Address
 from dashboard.web.view import Place
 from store.schema.model import head_name
 

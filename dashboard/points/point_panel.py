@@ -10,7 +10,7 @@ from dashboard.points.picture import NEAR, marks
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.controls import number
 from dashboard.ui.tables import heading
-from dashboard.web.link_fields import MOST_TOP
+from dashboard.web.state import MOST_TOP
 from dashboard.web.view import Place
 
 EMPTY = "Click a point in the picture (or press p, then Enter) for its sentence, strongest weights and highest-scoring keys."

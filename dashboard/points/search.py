@@ -8,20 +8,18 @@ import itertools
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.web.cache import cached
+from dashboard.web.state import Within
 from store import Corpus
 
 #: Stands between sentences; no sentence contains it, as white space within one is a single space.
 BETWEEN = "\n"
 #: What BERT's tokenizer makes a word of its own besides punctuation: Chinese characters.
 _IDEOGRAPHS = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F))
-Within = Literal["token", "prefix", "phrase"]
-WITHIN: tuple[Within, ...] = ("token", "prefix", "phrase")
 Tokens = NDArray[np.bool_]
 
 

@@ -4,9 +4,10 @@ from difflib import get_close_matches
 
 from dash import dcc, html
 
-from dashboard.points.search import WITHIN, SentenceHit, folded, matching_tokens, occurring_pieces, spaced
+from dashboard.points.search import SentenceHit, folded, matching_tokens, occurring_pieces, spaced
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.tables import heading
+from dashboard.web.state import WITHIN
 from dashboard.web.view import Place
 from store import Corpus
 from store.wording import many

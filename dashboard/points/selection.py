@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dashboard.points.columns import Column, column_of, columns, values
 from dashboard.points.drawn import Drawn
-from dashboard.points.search import WITHIN, Within, matching_tokens, spaced
+from dashboard.points.search import matching_tokens, spaced
+from dashboard.web.state import MOST_SOUGHT, WITHIN, Within
 from store import Corpus
 
 #: Corners of a polygon, and how far outside the picture they may be, in thousandths of its side.
@@ -21,8 +22,6 @@ Floats = NDArray[np.floating]
 MOST_CONDITIONS = 12
 MOST_CATEGORIES = 100
 MAGIC = b"HSM2"
-#: Characters of a search.
-MOST_SOUGHT = 200
 #: Fields of a link that select points.
 FIELDS = ("q", "within", "where", "lasso")
 

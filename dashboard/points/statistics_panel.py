@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from dashboard.head_map.nearest import nearest
 from dashboard.points.shown_points import ShownPoints
-from dashboard.statistics.definitions import brief, telling
+from dashboard.statistics.definitions import brief
 from dashboard.statistics.definitions_panel import definitions
 from dashboard.statistics.frequency_norm import frequency_norm
 from dashboard.statistics.grid import Values, values_of
@@ -20,6 +20,7 @@ from dashboard.statistics.strip import strip
 from dashboard.ui.charts import chart
 from dashboard.ui.file_links import file_href, file_links
 from dashboard.ui.tables import heading
+from dashboard.web.state import telling
 from dashboard.web.view import Place
 from store import STATISTICS
 from store.kernels.labels import LABELS

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from dashboard.points.search import folded, sentences_with, spaced
 from dashboard.sentence.picture import isolated_head
-from dashboard.statistics.definitions import telling
 from dashboard.statistics.statistics import spell
 from dashboard.ui.controls import choice, number
 from dashboard.ui.tables import heading
 from dashboard.web.cache import cached
-from dashboard.web.state import Address
+from dashboard.web.state import ORDER, Address, telling
 from dashboard.web.view import Place
 from store import STATISTICS, Corpus
 from store.schema.model import head_name
@@ -29,7 +28,6 @@ MOST_TERMS = 8
 #: Statistics that rank sentences; the attention that all tokens receive together is the same in each.
 RANKED = tuple(telling("all"))
 #: The value of `by` in a link without a ranking.
-ORDER = "order"
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
 #: Rankings that every page has, by their names in the link.
 RANKINGS: Mapping[str, str] = {ORDER: "corpus order"} | {name: STATISTICS[name].title for name in RANKED}

@@ -13,18 +13,15 @@ from numpy.typing import NDArray
 from dashboard.points.exports import Table
 from dashboard.sentence.sentence import Floats, Sentence
 from dashboard.ui.significant import significant
+from dashboard.web.state import PAIRS, Mean, Pair
 from store.kernels.attention import merge_words
 from store.schema.corpus import CLS, SEP
 
-Pair = Literal["all", "aa", "ab", "ba", "bb"]
-PAIRS: tuple[Pair, ...] = ("all", "aa", "ab", "ba", "bb")
 #: Fields of a link that change what is shown.
 FIELDS = ("weights", "pair", "hide", "special", "renormalize", "words", "rollout")
 #: Most positions that a link hides.
 MOST_HIDDEN = 1_024
 _POSITION = re.compile(r"[0-9]{1,4}")
-Mean = Literal["none", "heads", "layers", "both"]
-MEANS: tuple[Mean, ...] = ("none", "heads", "layers", "both")
 LAYER_MAGIC, MODEL_MAGIC = b"HSL1", b"HST1"
 #: Largest code of a weight and of a thumbnail's cell.
 MOST_WEIGHT, MOST_CELL = 65_535, 255

@@ -13,8 +13,6 @@ from dashboard.points.focus import sentence_overlay, strongest_lines
 from dashboard.points.placement import place_vectors
 from dashboard.sentence.neuron import neuron, neuron_table
 from dashboard.sentence.pattern import (
-    MEANS,
-    Mean,
     PatternOptions,
     encode_layer,
     encode_model,
@@ -32,6 +30,7 @@ from dashboard.web.library import Library
 from dashboard.web.reader_gone import asker_gone
 from dashboard.web.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, corpus_of, share
 from dashboard.web.response import codes, lasting
+from dashboard.web.state import MEANS, Mean
 from store import Corpus
 from store.schema.model import RATIOS
 

@@ -41,11 +41,6 @@ _ROWS = ("all tokens", "[CLS] alone", "[SEP] alone", "full stops and commas", "w
 ROWS = dict(zip(SOURCES, _ROWS, strict=True))
 
 
-def telling(source: str) -> list[str]:
-    """Statistics in which heads differ, over the rows of a source: all tokens together receive 1 in every head."""
-    return [name for name in STATISTICS if (name, source) != ("received", "all")]
-
-
 def brief(value: float, unit: str) -> str:
     """A number without its unit: shares as per cent."""
     if value != value:

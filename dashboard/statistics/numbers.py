@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from dashboard.head_map.data import mean_divergence
 from dashboard.points.exports import Table
-from dashboard.statistics.definitions import telling
 from dashboard.statistics.ranks import ranks
+from dashboard.web.state import telling
 from store import Corpus
 from store.schema.model import head_name
 

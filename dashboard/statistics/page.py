@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 from dash import html
 
 from dashboard.statistics.curves import curves
-from dashboard.statistics.definitions import ROWS, telling
+from dashboard.statistics.definitions import ROWS
 from dashboard.statistics.definitions_panel import definition, definitions
 from dashboard.statistics.grid import HeadGrid
 from dashboard.statistics.head_table import head_table
@@ -23,6 +23,7 @@ from dashboard.ui.file_links import file_href
 from dashboard.ui.heat_map import heat_map
 from dashboard.ui.model_names import model_names
 from dashboard.ui.page import Page
+from dashboard.web.state import telling
 from dashboard.web.view import Place, comparable
 from store import STATISTICS
 from store.schema.model import head_name

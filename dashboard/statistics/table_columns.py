@@ -6,8 +6,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.statistics.definitions import SHORT, brief, telling, unit_title
+from dashboard.statistics.definitions import SHORT, brief, unit_title
 from dashboard.ui.amounts import signed
+from dashboard.web.state import telling
 from store import STATISTICS
 
 Values = NDArray[np.float64]

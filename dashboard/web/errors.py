@@ -8,6 +8,7 @@ from werkzeug.exceptions import HTTPException
 
 from store import StoreError
 from store.errors import StoreCorrupt, StoreUnreachable
+from store.repository.progress import IngestProgress
 from store.repository.zarr_internals import is_damage
 
 UNREADABLE = (
@@ -50,6 +51,26 @@ def sentence_for(error: Exception) -> tuple[str, int]:
         return NO_SCRIPT, 404
     log.exception("could not answer", exc_info=error)
     return UNREADABLE if is_damage(error) else UNEXPECTED, 503
+
+
+def remedy_text(running: IngestProgress | None, remedy: str) -> str:
+    """What to do about something that is not there; while an ingest runs, no other can begin, so how far it is."""
+    return remedy if running is None else stage_line(running)
+
+
+def stage_line(running: IngestProgress | None) -> str:
+    """How far the ingest is."""
+    if running is None:
+        return "The ingest has ended."
+    share = "" if running.share is None else f", {100 * running.share:.0f} %"
+    left = "" if running.left is None else f", about {_duration(running.left)} left in this stage"
+    return f"An ingest of {running.of} is under way: {running.stage or 'starting'}{share}{left}."
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def register(server: Flask) -> None:

@@ -11,7 +11,7 @@ from dashboard.points.selection import FIELDS, Selection, parse_selection
 from dashboard.ui.theme import Scheme
 from dashboard.web.data_links import FORMAT
 from dashboard.web.library import Library
-from dashboard.web.link_fields import MOST_TOKENS
+from dashboard.web.state import MOST_TOKENS
 from store import Corpus
 from store.schema.model import SOURCES
 

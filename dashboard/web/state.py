@@ -1,113 +1,217 @@
-"""A link is a view: everything on screen, as a URL. What a URL means is found in `place.py`."""
+"""The state of the dashboard, as a link holds it: one table of fields, which Python and the browser read.
 
+What the store holds is not known here: bounds that depend on it are named by `Of`, and `view.py` resolves them.
+"""
+
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
-from urllib.parse import urlencode
+from enum import Enum, auto
+from typing import Annotated, Any, Literal, get_args, get_type_hints
+from urllib.parse import quote_plus, urlencode
 
-from dashboard.points.focus import Lines
-from dashboard.points.search import Within
+from store import STATISTICS
+from store.schema.model import RATIOS, ROLES, SOURCES
 
 PAGES = ("heads", "head", "statistics", "map", "features", "sentence", "compare", "about")
-#: Tokens drawn on the page of one head, unless asked otherwise.
-HEAD_TOKENS = 20_000
-#: Lines of a query, and the weight from which on they are drawn: AttentionViz's.
-TOP, LEAST = 2, 0.05
+#: Tokens drawn on the page of a head, by default and at most.
+HEAD_TOKENS, MOST_TOKENS = 20_000, 1_000_000
+#: Lines per token by default and at most, and the minimum weight of a line by default (AttentionViz).
+TOP, MOST_TOP, LEAST = 2, 20, 0.05
+#: Characters of a search.
+MOST_SOUGHT = 200
+#: Bytes of a typed text in a link, and of both texts of a pair. With every position hidden or selected, a request for the
+#: longest pair still fits into the request line that servers accept.
+MOST_TYPED, MOST_OF_PAIR = 3_500, 4_000
+#: The browser cuts a text a little later than the server, which then says that it was cut.
+BEYOND_TYPED, BEYOND_PAIR = 100, 200
+
+Within = Literal["token", "prefix", "phrase"]
+Lines = Literal["point", "sentence"]
+Mean = Literal["none", "heads", "layers", "both"]
+Pair = Literal["all", "aa", "ab", "ba", "bb"]
+WITHIN: tuple[Within, ...] = get_args(Within)
+LINES: tuple[Lines, ...] = get_args(Lines)
+MEANS: tuple[Mean, ...] = get_args(Mean)
+PAIRS: tuple[Pair, ...] = get_args(Pair)
+TABS = ("statistics", "point", "selection", "pairs", "distance")
+SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
+#: What the heat map of all heads shows of a statistic.
+VALUES = ("value", "rank", "difference")
+#: Sentences in the order of the corpus, instead of a statistic that ranks them.
+ORDER = "order"
+
+Kind = Literal["number", "share", "choice", "switch", "numbers", "text", "typed", "conditions", "pattern"]
+
+
+class Of(Enum):
+    """Bounds that depend on the store."""
+
+    MODELS = auto()
+    LAYERS = auto()
+    HEADS = auto()
+    TOKENS = auto()
+    VIEWS = auto()
+    SENTENCES = auto()
+    POSITIONS = auto()
+    LENGTHS = auto()
+    LABELS = auto()
+    STATISTICS = auto()
+    OTHER_MODELS = auto()
+    MATERIALS = auto()
+    VALUE_LAYERS = auto()
+    FEATURE_VIEWS = auto()
+    FEATURE_PANELS = auto()
+    FEATURE_COLUMNS = auto()
+    FEATURE_TOKENS = auto()
+
+
+#: A range of numbers, the words of a choice, the longest text in characters or bytes, the pattern of a text.
+Bounds = range | tuple[str, ...] | int | str
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a field of the link may hold, and what a change of it does to the other fields.
+
+    Attributes
+    ----------
+    kind
+        How `LinkReader` reads it. A `switch` that is on holds its one word.
+    bounds
+        What it may hold; None for any number from 0 to 1.
+    clears
+        Fields that have no meaning after a change of this one.
+    moves
+        Whether a change shows another picture, so that the camera has no meaning after it.
+    always
+        The page whose links hold it even where it is as by default.
+    """
+
+    kind: Kind
+    bounds: Bounds | Of | None = None
+    clears: tuple[str, ...] = ()
+    moves: bool = False
+    always: str | None = None
+
+
+def telling(source: str) -> list[str]:
+    """Statistics in which heads differ, over the queries of a source: all tokens together receive 1 in every head."""
+    return [name for name in STATISTICS if (name, source) != ("received", "all")]
+
+
+_OF_TOKENS = ("queries", "toward", "hide")
+_OF_SENTENCE = ("second", "sentence", "pair", *_OF_TOKENS)
+_NUMBERS = re.compile(r"\d{1,4}(\.\d{1,4}){0,600}")
+_RANGES = r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}"
+_CAMERA = r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}"
+_ON = Field("switch", ("1",))
 
 
 @dataclass(frozen=True)
 class Address:
-    """The state of the dashboard. Names and defaults are those of the link; what is as by default is not in it."""
+    """The state of the dashboard: every field of a link with its name, type, bounds and default.
+
+    A field that is as by default is not in the link.
+    """
 
     page: str = "heads"
-    model: str | None = None
-    snapshot: str | None = None
-    layer: int = 0
-    head: int = 0
-    tokens: int = HEAD_TOKENS
-    view: str | None = None
-    colour: str = "role"
-    size: str | None = None
-    labels: str | None = None
-    q: str | None = None
-    within: Within = "token"
-    where: str | None = None
-    lasso: str | None = None
-    token: int | None = None
-    role: str = "query"
-    top: int = TOP
-    least: float = LEAST
-    lines: Lines = "point"
-    marks: str | None = None
-    tab: str | None = None
-    at: str | None = None
-    sentence: int = 0
-    text: str | None = None
-    second: str | None = None
-    show: str = "head"
-    heads: str | None = None
-    queries: str | None = None
-    toward: int | None = None
-    weights: str = "attention"
-    mean: str = "none"
-    ratio: str = "attnresln_n"
-    pair: str = "all"
-    hide: str | None = None
-    special: str | None = None
-    renormalize: str | None = None
-    words: str | None = None
-    rollout: str | None = None
-    find: str | None = None
-    labelled: str | None = None
-    fewest: int | None = None
-    most: int | None = None
-    by: str | None = None
-    statistic: str = "to_sep"
-    source: str = "all"
-    values: str = "value"
-    against: str | None = None
-    other: str | None = None
-    ranked: str = "divergence"
-    pictures: str = "head"
-    sort: str | None = None
-    named: str | None = None
-    behaviour: str | None = None
-    paint: str = "layer"
-    material: str | None = None
-    vectors: int | None = None
-    fview: str | None = None
-    point: str | None = None
-    fcolour: str = "kind"
-    ftoken: int | None = None
-    flasso: str | None = None
+    model: Annotated[str | None, Field("choice", Of.MODELS, moves=True)] = None
+    snapshot: Annotated[str | None, Field("text", 80)] = None
+
+    # The pictures of heads.
+    layer: Annotated[int, Field("number", Of.LAYERS, moves=True, always="head")] = 0
+    head: Annotated[int, Field("number", Of.HEADS, moves=True, always="head")] = 0
+    tokens: Annotated[int, Field("number", range(1, MOST_TOKENS + 1))] = HEAD_TOKENS
+    view: Annotated[str | None, Field("choice", Of.VIEWS, moves=True)] = None
+    colour: Annotated[str, Field("text", 80)] = "role"
+    size: Annotated[str | None, Field("switch", ("norm",))] = None
+    labels: Annotated[str | None, _ON] = None
+    q: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
+    within: Annotated[Within, Field("choice", WITHIN)] = "token"
+    where: Annotated[str | None, Field("conditions", 2_000)] = None
+    lasso: Annotated[str | None, Field("text", 1_500)] = None
+    token: Annotated[int | None, Field("number", Of.TOKENS)] = None
+    role: Annotated[str, Field("choice", ROLES)] = "query"
+    top: Annotated[int, Field("number", range(1, MOST_TOP + 1))] = TOP
+    least: Annotated[float, Field("share")] = LEAST
+    lines: Annotated[Lines, Field("choice", LINES)] = "point"
+    marks: Annotated[str | None, Field("pattern", _RANGES)] = None
+    tab: Annotated[str | None, Field("choice", TABS)] = None
+    at: Annotated[str | None, Field("pattern", _CAMERA)] = None
+
+    # A sentence, of the corpus or typed.
+    sentence: Annotated[int, Field("number", Of.SENTENCES)] = 0
+    text: Annotated[str | None, Field("typed", MOST_TYPED, clears=_OF_SENTENCE)] = None
+    second: Annotated[str | None, Field("typed", MOST_TYPED, clears=_OF_TOKENS)] = None
+    show: Annotated[str, Field("choice", SHOWS)] = "head"
+    heads: Annotated[str | None, Field("numbers", Of.HEADS)] = None
+    queries: Annotated[str | None, Field("numbers", Of.POSITIONS)] = None
+    toward: Annotated[int | None, Field("number", Of.POSITIONS)] = None
+    weights: Annotated[str, Field("choice", ("attention", "norm"))] = "attention"
+    mean: Annotated[str, Field("choice", MEANS)] = "none"
+    ratio: Annotated[str, Field("choice", tuple(RATIOS))] = "attnresln_n"
+    pair: Annotated[str, Field("choice", PAIRS, clears=("queries", "toward"))] = "all"
+    hide: Annotated[str | None, Field("numbers", Of.POSITIONS, clears=("queries", "toward"))] = None
+    special: Annotated[str | None, Field("switch", ("0",), clears=("queries", "toward"))] = None
+    renormalize: Annotated[str | None, _ON] = None
+    words: Annotated[str | None, Field("switch", ("1",), clears=_OF_TOKENS)] = None
+    rollout: Annotated[str | None, _ON] = None
+    find: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
+    labelled: Annotated[str | None, Field("choice", Of.LABELS)] = None
+    fewest: Annotated[int | None, Field("number", Of.LENGTHS)] = None
+    most: Annotated[int | None, Field("number", Of.LENGTHS)] = None
+    by: Annotated[str | None, Field("choice", (ORDER, *telling("all")))] = None
+
+    # Numbers of all heads, of one model or two.
+    statistic: Annotated[str, Field("choice", Of.STATISTICS)] = "to_sep"
+    source: Annotated[str, Field("choice", SOURCES)] = "all"
+    values: Annotated[str, Field("choice", VALUES)] = "value"
+    against: Annotated[str | None, Field("choice", tuple(STATISTICS))] = None
+    other: Annotated[str | None, Field("choice", Of.OTHER_MODELS)] = None
+    ranked: Annotated[str, Field("choice", ("divergence", "statistic"))] = "divergence"
+    pictures: Annotated[str, Field("choice", ("head", "point"))] = "head"
+    sort: Annotated[str | None, Field("choice", (*STATISTICS, "importance", "head"))] = None
+    named: Annotated[str | None, Field("text", 20)] = None
+    behaviour: Annotated[str | None, Field("text", 40)] = None
+    paint: Annotated[str, Field("choice", ("layer", "label", *telling("all")))] = "layer"
+
+    # Feature points.
+    material: Annotated[str | None, Field("choice", Of.MATERIALS, clears=("ftoken", "flasso"), moves=True)] = None
+    vectors: Annotated[int | None, Field("choice", Of.VALUE_LAYERS, clears=("fview", "point"), moves=True)] = None
+    fview: Annotated[str | None, Field("choice", Of.FEATURE_VIEWS, moves=True)] = None
+    point: Annotated[str | None, Field("choice", Of.FEATURE_PANELS, moves=True)] = None
+    fcolour: Annotated[str, Field("choice", Of.FEATURE_COLUMNS)] = "kind"
+    ftoken: Annotated[int | None, Field("number", Of.FEATURE_TOKENS)] = None
+    flasso: Annotated[str | None, Field("text", 1_500)] = None
 
     @property
     def href(self) -> str:
         """The link that restores this state."""
-        shown = {"layer", "head"} if self.page == "head" else set()
-        given = {
-            name: value
-            for name, value in self.fields.items()
-            if value is not None and (name in shown or value != _DEFAULTS[name])
-        }
-        query = urlencode(given, safe=",:;|")
+        query = urlencode(
+            {name: value for name, value in self.fields.items() if self._is_written(name, value)}, safe=",:;|"
+        )
         return f"/{'' if self.page == 'heads' else self.page}" + (f"?{query}" if query else "")
+
+    def _is_written(self, name: str, value: object) -> bool:
+        return value is not None and (FIELDS[name].always == self.page or value != DEFAULTS[name])
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Every field of the link by its name."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "page"}
+        """The value of every field of the link by its name."""
+        return {name: getattr(self, name) for name in FIELDS}
 
     def on(self, page: str) -> "Address":
-        """The same state on another page; where the reader looked at in a picture stays behind."""
+        """The same state on another page, without the camera."""
         return replace(self, page=page, at=None)
 
     def of_sentence(self, sentence: int, **changes: object) -> "Address":
-        """The page of another sentence of the corpus; what was chosen among the tokens of one before stays behind.
+        """The page of another sentence of the corpus, without the tokens selected in the sentence before.
 
-        A token is chosen by its position in a sentence of which every wordpiece is shown.
+        Tokens are selected by their positions, which count every wordpiece.
         """
         plain = ("words", "special", "rollout") if "queries" in changes else ()
-        nothing = dict.fromkeys(("text", "second", "queries", "toward", "hide", *plain))
+        nothing = dict.fromkeys(("text", "second", *_OF_TOKENS, *plain))
         return self.on("sentence").with_(sentence=sentence, pair="all", **(nothing | changes))
 
     def with_(self, **changes: object) -> "Address":
@@ -115,4 +219,145 @@ class Address:
         return replace(self, **changes)  # type: ignore[arg-type]
 
 
-_DEFAULTS = {one.name: one.default for one in fields(Address)}
+def _table() -> dict[str, Field]:
+    hints = get_type_hints(Address, include_extras=True)
+    return {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+
+
+#: Every field of a link by its name.
+FIELDS: Mapping[str, Field] = _table()
+#: What a field holds where the link does not say it; where it is None, the store decides.
+DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(Address) if field.name in FIELDS}
+
+
+def browser_table() -> dict[str, Any]:
+    """What the browser needs of the table, ready for JSON: it makes links itself."""
+    each = {name: _in_browser(name, field) for name, field in FIELDS.items()}
+    return {"fields": each, "longest": MOST_TYPED + BEYOND_TYPED, "longestPair": MOST_OF_PAIR + BEYOND_PAIR}
+
+
+def _in_browser(name: str, field: Field) -> dict[str, Any]:
+    """What of a field differs from no default, no switch, nothing cleared."""
+    clears = (*field.clears, *(("at",) if field.moves else ()))
+    on = field.bounds[0] if field.kind == "switch" and isinstance(field.bounds, tuple) else None
+    each = {"default": DEFAULTS[name], "on": on, "clears": list(clears)}
+    return {part: value for part, value in each.items() if value not in (None, [])}
+
+
+@dataclass(frozen=True)
+class LinkReader:
+    """Reads the fields of a link; a value that is out of its bounds is changed, with a notice.
+
+    Attributes
+    ----------
+    written
+        The fields of the link, as written there.
+    bounds
+        What `Of` stands for in the store that is open.
+    notices
+        Every notice is added here.
+    """
+
+    written: Mapping[str, str]
+    bounds: Mapping[Of, range | tuple[str, ...]]
+    notices: list[str]
+
+    def read(self, name: str) -> Any:
+        """The value of a field: within its bounds, by default where the link does not hold it."""
+        if name not in self.written:
+            return DEFAULTS[name]
+        field = FIELDS[name]
+        bounds = self.bounds[field.bounds] if isinstance(field.bounds, Of) else field.bounds
+        readers: Mapping[Kind, Callable[[str, str, Any], Any]] = {
+            "number": self._number,
+            "share": self._share,
+            "choice": self._choice,
+            "switch": self._choice,
+            "numbers": self._numbers,
+            "text": self._text,
+            "typed": self._typed,
+            "conditions": self._conditions,
+            "pattern": self._pattern,
+        }
+        return readers[field.kind](name, self.written[name], bounds)
+
+    def typed_pair(self) -> tuple[str | None, str | None]:
+        """`text` and `second`: each has the bytes of a link that the other leaves, at least half of them."""
+        second = min(len(quote_plus(self.written.get("second", "").strip())), MOST_OF_PAIR // 2)
+        text = self._typed("text", self.written.get("text", ""), min(MOST_TYPED, MOST_OF_PAIR - second))
+        left = MOST_OF_PAIR - len(quote_plus(text or ""))
+        return text, self._typed("second", self.written.get("second", ""), min(MOST_TYPED, left))
+
+    def _number(self, name: str, text: str, bounds: range) -> int | None:
+        """A whole number, or the nearest within the bounds."""
+        digits = text.removeprefix("-")
+        if not (digits.isascii() and digits.isdigit()):
+            return self._default(name, f"is not a whole number ({_range_text(bounds)})")
+        if len(text) >= 12:
+            return self._default(name, f"is out of range ({_range_text(bounds)})")
+        number = max(bounds[0], min(int(text), bounds[-1]))
+        if number != int(text):
+            self.notices.append(f"{name}={text} is out of range ({_range_text(bounds)}); showing {number:,}")
+        return number
+
+    def _share(self, name: str, text: str, _bounds: None) -> float | None:
+        if re.fullmatch(r"[01](\.\d{1,6})?", text) and float(text) <= 1:
+            return float(text)
+        return self._default(name, "is not a number from 0 to 1")
+
+    def _choice(self, name: str, text: str, bounds: tuple[str, ...]) -> str | None:
+        return text if text in bounds else self._ignored(name)
+
+    def _numbers(self, name: str, text: str, bounds: range) -> str | None:
+        """Whole numbers such as `3.4`, each once; None where none is within the bounds."""
+        if not _NUMBERS.fullmatch(text):
+            return self._ignored(name)
+        each = dict.fromkeys(map(int, text.split(".")))
+        within = [number for number in each if number in bounds]
+        if len(within) < len(each):
+            self.notices.append(f"{name}={text[:40]}: ignored numbers out of range ({_range_text(bounds)})")
+        return ".".join(map(str, within)) or None
+
+    def _text(self, name: str, text: str, most: int) -> str | None:
+        text = text.strip()
+        if len(text) > most:
+            self.notices.append(f"{name} is longer than {most:,} characters; using the first {most:,}")
+        return text[:most] or None
+
+    def _conditions(self, name: str, text: str, most: int) -> str | None:
+        """The parts between `;` and `|` that fit whole."""
+        text = text.strip()
+        if len(text) <= most:
+            return text or None
+        self.notices.append(f"{name} is longer than {most:,} characters; ignoring the conditions beyond them")
+        return text[: max(0, *(text.rfind(mark, 0, most + 1) for mark in ";|"))] or None
+
+    def _pattern(self, name: str, text: str, pattern: str) -> str | None:
+        return text if re.fullmatch(pattern, text) else self._ignored(name)
+
+    def _typed(self, name: str, text: str, most: int) -> str | None:
+        """The beginning of a text, of so many bytes in a link."""
+        if text and not text.strip() and name == "text":
+            self.notices.append("The typed text is empty. Type a sentence; showing one of the corpus")
+        whole = text.strip()
+        cut = whole[:most]
+        while (size := len(quote_plus(cut))) > most:
+            cut = cut[: len(cut) * most // size]
+        if cut != whole:
+            self.notices.append(f"The text is too long for a link; showing its first {len(cut):,} characters")
+        return cut or None
+
+    def _default(self, name: str, problem: str) -> Any:
+        default = DEFAULTS[name]
+        if default is None:
+            return self._ignored(name)
+        self.notices.append(f"{name}={self.written[name][:40]} {problem}; showing {default:,}")
+        return default
+
+    def _ignored(self, name: str) -> Any:
+        self.notices.append(f"Ignored an invalid parameter: {name}={self.written[name][:40]}")
+        return DEFAULTS[name]
+
+
+def _range_text(bounds: range) -> str:
+    return f"{bounds[0]}-{bounds[-1]:,}"

@@ -1,26 +1,37 @@
-"""What a link means: an address found in the store. Bad input is brought into bounds, and said."""
+"""What a link means in the store: the state within the bounds of a corpus, and the snapshot and model it is of."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 from urllib.parse import parse_qsl
 
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence, stored_sentence
 from dashboard.statistics.part_counts import PartCounts
+from dashboard.web.errors import remedy_text
 from dashboard.web.library import Library
-from dashboard.web.link_fields import of_comparison, of_features, of_picture, of_sentence, of_statistics
-from dashboard.web.link_reader import LinkReader
 from dashboard.web.reader_gone import asker_gone
-from dashboard.web.state import PAGES, Address
-from store import Corpus, Snapshot, StoreError
+from dashboard.web.state import DEFAULTS, FIELDS, PAGES, Address, LinkReader, Of, telling
+from store import STATISTICS, Corpus, Snapshot, StoreError
+from store.features import Features
 from store.repository.progress import IngestProgress
+from store.schema.features import stored_point
 
+#: Characters of a link.
 MAX_QUERY = 8_000
+#: Fields of feature points: the bounds of one depend on another.
+_OF_FEATURE_POINTS = ("material", "vectors", "fview", "point", "fcolour", "ftoken", "flasso")
+#: Fields that `LinkReader.read` alone does not read.
+_READ_APART = ("model", "snapshot", "view", "text", "second", "statistic", "other", *_OF_FEATURE_POINTS)
+_SIMPLE = tuple(name for name in FIELDS if name not in _READ_APART)
+
+Bounds = Mapping[Of, range | tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Place:
-    """An address found in the store: what to show, and what of the link had to be changed."""
+    """What a link shows: its state, the snapshot and the model, and notices on what of the link was changed."""
 
     address: Address
     snapshot: Snapshot
@@ -29,12 +40,12 @@ class Place:
     typed: TypedSentences
     counts: PartCounts
     ingest: IngestProgress | None = None
-    #: Where the snapshot that was asked for is no longer in the store, and the newest is shown instead.
+    #: Whether the link's snapshot was deleted, so that the newest is shown instead.
     expired: bool = False
 
     @cached_property
     def sentence(self) -> Sentence:
-        """The sentence that is looked at: the one a reader typed, else one of the corpus."""
+        """The sentence that is shown: the typed one, else one of the corpus."""
         address = self.address
         if address.text is None:
             return stored_sentence(self.corpus, address.sentence)
@@ -42,36 +53,109 @@ class Place:
 
     @property
     def view(self) -> str:
-        """Name of the view on screen."""
+        """Name of the view that is shown."""
         return self.address.view or self.corpus.views[0]
 
 
 def find(library: Library, pathname: str | None, search: str | None, standing: str | None = None) -> Place:
-    """What a link means in a tab that stands at a snapshot. Raises StoreError only where there is nothing to show at all."""
+    """What a link means in a tab that shows the snapshot `standing`. Raises StoreError only where nothing can be shown."""
     notices: list[str] = []
-    given = _given(search or "", notices)
-    snapshot, expired = _snapshot(library, given.get("snapshot") or standing)
-    corpus = _corpus(snapshot, given.get("model"), notices)
+    written, page = _written(search or "", notices), _page(pathname, notices)
+    snapshot, expired = _snapshot(library, written.get("snapshot") or standing)
+    corpus = _corpus(snapshot, written.get("model"), notices)
     ingest = library.ingest
-    read = LinkReader(given, notices, ingest)
-    page = _page(pathname, notices)
+    reader = LinkReader(written, bounds_of(snapshot, corpus, page), notices)
     address = Address(
         page=page,
-        model=corpus.name if len(snapshot.models) > 1 or given.get("model") == corpus.name else None,
-        snapshot=snapshot.id if "snapshot" in given and snapshot.id == given["snapshot"] else None,
-        **of_picture(read, corpus),
-        **of_sentence(read, corpus),
-        **of_statistics(read),
-        **of_features(read, corpus, page),
-        **of_comparison(read),
-        other=_other(page, snapshot, corpus, given.get("other"), notices),
+        model=corpus.name if len(snapshot.models) > 1 or written.get("model") == corpus.name else None,
+        snapshot=snapshot.id if snapshot.id == written.get("snapshot") else None,
+        view=_view(reader, ingest),
+        other=_other(reader, page, corpus),
+        **_values(reader),
+        **_of_feature_points(reader, corpus, page),
     )
     return Place(address, snapshot, corpus, tuple(notices), library.typed, library.counts, ingest, expired)
 
 
-def _given(search: str, notices: list[str]) -> dict[str, str]:
+def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
+    """The bounds that the model and its corpus set, for a page; without those of a material."""
+    longest = int(corpus.corpus_attributes["max_length"])
+    return {
+        Of.MODELS: tuple(snapshot.models),
+        Of.LAYERS: range(corpus.layers),
+        Of.HEADS: range(corpus.heads),
+        Of.TOKENS: range(corpus.n_tokens),
+        Of.VIEWS: tuple(corpus.views),
+        Of.SENTENCES: range(corpus.n_sentences),
+        Of.POSITIONS: range(int(corpus.attributes["config"].get("max_position_embeddings", longest))),
+        Of.LENGTHS: range(1, longest + 1),
+        Of.LABELS: tuple(corpus.label_names),
+        Of.STATISTICS: tuple(STATISTICS),
+        Of.OTHER_MODELS: tuple(_other_models(snapshot, corpus, page)),
+        Of.MATERIALS: tuple(corpus.materials),
+    }
+
+
+def feature_bounds(corpus: Corpus, features: Features, layer: int | None) -> Bounds:
+    """The bounds that a material and the layer of its values set."""
+    return {
+        Of.VALUE_LAYERS: tuple(map(str, value_layers(features))),
+        Of.FEATURE_VIEWS: tuple(feature_views(features, layer)),
+        Of.FEATURE_PANELS: feature_panels(corpus, features, layer),
+        Of.FEATURE_COLUMNS: feature_columns(features),
+        Of.FEATURE_TOKENS: range(features.n_tokens),
+    }
+
+
+def comparable(snapshot: Snapshot, corpus: Corpus) -> list[str]:
+    """Keys of the other models of a snapshot that have as many layers and heads."""
+    others = [snapshot.corpus(name) for name in snapshot.models if name != corpus.name]
+    return [other.name for other in others if (other.layers, other.heads) == (corpus.layers, corpus.heads)]
+
+
+def on_same_corpus(snapshot: Snapshot, corpus: Corpus) -> list[str]:
+    """Keys of the other models of a snapshot that were run on the same corpus."""
+    own = corpus.attributes["corpus"]
+    return [name for name, model in snapshot.models.items() if model["corpus"] == own and name != corpus.name]
+
+
+def value_layers(features: Features) -> list[int]:
+    """Layers of whose values there is a picture."""
+    views = (features.value_view(name) for name in features.value_views)
+    return sorted({int(layer) for view in views for layer in view.attrs["layers"]})
+
+
+def feature_views(features: Features, layer: int | None) -> list[str]:
+    """Names of the pictures of all feature points, or of the values of a layer; the default first."""
+    if layer is None:
+        return features.views
+    return [name for name in features.value_views if layer in features.value_view(name).attrs["layers"]]
+
+
+def feature_panels(corpus: Corpus, features: Features, layer: int | None) -> tuple[str, ...]:
+    """Names of the panels: feature points, or the heads `H3` whose values are drawn."""
+    return features.points if layer is None else tuple(f"H{head}" for head in range(corpus.heads))
+
+
+def feature_columns(features: Features) -> tuple[str, ...]:
+    """Names of what tokens can be coloured by, without reading it."""
+    label = ("label",) if features.label_names else ()
+    prediction = () if features.class_probability is None else ("prediction",)
+    correct = ("correct",) if predicts_labels(features) else ()
+    return ("kind", "wordpiece", "position", *label, "sentence", *prediction, *correct)
+
+
+def predicts_labels(features: Features) -> bool:
+    """Whether the model predicts the labels of the reviews."""
+    if features.class_probability is None or not features.label_names:
+        return False
+    return set(features.label_names) <= set(map(str, features.class_probability["class"].values))
+
+
+def _written(search: str, notices: list[str]) -> dict[str, str]:
+    """The fields of a link as they are written in it."""
     if len(search) > MAX_QUERY:
-        notices.append(f"A link has at most {MAX_QUERY:,} characters. The rest is left out.")
+        notices.append(f"The link is longer than {MAX_QUERY:,} characters; ignoring the rest")
     return dict(parse_qsl(search[:MAX_QUERY].lstrip("?"), max_num_fields=None))
 
 
@@ -79,50 +163,111 @@ def _page(pathname: str | None, notices: list[str]) -> str:
     name = (pathname or "/").strip("/")[:80] or "heads"
     if name in PAGES:
         return name
-    notices.append(f"There is no page “{name}”. This is the page of all heads.")
+    notices.append(f"Unknown page: {name}; showing all heads")
     return "heads"
 
 
-def _snapshot(library: Library, asked: str | None) -> tuple[Snapshot, bool]:
-    """The one that is asked for, else the newest; whether the one asked for is no longer in the store."""
-    if not asked:
+def _snapshot(library: Library, name: str | None) -> tuple[Snapshot, bool]:
+    """The snapshot of this name, else the newest; and whether the one of this name was deleted."""
+    if not name:
         return library.snapshot(), False
     try:
-        return library.snapshot(asked[:80]), False
+        return library.snapshot(name[:80]), False
     except StoreError:
         return library.snapshot(), True
 
 
-def _corpus(snapshot: Snapshot, asked: str | None, notices: list[str]) -> Corpus:
-    if asked and asked not in snapshot.models:
-        notices.append(f"There is no model “{asked[:80]}” in this store. This is the one ingested last.")
-    return snapshot.corpus(asked if asked in snapshot.models else None)
+def _corpus(snapshot: Snapshot, model: str | None, notices: list[str]) -> Corpus:
+    if model and model not in snapshot.models:
+        notices.append(f"Unknown model: {model[:80]}; showing the one ingested last")
+    return snapshot.corpus(model if model in snapshot.models else None)
 
 
-def _other(page: str, snapshot: Snapshot, corpus: Corpus, asked: str | None, notices: list[str]) -> str | None:
-    """Another model: on Compare of the same corpus, on Statistics of as many layers and heads; elsewhere it waits."""
-    there = {"compare": on_same_corpus, "statistics": comparable}.get(page, _either)(snapshot, corpus)
-    if asked is None or asked in there:
-        return asked
-    if asked == corpus.name:
-        notices.append("A model is not compared with itself. Choose another one.")
-        return None
-    wanted = "on the same corpus" if page == "compare" else "with as many layers and heads"
-    notices.append(f"There is no other model “{asked[:80]}” {wanted}. It is left out.")
-    return None
+def _values(reader: LinkReader) -> dict[str, Any]:
+    """Every field that neither depends on the other models nor on feature points."""
+    values = {name: reader.read(name) for name in _SIMPLE}
+    values["text"], values["second"] = reader.typed_pair()
+    values["statistic"] = _statistic(reader, values["source"])
+    return values
 
 
-def _either(snapshot: Snapshot, corpus: Corpus) -> list[str]:
+def _view(reader: LinkReader, ingest: IngestProgress | None) -> str | None:
+    """A view other than the default."""
+    name, views = reader.written.get("view"), reader.bounds[Of.VIEWS]
+    if name and name not in views:
+        shown = "; showing the most faithful view" if views else "; there is no view yet"
+        remedy = remedy_text(ingest, "Run `make projections VIEWS=...` to add it.")
+        reader.notices.append(f"Unknown view: {name[:80]}{shown}. {remedy}")
+    return name if name in views[1:] else None
+
+
+def _statistic(reader: LinkReader, source: str) -> str:
+    """A statistic in which heads differ over these queries."""
+    name = str(reader.read("statistic"))
+    if name in telling(source):
+        return name
+    shown = str(DEFAULTS["statistic"])
+    reader.notices.append(
+        f"All tokens together receive 1 in every head; showing {STATISTICS[shown].title}. Choose some of the queries."
+    )
+    return shown
+
+
+def _other_models(snapshot: Snapshot, corpus: Corpus, page: str) -> list[str]:
+    """Models to compare with: on Compare of the same corpus, on Statistics of as many layers and heads."""
+    if page == "compare":
+        return on_same_corpus(snapshot, corpus)
+    if page == "statistics":
+        return comparable(snapshot, corpus)
     return [*on_same_corpus(snapshot, corpus), *comparable(snapshot, corpus)]
 
 
-def comparable(snapshot: Snapshot, corpus: Corpus) -> list[str]:
-    """Keys of the other models of a snapshot that have as many layers and heads."""
-    others = [snapshot.corpus(name) for name in snapshot.models if name != corpus.name]
-    return [one.name for one in others if (one.layers, one.heads) == (corpus.layers, corpus.heads)]
+def _other(reader: LinkReader, page: str, corpus: Corpus) -> str | None:
+    name = reader.written.get("other")
+    if name is None or name in reader.bounds[Of.OTHER_MODELS]:
+        return name
+    if name == corpus.name:
+        reader.notices.append("A model cannot be compared with itself. Choose another one.")
+        return None
+    wanted = "on the same corpus" if page == "compare" else "with as many layers and heads"
+    reader.notices.append(f"There is no other model {name[:80]} {wanted}; ignoring it")
+    return None
 
 
-def on_same_corpus(snapshot: Snapshot, corpus: Corpus) -> list[str]:
-    """Keys of the other models of a snapshot that were run on the same corpus."""
-    own = corpus.attributes["corpus"]
-    return [name for name, one in snapshot.models.items() if one["corpus"] == own and name != corpus.name]
+def _of_feature_points(reader: LinkReader, corpus: Corpus, page: str) -> dict[str, Any]:
+    """The fields of feature points; none where the store has none. Page Compare has the points of the sample alone."""
+    if not corpus.materials:
+        return {}
+    sample = corpus.materials[0]
+    written = _of_sample(reader.written, sample) if page == "compare" else reader.written
+    reader = replace(reader, written=_stored_points(written))
+    material = reader.read("material") or sample
+    features = corpus.features(material)
+    reader = _bounded(reader, feature_bounds(corpus, features, None))
+    vectors = reader.read("vectors")
+    layer = None if vectors is None else int(vectors)
+    reader = _bounded(reader, feature_bounds(corpus, features, layer))
+    own = {name: reader.read(name) for name in ("fview", "point", "fcolour", "ftoken", "flasso")}
+    return own | {"material": None if material == sample else material, "vectors": layer}
+
+
+def _bounded(reader: LinkReader, more: Bounds) -> LinkReader:
+    return replace(reader, bounds={**reader.bounds, **more})
+
+
+def _stored_points(written: Mapping[str, str]) -> dict[str, str]:
+    """Feature points have two names in links: `L00.layer_output`, and as in the store, `L00.feedforward`."""
+    stored = dict(written)
+    if "point" in stored:
+        stored["point"] = stored_point(stored["point"])
+    if (fitted := stored.get("fview", "").partition("-"))[2]:
+        stored["fview"] = f"{fitted[0]}-{stored_point(fitted[2])}"
+    return stored
+
+
+def _of_sample(written: Mapping[str, str], sample: str) -> dict[str, str]:
+    """Without the fields of a review and of values."""
+    of_review = ("ftoken", "flasso") if written.get("material", sample) != sample else ()
+    of_values = ("fview", "point") if "vectors" in written else ()
+    left_out = {"material", "vectors", *of_review, *of_values}
+    return {name: text for name, text in written.items() if name not in left_out}

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from dashboard.points.columns import columns
 from dashboard.web.data_links import data_link
-from dashboard.web.link_fields import SHOWS
+from dashboard.web.state import SHOWS
 from store import STATISTICS, Corpus, Snapshot
 
 WORDS = (

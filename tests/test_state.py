@@ -1,15 +1,29 @@
-"""A link is a view: round trips, and whatever a stranger types is brought into bounds."""
+"""The state of a link: one table for Python and the browser, links that restore it, and bounds for whatever a stranger types."""
+
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dashboard.statistics.definitions import telling
 from dashboard.web.library import Library
-from dashboard.web.link_fields import MOST_TOKENS, VALUES
-from dashboard.web.link_reader import LinkReader
-from dashboard.web.state import Address
-from dashboard.web.view import find
+from dashboard.web.state import (
+    DEFAULTS,
+    FIELDS,
+    MOST_TOKENS,
+    PAGES,
+    VALUES,
+    Address,
+    LinkReader,
+    Of,
+    browser_table,
+    telling,
+)
+from dashboard.web.view import Bounds, Place, bounds_of, feature_bounds, find
 from store import STATISTICS
 from store.schema.model import SOURCES
 
@@ -17,6 +31,89 @@ from store.schema.model import SOURCES
 @pytest.fixture(scope="module")
 def library(tiny_store: str) -> Library:
     return Library(tiny_store)
+
+
+SCRIPTS = [
+    path for path in (Path(__file__).parents[1] / "dashboard/assets").rglob("*") if path.suffix in (".js", ".mjs")
+]
+
+
+def test_the_table_has_every_field_of_the_state_for_python_and_the_browser() -> None:
+    names = [field.name for field in fields(Address) if field.name != "page"]
+    assert names == list(FIELDS) == list(DEFAULTS) == list(browser_table()["fields"])
+
+
+def test_the_table_clears_fields_and_has_defaults_within_bounds() -> None:
+    for name, field in FIELDS.items():
+        assert set(field.clears) <= FIELDS.keys() - {name}
+        if DEFAULTS[name] is not None and isinstance(field.bounds, (range, tuple)):
+            assert DEFAULTS[name] in field.bounds, name
+
+
+def test_the_browser_gets_what_a_switch_stands_for_and_what_a_change_clears() -> None:
+    table = browser_table()["fields"]
+    assert (table["size"]["on"], table["special"]["on"]) == ("norm", "0")
+    assert table["vectors"]["clears"] == ["fview", "point", "at"]
+    assert table["tokens"] == {"default": Address().tokens}
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_no_default_bound_or_cleared_field_stands_in_a_script_of_the_browser(path: Path) -> None:
+    script, table = path.read_text("utf-8"), browser_table()
+    assert not re.search(r"""get\("\w+"\)\s*(\?\?|\|\|)\s*("[^"]+"|'[^']+'|[1-9])""", script)
+    assert not re.search(rf"\b({table['longest']}|{table['longestPair']}|{MOST_TOKENS})\b", script.replace("_", ""))
+    for name, field in table["fields"].items():
+        assert f'{name}: "{field.get("on", "never")}"' not in script
+        listed = json.dumps(field.get("clears", ["never", "never"]))
+        assert listed == '["at"]' or listed not in script
+
+
+def a_link() -> st.SearchStrategy[str]:
+    """A query string with some fields of the table, with plausible values and others."""
+    plausible = sorted(
+        {str(word) for field in FIELDS.values() if isinstance(field.bounds, tuple) for word in field.bounds}
+    )
+    numbers = st.integers(-10, 2_000_000).map(str) | st.floats(0, 1).map(lambda share: f"{share:.3f}")
+    values = (
+        st.sampled_from(plausible) | numbers | st.from_regex(r"\d{1,3}(\.\d{1,3}){0,3}", fullmatch=True) | st.text()
+    )
+    return st.dictionaries(st.sampled_from([*FIELDS, "page", "nonsense"]), values, max_size=12).map(urlencode)
+
+
+def is_within(name: str, value: object, bounds: Bounds) -> bool:
+    """Whether a value is one that its field may hold."""
+    field = FIELDS[name]
+    allowed = bounds[field.bounds] if isinstance(field.bounds, Of) else field.bounds
+    if value is None or value == DEFAULTS[name]:
+        return True
+    if field.kind in ("text", "typed", "conditions"):
+        return isinstance(value, str) and 0 < len(value) <= int(str(allowed))
+    if field.kind == "pattern":
+        return re.fullmatch(str(allowed), str(value)) is not None
+    if field.kind == "share":
+        return isinstance(value, float) and 0 <= value <= 1
+    if field.kind == "numbers":
+        return all(int(number) in allowed for number in str(value).split("."))  # type: ignore[operator]
+    return value in allowed or str(value) in allowed  # type: ignore[operator]
+
+
+def bounds_at(place: Place) -> Bounds:
+    """The bounds of a place, those of its feature points too."""
+    features = place.corpus.features(place.address.material or place.corpus.materials[0])
+    own = feature_bounds(place.corpus, features, place.address.vectors)
+    return {**bounds_of(place.snapshot, place.corpus, place.address.page), **own}
+
+
+@given(page=st.sampled_from(PAGES), search=a_link())
+@settings(max_examples=300)
+def test_any_link_is_a_state_within_bounds_whose_link_is_itself(library: Library, page: str, search: str) -> None:
+    place = find(library, page, search)
+    bounds = bounds_at(place)
+    assert [name for name, value in place.address.fields.items() if not is_within(name, value, bounds)] == []
+    path, _, query = place.address.href.partition("?")
+    again = find(library, path, query)
+    assert again.address == place.address
+    assert again.notices == ()
 
 
 @given(layer=st.integers(0, 1), head=st.integers(0, 1), tokens=st.integers(1, MOST_TOKENS))
@@ -53,7 +150,7 @@ def test_the_model_that_is_shown_is_not_compared_with_itself(library: Library) -
     place = find(library, "/statistics", "")
     again = find(library, "/statistics", f"?other={place.corpus.name}")
     assert again.address.other is None
-    assert "not compared with itself" in again.notices[0]
+    assert "cannot be compared with itself" in again.notices[0]
 
 
 @given(path=st.text(max_size=40), search=st.text(max_size=200))
@@ -67,19 +164,20 @@ def test_any_text_is_a_place_within_bounds(library: Library, path: str, search: 
 def test_a_number_out_of_range_is_said(library: Library, junk: str) -> None:
     (notice,) = find(library, "/head", f"?{junk}").notices
     assert notice.startswith(f"{junk} is out of range (")
+    assert "); showing " in notice
 
 
 @pytest.mark.parametrize("junk", ["layer=abc", "layer=1e3", "layer=٣"])
 def test_what_is_no_whole_number_is_said(library: Library, junk: str) -> None:
     (notice,) = find(library, "/head", f"?{junk}").notices
-    assert notice.startswith(f"{junk} is not a whole number (0 to 1).")
+    assert notice.startswith(f"{junk} is not a whole number (0-1); showing 0")
 
 
 @pytest.mark.parametrize("field", ["most", "fewest", "token", "toward", "ftoken"])
 def test_what_is_no_number_chooses_nothing(library: Library, field: str) -> None:
     place = find(library, "/sentence", f"?{field}=abc")
     assert place.address.fields[field] is None
-    assert place.notices[0].endswith("It is left out.")
+    assert place.notices == (f"Ignored an invalid parameter: {field}=abc",)
 
 
 @pytest.mark.parametrize(
@@ -100,13 +198,13 @@ def test_conditions_beyond_what_a_link_holds_are_left_out_whole_and_said(
     asked: str, kept: str | None, said: int
 ) -> None:
     notices: list[str] = []
-    assert LinkReader({"where": asked}, notices).parts("where", 7) == kept
+    assert LinkReader({}, {}, notices)._conditions("where", asked, 7) == kept
     assert len(notices) == said
 
 
 def test_a_search_that_is_cut_is_said(library: Library) -> None:
     (notice,) = find(library, "/", f"?q={'a' * 300}").notices
-    assert notice == "A link holds 200 characters of q. The rest is left out."
+    assert notice == "q is longer than 200 characters; using the first 200"
 
 
 def test_queries_are_had_once(library: Library) -> None:
