@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
-from dashboard.web.own_module import environment, own_module
+from dashboard.web.processes import environment, own_module
 from store.__main__ import NOTHING_YET
 from store.errors import StoreError
 from store.extras import check_extra
 from store.piped import until_pipe_closes
 
 if TYPE_CHECKING:
-    from dashboard.web.allowed_hosts import AllowedHosts
+    from dashboard.web.security import AllowedHosts
 
 #: Seconds between two looks at what an ingest has published.
 PAUSE = 2
@@ -132,7 +132,7 @@ def _describe(store: str) -> subprocess.CompletedProcess[str]:
 def _serve(options: argparse.Namespace) -> int:
     """Until it is stopped."""
     from dashboard.server import Server, address_of
-    from dashboard.web.server_folder import server_folder
+    from dashboard.web.processes import server_folder
 
     address, allowed = address_of(options.host, options.port), _allowed(options)
     print(f"Headscape serves {options.store} on http://{address} (Ctrl-C stops it).", flush=True)
@@ -144,7 +144,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _allowed(options: argparse.Namespace) -> "AllowedHosts":
-    from dashboard.web.allowed_hosts import allowed_hosts
+    from dashboard.web.security import allowed_hosts
 
     return allowed_hosts(options.host, options.allowed_hosts.split(","))
 

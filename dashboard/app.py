@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from dash import ALL, MATCH, Dash, Input, Output, State, no_update
-from flask import abort
+from flask import Flask, abort
 from werkzeug.exceptions import HTTPException
 
 from dashboard import routes, shell
@@ -12,14 +12,14 @@ from dashboard.pages import LATER, after_picture_of
 from dashboard.statistics import counting
 from dashboard.ui.markup import condensed
 from dashboard.ui.under_way import UNDER_WAY
-from dashboard.web import allowed_hosts, callback_requests, security
 from dashboard.web import errors as problems
-from dashboard.web.allowed_hosts import AllowedHosts
-from dashboard.web.callback_requests import Later, Painted, Text, typed
+from dashboard.web import security
+from dashboard.web.cache import Cache
+from dashboard.web.callbacks import STANDING, Later, Painted, Shown, Text, snapshot_of, typed
 from dashboard.web.connections import BODY
 from dashboard.web.errors import sentence_for, stage_line
 from dashboard.web.library import Library
-from dashboard.web.standing import STANDING, Shown, snapshot_of
+from dashboard.web.security import AllowedHosts
 from dashboard.web.state import browser_table
 from dashboard.web.view import find
 
@@ -41,8 +41,8 @@ def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
         on_error=_say_error,
     )
     app.server.config["MAX_CONTENT_LENGTH"] = BODY
-    allowed_hosts.register(app.server, allowed or AllowedHosts())
-    callback_requests.register(app)
+    security.check_hosts(app.server, allowed or AllowedHosts())
+    security.check_callbacks(app)
     app.layout = shell.layout
     _follow_address(app)
     _fill_later(app, library)
@@ -54,8 +54,9 @@ def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
     _follow_sentence(app)
     _notice_newer(app, library)
     routes.register(app.server, library)
+    _use_cache(app.server, library.cache)
     problems.register(app.server)
-    security.register(app)
+    security.add_headers(app)
     warm_up(app)
     return app
 
@@ -64,6 +65,12 @@ def warm_up(app: Dash) -> None:
     """Serve the first page once before anybody asks: Dash fills its registry then, and threads would meet it half full."""
     with app.server.test_client() as client:
         client.get("/")
+
+
+def _use_cache(server: Flask, cache: Cache) -> None:
+    """Cache the results of every request with those of the application's library."""
+    answer = server.wsgi_app
+    server.wsgi_app = lambda environ, start_response: cache.run(answer, environ, start_response)  # type: ignore[method-assign]
 
 
 def _say_error(error: Exception) -> None:

@@ -8,7 +8,7 @@ from dashboard.features import routes as features
 from dashboard.points import routes as points
 from dashboard.sentence import routes as sentences
 from dashboard.statistics import routes as statistics
-from dashboard.web import assets, outdated
+from dashboard.web import assets, http
 from dashboard.web.files import LIBRARY
 from dashboard.web.library import Library
 from dashboard.written import Asked, written
@@ -24,7 +24,7 @@ def register(server: Flask, library: Library) -> None:
         statistics,
         sentences,
         comparison,
-        outdated,
+        http,
     ):
         part.register(server, library)
     _pages(server, library)

@@ -5,13 +5,13 @@ from typing import Any
 from gunicorn.app.base import BaseApplication
 
 from dashboard.app import create_app
+from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.encoder_process import RemoteEncoder
 from dashboard.web import log as counting_handler
-from dashboard.web.allocator import return_freed_memory
-from dashboard.web.allowed_hosts import AllowedHosts
+from dashboard.web.connections import BufferingWorker
 from dashboard.web.library import Library
-from dashboard.web.server_folder import ServerFolder
-from dashboard.web.worker import BufferingWorker
+from dashboard.web.processes import ServerFolder, return_freed_memory
+from dashboard.web.security import AllowedHosts
 
 WORKERS = 2
 #: Of each worker: more than may wait for a turn, so that everybody else is still answered.
@@ -55,4 +55,6 @@ class Server(BaseApplication):  # type: ignore[misc]
         counting_handler.configure()
         return_freed_memory()
         encoder = RemoteEncoder(self.folder)
-        return create_app(Library(self.store, self.folder.path, encoder), self.allowed).server
+        library = Library(self.store, self.folder.path)
+        library.put(TypedSentences, TypedSentences(encoder))
+        return create_app(library, self.allowed).server

@@ -9,9 +9,9 @@ from dash import html
 from dashboard import shell
 from dashboard.pages import PAGES, picture_of, sentence_of
 from dashboard.ui.markup import condensed
+from dashboard.web.admission import asker_gone
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.library import Library
-from dashboard.web.reader_gone import asker_gone
 from dashboard.web.view import Place, find
 
 

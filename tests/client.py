@@ -8,9 +8,10 @@ from flask.testing import FlaskClient
 
 from dashboard import routes
 from dashboard.app import create_app
+from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.web import errors as problems
-from dashboard.web.data_links import data_link
+from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from store import Corpus, StoreError
 from tests.sentences import a_pair
@@ -42,7 +43,7 @@ def sentence_client(tiny_store: str) -> FlaskClient:
     """Routes of sentences alone; what is typed is always the one pair."""
     server = Flask("sentences")
     library = Library(tiny_store)
-    library.typed = FakeTyped()  # type: ignore[assignment]
+    library.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]
     routes.register(server, library)
     problems.register(server)
     return server.test_client()

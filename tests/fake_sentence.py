@@ -106,7 +106,7 @@ def create_app() -> Dash:
     )
     routes(app)
     answer(app)
-    security.register(app)
+    security.add_headers(app)
     return app
 
 

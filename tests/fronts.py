@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from waitress.task import ThreadedTaskDispatcher
 
-from dashboard.web.connections import Front
-from dashboard.web.event_loop import EventLoop
+from dashboard.web.connections import EventLoop, Front
 
 Application = Callable[..., Any]
 Serve = Callable[[Application], Front]

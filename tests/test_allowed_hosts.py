@@ -6,7 +6,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard import __main__ as command
-from dashboard.web.allowed_hosts import allowed_hosts
+from dashboard.web.security import allowed_hosts
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from dashboard.app import create_app
+from dashboard.sentence.encoder import TypedSentences
 from dashboard.statistics.part import part_of
 from dashboard.statistics.part_counts import count
 from dashboard.web.library import Library
@@ -96,7 +97,7 @@ def test_a_table_names_the_machine_and_the_commit(capsys: pytest.CaptureFixture[
 
 def test_every_request_of_the_crowd_is_answered(space_store: str) -> None:
     library = Library(space_store)
-    library.typed = FakeTyped()  # type: ignore[assignment]
+    library.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]
     client = create_app(library).server.test_client()
     mix = Mix(open_snapshot(space_store), seed=0)
     refused = []

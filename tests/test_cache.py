@@ -5,12 +5,14 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from threading import Thread
 
 import numpy as np
 import pytest
+import xarray as xr
 
-from dashboard.web.cache import CACHE, Cache, cached
+from dashboard.web.cache import BUDGET, Cache, cached, current_cache, memory_size
 from dashboard.web.errors import ReaderLeft
 from store import Corpus, open_snapshot
 from store.features import Features
@@ -153,8 +155,15 @@ def test_a_function_is_computed_once_for_the_same_arguments() -> None:
     assert counted == [(2, 3), (3, 3)]
 
 
-def test_the_budget_of_the_process_is_smaller_than_a_workers_memory() -> None:
-    assert CACHE.budget <= 64 << 20
+def test_results_are_cached_where_the_thread_works() -> None:
+    owner, own = Owner(), Cache(10_000)
+    own.run(cached(memory_size), owner)
+    assert own.size > 0
+    assert current_cache() is not own
+
+
+def test_the_budget_of_an_application_is_smaller_than_a_workers_memory() -> None:
+    assert BUDGET <= 64 << 20
 
 
 def test_two_readers_get_the_same_corpus(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,3 +183,45 @@ def test_an_array_in_the_cache_counts_its_bytes() -> None:
     cache, owner = Cache(1_000_000), Owner()
     cache.get(owner, "array", lambda: np.zeros((100, 100), np.float32))
     assert 40_000 <= cache.size < 41_000
+
+
+NUMBERS = np.zeros(250_000, np.float32)
+MEGABYTE = NUMBERS.nbytes
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    numbers: np.ndarray
+    named: dict[str, list[str]]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        NUMBERS,
+        NUMBERS[:3],
+        np.broadcast_to(NUMBERS, (4, len(NUMBERS))),
+        [NUMBERS, NUMBERS[5:], (NUMBERS,)],
+        {"numbers": NUMBERS},
+        Result(NUMBERS, {"text": ["a"]}),
+        xr.DataArray(NUMBERS),
+        xr.Dataset({"numbers": ("token", NUMBERS)}),
+        bytes(MEGABYTE),
+        "x" * MEGABYTE,
+        np.array(["x" * (MEGABYTE // 2), "y" * (MEGABYTE // 2)], object),
+        np.array(["x" * (MEGABYTE // 2), "y" * (MEGABYTE // 2)], np.dtypes.StringDType()),
+        dict.fromkeys(range(0), "x" * 50) | {"long": ["z" * MEGABYTE]},
+    ],
+    ids=range(13),
+)
+def test_every_kind_of_result_is_measured(value: object) -> None:
+    assert MEGABYTE <= memory_size(value) < 1.02 * MEGABYTE
+
+
+def test_an_array_that_is_not_read_yet_counts_nothing(tiny_corpus: Corpus) -> None:
+    assert memory_size(tiny_corpus.query.variable) < 10_000
+
+
+def test_an_opened_corpus_is_counted_as_a_reference(tiny_corpus: Corpus) -> None:
+    assert tiny_corpus.tokens.nbytes > 0
+    assert memory_size([tiny_corpus]) < 1_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.web.own_module import environment
+from dashboard.web.processes import environment
 from headscape.__main__ import COMMANDS
 from headscape.__main__ import main as headscape
 

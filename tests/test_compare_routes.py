@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from dashboard.compare.data import changes
 from dashboard.compare.two_models import Two, two_of
-from dashboard.web.data_links import data_link
+from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.view import find
 from store import STATISTICS, Snapshot

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from dashboard.web import connections
+from dashboard.web.admission import reader_gone
 from dashboard.web.connections import Front, most_connections
-from dashboard.web.reader_gone import reader_gone
 from tests.fronts import THREADS, Serve, connect
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -19,11 +19,9 @@ from dashboard.statistics import part_counts
 from dashboard.statistics.count_progress import CountProgress, new_name
 from dashboard.statistics.part import part_of
 from dashboard.statistics.part_counts import PartCounts, write_whole
-from dashboard.web import files
-from dashboard.web.admission import Turns
+from dashboard.web.admission import Turns, asker_gone
 from dashboard.web.errors import Refusal
-from dashboard.web.library import Library
-from dashboard.web.reader_gone import asker_gone
+from dashboard.web.library import WAITING, Library
 from dashboard.web.view import find
 from store import Corpus
 
@@ -39,7 +37,7 @@ def library(tiny_store: str) -> Library:
 def busy(library: Library) -> Iterator[Library]:
     """A part is being counted, and nobody may wait."""
     turns = Turns(0, part_counts.BUSY)
-    library.counts._turns = turns
+    library.get(PartCounts)._turns = turns
     with turns.turn(lambda: False):
         yield library
 
@@ -113,7 +111,7 @@ def test_a_filter_that_leaves_nothing_out_is_the_whole_corpus(
 @pytest.mark.parametrize("change", ["statistic=entropy", "source=cls", "values=rank", "sort=distance", "layer=1"])
 def test_no_other_choice_counts_again(library: Library, never: Callable[[], None], change: str) -> None:
     place = find(library, "statistics", WHERE)
-    library.counts.numbers(place.corpus, part_of(place.corpus, place.address.where))
+    library.get(PartCounts).numbers(place.corpus, part_of(place.corpus, place.address.where))
     never()
     page = str(PAGES["statistics"](find(library, "statistics", f"{WHERE}&{change}")).above)
     assert "heat-map" in page
@@ -146,7 +144,7 @@ def test_who_waits_long_for_a_file_finds_it_when_they_ask_again(
     for _ in range(2):
         answer = client.get(f"{base}/statistics.csv?{WHERE}")
         assert (answer.status_code, answer.text) == (503, part_counts.LATER)
-    (under_way,) = library.counts._under_way.values()
+    (under_way,) = library.get(PartCounts)._under_way.values()
     go_on.set()
     under_way.result()
     assert client.get(f"{base}/statistics.csv?{WHERE}").status_code == 200
@@ -154,7 +152,7 @@ def test_who_waits_long_for_a_file_finds_it_when_they_ask_again(
 
 def test_few_readers_wait_for_the_file_of_one_part(library: Library, base: str) -> None:
     for _ in range(part_counts.FILE_READERS):
-        assert library.counts._readers.acquire(blocking=False)
+        assert library.get(PartCounts)._readers.acquire(blocking=False)
     answer = client_of(library).get(f"{base}/statistics.csv?{WHERE}")
     assert (answer.status_code, answer.text) == (503, part_counts.BUSY)
 
@@ -225,7 +223,7 @@ def test_a_cancelled_count_stops_its_work(library: Library, monkeypatch: pytest.
     def cancel_amid(corpus: Corpus, rows: np.ndarray, watch: Callable[[float], None]) -> object:
         def listen(share: float) -> None:
             numbers.append(share)
-            library.progress.cancel(name)
+            library.get(CountProgress).cancel(name)
             watch(share)
 
         return sums(corpus, rows, listen)
@@ -238,14 +236,14 @@ def test_a_cancelled_count_stops_its_work(library: Library, monkeypatch: pytest.
 
 
 def test_who_cancels_while_waiting_leaves_the_line(busy: Library) -> None:
-    busy.counts._turns._most = 9
+    busy.get(PartCounts)._turns._most = 9
     name = new_name()
     with ThreadPoolExecutor(1) as pool:
         filled = pool.submit(callbacks(busy)["numbers"], {"name": name}, "/statistics", f"?{WHERE}", None)
-        while not (busy.counts._turns.waiting or filled.done()):
+        while not (busy.get(PartCounts)._turns.waiting or filled.done()):
             time.sleep(0.01)
         assert "Waiting for another count" in str(callbacks(busy)["state"](1, {"name": name}))
-        busy.progress.cancel(name)
+        busy.get(CountProgress).cancel(name)
         assert "Counting was cancelled." in str(filled.result())
 
 
@@ -263,7 +261,7 @@ def test_a_count_that_nobody_waits_for_cannot_be_cancelled(tmp_path: Path) -> No
 
 
 def test_all_who_may_wait_leave_threads_of_the_server_free() -> None:
-    waiting = part_counts.WAITING + 1, part_counts.FILE_READERS, files.WAITING + 1, remote_encoder.READERS
+    waiting = part_counts.WAITING + 1, part_counts.FILE_READERS, WAITING + 1, remote_encoder.READERS
     assert sum(waiting) < THREADS
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from flask.testing import FlaskClient
 
-from dashboard.web.data_links import FORMAT
+from dashboard.web.http import FORMAT
 from store import Corpus
 
 DASHBOARD = Path(__file__).parents[1] / "dashboard"
@@ -20,7 +20,7 @@ def letters_in(*kinds: str) -> set[str]:
 
 
 def test_messages_and_the_version_in_their_address_change_together() -> None:
-    changed = f"A message has changed: raise FORMAT in dashboard/web/data_links.py, and LETTERS here ({FORMAT})."
+    changed = f"A message has changed: raise FORMAT in dashboard/web/http.py, and LETTERS here ({FORMAT})."
     assert letters_in("py") == LETTERS.get(FORMAT), changed
 
 

@@ -17,7 +17,7 @@ import pytest
 from dashboard.sentence.encoder import CorpusModel, Encoder, TypedSentences
 from dashboard.sentence.encoder_process import BUSY, ENDED, READERS, SLOW, EncoderProcess, RemoteEncoder
 from dashboard.web.errors import Refusal
-from dashboard.web.server_folder import ServerFolder, server_folder
+from dashboard.web.processes import ServerFolder, server_folder
 from store import Corpus
 
 PATIENCE = 300.0  # loading torch takes long on a busy machine
@@ -103,7 +103,7 @@ def test_a_refusal_reaches_the_worker(folder: ServerFolder, tiny_corpus: Corpus)
 def test_a_worker_imports_no_torch(folder: ServerFolder, tiny_store: str) -> None:
     code = (
         "import sys, pathlib; from store import open_corpus\n"
-        "from dashboard.web.server_folder import ServerFolder\n"
+        "from dashboard.web.processes import ServerFolder\n"
         "from dashboard.sentence.encoder_process import RemoteEncoder\n"
         "from dashboard.sentence.encoder import TypedSentences\n"
         "remote = RemoteEncoder(ServerFolder(pathlib.Path(sys.argv[2])), patience=300)\n"
@@ -152,7 +152,7 @@ def test_the_process_ends_when_its_server_ends_in_good_order() -> None:
 
 SERVER = """
 import os, time
-from dashboard.web.server_folder import server_folder
+from dashboard.web.processes import server_folder
 from dashboard.sentence.encoder_process import RemoteEncoder
 from tests.test_encoder_process import answer
 with server_folder() as folder:

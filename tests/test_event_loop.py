@@ -1,6 +1,6 @@
 """The event loop goes on whatever becomes of a connection meanwhile."""
 
-from dashboard.web.event_loop import EventLoop
+from dashboard.web.connections import EventLoop
 
 
 def test_a_connection_that_a_thread_names_after_it_was_closed_is_ignored() -> None:

@@ -12,6 +12,7 @@ from werkzeug.routing import AnyConverter, Rule
 
 from dashboard.app import create_app
 from dashboard.compare.two_models import Two
+from dashboard.sentence.encoder import TypedSentences
 from dashboard.web.files import MIMETYPES
 from dashboard.web.library import Library
 from tests.client import FakeTyped
@@ -36,7 +37,7 @@ OF_FEATURES = {"view": "pca-each"}
 @pytest.fixture(scope="module")
 def server(three_models: str) -> Flask:
     library = Library(three_models)
-    library.typed = FakeTyped()  # type: ignore[assignment]
+    library.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]
     return create_app(library).server
 
 

@@ -12,10 +12,10 @@ from pyarrow import parquet
 
 from dashboard.app import create_app
 from dashboard.web import files
-from dashboard.web.admission import Turns
+from dashboard.web.admission import DISCONNECTED, Turns
 from dashboard.web.errors import RETRY_AFTER
-from dashboard.web.library import Library
-from dashboard.web.reader_gone import DISCONNECTED
+from dashboard.web.files import LIBRARY
+from dashboard.web.library import BUSY, Library
 from store import Corpus
 
 TOKENS = 20
@@ -104,12 +104,12 @@ def test_a_file_larger_than_what_stays_in_memory_is_the_same(
 
 
 def test_one_file_of_points_is_made_at_a_time(client: FlaskClient, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    turns = Turns(0, files.BUSY)
-    monkeypatch.setattr(files, "_turns", turns)
+    turns = Turns(0, BUSY)
+    monkeypatch.setattr(client.application.extensions[LIBRARY], "files", turns)
     with turns.turn(lambda: False):
         answers = [client.get(f"{base}/{path}") for path in LARGE]
         small = client.get(f"{base}/pairs/0/1.csv")
-    assert [(one.status_code, one.text) for one in answers] == [(503, files.BUSY)] * len(LARGE)
+    assert [(one.status_code, one.text) for one in answers] == [(503, BUSY)] * len(LARGE)
     assert {one.headers["Retry-After"] for one in answers} == {str(RETRY_AFTER)}
     assert small.status_code == 200
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.app import create_app
-from dashboard.web.callback_requests import CALLBACKS
 from dashboard.web.library import Library
+from dashboard.web.security import CALLBACKS
 
 DEEP = "[" * 50_000 + "]" * 50_000
 MIXED = '{"inputs": ' + "[" * 900 + "]" * 900 + "}"

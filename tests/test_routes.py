@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.app import create_app
 from dashboard.points.columns import columns
-from dashboard.web.data_links import FORMAT
+from dashboard.web.http import FORMAT
 from dashboard.web.library import Library
 from store import Corpus
 

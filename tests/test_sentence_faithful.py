@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 from transformers import AutoTokenizer
 
 from dashboard.app import create_app
-from dashboard.web.data_links import data_link
+from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from ingest.checkpoint import find_checkpoint
 from store import Corpus, open_corpus

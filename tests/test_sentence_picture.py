@@ -12,13 +12,14 @@ from dashboard.points.pairs import panel as pairs_panel
 from dashboard.points.shown_points import ShownPoints
 from dashboard.points.statistics_panel import panel
 from dashboard.sentence import positions as position_means
+from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import finder, search_of, statistic_ranking
 from dashboard.sentence.page import layout
 from dashboard.sentence.picture import sentence_picture
 from dashboard.sentence.positions import positions
 from dashboard.sentence.ranked_heads import ranking_panel
 from dashboard.sentence.sentence import Sentence
-from dashboard.web.data_links import data_link
+from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 from store import Corpus
@@ -39,7 +40,7 @@ class OnePair:
 @pytest.fixture(scope="module")
 def library(tiny_store: str) -> Library:
     library = Library(tiny_store)
-    library.typed = OnePair()  # type: ignore[assignment]
+    library.put(TypedSentences, OnePair())  # type: ignore[arg-type]
     return library
 
 

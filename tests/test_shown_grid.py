@@ -9,7 +9,7 @@ from dashboard.app import create_app
 from dashboard.statistics.grid import HeadGrid
 from dashboard.statistics.part import part_of
 from dashboard.statistics.shown_grid import grid_notices, shown_grid
-from dashboard.web.data_links import data_link
+from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.provenance import provenance_of
 from dashboard.web.view import Place, find

@@ -12,6 +12,7 @@ import xarray as xr
 from dashboard.head_map.nearest import nearest
 from dashboard.pages import PAGES
 from dashboard.statistics.part import part_of
+from dashboard.statistics.part_counts import PartCounts
 from dashboard.ui.page import Page
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
@@ -32,7 +33,7 @@ def place_of(library: Library, page: str, asked: str) -> Place:
 def made(library: Library, asked: str = "", page: str = "statistics") -> Page:
     """The page once its part is counted."""
     place = place_of(library, page, asked)
-    library.counts.numbers(place.corpus, part_of(place.corpus, place.address.where))
+    library.get(PartCounts).numbers(place.corpus, part_of(place.corpus, place.address.where))
     return PAGES[page](place)
 
 
@@ -139,7 +140,7 @@ def test_lines_have_the_intervals_of_the_store(library: Library) -> None:
 def test_lines_of_a_part_have_its_intervals(library: Library) -> None:
     bars = figure(made(library, "where=kind:word"), "curves-near").data[1].error_y
     corpus = library.snapshot().corpus()
-    found = library.counts.numbers(corpus, part_of(corpus, "kind:word"))
+    found = library.get(PartCounts).numbers(corpus, part_of(corpus, "kind:word"))
     low, high = found.layer_interval.sel(source="all", statistic="to_previous").values
     np.testing.assert_allclose(bars.array + bars.arrayminus, high - low)
     assert (bars.array > 0).all()

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from dashboard.web.admission import Turns
-from dashboard.web.cache import CACHE
 from dashboard.web.errors import Refusal
 
 
@@ -119,26 +118,3 @@ def test_a_turn_that_fails_is_over() -> None:
         raise ZeroDivisionError
     with turns.turn(here):
         assert turns.waiting == 0
-
-
-def test_a_cached_result_needs_no_turn() -> None:
-    turns, owner = Turns(0, "Busy. Try again in a few seconds."), Owner()
-    CACHE.get(owner, "asked before", lambda: 7)
-    with turns.turn(here):
-        assert turns.cached(owner, "asked before", lambda: 8, here) == 7
-
-
-def test_who_waits_for_what_another_computes_gets_it() -> None:
-    turns, owner = Turns(4, "Busy. Try again in a few seconds."), Owner()
-    computed: list[int] = []
-    found: list[int] = []
-
-    def compute() -> int:
-        until(lambda: turns.waiting == 3)
-        computed.append(7)
-        return 7
-
-    threads = [start(lambda: found.append(turns.cached(owner, "asked by all", compute, here))) for _ in range(4)]
-    for thread in threads:
-        thread.join()
-    assert (found, computed) == ([7] * 4, [7])

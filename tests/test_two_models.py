@@ -7,7 +7,7 @@ from threading import Barrier
 
 from dashboard.compare.picture import both_places
 from dashboard.compare.two_models import Two, cached_result
-from dashboard.web.cache import CACHE
+from dashboard.web.cache import current_cache
 from store import StoreError
 
 
@@ -20,9 +20,11 @@ def test_what_many_ask_for_at_once_is_counted_once(alike: Two) -> None:
         time.sleep(0.05)
         return 7
 
+    cache = current_cache()
+
     def ask(_: int) -> int:
         start.wait()
-        return cached_result(alike, "asked for at once", count)
+        return cache.run(cached_result, alike, "asked for at once", count)
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(ask, range(4))) == [7] * 4
@@ -33,4 +35,4 @@ def test_views_that_there_are_not_leave_nothing_behind(alike: Two) -> None:
     for number in range(30):
         with suppress(StoreError):
             both_places(alike, f"no-view-{number}", 0, 0, 10)
-    assert CACHE._under_way == {}
+    assert current_cache()._under_way == {}

@@ -12,8 +12,8 @@ from dashboard.points.drawn import Drawn
 from dashboard.points.selection import Selection, mask
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.theme import PALETTE, ramp
-from dashboard.web.data_links import data_link
 from dashboard.web.errors import remedy_text
+from dashboard.web.http import data_link
 from dashboard.web.view import Place
 from store.kernels.projection import align
 from store.schema.model import ROLES, head_name

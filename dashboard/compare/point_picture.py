@@ -12,8 +12,8 @@ from dashboard.features.columns import PREDICTED, TokenColumn
 from dashboard.features.series import ROLES
 from dashboard.features.shown import ShownFeatures
 from dashboard.ui.theme import PALETTE, ramp
-from dashboard.web.data_links import data_link
 from dashboard.web.errors import remedy_text
+from dashboard.web.http import data_link
 from dashboard.web.view import Place
 from store.schema.features import SAMPLE, point_title
 

@@ -21,10 +21,20 @@ from dashboard.compare.two_models import Two
 from dashboard.points import colours, selection
 from dashboard.points.columns import column_of
 from dashboard.points.drawn import Drawn
+from dashboard.points.routes import selection_of
 from dashboard.web.files import FORM, file
+from dashboard.web.http import (
+    BASE,
+    ONE_HEAD,
+    binary,
+    bounded,
+    check_head,
+    codes,
+    png,
+    scheme,
+    source_of_means,
+)
 from dashboard.web.library import Library
-from dashboard.web.request import BASE, ONE_HEAD, bounded, check_head, scheme, selection_of, source_of_means
-from dashboard.web.response import binary, codes, png
 from dashboard.web.state import telling
 from dashboard.web.view import on_same_corpus
 

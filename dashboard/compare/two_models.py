@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.web.cache import CACHE
+from dashboard.web.cache import current_cache
 from dashboard.web.view import Place, on_same_corpus
 from store import Corpus
 from store.kernels.bootstrap import PERCENTILES, Segments, draw_counts, find_segments
@@ -97,12 +97,12 @@ def hidden_size(corpus: Corpus) -> int:
 
 def cached_result(two: Two, key: Hashable, compute: Callable[[], T]) -> T:
     """The result of `compute`, cached under the other model's name and `key`."""
-    return CACHE.get(two.own, _key(two, key), compute)
+    return current_cache().get(two.own, _key(two, key), compute)
 
 
 def is_cached(two: Two, key: Hashable) -> bool:
     """Whether it is cached."""
-    return CACHE.find(two.own, _key(two, key)) is not None
+    return current_cache().find(two.own, _key(two, key)) is not None
 
 
 def _key(two: Two, key: Hashable) -> Hashable:

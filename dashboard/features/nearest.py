@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dashboard.features.columns import sentence_order
 from dashboard.features.pieces import pieces_of
 from dashboard.features.series import Series
-from dashboard.web.cache import CACHE
+from dashboard.web.cache import current_cache
 from store.features import Features
 from store.schema.features import SAMPLE
 
@@ -51,7 +51,7 @@ def _near(features: Features, token: int, cosine: float, of: int) -> NearToken:
 
 
 def _unit_vectors(series: Series, panel: str) -> NDArray[np.float32]:
-    return CACHE.get(series.features, ("unit", str(series), panel), lambda: _unit(series.vectors(panel)))
+    return current_cache().get(series.features, ("unit", str(series), panel), lambda: _unit(series.vectors(panel)))
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -14,11 +14,10 @@ from dashboard.features.series import Series
 from dashboard.points import selection
 from dashboard.points.colours import codes_of, encode
 from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE
-from dashboard.web.cache import CACHE
+from dashboard.web.cache import current_cache
 from dashboard.web.files import FORM, file, large_file
+from dashboard.web.http import BASE, binary, bounded, codes, corpus_of, lasting, png, scheme
 from dashboard.web.library import Library
-from dashboard.web.request import BASE, bounded, corpus_of, scheme
-from dashboard.web.response import binary, codes, lasting, png
 from store import Corpus
 from store.features import Features
 
@@ -40,7 +39,7 @@ def _pictures(server: Flask, library: Library) -> None:
         shown = Series.parse(corpus, features, series)
         if panel == "grid":
             key = "grid points", series, view, _count(features)
-            return binary(CACHE.get(features, key, lambda: _grid_points(shown, view, _count(features))))
+            return binary(current_cache().get(features, key, lambda: _grid_points(shown, view, _count(features))))
         return binary(points.encode(shown.places(view, _count(features), panel), width=2))
 
     @server.get(f"{_MATERIAL}/raster/<series>/<view>/<panel>.png")

@@ -12,7 +12,7 @@ from dashboard.features.materials import is_drawn
 from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
 from dashboard.features.series import Series
 from dashboard.points.colours import Legend, legend_of
-from dashboard.web.data_links import data_link
+from dashboard.web.http import data_link
 from dashboard.web.view import Place
 
 

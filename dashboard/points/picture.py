@@ -10,7 +10,7 @@ from dashboard.canvas.saved import saved
 from dashboard.points.captions import shown_fidelity
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.theme import PALETTE, ramp
-from dashboard.web.data_links import data_link
+from dashboard.web.http import data_link
 from dashboard.web.view import Place
 from store import STATISTICS, Corpus
 from store.schema.model import ROLES, head_name

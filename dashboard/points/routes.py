@@ -4,6 +4,7 @@ import numpy as np
 from flask import Flask, Response, jsonify, request
 
 from dashboard.canvas import encoding as points
+from dashboard.canvas.encoding import GRID_TOKENS
 from dashboard.canvas.raster import draw_panels
 from dashboard.points import colours, selection
 from dashboard.points.columns import column_of
@@ -12,27 +13,27 @@ from dashboard.points.drawn import Drawn
 from dashboard.points.exports import tables, tables_of_heads
 from dashboard.points.focus import Point, as_json, focus, point_card
 from dashboard.points.pairs import strongest_pairs
-from dashboard.points.selection import Selection, mask
+from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
 from dashboard.statistics.statistics import head_table
 from dashboard.ui.theme import Scheme
 from dashboard.web.cache import cached
 from dashboard.web.files import FORM, file, large_file
-from dashboard.web.library import Library
-from dashboard.web.request import (
+from dashboard.web.http import (
     BASE,
-    MOST_LINES,
     ONE_HEAD,
+    binary,
     bounded,
     check_head,
     check_token,
+    codes,
     corpus_of,
-    grid_of,
-    head_of,
+    lasting,
+    png,
     scheme,
-    selection_of,
     share,
 )
-from dashboard.web.response import binary, codes, lasting, png
+from dashboard.web.library import Library
+from dashboard.web.state import LEAST, MOST_TOKENS, MOST_TOP, TOP
 from store import Corpus
 
 #: Pixels of a panel's side: of a large one, and of one of a grid.
@@ -56,12 +57,12 @@ def register(server: Flask, library: Library) -> None:
 def _points(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/points/<view>/grid.bin")
     def grid_points(snapshot: str, model: str, view: str) -> Response:
-        drawn = grid_of(library, snapshot, model)
+        drawn = _grid_of(library, snapshot, model)
         return binary(_grid_points(drawn.corpus, drawn.tokens, view))
 
     @server.get(f"{BASE}/points/<view>/{ONE_HEAD}.bin")
     def head_points(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        drawn = head_of(library, snapshot, model, layer, head)
+        drawn = _head_of(library, snapshot, model, layer, head)
         return binary(points.encode(drawn.places(view), width=2))
 
 
@@ -73,13 +74,13 @@ def _grid_points(corpus: Corpus, tokens: int, view: str) -> bytes:
 def _rasters(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/raster/<view>/grid.png")
     def grid_raster(snapshot: str, model: str, view: str) -> Response:
-        drawn = grid_of(library, snapshot, model)
+        drawn = _grid_of(library, snapshot, model)
         side, gap = bounded("side", 96, MOST_GRID_SIDE), bounded("gap", 4, 20)
         return png(_grid_raster(drawn.corpus, drawn.tokens, view, side, gap, scheme()))
 
     @server.get(f"{BASE}/raster/<view>/{ONE_HEAD}.png")
     def head_raster(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        drawn = head_of(library, snapshot, model, layer, head)
+        drawn = _head_of(library, snapshot, model, layer, head)
         side = bounded("side", 600, MOST_RASTER_SIDE)
         return png(draw_panels(drawn.places(view), columns=1, side=side, gap=0, scheme=scheme()))
 
@@ -93,12 +94,12 @@ def _grid_raster(corpus: Corpus, tokens: int, view: str, side: int, gap: int, pa
 def _colours(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/colours/<column>/grid.bin")
     def grid_colours(snapshot: str, model: str, column: str) -> Response:
-        drawn = grid_of(library, snapshot, model)
+        drawn = _grid_of(library, snapshot, model)
         return codes(_grid_colours(drawn.corpus, drawn.tokens, column))
 
     @server.get(f"{BASE}/colours/<column>/{ONE_HEAD}.bin")
     def head_colours(snapshot: str, model: str, column: str, layer: int, head: int) -> Response:
-        return codes(_coloured(head_of(library, snapshot, model, layer, head), column))
+        return codes(_coloured(_head_of(library, snapshot, model, layer, head), column))
 
 
 @cached
@@ -113,11 +114,11 @@ def _coloured(drawn: Drawn, column: str) -> bytes:
 def _masks(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/mask/grid.bin")
     def grid_mask(snapshot: str, model: str) -> Response:
-        return _mask(grid_of(library, snapshot, model))
+        return _mask(_grid_of(library, snapshot, model))
 
     @server.get(f"{BASE}/mask/{ONE_HEAD}.bin")
     def head_mask(snapshot: str, model: str, layer: int, head: int) -> Response:
-        return _mask(head_of(library, snapshot, model, layer, head))
+        return _mask(_head_of(library, snapshot, model, layer, head))
 
 
 def _mask(drawn: Drawn) -> Response:
@@ -153,8 +154,8 @@ def _focus_of(corpus: Corpus, view: str, point: Point) -> dict[str, object]:
         corpus,
         view,
         point,
-        top=bounded("top", 2, MOST_LINES, fewest=0),
-        least=share("least", 0.05),
+        top=bounded("top", TOP, MOST_TOP, fewest=0),
+        least=share("least", LEAST),
         lines="sentence" if request.args.get("lines") == "sentence" else "point",
         near=bounded("near", 10, MOST_NEAR, fewest=0),
     )
@@ -163,14 +164,14 @@ def _focus_of(corpus: Corpus, view: str, point: Point) -> dict[str, object]:
 def _files(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/<any(points, selection):what>/<view>/{ONE_HEAD}.{FORM}")
     def one_head(snapshot: str, model: str, what: str, view: str, layer: int, head: int, form: str) -> Response:
-        drawn = head_of(library, snapshot, model, layer, head)
+        drawn = _head_of(library, snapshot, model, layer, head)
         drawn.corpus.view(view)  # an unknown view is a 404 before the first byte
         selected = mask(drawn, selection_of(drawn.corpus) if what == "selection" else Selection())[0]
         return large_file(tables(drawn, view, selected), f"{what}-{view}-L{layer}-H{head}", form)
 
     @server.get(f"{BASE}/points/<view>/grid.{FORM}")
     def every_head(snapshot: str, model: str, view: str, form: str) -> Response:
-        drawn = grid_of(library, snapshot, model)
+        drawn = _grid_of(library, snapshot, model)
         drawn.corpus.view(view)
         return large_file(tables_of_heads(drawn, view), f"points-{view}", form)
 
@@ -194,3 +195,21 @@ def _tables(server: Flask, library: Library) -> None:
         check_head(corpus, layer, head)
         pairs = density(corpus, layer=layer, head=head, normalization=normalization)
         return file(iter([density_table(pairs)]), f"density-{normalization}-L{layer}-H{head}", form)
+
+
+def _grid_of(library: Library, snapshot: str, model: str) -> Drawn:
+    """The tokens drawn in every head."""
+    corpus = corpus_of(library, snapshot, model)
+    return Drawn(corpus, min(bounded("tokens", GRID_TOKENS, GRID_TOKENS), corpus.n_tokens))
+
+
+def _head_of(library: Library, snapshot: str, model: str, layer: int, head: int) -> Drawn:
+    """The tokens drawn in one head."""
+    corpus = corpus_of(library, snapshot, model)
+    check_head(corpus, layer, head)
+    return Drawn(corpus, min(bounded("tokens", MOST_TOKENS, MOST_TOKENS), corpus.n_tokens), layer, head)
+
+
+def selection_of(corpus: Corpus) -> Selection:
+    """What the query string selects; what cannot be is left out (the page has said so)."""
+    return parse_selection({name: request.args.get(name, "") for name in FIELDS}, corpus)[0]

@@ -9,10 +9,12 @@ import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
-from dashboard.sentence.sentence import Sentence
-from dashboard.web.admission import Turns
-from dashboard.web.cache import CACHE
+from dashboard.sentence.sentence import Sentence, stored_sentence
+from dashboard.web.admission import Turns, asker_gone
+from dashboard.web.cache import current_cache
 from dashboard.web.errors import Refusal
+from dashboard.web.library import Library
+from dashboard.web.view import Place
 from store import Corpus
 from store.extras import missing_packages
 
@@ -197,6 +199,11 @@ class TypedSentences:
     def __init__(self, encoder: SentenceEncoder | None = None) -> None:
         self._encoder = encoder or Encoder()
 
+    @classmethod
+    def of(cls, _library: Library) -> "TypedSentences":
+        """Those of a library without an encoder process: encoded in this process."""
+        return cls()
+
     def encode(self, corpus: Corpus, text: str, second: str = "", gone: Callable[[], bool] = lambda: False) -> Sentence:
         """The sentence, or the pair where there is a second one; cut where it is longer than the corpus' longest.
 
@@ -204,7 +211,20 @@ class TypedSentences:
         """
         request = CorpusModel.of(corpus), _readable(text), _readable(second)
         check_words(bool(request[1]), "")
-        return CACHE.get(self, request, lambda: self._encoder.encode(*request, gone))
+        return current_cache().get(self, request, lambda: self._encoder.encode(*request, gone))
+
+
+def shown_sentence(place: Place) -> Sentence:
+    """The sentence of a page: the typed one, else one of the corpus."""
+    return place.share("sentence", lambda: _sentence(place))
+
+
+def _sentence(place: Place) -> Sentence:
+    address = place.address
+    if address.text is None:
+        return stored_sentence(place.corpus, address.sentence)
+    typed = place.library.get(TypedSentences)
+    return typed.encode(place.corpus, address.text, address.second or "", asker_gone)
 
 
 def _readable(text: str) -> str:

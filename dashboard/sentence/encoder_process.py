@@ -18,11 +18,9 @@ from threading import BoundedSemaphore, Thread
 from dashboard.sentence.encoder import BUSY, CorpusModel, Encoder
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.admission import PAUSE
-from dashboard.web.allocator import return_freed_memory
-from dashboard.web.cache import CACHE
+from dashboard.web.cache import BUDGET, Cache
 from dashboard.web.errors import ReaderLeft, Refusal, sentence_for
-from dashboard.web.own_module import environment, own_module
-from dashboard.web.server_folder import ServerFolder
+from dashboard.web.processes import ServerFolder, environment, own_module, return_freed_memory
 
 #: Seconds that a thread of the server waits for a sentence, and for the process to listen.
 PATIENCE = 25.0
@@ -137,6 +135,7 @@ class EncoderProcess:
         self._folder = folder
         self._idle = idle
         self._encoder = Encoder()
+        self._cache = Cache(BUDGET)
         self._under_way = 0
         self._last = time.monotonic()
         self._lock = threading.Lock()
@@ -164,7 +163,7 @@ class EncoderProcess:
     def _result(self, request: Request, connection: Connection) -> object:
         """A client sends one request; anything readable after it is the end of the connection."""
         try:
-            return CACHE.get(self._encoder, request, lambda: self._encoder.encode(*request, gone=connection.poll))
+            return self._cache.get(self._encoder, request, lambda: self._encoder.encode(*request, gone=connection.poll))
         except Exception as error:
             return Refusal(*sentence_for(error))
 

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
 
+from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.picture import data_url, query_string
 from dashboard.ui.chart_layout import RAMP, colour_bar, every, layers_down, layout
 from dashboard.ui.charts import chart
@@ -44,7 +45,7 @@ def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str]) 
 
 def sentence_mixing(place: Place) -> list[object]:
     """The selected mixing ratio as a figure and as a table."""
-    sentence, ratio = place.sentence, RATIOS[place.address.ratio]
+    sentence, ratio = shown_sentence(place), RATIOS[place.address.ratio]
     values = sentence.mixing[list(RATIOS).index(place.address.ratio)]
     says = f"{ratio.title[0].upper()}{ratio.title[1:]}: the share of a token's new vector that comes from other tokens: {ratio.formula}. "
     figure = chart(

@@ -7,6 +7,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.finder import finder, search_of
 from dashboard.sentence.mixing import sentence_mixing
 from dashboard.sentence.picture import (
@@ -134,7 +135,7 @@ def picture(place: Place) -> dict[str, Any] | None:
 def layout(place: Place) -> Page:
     """The page of a link; where a typed text cannot be encoded, the reason and the text field."""
     try:
-        place.sentence  # noqa: B018 (everything below needs it)
+        shown_sentence(place)
     except Refusal as refusal:
         alert = dmc.Alert(str(refusal), color="red", className="problem")
         return Page(above=[html.H1("Your own sentence"), own_text(place), alert], beside=_finder(place))
@@ -163,12 +164,12 @@ def _finder(place: Place) -> list[object]:
 def _title(place: Place) -> str:
     if place.address.text:
         return "Your own pair of sentences" if place.address.second else "Your own sentence"
-    label = place.sentence.label
+    label = shown_sentence(place).label
     return f"Sentence {place.address.sentence:,} of {place.corpus.n_sentences:,}" + (f", {label}" if label else "")
 
 
 def _text(place: Place) -> list[object]:
-    sentence = place.sentence
+    sentence = shown_sentence(place)
     cut = [html.Span(" (truncated to the model's maximum length)", className="caption")] if sentence.cut else []
     parts = [sentence.text, *([html.Span(" | ", className="caption"), sentence.second] if sentence.second else [])]
     return [*parts, *cut]
@@ -193,7 +194,7 @@ def _hiding(place: Place) -> html.P:
     """Links that hide the selected tokens and show hidden ones. The line is there without any, so that a click moves nothing."""
     address = place.address
     chosen = {position for unit in selected_units(place) for position in unit.positions}
-    hidden = [position for position in options_of(place).hide if position < len(place.sentence.wordpieces)]
+    hidden = [position for position in options_of(place).hide if position < len(shown_sentence(place).wordpieces)]
     hides = [_with_hidden(place, "hide the selected tokens", {*hidden, *chosen})] if chosen else []
     shows = [
         _with_hidden(place, f"show “{_piece(place, position)}”", {*hidden} - {position})
@@ -204,7 +205,7 @@ def _hiding(place: Place) -> html.P:
 
 
 def _piece(place: Place, position: int) -> str:
-    return place.sentence.wordpieces[position]
+    return shown_sentence(place).wordpieces[position]
 
 
 def _with_hidden(place: Place, text: str, positions: set[int]) -> dcc.Link:
@@ -226,7 +227,7 @@ def _in_the_picture(place: Place) -> list[object]:
 
 def _caption(place: Place) -> html.P:
     address = place.address
-    tokens = len(place.sentence.wordpieces)
+    tokens = len(shown_sentence(place).wordpieces)
     content, url = _file(place)
     return html.P(
         [

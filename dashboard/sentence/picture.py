@@ -4,9 +4,10 @@ from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlencode
 
+from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.pattern import FIELDS, PatternOptions, Unit, parse_options, shown_units
 from dashboard.ui.theme import PALETTE, head_colours
-from dashboard.web.data_links import data_link
+from dashboard.web.http import data_link
 from dashboard.web.provenance import provenance_of
 from dashboard.web.state import Address
 from dashboard.web.view import Place
@@ -21,7 +22,7 @@ def options_of(place: Place) -> PatternOptions:
 
 def selection_column(place: Place) -> tuple[Unit, ...]:
     """The column that tokens are selected in: the shown queries or the shown keys."""
-    queries, keys = shown_units(place.sentence, options_of(place))
+    queries, keys = shown_units(shown_sentence(place), options_of(place))
     return keys if place.address.role == "key" else queries
 
 
@@ -121,7 +122,7 @@ def sentence_picture(place: Place) -> dict[str, Any]:
     """The prop `sentence` of `dashboard.sentence.component`."""
     address, corpus = place.address, place.corpus
     options = options_of(place)
-    queries, keys = shown_units(place.sentence, options)
+    queries, keys = shown_units(shown_sentence(place), options)
     return {
         "show": "matrix" if address.show == "positions" else address.show,
         "units": [asdict(unit) for unit in queries],

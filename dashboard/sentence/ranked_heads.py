@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from dash import dcc, html
 
+from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.picture import selected_query
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import choice
@@ -41,7 +42,7 @@ def ranked_heads(sentence: Sentence, query: int, key: int) -> list[RankedHead]:
 
 def ranking_panel(place: Place) -> list[object]:
     """The choice of a key, and the heads with the largest weight from the selected query to it."""
-    sentence, query, key = place.sentence, selected_query(place), place.address.toward
+    sentence, query, key = shown_sentence(place), selected_query(place), place.address.toward
     title = html.H2("Heads ranked by a token pair")
     if query is None:
         return [title, html.P(EMPTY, className="caption")]

@@ -11,6 +11,7 @@ from flask import request as asked
 from dashboard.points.exports import Table
 from dashboard.points.focus import sentence_overlay, strongest_lines
 from dashboard.points.placement import place_vectors
+from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.neuron import neuron, neuron_table
 from dashboard.sentence.pattern import (
     PatternOptions,
@@ -25,12 +26,11 @@ from dashboard.sentence.pattern import (
 )
 from dashboard.sentence.sentence import Sentence, stored_sentence
 from dashboard.ui.significant import significant
+from dashboard.web.admission import asker_gone
 from dashboard.web.files import file
+from dashboard.web.http import BASE, ONE_HEAD, bounded, check_head, codes, corpus_of, lasting, share
 from dashboard.web.library import Library
-from dashboard.web.reader_gone import asker_gone
-from dashboard.web.request import BASE, MOST_LINES, ONE_HEAD, bounded, check_head, corpus_of, share
-from dashboard.web.response import codes, lasting
-from dashboard.web.state import MEANS, Mean
+from dashboard.web.state import LEAST, MEANS, MOST_TOP, TOP, Mean
 from store import Corpus
 from store.schema.model import RATIOS
 
@@ -64,13 +64,15 @@ def register(server: Flask, library: Library) -> None:
 
 def _typed(library: Library, corpus: Corpus) -> Sentence:
     """What the reader has typed, as the model sees it."""
-    return library.typed.encode(corpus, asked.args.get("text", ""), asked.args.get("second", ""), asker_gone)
+    return library.get(TypedSentences).encode(
+        corpus, asked.args.get("text", ""), asked.args.get("second", ""), asker_gone
+    )
 
 
 def _overlay(corpus: Corpus, view: str, sentence: Sentence, layer: int, head: int) -> dict[str, object]:
     """Where a typed sentence is placed in the picture of a head, and the strongest lines of all its queries."""
     places = place_vectors(corpus, view, sentence.query[layer, head], sentence.key[layer, head], layer=layer, head=head)
-    top, least = bounded("top", 2, MOST_LINES, fewest=0), share("least", 0.05)
+    top, least = bounded("top", TOP, MOST_TOP, fewest=0), share("least", LEAST)
     pattern = sentence.layer_pattern(layer)[head]
     lines = strongest_lines(pattern, 0, role="query", lines="sentence", top=top, least=least)
     return {**sentence_overlay(0, sentence.wordpieces, places, lines), "near": []}

@@ -8,8 +8,9 @@ from pathlib import Path
 from secrets import token_hex
 
 from dashboard.statistics.part_counts import Counting, write_whole
+from dashboard.web.admission import asker_gone
 from dashboard.web.errors import Refusal
-from dashboard.web.reader_gone import asker_gone
+from dashboard.web.library import Library
 
 CANCELLED = "Counting was cancelled. Count again, or change the filter."
 #: Seconds between two notes of how far a count is.
@@ -42,6 +43,11 @@ class CountProgress:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+
+    @classmethod
+    def of(cls, library: Library) -> "CountProgress":
+        """Those of a library, in the folder of its server."""
+        return cls(library.folder)
 
     def counting(self, name: str) -> "WatchedCounting":
         """The wait of a page; `name` is from `new_name`."""

@@ -4,12 +4,12 @@ from dash import MATCH, Dash, Input, Output, State
 
 from dashboard import shell
 from dashboard.statistics import page as statistics
+from dashboard.statistics.count_progress import CountProgress
 from dashboard.statistics.part_progress import CANCEL, CLOCK, NUMBERS, STATE, part_id, state, uncounted
 from dashboard.ui.markup import condensed
-from dashboard.web.callback_requests import Named, Text, typed
+from dashboard.web.callbacks import STANDING, Named, Shown, Text, snapshot_of, typed
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
-from dashboard.web.standing import STANDING, Shown, snapshot_of
 from dashboard.web.view import find
 
 
@@ -28,7 +28,7 @@ def _fill_numbers(app: Dash, library: Library) -> None:
     @typed
     def fill(asked: Named, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
         try:
-            with library.progress.counting(asked.name) as counting:
+            with library.get(CountProgress).counting(asked.name) as counting:
                 place = find(library, pathname, search, snapshot_of(shown))
                 return condensed(statistics.numbers(place, counting), "numbers")
         except Refusal as refusal:
@@ -46,7 +46,7 @@ def _follow_count(app: Dash, library: Library) -> None:
     )
     @typed
     def look(_count: int | None, asked: Named) -> list[object]:
-        return state(library.progress.find(asked.name))
+        return state(library.get(CountProgress).find(asked.name))
 
     @app.callback(
         Output(part_id(CANCEL, MATCH), "disabled"),
@@ -57,5 +57,5 @@ def _follow_count(app: Dash, library: Library) -> None:
     @typed
     def cancel(clicks: int | None, asked: Named) -> bool:
         if clicks:
-            library.progress.cancel(asked.name)
+            library.get(CountProgress).cancel(asked.name)
         return bool(clicks)

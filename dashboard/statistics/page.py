@@ -12,7 +12,7 @@ from dashboard.statistics.head_table import head_table
 from dashboard.statistics.importance_panel import importance
 from dashboard.statistics.mixing import mixing_figures
 from dashboard.statistics.part import Part, part_labels, part_of
-from dashboard.statistics.part_counts import Counting
+from dashboard.statistics.part_counts import Counting, PartCounts
 from dashboard.statistics.part_filters import part_count, part_filters
 from dashboard.statistics.part_progress import counting_place
 from dashboard.statistics.profiles import profiles
@@ -52,7 +52,7 @@ def layout(place: Place) -> Page:
 def numbers(place: Place, counting: Counting | None = None) -> list[object]:
     """Everything that is counted of the link's part. Raises `Refusal` where the server cannot count it now."""
     part = part_of(place.corpus, place.address.where)
-    found = place.counts.numbers(place.corpus, part, counting)
+    found = place.library.get(PartCounts).numbers(place.corpus, part, counting)
     labels = part_labels(place.corpus, part, found.means)
     return [
         *_grid(place, shown_grid(place, found, counting)),

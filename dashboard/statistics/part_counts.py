@@ -13,8 +13,9 @@ import xarray as xr
 
 from dashboard.statistics.part import Part
 from dashboard.web.admission import Turns
-from dashboard.web.cache import CACHE
+from dashboard.web.cache import current_cache
 from dashboard.web.errors import Refusal
+from dashboard.web.library import Library
 from store import Corpus
 from store.means import Watch
 
@@ -79,12 +80,17 @@ class PartCounts:
         self._readers = BoundedSemaphore(FILE_READERS)  # each holds a thread of the server
         self._lock = Lock()
 
+    @classmethod
+    def of(cls, library: Library) -> "PartCounts":
+        """Those of a library, in the folder of its server."""
+        return cls(library.folder)
+
     def find(self, corpus: Corpus, part: Part) -> PartNumbers | None:
         """Numbers that need no counting: of the whole corpus, or of a part that was counted."""
         if part.tokens == corpus.n_tokens:
             return _of_all(corpus)
         key = _key(corpus, part)
-        found: PartNumbers | None = CACHE.find(self, key)
+        found: PartNumbers | None = current_cache().find(self, key)
         return found or self._read(corpus, key)
 
     def numbers(self, corpus: Corpus, part: Part, counting: Counting | None = None) -> PartNumbers:
@@ -109,7 +115,9 @@ class PartCounts:
         key = _key(corpus, part)
         with self._lock:
             if (count := self._under_way.get(key)) is None:
-                count = self._under_way[key] = self._threads.submit(self._in_turn, corpus, part, Counting())
+                count = self._under_way[key] = self._threads.submit(
+                    current_cache().run, self._in_turn, corpus, part, Counting()
+                )
                 count.add_done_callback(lambda _: self._under_way.pop(key, None))
             return count
 
@@ -122,7 +130,7 @@ class PartCounts:
         key = _key(corpus, part)
         counted = count(corpus, part, counting.watch)
         self._write(key, counted)
-        return CACHE.get(self, key, lambda: counted)
+        return current_cache().get(self, key, lambda: counted)
 
     def _read(self, corpus: Corpus, key: str) -> PartNumbers | None:
         try:
@@ -130,7 +138,7 @@ class PartCounts:
                 arrays = {name: file[name] for name in file.files}
         except FileNotFoundError:
             return None
-        return CACHE.get(self, key, lambda: _labelled(corpus, arrays))
+        return current_cache().get(self, key, lambda: _labelled(corpus, arrays))
 
     def _write(self, key: str, numbers: PartNumbers) -> None:
         content = io.BytesIO()

@@ -19,10 +19,11 @@ from dashboard.statistics.numbers import (
     received_table,
 )
 from dashboard.statistics.part import Part, part_labels, part_of
+from dashboard.statistics.part_counts import PartCounts
 from dashboard.statistics.shown_grid import shown_grid
 from dashboard.web.files import FORM, file
+from dashboard.web.http import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
 from dashboard.web.library import Library
-from dashboard.web.request import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
 from dashboard.web.view import find
 from store import Corpus
 
@@ -43,7 +44,7 @@ def _of_parts(server: Flask, library: Library) -> None:
     def statistics_of_heads(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
         source, part = source_of_means(), _part(corpus)
-        means = library.counts.numbers(corpus, part).means
+        means = library.get(PartCounts).numbers(corpus, part).means
         labels = part_labels(corpus, part, means)
         table = heads_table(means.sel(source=source), labels, importance_of(corpus))
         return _file(table, f"statistics-{source}{_of_part(corpus, part)}", form)
@@ -54,7 +55,7 @@ def _of_parts(server: Flask, library: Library) -> None:
         place = find(library, "statistics", urlencode(asked.args.to_dict() | {"snapshot": snapshot, "model": model}))
         address = place.address
         part = part_of(corpus, address.where)
-        grid = shown_grid(place, library.counts.numbers(corpus, part))
+        grid = shown_grid(place, library.get(PartCounts).numbers(corpus, part))
         name = f"{grid.kind}-{address.statistic}-{address.source}{_of_part(corpus, part)}"
         other = address.other if address.values == "difference" else None
         return file(iter([grid_table(grid.values, grid.kind)]), name, form, other)
@@ -63,7 +64,9 @@ def _of_parts(server: Flask, library: Library) -> None:
     def mixing_of_layers(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
         part = _part(corpus)
-        return _file(mixing_table(library.counts.numbers(corpus, part).mixing), f"mixing{_of_part(corpus, part)}", form)
+        return _file(
+            mixing_table(library.get(PartCounts).numbers(corpus, part).mixing), f"mixing{_of_part(corpus, part)}", form
+        )
 
 
 def _of_wholes(server: Flask, library: Library) -> None:

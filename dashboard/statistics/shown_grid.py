@@ -6,7 +6,7 @@ import xarray as xr
 
 from dashboard.statistics.grid import HeadGrid, Values, difference_grid, ranks_grid, values_grid, values_of
 from dashboard.statistics.part import Part, part_of
-from dashboard.statistics.part_counts import Counting, PartNumbers
+from dashboard.statistics.part_counts import Counting, PartCounts, PartNumbers
 from dashboard.ui.model_names import model_names
 from dashboard.web.view import Place, comparable
 from store import STATISTICS
@@ -39,13 +39,13 @@ def grid_notices(place: Place) -> tuple[str, ...]:
 
 def is_counted(place: Place, part: Part) -> bool:
     """Whether everything that the link asks for is known without counting."""
-    if place.counts.find(place.corpus, part) is None:
+    if place.library.get(PartCounts).find(place.corpus, part) is None:
         return False
     other = place.address.other if place.address.values == "difference" else None
     if other is None:
         return True
     corpus = place.snapshot.corpus(other)
-    return place.counts.find(corpus, part_of(corpus, place.address.where)) is not None
+    return place.library.get(PartCounts).find(corpus, part_of(corpus, place.address.where)) is not None
 
 
 def interval_of(interval: xr.DataArray, statistic: str, source: str) -> xr.DataArray:
@@ -76,7 +76,9 @@ def _minus_model(place: Place, values: Values, other: str, counting: Counting | 
     """Minus the same statistic of another model over the same part of its corpus."""
     corpus, address = place.snapshot.corpus(other), place.address
     name, part = model_names(place.snapshot)[other], part_of(corpus, address.where)
-    against = values_of(place.counts.numbers(corpus, part, counting).means, address.statistic, address.source)
+    against = values_of(
+        place.library.get(PartCounts).numbers(corpus, part, counting).means, address.statistic, address.source
+    )
     grid = difference_grid(values, against, address.statistic, f"that of {name}")
     share = f"{part.tokens:,} of {corpus.n_tokens:,} tokens ({100 * part.tokens / corpus.n_tokens:.1f} %)"
     return replace(grid, says=f"Subtracted are means over {share} of {name}. ")

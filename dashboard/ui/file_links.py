@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from dash import html
 
-from dashboard.web.data_links import data_link
+from dashboard.web.http import data_link
 from dashboard.web.view import Place
 
 _NOTHING: Mapping[str, str | None] = MappingProxyType({})

@@ -1,78 +1,84 @@
-"""One thing at a time: whoever asks waits for a turn, in the order they came, and not longer than their reader does."""
+"""Admission: long work is done for one reader at a time, and not for a reader who has left."""
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event, Lock
 from time import monotonic
-from typing import TypeVar
+from typing import Any
 
-from dashboard.web.cache import CACHE
+from flask import has_request_context, request
+
 from dashboard.web.errors import ReaderLeft, Refusal
 
-#: Seconds between two looks at whether the reader is still there.
+#: Seconds between two checks whether the reader is still there.
 PAUSE = 0.05
-#: Seconds that a reader waits for a turn: a thread of the server waits with them.
+#: Seconds that a reader waits for a turn, and with them a thread of the server.
 PATIENCE = 20.0
-T = TypeVar("T")
+
+#: The WSGI key of waitress for a function that says whether the client has closed the connection.
+DISCONNECTED = "waitress.client_disconnected"
 
 
 class Turns:
-    """A bounded line; the first of it has the turn.
+    """A bounded queue of readers; the first has the turn.
 
-    `busy` is what a reader is told where the line is full, and who has waited for `patience` seconds.
+    `busy` is the message to a reader who finds the queue full, or who has waited for `patience` seconds.
     """
 
     def __init__(self, most_waiting: int, busy: str, *, patience: float = PATIENCE) -> None:
         self._most, self._busy, self._patience = most_waiting + 1, busy, patience
-        self._line: deque[Event] = deque()
+        self._queue: deque[Event] = deque()
         self._lock = Lock()
 
     @property
     def waiting(self) -> int:
-        """How many wait for their turn."""
-        return max(0, len(self._line) - 1)
-
-    def cached(self, owner: object, key: Hashable, compute: Callable[[], T], gone: Callable[[], bool]) -> T:
-        """The cached result at once, else what `compute` returns in turn. Whoever waits for the same gets the same."""
-        found: T | None = CACHE.find(owner, key)
-        if found is not None:
-            return found
-        with self.turn(gone):
-            return CACHE.get(owner, key, compute)  # another reader may have asked for the same, and been before us
+        """How many readers wait for their turn."""
+        return max(0, len(self._queue) - 1)
 
     @contextmanager
     def turn(self, gone: Callable[[], bool]) -> Iterator[None]:
-        """Wait for the turn, and have it for as long as the context lasts. Refused where the line is full or `gone`."""
-        mine, deadline = self._join(), monotonic() + self._patience
+        """Wait for the turn and hold it within the context. Raises `Refusal` where the queue is full or the reader `gone`."""
+        own, deadline = self._join(), monotonic() + self._patience
         try:
-            while not mine.wait(PAUSE):
-                _check_there(gone)
+            while not own.wait(PAUSE):
+                _check_present(gone)
                 self._check_time(deadline)
-            _check_there(gone)
+            _check_present(gone)
             yield
         finally:
-            self._leave(mine)
+            self._leave(own)
 
     def _join(self) -> Event:
         with self._lock:
-            if len(self._line) >= self._most:
+            if len(self._queue) >= self._most:
                 raise Refusal(self._busy, 503)
-            self._line.append(Event())
-            self._line[0].set()
-            return self._line[-1]
+            self._queue.append(Event())
+            self._queue[0].set()
+            return self._queue[-1]
 
     def _check_time(self, deadline: float) -> None:
         if monotonic() > deadline:
             raise Refusal(self._busy, 503)
 
-    def _leave(self, mine: Event) -> None:
+    def _leave(self, own: Event) -> None:
         with self._lock:
-            self._line.remove(mine)
-            if self._line:
-                self._line[0].set()
+            self._queue.remove(own)
+            if self._queue:
+                self._queue[0].set()
 
 
-def _check_there(gone: Callable[[], bool]) -> None:
+def _check_present(gone: Callable[[], bool]) -> None:
     if gone():
         raise ReaderLeft
+
+
+def asker_gone() -> bool:
+    """Whether the client of this thread's request has closed its connection; False outside of a request."""
+    return has_request_context() and reader_gone(request.environ)
+
+
+def reader_gone(environ: Mapping[str, Any]) -> bool:
+    """Whether the client of a WSGI request has closed its connection; False where the server does not know."""
+    disconnected: Callable[[], bool] | None = environ.get(DISCONNECTED)
+    return disconnected is not None and disconnected()

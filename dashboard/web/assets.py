@@ -2,8 +2,8 @@
 
 from flask import Flask, Response, request
 
+from dashboard.web.http import lasting
 from dashboard.web.library import Library
-from dashboard.web.response import lasting
 
 
 def register(server: Flask, _library: Library) -> None:

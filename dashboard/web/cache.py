@@ -1,20 +1,24 @@
-"""Results that are computed once and cached: one budget in bytes for the whole process, the least recently used leave first."""
+"""Cached results of an application: one budget in bytes, the least recently used are removed first."""
 
+import sys
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import is_dataclass
 from functools import wraps
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import numpy as np
+import xarray as xr
 from cachetools import LRUCache
 
 from dashboard.web.errors import ReaderLeft
-from dashboard.web.memory_size import memory_size
 
-#: Bytes that cached results may hold in a process; a worker is to stay below 450 MB with everything else. Three times as
-#: many took 66 MB and no time off a thousand mixed requests by eight readers.
+#: Bytes that the cached results of an application may hold; a worker is to stay below 450 MB with everything else. A budget
+#: three times as large took 66 MB more and saved no time in a thousand mixed requests by eight readers.
 BUDGET = 32 << 20
 K = TypeVar("K")
 P = ParamSpec("P")
@@ -23,11 +27,46 @@ _MISSING: Any = object()
 Key = tuple[weakref.ref[Any], Hashable]
 
 
+def memory_size(value: object) -> int:
+    """Bytes of a value and of what it refers to: arrays, texts, containers, dataclasses, each counted once.
+
+    A view of a larger array counts as the whole array, which it keeps in memory. What a lazy array would read does not
+    count, nor does code, nor an opened corpus.
+    """
+    seen: set[int] = set()
+    pending: list[object] = [value]
+    total = 0
+    while pending:
+        part = pending.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            total += sys.getsizeof(part)  # of an array without memory of its own, its header
+            pending.extend(_parts(part))
+    return total
+
+
+def _parts(value: Any) -> Iterable[object]:
+    if isinstance(value, np.ndarray):
+        texts = value.dtype == object or value.dtype.kind == "T"
+        return [*([] if value.base is None else [value.base]), *(value.ravel().tolist() if texts else [])]
+    if isinstance(value, xr.DataArray):
+        return [value.variable, *(coordinate.variable for coordinate in value.coords.values())]
+    if isinstance(value, xr.Dataset):
+        return list(value.variables.values())
+    if isinstance(value, xr.Variable):
+        return [value._data]  # `data` would read a lazy array
+    if isinstance(value, dict):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, list | tuple | set | frozenset):
+        return value
+    return vars(value).values() if is_dataclass(value) and not isinstance(value, type) else []
+
+
 class Cache:
     """Results under an owner, such as a corpus, and a key.
 
-    An owner is not kept alive by its results; they leave after it has gone. What is larger than the whole budget is
-    returned and not cached. A result may not grow once it is cached: it is measured when it is added.
+    The cache does not keep an owner alive, and removes its results after it. A result larger than the whole budget is
+    returned and not cached. A cached result must not grow: its size is measured when it is added.
     """
 
     def __init__(self, budget: int) -> None:
@@ -36,6 +75,14 @@ class Cache:
         self._under_way: dict[Key, Future[Any]] = {}
         self._lock = Lock()
         self._orphans = False
+
+    def run(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """Call a function; what it computes is cached here."""
+        token = _CURRENT.set(self)
+        try:
+            return function(*arguments, **named)
+        finally:
+            _CURRENT.reset(token)
 
     @property
     def size(self) -> int:
@@ -48,9 +95,9 @@ class Cache:
             return self._results.get((weakref.ref(owner), key))
 
     def get(self, owner: object, key: Hashable, compute: Callable[[], T]) -> T:
-        """The cached result, or what `compute` returns. Threads that ask for the same at once share one computation.
+        """The cached result, or what `compute` returns. Threads that need the same result share one computation.
 
-        They share its error too, unless that is about the one reader who asked first.
+        They share its error too, unless it is that the reader of the computing thread has left.
         """
         full = weakref.ref(owner), key
         while True:
@@ -61,7 +108,7 @@ class Cache:
                 if under_way is None:
                     mine = self._under_way[full] = Future[T]()
                     break
-            with suppress(ReaderLeft):  # that of the other; this one is still there
+            with suppress(ReaderLeft):  # the other reader; this one is still there
                 return under_way.result()
         return self._compute(full, mine, compute)
 
@@ -85,7 +132,7 @@ class Cache:
                 self._results[weakref.ref(owner, self._orphaned), key] = result
 
     def _orphaned(self, _owner: weakref.ref[Any]) -> None:
-        """Called wherever an owner has gone, even where this thread changes the cache just now: then it is done there."""
+        """Called when an owner is collected, even while this thread changes the cache, which then removes the results itself."""
         self._orphans = True
         if self._lock.acquire(blocking=False):
             try:
@@ -104,16 +151,23 @@ class Cache:
             del self._under_way[full]
 
 
-#: That of this process.
-CACHE = Cache(BUDGET)
+_CURRENT: ContextVar[Cache | None] = ContextVar("cache", default=None)
+
+
+def current_cache() -> Cache:
+    """The cache of the application that this thread works for; outside of any, as in a notebook, one of the thread."""
+    cache = _CURRENT.get()
+    if cache is None:
+        _CURRENT.set(cache := Cache(BUDGET))
+    return cache
 
 
 def cached(compute: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[K, P], T]:
-    """The same function, its results cached under its first argument, which owns them, and the others, which are hashable."""
+    """The same function, its results cached: the first argument owns them, the others are hashable."""
 
     @wraps(compute)
     def lookup(owner: K, /, *arguments: P.args, **named: P.kwargs) -> T:
         key = (compute, arguments, tuple(sorted(named.items())))
-        return CACHE.get(owner, key, lambda: compute(owner, *arguments, **named))
+        return current_cache().get(owner, key, lambda: compute(owner, *arguments, **named))
 
     return lookup

@@ -10,12 +10,11 @@ from flask import request as asked
 from werkzeug.wsgi import wrap_file
 
 from dashboard.points.exports import Table, as_csv, named, write_parquet
-from dashboard.web.admission import Turns
+from dashboard.web.admission import asker_gone
 from dashboard.web.errors import ReaderLeft
+from dashboard.web.http import lasting
 from dashboard.web.library import Library
 from dashboard.web.provenance import Provenance
-from dashboard.web.reader_gone import asker_gone
-from dashboard.web.response import lasting
 
 #: The part of a URL that says which kind of file.
 FORM = "<any(csv, parquet):form>"
@@ -24,15 +23,11 @@ MIMETYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 IN_MEMORY = 1 << 20
 #: Where an application has its library.
 LIBRARY = "headscape.library"
-#: Readers who wait in a process while a file of points is made for another one.
-WAITING = 3
-BUSY = "The server is busy making files for other readers. Try again in a few seconds."
-_turns = Turns(WAITING, BUSY)
 
 
 def large_file(parts: Iterator[Table], name: str, form: str) -> Response:
     """As `file`, of many rows: a process makes one at a time. A `Refusal` where too many readers wait for theirs."""
-    with _turns.turn(asker_gone):
+    with _library().files.turn(asker_gone):
         return file(_for_reader(parts), name, form)
 
 
@@ -72,12 +67,16 @@ def _sent(content: IO[bytes]) -> Response:
         return Response(content.read())
 
 
+def _library() -> Library:
+    library: Library = current_app.extensions[LIBRARY]
+    return library
+
+
 def _provenance(other: str | None) -> Provenance:
     """Every URL of a file names a snapshot and a model, or two."""
-    library: Library = current_app.extensions[LIBRARY]
     given = dict(asked.view_args or {})
     models = [given[part] for part in ("model", "other") if part in given] + ([other] if other else [])
-    return Provenance.of(library.snapshot(given["snapshot"]), models)
+    return Provenance.of(_library().snapshot(given["snapshot"]), models)
 
 
 def _write(parts: Iterator[Table], provenance: Provenance, form: str, into: IO[bytes], compressed: bool) -> None:

@@ -1,61 +1,83 @@
-"""What the server has open: the snapshot readers should see now, older ones that links still ask for, and models to type to."""
+"""What a server has open: the newest snapshot of a store, older ones that links name, and the objects of the topics."""
 
 import shutil
 import tempfile
 import weakref
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from threading import Lock, RLock
+from typing import Protocol, Self, TypeVar
 
 from cachetools import LRUCache
 
-from dashboard.sentence.encoder import SentenceEncoder, TypedSentences
-from dashboard.statistics.count_progress import CountProgress
-from dashboard.statistics.part_counts import PartCounts
+from dashboard.web.admission import Turns
+from dashboard.web.cache import BUDGET as RESULTS
+from dashboard.web.cache import Cache
 from store import Snapshot
 from store.errors import SnapshotNotFound
 from store.repository.access import open_repository
 from store.repository.history import check_snapshot, published_snapshot
 from store.repository.progress import IngestProgress, ingest_progress
 
+#: Readers who wait while a large file is made for another one.
+WAITING = 3
+BUSY = "The server is busy making files for other readers. Try again in a few seconds."
 #: Bytes that open snapshots may come to: the newest and those of tabs opened before it.
 BUDGET = 96 << 20
 #: Bytes of a token and of a sentence, once all columns of an opened corpus have been read.
 TOKEN_BYTES, SENTENCE_BYTES = 24, 256
 
 
-class Library:
-    """Opens snapshots of one store. A new publication is noticed at the next request: asking costs 0.05 ms.
+class OfLibrary(Protocol):
+    """A class of which every library has one object, made by `of`."""
 
-    `shared` is a folder for what the processes of a server know together; without it one is made when needed. Typed
-    sentences are encoded in this process unless an `encoder` is given.
+    @classmethod
+    def of(cls, library: "Library") -> Self:
+        """The object for a library."""
+
+
+S = TypeVar("S", bound=OfLibrary)
+
+
+class Library:
+    """Opens snapshots of one store, and holds everything that lives as long as the server: two libraries share nothing.
+
+    A new publication is noticed at the next request: checking takes 0.05 ms. `shared` is a folder that the processes of a
+    server share.
     """
 
-    def __init__(self, url: str, shared: Path | None = None, encoder: SentenceEncoder | None = None) -> None:
+    def __init__(self, url: str, shared: Path | None = None) -> None:
         self.url = url
+        self.cache = Cache(RESULTS)
+        #: Large files are made for one reader at a time.
+        self.files = Turns(WAITING, BUSY)
         self._shared = shared
-        self.typed = TypedSentences(encoder)
+        self._objects: dict[type, object] = {}
+        self._making = RLock()
         self._repository = open_repository(url)
         self._open: LRUCache[str, Snapshot] = LRUCache(BUDGET, opened_size)
         self._lock = Lock()
 
     @cached_property
-    def _folder(self) -> Path:
+    def folder(self) -> Path:
+        """A folder for what the processes of a server know together; a private one where none was given."""
         if self._shared is not None:
             return self._shared
         folder = Path(tempfile.mkdtemp(prefix="headscape-"))
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return folder
 
-    @cached_property
-    def counts(self) -> PartCounts:
-        """Numbers of parts of the corpora."""
-        return PartCounts(self._folder)
+    def get(self, kind: type[S]) -> S:
+        """The object of a topic that lives as long as the library: of this class, made when it is first needed."""
+        with self._making:
+            if kind not in self._objects:
+                self._objects[kind] = kind.of(self)
+            return self._objects[kind]  # type: ignore[return-value]
 
-    @cached_property
-    def progress(self) -> CountProgress:
-        """How far counts are that pages wait for."""
-        return CountProgress(self._folder)
+    def put(self, kind: type[S], of_topic: S) -> None:
+        """Use this object of a class instead of the one that the class makes."""
+        with self._making:
+            self._objects[kind] = of_topic
 
     @property
     def ingest(self) -> IngestProgress | None:

@@ -1,10 +1,179 @@
-"""Headers of every response: scripts only from this server, no framing, no sniffing."""
+"""Security: host names that the server answers to, callbacks that a page may call, headers of every response."""
+
+import json
+import re
+import socket
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
 
 from dash import Dash
-from flask import Response
+from flask import Flask, Response, abort, request
+from pydantic import BaseModel, ConfigDict, ValidationError
+from werkzeug.exceptions import BadRequest
+from werkzeug.sansio.utils import host_is_trusted
+
+CALLBACKS = "/_dash-update-component"
+#: This machine by its own names; a browser asks nobody else what they mean.
+LOCAL = (".localhost", "127.0.0.1", "::1")
+_NAME = re.compile(r"\.?[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
 
 
-def register(app: Dash) -> None:
+@dataclass(frozen=True)
+class AllowedHosts:
+    """Host names, and addresses without brackets. `.example.org` is every name that ends so.
+
+    With `every_address` any address is allowed. That is safe, as only a name can be pointed elsewhere (DNS rebinding), and
+    a server that listens on every address of its machine does not know under which of them others reach it.
+    """
+
+    names: tuple[str, ...] = LOCAL
+    every_address: bool = False
+
+    def __contains__(self, host: str) -> bool:
+        """Whether a request with this Host header is answered."""
+        if not host_is_trusted(host):  # it has letters that no host has
+            return False
+        address = _address(host)
+        if address is None:
+            return host_is_trusted(host.lower(), self.names)
+        return self.every_address or any(address == _address(name) for name in self.names)
+
+    def __str__(self) -> str:
+        """The names, without addresses."""
+        return ", ".join(name.removeprefix(".") if name in LOCAL else name for name in self.names if not _address(name))
+
+
+def allowed_hosts(bound: str, more: Iterable[str]) -> AllowedHosts:
+    """The address the server is bound to, this machine's local names, and more; its own names where bound to all addresses.
+
+    Raises
+    ------
+    ValueError
+        Where one of `more` is neither a host name nor an address.
+    """
+    names = [name for name in map(_host_name, more) if name]
+    address = _address(bound)
+    if bound and (address is None or not address.is_unspecified):
+        return AllowedHosts((*LOCAL, bound.lower(), *names))
+    own = socket.gethostname().lower()
+    own_names = (own, f"{own}.local") if _NAME.fullmatch(own) else ()
+    return AllowedHosts((*LOCAL, *own_names, *names), every_address=True)
+
+
+def check_hosts(server: Flask, allowed: AllowedHosts) -> None:
+    """Refuse every request with another Host header. One without it is no browser's."""
+
+    @server.before_request
+    def check_host() -> None:
+        host = request.headers.get("Host")
+        if host is not None and host not in allowed:
+            abort(
+                400,
+                f"This server does not answer to the host {host[:80]!a}. If it is yours, start it with that name in "
+                "ALLOWED_HOSTS=NAME,... (`make dashboard`) or --allowed-hosts.",
+            )
+
+
+def _host_name(text: str) -> str:
+    name = text.strip().lower()
+    if name and _address(name) is None and not _NAME.fullmatch(name):
+        raise ValueError(f"ALLOWED_HOSTS={text} is no host name. Give names without http:// and port, split by commas.")
+    return name
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    """The address of a Host header or without a port; None where it is a name."""
+    name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host
+    try:
+        return ip_address(name.partition(":")[0] if name.count(":") == 1 else name)
+    except ValueError:
+        return None
+
+
+Id = str | dict[str, str | int]
+
+
+class Part(BaseModel):
+    """A property of a component, as Dash's script names it. `typed` checks its value."""
+
+    model_config = ConfigDict(strict=True)
+    id: Id
+    property: str
+
+
+#: Of a callback with wildcards for all components of a kind, a list in place of each.
+Parts = list[Part | list[Part]]
+
+
+class Body(BaseModel):
+    """Of what Dash's script sends, what Dash relies on."""
+
+    model_config = ConfigDict(strict=True)
+    output: str
+    outputs: Part | Parts
+    inputs: Parts
+    state: Parts = []
+    changedPropIds: list[str] = []  # noqa: N815
+
+
+def check_callbacks(app: Dash) -> None:
+    """Answer 400 to a request that no page sends, 404 where it names a callback that is not there."""
+    server: Flask = app.server
+
+    @server.before_request
+    def check_callback() -> None:
+        if request.method == "POST" and request.path == CALLBACKS:
+            _check(_body(), app.callback_map)
+
+
+def _body() -> Body:
+    try:
+        return Body.model_validate(request.get_json())
+    except RecursionError as error:
+        raise BadRequest("The request is nested too deeply. Reload the page.") from error
+    except ValidationError as error:
+        raise BadRequest("The request is not one that a page sends. Reload the page.") from error
+
+
+def _check(body: Body, callbacks: Mapping[str, Mapping[str, Any]]) -> None:
+    callback = callbacks.get(body.output, {})
+    if "callback" not in callback:  # without it, it runs in the browser
+        abort(404, "The server has no such callback. Reload the page.")
+    outputs: Parts = body.outputs if isinstance(body.outputs, list) else [body.outputs]
+    sent = (outputs, _outputs(body.output)), (body.inputs, callback["inputs"]), (body.state, callback["state"])
+    if not all(_fit(parts, defined) for parts, defined in sent):
+        abort(400, "The request does not fit its callback. Reload the page.")
+
+
+def _outputs(names: str) -> list[dict[str, str]]:
+    """Of one output `id.property`, or of several `..id.property...id.property..`."""
+    each = names.strip(".").split("...") if names.startswith("..") else [names]
+    return [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in each]
+
+
+def _fit(parts: Parts, defined: Sequence[Mapping[str, str]]) -> bool:
+    return len(parts) == len(defined) and all(map(_fits, parts, defined))
+
+
+def _fits(sent: Part | list[Part], defined: Mapping[str, str]) -> bool:
+    """Whether this is what a callback is defined for; an id with wildcards is JSON there."""
+    wanted = json.loads(defined["id"]) if defined["id"].startswith("{") else defined["id"]
+    if isinstance(sent, list) != (isinstance(wanted, dict) and ["ALL"] in wanted.values()):
+        return False
+    parts = sent if isinstance(sent, list) else [sent]
+    return all(part.property == defined["property"] and _is(part.id, wanted) for part in parts)
+
+
+def _is(sent: Id, wanted: Any) -> bool:
+    if not isinstance(sent, dict) or not isinstance(wanted, dict):
+        return bool(sent == wanted)
+    alike = (isinstance(value, list) or sent.get(name) == value for name, value in wanted.items())
+    return sent.keys() == wanted.keys() and all(alike)
+
+
+def add_headers(app: Dash) -> None:
     """Add the headers. Call it last: Dash's inline scripts are allowed by their hash, once they are all there."""
     policy = "; ".join(
         [
@@ -20,10 +189,10 @@ def register(app: Dash) -> None:
         ]
     )
 
-    def add_headers(response: Response) -> Response:
+    def add(response: Response) -> Response:
         response.headers["Content-Security-Policy"] = policy
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "same-origin"
         return response
 
-    app.server.after_request(add_headers)
+    app.server.after_request(add)

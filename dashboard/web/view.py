@@ -1,17 +1,12 @@
 """What a link means in the store: the state within the bounds of a corpus, and the snapshot and model it is of."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
-from dashboard.sentence.encoder import TypedSentences
-from dashboard.sentence.sentence import Sentence, stored_sentence
-from dashboard.statistics.part_counts import PartCounts
 from dashboard.web.errors import remedy_text
 from dashboard.web.library import Library
-from dashboard.web.reader_gone import asker_gone
 from dashboard.web.state import DEFAULTS, FIELDS, PAGES, Address, LinkReader, Of, telling
 from store import STATISTICS, Corpus, Snapshot, StoreError
 from store.features import Features
@@ -26,6 +21,7 @@ _OF_FEATURE_POINTS = ("material", "vectors", "fview", "point", "fcolour", "ftoke
 _READ_APART = ("model", "snapshot", "view", "text", "second", "statistic", "other", *_OF_FEATURE_POINTS)
 _SIMPLE = tuple(name for name in FIELDS if name not in _READ_APART)
 
+T = TypeVar("T")
 Bounds = Mapping[Of, range | tuple[str, ...]]
 
 
@@ -37,19 +33,17 @@ class Place:
     snapshot: Snapshot
     corpus: Corpus
     notices: tuple[str, ...]
-    typed: TypedSentences
-    counts: PartCounts
+    library: Library
     ingest: IngestProgress | None = None
     #: Whether the link's snapshot was deleted, so that the newest is shown instead.
     expired: bool = False
+    _shared: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
-    @cached_property
-    def sentence(self) -> Sentence:
-        """The sentence that is shown: the typed one, else one of the corpus."""
-        address = self.address
-        if address.text is None:
-            return stored_sentence(self.corpus, address.sentence)
-        return self.typed.encode(self.corpus, address.text, address.second or "", asker_gone)
+    def share(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What several parts of one page need: the result of the first `compute` for this key."""
+        if key not in self._shared:
+            self._shared[key] = compute()
+        return self._shared[key]
 
     @property
     def view(self) -> str:
@@ -74,7 +68,7 @@ def find(library: Library, pathname: str | None, search: str | None, standing: s
         **_values(reader),
         **_of_feature_points(reader, corpus, page),
     )
-    return Place(address, snapshot, corpus, tuple(notices), library.typed, library.counts, ingest, expired)
+    return Place(address, snapshot, corpus, tuple(notices), library, ingest, expired)
 
 
 def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:

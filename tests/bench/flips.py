@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from dashboard.app import create_app
-from dashboard.web.data_links import data_link
+from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from store import StoreError, open_corpus, open_snapshot
 from store.verify import verify, wrong_files

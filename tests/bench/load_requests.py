@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
 from dashboard.points.columns import columns
-from dashboard.web.data_links import data_link
+from dashboard.web.http import data_link
 from dashboard.web.state import SHOWS
 from store import STATISTICS, Corpus, Snapshot
 

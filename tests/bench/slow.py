@@ -11,7 +11,7 @@ from statistics import median, quantiles
 from threading import Event, Thread
 from urllib.parse import urlencode, urlsplit
 
-from dashboard.web.data_links import data_link
+from dashboard.web.http import data_link
 from ingest.pipeline import run
 from ingest.settings import Settings
 from store import open_corpus

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from dashboard.web.data_links import data_link
+from dashboard.web.http import data_link
 from ingest.pipeline import run
 from ingest.settings import Settings
 from store import Corpus, open_corpus

@@ -8,7 +8,7 @@ import pytest
 CODE = """
 import sys, threading
 import numpy as np, psutil
-from dashboard.web.allocator import return_freed_memory
+from dashboard.web.processes import return_freed_memory
 if sys.argv[1] == "returned":
     return_freed_memory()
 own, small = psutil.Process(), []
