@@ -69,7 +69,10 @@ def test_a_point_is_drawn_in_two_panels_of_one_role(three_client: FlaskClient, a
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("points/pca-joint/L77.mixed.bin", "Not both models have the point 'L77.mixed'. Choose one of embedding,"),
+        (
+            "points/pca-joint/L77.mixed.bin",
+            "The models do not both have the point 'L77.mixed'. Choose one of embedding,",
+        ),
         ("points/pca-none/embedding.bin", "There is no view 'pca-none' of the feature points."),
         ("raster/pca-none/embedding.png", "There is no view 'pca-none' of the feature points."),
     ],

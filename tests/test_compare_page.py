@@ -165,7 +165,7 @@ def test_a_sentence_is_found_and_shown_on_the_same_page(open_page: Open, three_s
     page.keyboard.press("Enter")
     having = [n for n, text in enumerate(alike.own.sentences.text.values) if "film" in str(text).lower()]
     expect(page.get_by_text(f"{len(having)} of 40 sentences match")).to_be_visible()
-    choose(page, "Most, in L0 H0", "in their order")
+    choose(page, "Ranked by (L0 H0)", "corpus order")
     expect(found(page).locator("td:first-child")).to_have_text([str(one) for one in having[:20]])
     found(page).last.get_by_role("link").click()
     expect(page).to_have_url(re.compile("/compare.*find=film.*#sentence-in-both"))

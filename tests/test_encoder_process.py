@@ -25,10 +25,7 @@ PATIENCE = 300.0  # loading torch takes long on a busy machine
 
 #: Of a store that does not say where its model is: the answer needs no torch.
 LOST = CorpusModel("lost-1", "lost", None, "0", None, 16)
-LOST_SAYS = (
-    "The model lost cannot be loaded on this server, so nothing can be typed. "
-    "Put its checkpoint back where it was, or run `make ingest` with one that is there."
-)
+LOST_SAYS = "The model lost cannot be loaded. Put its checkpoint back, or run `make ingest` with another one."
 
 
 def answer(remote: RemoteEncoder) -> str:

@@ -11,7 +11,7 @@ from store import Corpus
 from tests.browser import Open, choose, choose_by_enter, closed, drawn
 from tests.sentence_page import asked, has_lines, sentence_page, shown
 
-SORT = "Most, in L0 H0"
+SORT = "Ranked by (L0 H0)"
 
 
 @pytest.fixture

@@ -71,9 +71,7 @@ def test_the_legend_counts_the_tokens_that_are_drawn(link: Link) -> None:
 
 
 def test_a_search_without_hits_is_said_at_a_point_too(link: Link) -> None:
-    assert "No token of the corpus matches “zzzz” as a token." in controls_of(
-        link("tiny", "second", "pictures=point&q=zzzz")
-    )
+    assert "No token matches “zzzz” as a token." in controls_of(link("tiny", "second", "pictures=point&q=zzzz"))
 
 
 @pytest.mark.usefixtures("small_grids")

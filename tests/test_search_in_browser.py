@@ -148,7 +148,7 @@ def test_a_list_that_was_opened_while_the_page_follows_stays_open(heads: Page) -
 def test_what_no_sentence_has_is_said(heads: Page) -> None:
     search(heads, "platypus")
     expect(heads.locator(".count").first).to_contain_text("0 of ")
-    expect(heads.get_by_text("No token of the corpus matches “platypus”")).to_be_visible()
+    expect(heads.get_by_text("No token matches “platypus”")).to_be_visible()
 
 
 def test_a_sentence_that_was_found_opens_at_its_token(heads: Page, space: Corpus) -> None:

@@ -178,9 +178,9 @@ def test_categories_may_hold_what_separates_them() -> None:
         ({"where": "norm:a..b"}, "no range"),
         ({"where": "norm:nan..2"}, "no range"),
         ({"where": "norm:.."}, "no range"),
-        ({"where": "kind:unicorn"}, "never “unicorn”"),
-        ({"where": ";".join(["norm:1..2"] * 13)}, "more than 12"),
-        ({"q": "a", "within": "everything"}, "A search matches a token, prefix or phrase, not “everything”."),
+        ({"where": "kind:unicorn"}, "token type has no “unicorn”"),
+        ({"where": ";".join(["norm:1..2"] * 13)}, "at most 12 filters"),
+        ({"q": "a", "within": "everything"}, "Ignored an invalid parameter: within=everything."),
         ({"q": "a" * 201}, "200 characters"),
         ({"lasso": "pca-exact-2d,0,0,0,0,1,1,2,2"}, "lasso"),
         ({"lasso": "pca-exact-2d,0,9,0,0,1,1,2,2,3,3"}, "lasso"),
@@ -197,12 +197,12 @@ def test_what_cannot_be_selected_is_left_out_and_said(two_views: Corpus, fields:
 @pytest.mark.parametrize(
     ("asked", "kept", "said"),
     [
-        ("label:positive|negatve", "label:positive", "is never “negatve”. These are left out."),
-        ("label:negatve", "", "is never “negatve”. The condition is left out."),
+        ("label:positive|negatve", "label:positive", "Ignored categories: review label has no “negatve”."),
+        ("label:negatve", "", "Ignored a filter: review label has no “negatve”."),
         (
             f"kind:{'|'.join(['word', *map(str, range(MOST_CATEGORIES))])}",
             "kind:word",
-            "more than 100 categories of kind",
+            "at most 100 categories of token type",
         ),
     ],
 )

@@ -138,12 +138,12 @@ def test_a_rollout_has_its_one_head_chosen(go: Go) -> None:
         ("show=model&heads=0", "Attention of all layers"),
         ("show=model&rollout=1", "Attention rollout up to every layer"),
         ("show=matrix", "Attention of L1 H1"),
-        ("show=matrix&weights=norm", "Attention x length of the value of L1 H1"),
+        ("show=matrix&weights=norm", "Attention x value norm of L1 H1"),
         ("show=matrix&mean=heads", "Mean attention over the heads of layer 1"),
         ("show=matrix&mean=heads&heads=1", "Mean attention over head 1 of layer 1"),
         ("show=matrix&mean=layers", "Mean attention over all layers of head 1"),
         ("show=matrix&mean=both", "Mean attention over the heads of all layers"),
-        ("show=matrix&mean=both&weights=norm", "Mean attention x length of the value over the heads of all layers"),
+        ("show=matrix&mean=both&weights=norm", "Mean attention x value norm over the heads of all layers"),
         ("show=matrix&mean=heads&rollout=1", "Attention rollout up to layer 1"),
         ("show=matrix&mean=both&rollout=1", "Mean attention rollout over all layers"),
         ("mean=heads", "Attention of layer 1"),
@@ -201,7 +201,7 @@ def test_the_means_by_position_can_be_had_as_a_file(go: Go) -> None:
 
 def test_words_that_are_not_sought_are_said(go: Go) -> None:
     eight, nine = (written(layout(go(f"find={'+'.join('abdefghij'[:count])}")).beside) for count in (8, 9))
-    assert "Only the first 8 words are sought." in nine
+    assert "Only the first 8 words are searched for." in nine
     assert "Only the first" not in eight
 
 
@@ -244,4 +244,4 @@ def test_sentences_are_ranked_in_the_head_that_is_drawn_alone(go: Go, asked: str
     assert search.head == head
     assert search.ranking
     assert search.ranking.values.tolist() == expected.values.tolist()
-    assert f"Most, in L1 H{head}" in written(finder(place, search))
+    assert f"Ranked by (L1 H{head})" in written(finder(place, search))

@@ -65,7 +65,7 @@ def test_how_much_of_the_other_corpus_is_subtracted_is_said(library: Library) ->
 
 def test_a_condition_the_other_corpus_cannot_meet_is_said(library: Library) -> None:
     place, _ = difference(library, "where=data.genre:war")
-    said = "There is no column “data.genre” to filter by. The condition is left out."
+    said = "Ignored a filter: there is no column “data.genre”."
     assert grid_notices(place) == (f"{name(library)}: {said}",)
 
 

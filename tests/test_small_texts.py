@@ -76,7 +76,7 @@ def test_a_search_without_hits_can_be_cleared_and_offers_what_is_near(library: L
     here = place(library, "heads", "q=fillm")
     said = no_hits(here)
     clear, *near = links(said)
-    assert "No token of the corpus matches “fillm” as a token." in str(said)
+    assert "No token matches “fillm” as a token." in str(said)
     assert "q" not in clear
     assert ["film"] in [one["q"] for one in near]
     assert part_of(here.corpus, None, q="film").tokens > 0
