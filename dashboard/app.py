@@ -10,8 +10,10 @@ from werkzeug.exceptions import HTTPException
 from dashboard import routes, shell
 from dashboard.pages import LATER, after_picture_of
 from dashboard.statistics import counting
+from dashboard.statistics import page as statistics
 from dashboard.ui.markup import condensed
-from dashboard.ui.under_way import UNDER_WAY
+from dashboard.ui.page import problem
+from dashboard.ui.progress import UNDER_WAY
 from dashboard.web import errors as problems
 from dashboard.web import security
 from dashboard.web.cache import Cache
@@ -46,7 +48,7 @@ def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
     app.layout = shell.layout
     _follow_address(app)
     _fill_later(app, library)
-    counting.register(app, library)
+    counting.register(app, library, statistics.numbers)
     _follow_painting(app, library)
     _follow_choices(app)
     _follow_canvas(app)
@@ -115,7 +117,7 @@ def _fill_later(app: Dash, library: Library) -> None:
             place = find(library, pathname, search, snapshot_of(shown))
             return condensed(LATER[asked.later](place), asked.later)
         except Exception as error:
-            return [shell.problem(error)]
+            return [problem(error)]
 
 
 def _follow_painting(app: Dash, library: Library) -> None:

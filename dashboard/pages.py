@@ -1,6 +1,7 @@
 """The pages: each turns a place into what is written, and four of them into what is drawn."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from dashboard.about import page as about
@@ -11,11 +12,13 @@ from dashboard.points import head_page as head
 from dashboard.points import heads_page as heads
 from dashboard.sentence import page as sentence
 from dashboard.statistics import page as statistics
+from dashboard.statistics.head_panel import head_statistics
+from dashboard.ui.page import Page
 from dashboard.web.view import Place
 
-PAGES = {
+PAGES: dict[str, Callable[[Place], Page]] = {
     "heads": heads.layout,
-    "head": head.layout,
+    "head": partial(head.layout, statistics=head_statistics),
     "statistics": statistics.layout,
     "map": head_map.layout,
     "features": features.layout,
@@ -24,7 +27,7 @@ PAGES = {
     "about": about.layout,
 }
 PICTURES = {"heads": heads.picture, "head": head.picture, "compare": compare.picture}
-#: Parts of pages that take long, by their names (`dashboard.ui.deferred`).
+#: Parts of pages that take long, by their names (`dashboard.ui.page`).
 LATER: dict[str, Callable[[Place], list[object]]] = {
     "changes": compare.later_part,
     "sentences": compare.later_sentences,

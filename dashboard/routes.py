@@ -5,6 +5,7 @@ from plotly.io.json import to_json_plotly
 
 from dashboard.compare import routes as comparison
 from dashboard.features import routes as features
+from dashboard.head_map import routes as head_map
 from dashboard.points import routes as points
 from dashboard.sentence import routes as sentences
 from dashboard.statistics import routes as statistics
@@ -22,6 +23,7 @@ def register(server: Flask, library: Library) -> None:
         points,
         features,
         statistics,
+        head_map,
         sentences,
         comparison,
         http,

@@ -12,9 +12,8 @@ from dashboard.points.head_page import tab_of
 from dashboard.sentence import finder
 from dashboard.sentence.component import SentenceViews
 from dashboard.ui.markup import FOLLOWED
-from dashboard.ui.model_names import model_names
+from dashboard.ui.text import model_names
 from dashboard.ui.theme import MANTINE
-from dashboard.web.errors import sentence_for
 from dashboard.web.provenance import provenance_of
 from dashboard.web.view import MAX_QUERY, Place
 from store import Snapshot
@@ -194,11 +193,6 @@ def newer_notice(place: Place, newest: Snapshot) -> dmc.Alert:
         withCloseButton=True,
         closeButtonLabel="Close",
     )
-
-
-def problem(error: Exception) -> dmc.Alert:
-    """Why a part of a page, or the page, is not there."""
-    return dmc.Alert(sentence_for(error)[0], color="red", title="This cannot be shown", className="problem")
 
 
 def notices(place: Place, of_page: tuple[str, ...]) -> list[dmc.Alert]:

@@ -9,6 +9,7 @@ from dash import html
 from dashboard import shell
 from dashboard.pages import PAGES, picture_of, sentence_of
 from dashboard.ui.markup import condensed
+from dashboard.ui.page import problem
 from dashboard.web.admission import asker_gone
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.library import Library
@@ -37,7 +38,7 @@ def _picture(place: Place) -> dict[str, Any]:
     try:
         return {"picture": _asked_still(picture_of, place), "sentence": sentence_of(place), "said": None}
     except Exception as error:
-        return {"picture": None, "sentence": None, "said": condensed([shell.problem(error)], "said")}
+        return {"picture": None, "sentence": None, "said": condensed([problem(error)], "said")}
 
 
 def _text(place: Place, search: str, newest: str) -> dict[str, Any]:
@@ -65,5 +66,5 @@ def _condensed(parts: dict[str, list[Any]]) -> dict[str, Any]:
 
 def _nowhere(error: Exception) -> dict[str, Any]:
     """One sentence instead of a page; what is around it stays."""
-    above = [html.H1("Headscape"), shell.problem(error)]
+    above = [html.H1("Headscape"), problem(error)]
     return _condensed({"above": above, "beside": [], "below": []})

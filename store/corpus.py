@@ -302,7 +302,7 @@ class Corpus:
         the whole model, number of `sentences` and `answers`. Loaded at first use.
         NotIngested where the ingest has not computed it.
         """
-        remedy = "Run `make ingest` with its MODEL and IMPORTANCE=100, if it predicts masked words or labels."
+        remedy = "Run `make ingest IMPORTANCE=100`."
         return self._results("importance", "importance_hash", "Head importance", remedy)[["change"]].load()
 
     @cached_property
@@ -320,7 +320,7 @@ class Corpus:
         """The group of a stage of the ingest, which has the attribute `finished` once the stage has run to its end."""
         group = self._groups.open_optional(f"models/{self.name}/{stage}")
         if finished not in group.attrs:
-            raise NotIngested(f"{title} of {self.name}: not computed.", remedy)
+            raise NotIngested(f"{title}: not computed.", remedy)
         return group
 
     # -- pictures -----------------------------------------------------------------------------------

@@ -3,8 +3,8 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from dashboard.statistics.counts import PartCounts, PartNumbers
 from dashboard.statistics.part import Part
-from dashboard.statistics.part_counts import PartCounts, PartNumbers
 from store import Corpus
 
 

@@ -10,8 +10,8 @@ import torch
 
 from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
+from dashboard.statistics.counts import count
 from dashboard.statistics.part import part_of
-from dashboard.statistics.part_counts import count
 from dashboard.web.library import Library
 from ingest.encode import encoder
 from ingest.settings import Settings

@@ -15,10 +15,10 @@ from dashboard.app import create_app
 from dashboard.pages import PAGES
 from dashboard.sentence import encoder_process as remote_encoder
 from dashboard.server import THREADS
-from dashboard.statistics import part_counts
+from dashboard.statistics import counts as part_counts
 from dashboard.statistics.count_progress import CountProgress, new_name
+from dashboard.statistics.counts import PartCounts, write_whole
 from dashboard.statistics.part import part_of
-from dashboard.statistics.part_counts import PartCounts, write_whole
 from dashboard.web.admission import Turns, asker_gone
 from dashboard.web.errors import Refusal
 from dashboard.web.library import WAITING, Library

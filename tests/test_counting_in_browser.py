@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dashboard.app import create_app
-from dashboard.statistics import part_counts
+from dashboard.statistics import counts as part_counts
 from dashboard.statistics.part import Part
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library

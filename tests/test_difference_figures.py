@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dashboard.compare.sentences import pattern_matrix
-from dashboard.ui.heat_map import heat_map
+from dashboard.ui.charts import heat_map
 
 
 @pytest.mark.parametrize(("unit", "scale"), [("points", 100), ("nats", 1)])

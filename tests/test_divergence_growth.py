@@ -75,7 +75,7 @@ def test_a_model_whose_divergence_is_measured_for_the_first_time_has_none(
         name = store.open_corpus(ingest(place)).name
     interrupted(ingest, place, "ingest.pipeline.complete", after=0)
     ingest(place, model=odd_model, sentences=5)
-    with pytest.raises(StoreError, match=r"Divergence between heads of .*: not computed"):
+    with pytest.raises(StoreError, match=r"Divergence between heads: not computed"):
         _ = store.open_snapshot(str(place)).corpus(name).divergence
     ingest(place)
     assert np.isfinite(store.open_snapshot(str(place)).corpus(name).divergence.divergence).all()

@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from playwright.sync_api import Browser, Page, expect
 
-from dashboard.features.series import Series
+from dashboard.features.data import Series
 from dashboard.pages import PAGES, picture_of
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from dashboard.statistics.grid import difference_grid, ranks_grid, values_grid
+from dashboard.statistics.data import difference_grid, ranks_grid, values_grid
 
 VALUES = np.array([[0.5, 0.25], [np.nan, 0.125]])
 
@@ -17,16 +17,16 @@ def test_other_numbers_keep_a_digit() -> None:
 
 
 def test_hover_says_value_and_rank() -> None:
-    assert values_grid(VALUES, "to_sep", None).said[0][1] == "25.0 %, rank 2 of 4"
+    assert values_grid(VALUES, "to_sep", None).hover[0][1] == "25.0 %, rank 2 of 4"
 
 
 def test_hover_says_the_interval_where_there_is_one() -> None:
     interval = xr.DataArray(np.stack([VALUES - 0.01, VALUES + 0.01]), dims=("bound", "layer", "head"))
-    assert values_grid(VALUES, "to_sep", interval).said[0][0] == "50.0 % (95 %: 49.0 to 51.0), rank 1 of 4"
+    assert values_grid(VALUES, "to_sep", interval).hover[0][0] == "50.0 % (95 %: 49.0 to 51.0), rank 1 of 4"
 
 
-def test_a_head_without_such_rows_says_so() -> None:
-    assert values_grid(VALUES, "to_sep", None).said[1][0] == "no such rows"
+def test_a_head_without_such_tokens_says_so() -> None:
+    assert values_grid(VALUES, "to_sep", None).hover[1][0] == "no such tokens"
 
 
 def test_ranks_begin_with_the_most() -> None:
@@ -42,11 +42,11 @@ def test_equal_heads_have_equal_ranks() -> None:
 def test_a_difference_says_both_numbers() -> None:
     grid = difference_grid(np.array([[0.5]]), np.array([[0.3]]), "to_sep", "that of another")
     np.testing.assert_allclose(grid.values, [[0.2]])
-    assert (grid.written, grid.said) == ([["+20.0"]], [["50.0 % - 30.0 % = +20.0"]])
+    assert (grid.written, grid.hover) == ([["+20.0"]], [["50.0 % - 30.0 % = +20.0"]])
     assert grid.diverging
 
 
-def test_a_difference_to_a_head_without_such_rows_says_so() -> None:
-    assert difference_grid(np.array([[0.5]]), np.array([[np.nan]]), "to_sep", "that of another").said == [
-        ["no such rows"]
+def test_a_difference_to_a_head_without_such_tokens_says_so() -> None:
+    assert difference_grid(np.array([[0.5]]), np.array([[np.nan]]), "to_sep", "that of another").hover == [
+        ["no such tokens"]
     ]

@@ -10,8 +10,8 @@ from flask.testing import FlaskClient
 from pyarrow import parquet
 
 from dashboard.points.exports import as_csv
-from dashboard.statistics.numbers import heads_table
 from dashboard.statistics.part import Part, part_of
+from dashboard.statistics.routes import heads_table
 from dashboard.web.state import telling
 from store import STATISTICS, Corpus
 from tests.counts import counted

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.statistics.layer_curves import Series, layer_curves
+from dashboard.statistics.figures import Series, layer_curves
 
 VALUES = np.array([[0.2, 0.4], [0.5, 0.7]])
 SAID = [["", ""], ["", ""]]

@@ -12,7 +12,7 @@ from dashboard.compare.features import point_controls
 from dashboard.compare.page import above_pictures, layout
 from dashboard.compare.point_picture import ShownPoint, point_notices, point_picture
 from dashboard.compare.two_models import Two, two_of
-from dashboard.features import series
+from dashboard.features import data as series
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 from store import Snapshot

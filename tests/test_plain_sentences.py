@@ -5,7 +5,7 @@ import re
 import pytest
 
 from dashboard.pages import PAGES
-from dashboard.statistics.importance_panel import importance
+from dashboard.statistics.sections import importance
 from dashboard.web.library import Library
 from dashboard.web.view import find
 from store import Corpus
@@ -25,7 +25,7 @@ def library(tiny_store: str) -> Library:
         ("head?tab=point&token=5", "clear"),
         ("features?point=embedding&ftoken=3", "clear the token"),
         ("map", "Divergence between heads"),
-        ("statistics?named=seven", "No head matches. Clear the name or the label."),
+        ("statistics?named=seven", "No heads match. Clear the name or the label."),
     ],
 )
 def test_a_page_names_things_in_plain_words(library: Library, link: str, said: str) -> None:
@@ -45,7 +45,7 @@ def test_page_about_writes_its_times_for_a_reader(library: Library) -> None:
 def test_head_importance_is_called_so(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Corpus, "importance", FOUND)
     title, *_ = importance(find(library, "statistics", ""))
-    assert title.children == "Head importance"
+    assert title.children[0] == "Head importance"
 
 
 def test_positions_that_a_sentence_cannot_have_are_out_of_range(library: Library) -> None:

@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dashboard.features.charts import feature_charts
 from dashboard.features.cosines import cosines
 from dashboard.features.exports import measure_table
+from dashboard.features.figures import feature_charts
 from dashboard.features.shown import ShownFeatures
 from dashboard.pages import PAGES
 from dashboard.web.library import Library

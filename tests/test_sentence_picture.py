@@ -10,7 +10,6 @@ from plotly.utils import PlotlyJSONEncoder
 
 from dashboard.points.pairs import panel as pairs_panel
 from dashboard.points.shown_points import ShownPoints
-from dashboard.points.statistics_panel import panel
 from dashboard.sentence import positions as position_means
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import finder, search_of, statistic_ranking
@@ -19,6 +18,7 @@ from dashboard.sentence.picture import sentence_picture
 from dashboard.sentence.positions import positions
 from dashboard.sentence.ranked_heads import ranking_panel
 from dashboard.sentence.sentence import Sentence
+from dashboard.statistics.head_panel import head_statistics
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
@@ -223,7 +223,7 @@ def test_conditions_that_no_sentence_meets_are_said_and_can_be_cleared(go: Go, a
 
 def test_only_means_of_all_rows_lead_to_sentences(go: Go) -> None:
     place = go("")
-    content = written(panel(place, ShownPoints.of(place, 10)))
+    content = written(head_statistics(place))
     assert content.count("by=entropy") == 1
     assert "by=received" not in content
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import create_app
-from dashboard.statistics.grid import HeadGrid
+from dashboard.statistics.data import HeadGrid, grid_notices, shown_grid
 from dashboard.statistics.part import part_of
-from dashboard.statistics.shown_grid import grid_notices, shown_grid
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.provenance import provenance_of
@@ -59,7 +58,7 @@ def test_how_much_of_the_other_corpus_is_subtracted_is_said(library: Library) ->
     place, grid = difference(library, "where=position:0..0")
     tokens = place.snapshot.corpus(place.address.other).n_tokens
     share = f"5 of {tokens} tokens ({500 / tokens:.1f} %)"
-    assert grid.says == f"Subtracted are means over {share} of {name(library)}. "
+    assert grid.note == f"Subtracted: means over {share} of {name(library)}. "
     assert grid_notices(place) == ()
 
 
@@ -74,7 +73,7 @@ def test_an_empty_part_of_the_other_corpus_is_said(library: Library) -> None:
     assert grid_notices(place) == (
         f"No tokens of {name(library)} match, so there is nothing to subtract. Remove a filter.",
     )
-    assert {text for row in grid.said for text in row} == {"no such rows"}
+    assert {text for row in grid.hover for text in row} == {"no such tokens"}
 
 
 def test_where_nothing_can_be_subtracted_that_is_said(library: Library) -> None:
@@ -82,8 +81,7 @@ def test_where_nothing_can_be_subtracted_that_is_said(library: Library) -> None:
     grid = shown_grid(place, counted(place.corpus, part_of(place.corpus, None)))
     assert grid.kind == "value"
     assert grid_notices(place) == (
-        "No other statistic counts nats, so that nothing can be subtracted: shown are values. "
-        "Choose another model at “of”, or another statistic.",
+        "No other statistic is measured in nats: showing values. Choose another model at “of”, or another statistic.",
     )
 
 

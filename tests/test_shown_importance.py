@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from dashboard.statistics.importance_panel import head_importance
+from dashboard.statistics.sections import head_importance
 from dashboard.web.library import Library
 from dashboard.web.view import find
 from store import Corpus
@@ -17,9 +17,11 @@ FOUND = xr.Dataset(
 
 def test_the_page_of_a_head_says_what_it_is_worth(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Corpus, "importance", FOUND)
-    heading, says = head_importance(find(Library(tiny_store), "head", "?layer=0&head=1"))
-    assert heading.children == "Head importance: -0.250"
-    assert "on 1,200 sentences; the whole model has 0.250. Rank 4 of 4" in says.children
+    heading, rank = head_importance(find(Library(tiny_store), "head", "?layer=0&head=1"))
+    title, about = heading.children
+    assert title == "Head importance: -0.250"
+    assert "on 1,200 sentences; the whole model has 0.250" in getattr(about, "data-info")
+    assert rank.children.startswith("Rank 4 of 4")
 
 
 def test_it_says_nothing_where_it_was_not_found(tiny_store: str) -> None:
@@ -35,4 +37,4 @@ def test_a_classifier_that_is_worse_than_a_guess_is_said_to_be(
     """Between two labels, ln 2."""
     monkeypatch.setattr(Corpus, "importance", FOUND.assign_attrs(kind=kind, loss=loss))
     _, says = head_importance(find(Library(tiny_store), "head", "?layer=0&head=1"))
-    assert ("A guess without looking has 0.693" in says.children) is warns
+    assert ("above that of a guess, 0.693" in says.children) is warns

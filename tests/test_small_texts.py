@@ -14,8 +14,8 @@ from dashboard.points.captions import overlay_legend, overlays_of_feature, overl
 from dashboard.points.search_results import no_hits, similar_pieces
 from dashboard.sentence.positions import SHADES
 from dashboard.statistics.part import part_of
-from dashboard.ui.amounts import span
 from dashboard.ui.controls import number
+from dashboard.ui.text import span
 from dashboard.ui.theme import PALETTE, head_colours, rgb
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find

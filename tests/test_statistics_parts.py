@@ -9,10 +9,10 @@ import plotly.graph_objects as go
 import pytest
 import xarray as xr
 
-from dashboard.head_map.nearest import nearest
 from dashboard.pages import PAGES
+from dashboard.statistics.counts import PartCounts
+from dashboard.statistics.divergence import nearest
 from dashboard.statistics.part import part_of
-from dashboard.statistics.part_counts import PartCounts
 from dashboard.ui.page import Page
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
@@ -123,7 +123,7 @@ def test_labels_in_the_table_are_of_the_part(library: Library, monkeypatch: pyte
 
 
 def test_a_part_says_what_stays_of_the_whole_corpus(library: Library) -> None:
-    said = "The figures below are of the whole corpus"
+    said = "Filters do not apply below"
     assert said in text(made(library, "where=position:0..0"))
     assert said not in text(made(library))
 
@@ -151,7 +151,7 @@ def test_lines_of_a_part_have_its_intervals(library: Library) -> None:
 
 @pytest.mark.parametrize("sort", ["", "sort=importance"])
 def test_what_heads_are_worth_is_in_the_table(library: Library, monkeypatch: pytest.MonkeyPatch, sort: str) -> None:
-    monkeypatch.setattr("dashboard.statistics.head_table.importance_of", lambda _: np.array([[0.5, -0.25], [0, 1]]))
+    monkeypatch.setattr("dashboard.statistics.table.importance_of", lambda _: np.array([[0.5, -0.25], [0, 1]]))
     page = made(library, sort)
     shown = [one for one in parts(page) if one in ("+0.500", "-0.250", "0.000", "+1.000")]
     order = ["+1.000", "+0.500", "0.000", "-0.250"] if sort else ["+0.500", "-0.250", "0.000", "+1.000"]
@@ -160,4 +160,4 @@ def test_what_heads_are_worth_is_in_the_table(library: Library, monkeypatch: pyt
 
 def test_a_list_of_the_nearest_says_of_how_many(library: Library) -> None:
     caption = nearest(place_of(library, "map", ""), listed=2)[-1]
-    assert str(caption.children).startswith("The nearest 2 of 3. ")
+    assert str(caption.children).startswith("The nearest 2 of 3 heads. ")

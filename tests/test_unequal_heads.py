@@ -8,9 +8,9 @@ import pytest
 from dashboard.compare.sentences import NAMED, named_every, pattern_matrix
 from dashboard.compare.two_models import Two
 from dashboard.pages import PAGES, picture_of
-from dashboard.statistics.grid import difference_grid
-from dashboard.ui.amounts import signed
+from dashboard.statistics.data import difference_grid
 from dashboard.ui.page import Page
+from dashboard.ui.text import signed
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 

@@ -11,11 +11,11 @@ from dashboard.compare.page import above_pictures
 from dashboard.compare.picture import picture_notices
 from dashboard.compare.point_picture import point_notices
 from dashboard.compare.two_models import Two, two_of
-from dashboard.head_map import nearest
 from dashboard.pages import PAGES
 from dashboard.points import pairs
 from dashboard.points.shown_points import ShownPoints
-from dashboard.statistics.importance_panel import importance
+from dashboard.statistics import divergence as nearest
+from dashboard.statistics.sections import importance
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 from store import Corpus, Snapshot

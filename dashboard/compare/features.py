@@ -8,15 +8,15 @@ from dashboard.compare.feature_points import PointSimilarity, both_features, poi
 from dashboard.compare.point_picture import ShownPoint
 from dashboard.compare.two_models import Two
 from dashboard.features.captions import TRUST
+from dashboard.features.data import ROLES
 from dashboard.features.point_curves import point_curves
-from dashboard.features.series import ROLES
 from dashboard.points.captions import caption
 from dashboard.points.colours import legend_line
 from dashboard.points.search_results import no_hits
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, search_controls
-from dashboard.ui.file_links import file_href
-from dashboard.ui.under_way import unmade
+from dashboard.ui.progress import unmade
+from dashboard.ui.tables import file_href
 from dashboard.web.view import Place
 from store.schema.features import SAMPLE, point_title
 

@@ -4,14 +4,12 @@ from dash import dcc, html
 
 from dashboard.compare.data import Changes, changes, changes_are_cached, divergence_sample, ranked_heads
 from dashboard.compare.two_models import MeanInterval, Two, sample_caption
-from dashboard.statistics.definitions import ROWS, brief, difference_unit, unit_title
-from dashboard.statistics.definitions_panel import definition, definitions
-from dashboard.statistics.grid import difference_grid, values_of
-from dashboard.statistics.statistics import spell
-from dashboard.ui.amounts import signed
-from dashboard.ui.charts import chart
-from dashboard.ui.file_links import file_href, file_links
-from dashboard.ui.heat_map import heat_map
+from dashboard.statistics.data import difference_grid, values_of
+from dashboard.statistics.definitions import definitions
+from dashboard.ui.charts import chart, heat_map
+from dashboard.ui.controls import statistic_info
+from dashboard.ui.tables import file_href, file_links
+from dashboard.ui.text import QUERIES, brief, difference_unit, signed, spell, unit_title
 from dashboard.web.state import Address, telling
 from dashboard.web.view import Place
 from store import STATISTICS
@@ -58,7 +56,7 @@ def _table(place: Place, two: Two, changed: Changes) -> html.Div:
 def _titles(place: Place, two: Two) -> html.Thead:
     own, other = two.names
     statistic = STATISTICS[place.address.statistic]
-    rows = "" if place.address.source == "all" else f", {ROWS[place.address.source]}"
+    rows = "" if place.address.source == "all" else f", {QUERIES[place.address.source]}"
     first = [
         html.Th("head", rowSpan=2),
         html.Th("divergence, nats", rowSpan=2, className="number"),
@@ -155,7 +153,7 @@ def _divergence_map(place: Place, two: Two, changed: Changes) -> list[object]:
         for rows in zip(values.mean, values.low, values.high, strict=True)
     ]
     return chart(
-        heat_map(values.mean, written=written, said=hover, unit="nats"),
+        heat_map(values.mean, written=written, hover=hover, unit="nats"),
         of="counterparts",
         says=f"In nats, over {sample_caption(two, divergence_sample(two))}. Click a head to open it. ",
         label=f"Heat map of {values.mean.shape[0]} by {values.mean.shape[1]} heads: divergence from the counterpart",
@@ -173,12 +171,11 @@ def differences(place: Place, two: Two) -> list[object]:
         values_of(model.head_statistic, address.statistic, address.source) for model in (two.other, two.own)
     )
     grid = difference_grid(values, against, address.statistic, f"that of {own}")
-    rows = f", {ROWS[address.source]}" if address.source != "all" else ""
+    rows = f", {QUERIES[address.source]}" if address.source != "all" else ""
     return [
-        html.H3(f"{grid.title[0].upper()}{grid.title[1:]}{rows}"),
-        definition(address.statistic),
+        html.H3([f"{grid.title[0].upper()}{grid.title[1:]}{rows}", statistic_info(address.statistic)]),
         *chart(
-            heat_map(grid.values, written=grid.written, said=grid.said, unit=grid.unit, diverging=True),
+            heat_map(grid.values, written=grid.written, hover=grid.hover, unit=grid.unit, diverging=True),
             of="differences",
             says=f"Other - this. {_sample_note(two)} Click a head to open it. ",
             label=f"Heat map of {two.own.layers} by {two.own.heads} heads: {grid.title}",
@@ -216,7 +213,8 @@ def means_over_heads(place: Place, two: Two) -> html.Details:
             html.Summary("Every statistic, mean over all heads"),
             html.Table([html.Thead(names), body], className="rows"),
             html.P(
-                f"Mean over {ROWS[place.address.source]}. {_head_counts(two)} {_sample_note(two)}", className="caption"
+                f"Mean over {QUERIES[place.address.source]}. {_head_counts(two)} {_sample_note(two)}",
+                className="caption",
             ),
         ],
         open=not two.same_heads,

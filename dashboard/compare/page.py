@@ -24,15 +24,15 @@ from dashboard.compare.sentences import DIVERGENCE, patterns, ranked_by, search_
 from dashboard.compare.two_models import Two, is_cached, pictures_of, two_of
 from dashboard.points.captions import caption, head_fidelity_caption
 from dashboard.points.colours import legend_line, marks_line
+from dashboard.points.controls import colour_choice
 from dashboard.points.filters import count_line, selection_count
 from dashboard.points.search_results import no_hits
 from dashboard.points.shown_points import ShownPoints
 from dashboard.sentence.finder import finder
-from dashboard.statistics.definitions import ROWS
-from dashboard.ui.controls import choice, choices_of_views, colour_choice, head_choices, search_controls
-from dashboard.ui.deferred import later
-from dashboard.ui.page import Page
-from dashboard.ui.under_way import unmade
+from dashboard.ui.controls import choice, head_choices, search_controls, view_choices
+from dashboard.ui.page import Page, deferred
+from dashboard.ui.progress import unmade
+from dashboard.ui.text import QUERIES
 from dashboard.web.state import telling
 from dashboard.web.view import Place, on_same_corpus
 from store import STATISTICS
@@ -84,7 +84,7 @@ def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
     if view is None:
         missing = "The models have no view in common."
         return heads, [html.P(unmade(place, missing, "Run `make projections` with each of them."), role="status")]
-    chosen, views = chosen_of(place, two), choices_of_views(view, common_views(two))
+    chosen, views = chosen_of(place, two), view_choices(view, common_views(two))
     colours = legend_line(chosen.legend) if chosen.coloured else marks_line()
     return [*heads, *views, colour_choice(place), search_controls(place)], [
         colours,
@@ -191,7 +191,7 @@ def _sentences(place: Place, two: Two) -> list[object]:
     if not two.same_heads:
         return []
     ready = ranked_by(place, two) != DIVERGENCE or head_divergence_is_cached(two, layer, head)
-    finding = later("sentences", COMPUTING_SENTENCES, ready, lambda: finder(place, search_in_both(place, two)))
+    finding = deferred("sentences", COMPUTING_SENTENCES, ready, lambda: finder(place, search_in_both(place, two)))
     return [*patterns(place, two), html.H3("Find a sentence"), finding]
 
 
@@ -219,7 +219,7 @@ def _heads(place: Place, two: Two) -> list[object]:
             html.Div(_source(place), className="controls"),
             means_over_heads(place, two),
         ]
-    counted = later("changes", COMPUTING, is_computed(place, two), lambda: changed_heads(place, two))
+    counted = deferred("changes", COMPUTING, is_computed(place, two), lambda: changed_heads(place, two))
     return [
         html.H2("Heads that changed most"),
         _choices(place),
@@ -244,12 +244,12 @@ def _choices(place: Place) -> html.Div:
 
 
 def _source(place: Place) -> dmc.Select:
-    return choice("source", "Mean over", ROWS, place.address.source, 160)
+    return choice("source", "Mean over", QUERIES, place.address.source, 160)
 
 
 def _points(place: Place, two: Two) -> list[object]:
     ready = is_cached(two, "likeness") or both_features(two) is None
     return [
         html.H2("Feature points of both models"),
-        later("points", COMPUTING_POINTS, ready, lambda: similarity_panel(place, two)),
+        deferred("points", COMPUTING_POINTS, ready, lambda: similarity_panel(place, two)),
     ]

@@ -9,7 +9,7 @@ from dashboard.compare.feature_points import BothFeatures, both_features
 from dashboard.compare.picture import MAKE_PICTURE, SIDE
 from dashboard.compare.two_models import Two
 from dashboard.features.columns import PREDICTED, TokenColumn
-from dashboard.features.series import ROLES
+from dashboard.features.data import ROLES
 from dashboard.features.shown import ShownFeatures
 from dashboard.ui.theme import PALETTE, ramp
 from dashboard.web.errors import remedy_text

@@ -15,11 +15,10 @@ from dashboard.compare.two_models import Two, sample_caption
 from dashboard.points.exports import Table
 from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
 from dashboard.sentence.sentence import stored_sentence
-from dashboard.ui.chart_layout import DIVERGING, RAMP, Layout, colour_bar, every, layout, square
-from dashboard.ui.charts import chart
+from dashboard.ui.charts import DIVERGING, RAMP, Layout, chart, colour_bar, every, layout, square
 from dashboard.ui.controls import head_choices, number
-from dashboard.ui.file_links import file_href
-from dashboard.ui.significant import significant
+from dashboard.ui.tables import file_href
+from dashboard.ui.text import significant
 from dashboard.web.state import ORDER
 from dashboard.web.view import Place
 from store.kernels.divergence import row_divergence

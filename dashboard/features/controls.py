@@ -3,8 +3,8 @@
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.features.data import ROLES
 from dashboard.features.materials import drawn_materials, material_title
-from dashboard.features.series import ROLES
 from dashboard.features.shown import ShownFeatures
 from dashboard.points.colours import legend_line
 from dashboard.points.search_results import no_hits

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.features.cosines import cosines
+from dashboard.features.data import Series
 from dashboard.features.pieces import pieces_of
-from dashboard.features.series import Series
 from dashboard.points.columns import KINDS, kinds_of
 from dashboard.points.exports import ROWS, Table
 from store.features import Features

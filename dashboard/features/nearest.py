@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.features.columns import sentence_order
+from dashboard.features.data import Series
 from dashboard.features.pieces import pieces_of
-from dashboard.features.series import Series
 from dashboard.web.cache import current_cache
 from store.features import Features
 from store.schema.features import SAMPLE

@@ -6,17 +6,17 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.features.captions import captions
-from dashboard.features.charts import feature_charts
 from dashboard.features.controls import controls
+from dashboard.features.figures import feature_charts
 from dashboard.features.materials import drawn_materials, is_drawn, material_title
 from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import feature_token
 from dashboard.features.told import headline, place_of, told
 from dashboard.points.captions import overlay_legend, overlays_of_feature
-from dashboard.ui.file_links import file_links
 from dashboard.ui.page import Page
-from dashboard.ui.under_way import unmade
+from dashboard.ui.progress import unmade
+from dashboard.ui.tables import file_links
 from dashboard.web.view import Place
 
 EMPTY = "This model has no feature points yet."

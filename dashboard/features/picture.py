@@ -3,9 +3,9 @@
 from typing import Any
 
 from dashboard.canvas.saved import saved
+from dashboard.features.data import ROLES, Series
 from dashboard.features.materials import material_title
 from dashboard.features.nearest import NEAR
-from dashboard.features.series import ROLES, Series
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.told import focused, headline, told
 from dashboard.ui.theme import PALETTE, ramp

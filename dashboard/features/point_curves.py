@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.ui.chart_layout import SERIES, SYMBOLS, layout
+from dashboard.ui.charts import SERIES, SYMBOLS, layout
 from store.schema.features import POINT_KINDS, point_kind, point_layer, point_title
 
 #: What comes before the layers stands under this name.

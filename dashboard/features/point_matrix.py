@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.ui.chart_layout import RAMP, Layout, colour_bar, every, layout, square
+from dashboard.ui.charts import RAMP, Layout, colour_bar, every, layout, square
 from store.schema.features import point_layer, point_title
 
 

@@ -7,10 +7,10 @@ from flask import request as asked
 from dashboard.canvas import encoding as points
 from dashboard.canvas.raster import draw_panels
 from dashboard.features.columns import token_columns
+from dashboard.features.data import Series
 from dashboard.features.exports import measure_table, token_tables
 from dashboard.features.nearest import NEAR, token_card, token_focus
 from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
-from dashboard.features.series import Series
 from dashboard.points import selection
 from dashboard.points.colours import codes_of, encode
 from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.features.data import Series
 from dashboard.features.pieces import pieces_of
 from dashboard.features.review_text import phrase_in_review
-from dashboard.features.series import Series
 from dashboard.points.search import folded, matches, matching_tokens, spaced
 from dashboard.points.selection import Outline
 from dashboard.web.state import MOST_SOUGHT, WITHIN, Within

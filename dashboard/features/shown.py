@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.features.columns import TokenColumn, token_columns
+from dashboard.features.data import Series
 from dashboard.features.materials import is_drawn
 from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
-from dashboard.features.series import Series
 from dashboard.points.colours import Legend, legend_of
 from dashboard.web.http import data_link
 from dashboard.web.view import Place

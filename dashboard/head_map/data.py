@@ -1,30 +1,38 @@
-"""How differently heads attend, a token: what the map of heads, their matrix and their neighbours are made of."""
+"""The map of heads and their divergences as numbers: the order of the matrix, and the tables of both."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dashboard.points.exports import Table
+from dashboard.statistics.data import head_columns
+from dashboard.statistics.divergence import mean_divergence
 from dashboard.web.cache import cached
 from store import Corpus
 from store.kernels.labels import clustered_order
-from store.wording import many
-
-Floats = NDArray[np.float64]
-
-
-def mean_divergence(corpus: Corpus) -> Floats:
-    """Jensen-Shannon divergence of every two heads, mean over the tokens of the sample: (layer, head, layer, head) in nats."""
-    values: Floats = corpus.divergence["mean_divergence"].values
-    return values
 
 
 @cached
 def clustered(corpus: Corpus) -> list[int]:
-    """Heads, counted through all layers, in an order that puts like ones together."""
+    """Heads, numbered through all layers, in an order that puts similar ones together."""
     return [int(head) for head in clustered_order(mean_divergence(corpus))]
 
 
-def sample(corpus: Corpus) -> str:
-    """Which tokens divergences are means over, in words."""
-    attributes = corpus.divergence.attrs
-    tokens, sentences = int(attributes["tokens"]), int(attributes["sentences"])
-    return f"Over the first {tokens:,} of {many(corpus.n_tokens, 'token')}, {many(sentences, 'sentence')}."
+def divergence_table(corpus: Corpus) -> Table:
+    """Each two heads with their mean Jensen-Shannon divergence, in nats per token."""
+    count = corpus.layers * corpus.heads
+    heads = head_columns(corpus.layers, corpus.heads)
+    first, second = np.triu_indices(count, 1)
+    return {
+        **{name: column[first] for name, column in heads.items()},
+        **{f"other_{name}": column[second] for name, column in heads.items()},
+        "divergence": mean_divergence(corpus).reshape(count, count)[first, second],
+    }
+
+
+def map_table(corpus: Corpus) -> Table:
+    """Where every head is on the map."""
+    places = corpus.divergence["place"].values.reshape(corpus.layers * corpus.heads, -1)
+    return {
+        **head_columns(corpus.layers, corpus.heads),
+        "label": corpus.head_labels.values.astype(object).ravel(),
+        **dict(zip("xyz", places.T, strict=False)),
+    }

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from dashboard.points.columns import Column, Kind, Values, values
 from dashboard.points.drawn import Drawn
-from dashboard.statistics.definitions import unit_title
-from dashboard.ui.amounts import end_of_range
+from dashboard.ui.text import end_of_range, unit_title
 from dashboard.ui.theme import CATEGORIES
 from store.schema.model import ROLES
 

@@ -12,8 +12,7 @@ from dashboard.points.exports import Table
 from dashboard.points.placement import normalized_vectors
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.charts import chart
-from dashboard.ui.file_links import file_href
-from dashboard.ui.tables import heading
+from dashboard.ui.tables import file_href, heading
 from dashboard.web.cache import cached
 from dashboard.web.view import Place
 from store import Corpus, StoreError

@@ -10,7 +10,7 @@ from dashboard.points.columns import Column, Values, columns, values
 from dashboard.points.drawn import Drawn
 from dashboard.points.selection import Condition
 from dashboard.points.shown_points import ShownPoints
-from dashboard.ui.amounts import span
+from dashboard.ui.text import span
 from dashboard.web.view import Place
 from store.schema.model import ROLES
 from store.wording import many

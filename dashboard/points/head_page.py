@@ -1,5 +1,6 @@
 """Page Head: one head, up to all tokens of the corpus, and tabs on the head, the clicked point and the selection."""
 
+from collections.abc import Callable
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -8,24 +9,21 @@ from dash import dcc, html
 from dashboard.points import distance, pairs
 from dashboard.points import point_panel as point
 from dashboard.points import selection_summary as selection
-from dashboard.points import statistics_panel as statistics
 from dashboard.points.captions import head_fidelity_caption, overlay_legend, overlays_of_head, sample_caption
+from dashboard.points.controls import around_picture
 from dashboard.points.picture import head_picture
 from dashboard.points.search_results import hit_table
 from dashboard.points.shown_points import ShownPoints
-from dashboard.ui.controls import around_picture
-from dashboard.ui.file_links import file_links
-from dashboard.ui.no_picture import without_picture
-from dashboard.ui.page import Page
+from dashboard.ui.page import Page, without_picture
+from dashboard.ui.tables import file_links
 from dashboard.web.state import MOST_TOKENS, Address
 from dashboard.web.view import Place
 from store.schema.model import head_name
 
 #: Numbers of tokens to choose from.
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
-#: Tab -> its title and layout.
+#: Tab -> its title and layout, beside the tab Statistics.
 PANELS = {
-    "statistics": ("Statistics", statistics.panel),
     "point": ("Point", point.panel),
     "selection": ("Selection", selection.panel),
     "pairs": ("Top pairs", pairs.panel),
@@ -38,8 +36,8 @@ def picture(place: Place) -> dict[str, Any]:
     return head_picture(place, _chosen(place))
 
 
-def layout(place: Place) -> Page:
-    """The page of a link."""
+def layout(place: Place, statistics: Callable[[Place], list[object]]) -> Page:
+    """The page of a link; `statistics` is the layout of the tab Statistics."""
     corpus, address = place.corpus, place.address
     name = head_name(address.layer, address.head)
     if not corpus.views:
@@ -50,7 +48,9 @@ def layout(place: Place) -> Page:
         *around_picture(place, chosen, head=True),
         *_typed(place),
     ]
-    return Page(above=above, beside=_beside(place, chosen), below=_below(place, chosen), notices=chosen.notices)
+    return Page(
+        above=above, beside=_beside(place, chosen, statistics), below=_below(place, chosen), notices=chosen.notices
+    )
 
 
 def _chosen(place: Place) -> ShownPoints:
@@ -72,14 +72,14 @@ def _below(place: Place, chosen: ShownPoints) -> list[object]:
     ]
 
 
-def _beside(place: Place, chosen: ShownPoints) -> list[object]:
+def _beside(place: Place, chosen: ShownPoints, statistics: Callable[[Place], list[object]]) -> list[object]:
     """The tabs; only the layout of the open one is computed."""
     shown = tab_of(place.address)
-    names = [dmc.TabsTab(title, value=tab) for tab, (title, _) in PANELS.items()]
-    _, panel = PANELS[shown]
-    drawn = dmc.TabsPanel(panel(place, chosen), value=shown, pt="sm")
-    tabs = dmc.Tabs([dmc.TabsList(names), drawn], id={"choose": "tab", "by": "tabs"}, value=shown)
-    return [tabs]
+    titles = {"statistics": "Statistics"} | {tab: title for tab, (title, _) in PANELS.items()}
+    names = [dmc.TabsTab(title, value=tab) for tab, title in titles.items()]
+    drawn = statistics(place) if shown == "statistics" else PANELS[shown][1](place, chosen)
+    panel = dmc.TabsPanel(drawn, value=shown, pt="sm")
+    return [dmc.Tabs([dmc.TabsList(names), panel], id={"choose": "tab", "by": "tabs"}, value=shown)]
 
 
 def _typed(place: Place) -> list[object]:

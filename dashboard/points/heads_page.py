@@ -6,13 +6,12 @@ from dash import html
 
 from dashboard.canvas.encoding import grid_tokens
 from dashboard.points.captions import fidelity_caption, sample_caption
+from dashboard.points.controls import around_picture
 from dashboard.points.picture import grid_picture
 from dashboard.points.search_results import hit_table
 from dashboard.points.shown_points import ShownPoints
-from dashboard.ui.controls import around_picture
-from dashboard.ui.file_links import file_links
-from dashboard.ui.no_picture import without_picture
-from dashboard.ui.page import Page
+from dashboard.ui.page import Page, without_picture
+from dashboard.ui.tables import file_links
 from dashboard.web.view import Place
 from store.schema.model import head_name
 

@@ -6,9 +6,8 @@ import numpy as np
 from dash import dcc, html
 
 from dashboard.points.shown_points import ShownPoints
-from dashboard.ui.file_links import file_links
-from dashboard.ui.tables import heading
-from dashboard.ui.under_way import unmade_of
+from dashboard.ui.progress import unmade_of
+from dashboard.ui.tables import file_links, heading
 from dashboard.web.view import Place
 from store import Corpus
 from store.errors import NotIngested

@@ -14,7 +14,6 @@ from dashboard.points.exports import tables, tables_of_heads
 from dashboard.points.focus import Point, as_json, focus, point_card
 from dashboard.points.pairs import strongest_pairs
 from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
-from dashboard.statistics.statistics import head_table
 from dashboard.ui.theme import Scheme
 from dashboard.web.cache import cached
 from dashboard.web.files import FORM, file, large_file
@@ -177,17 +176,13 @@ def _files(server: Flask, library: Library) -> None:
 
 
 def _tables(server: Flask, library: Library) -> None:
-    @server.get(f"{BASE}/<any(pairs, statistics):what>/{ONE_HEAD}.{FORM}")
-    def beside(snapshot: str, model: str, what: str, layer: int, head: int, form: str) -> Response:
+    @server.get(f"{BASE}/pairs/{ONE_HEAD}.{FORM}")
+    def pairs_of_head(snapshot: str, model: str, layer: int, head: int, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
         check_head(corpus, layer, head)
-        rows = (
-            [vars(pair) for pair in strongest_pairs(corpus, layer, head)]
-            if what == "pairs"
-            else head_table(corpus, layer, head)
-        )
+        rows = [vars(pair) for pair in strongest_pairs(corpus, layer, head)]
         table = {name: np.array([row[name] for row in rows]) for name in rows[0]} if rows else {}
-        return file(iter([table]), f"{what}-L{layer}-H{head}", form)
+        return file(iter([table]), f"pairs-L{layer}-H{head}", form)
 
     @server.get(f"{BASE}/density/<normalization>/{ONE_HEAD}.{FORM}")
     def density_of_head(snapshot: str, model: str, normalization: str, layer: int, head: int, form: str) -> Response:

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from dashboard.points.columns import Column, column_of, columns, values
 from dashboard.points.drawn import Drawn
 from dashboard.points.shown_points import ShownPoints
-from dashboard.statistics.statistics import spell
-from dashboard.ui.amounts import signed
-from dashboard.ui.file_links import file_links
-from dashboard.ui.tables import heading
+from dashboard.ui.tables import file_links, heading
+from dashboard.ui.text import signed, spell
 from dashboard.web.view import Place
 
 #: Rows of the table.

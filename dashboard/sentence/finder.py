@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dashboard.points.search import folded, sentences_with, spaced
 from dashboard.sentence.picture import isolated_head
-from dashboard.statistics.statistics import spell
 from dashboard.ui.controls import choice, number
 from dashboard.ui.tables import heading
+from dashboard.ui.text import spell
 from dashboard.web.cache import cached
 from dashboard.web.state import ORDER, Address, telling
 from dashboard.web.view import Place

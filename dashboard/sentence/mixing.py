@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.picture import data_url, query_string
-from dashboard.ui.chart_layout import RAMP, colour_bar, every, layers_down, layout
-from dashboard.ui.charts import chart
+from dashboard.ui.charts import RAMP, chart, colour_bar, every, layers_down, layout
 from dashboard.web.view import Place
 from store.schema.model import RATIOS
 

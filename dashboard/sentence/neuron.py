@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from dashboard.points.exports import Table
 from dashboard.sentence.sentence import Sentence
-from dashboard.ui.significant import significant
+from dashboard.ui.text import significant
 from store.kernels.attention import softmax
 
 Floats = NDArray[np.float32]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dashboard.points.exports import Table
 from dashboard.sentence.sentence import Floats, Sentence
-from dashboard.ui.significant import significant
+from dashboard.ui.text import significant
 from dashboard.web.state import PAIRS, Mean, Pair
 from store.kernels.attention import merge_words
 from store.schema.corpus import CLS, SEP

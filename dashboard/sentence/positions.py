@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dashboard.points.exports import Table
 from dashboard.ui.charts import chart
-from dashboard.ui.file_links import file_href
-from dashboard.ui.significant import significant
+from dashboard.ui.tables import file_href
+from dashboard.ui.text import significant
 from dashboard.ui.theme import PALETTE, between
 from dashboard.web.cache import cached
 from dashboard.web.view import Place

@@ -24,10 +24,11 @@ from dashboard.sentence.pattern import (
     shown_pattern,
     weight_tables,
 )
+from dashboard.sentence.positions import position_table
 from dashboard.sentence.sentence import Sentence, stored_sentence
-from dashboard.ui.significant import significant
+from dashboard.ui.text import significant
 from dashboard.web.admission import asker_gone
-from dashboard.web.files import file
+from dashboard.web.files import FORM, file
 from dashboard.web.http import BASE, ONE_HEAD, bounded, check_head, codes, corpus_of, lasting, share
 from dashboard.web.library import Library
 from dashboard.web.state import LEAST, MEANS, MOST_TOP, TOP, Mean
@@ -60,6 +61,12 @@ def register(server: Flask, library: Library) -> None:
         corpus = corpus_of(library, snapshot, model)
         check_head(corpus, layer, head)
         return lasting(jsonify(_overlay(corpus, view, _typed(library, corpus), layer, head)))
+
+    @server.get(f"{BASE}/positions/{ONE_HEAD}.{FORM}")
+    def positions_of_head(snapshot: str, model: str, layer: int, head: int, form: str) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        check_head(corpus, layer, head)
+        return file(iter([position_table(corpus, layer, head)]), f"positions-L{layer}-H{head}", form)
 
 
 def _typed(library: Library, corpus: Corpus) -> Sentence:

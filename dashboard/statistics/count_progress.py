@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-from dashboard.statistics.part_counts import Counting, write_whole
+from dashboard.statistics.counts import Counting, write_whole
 from dashboard.web.admission import asker_gone
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library

@@ -1,57 +1,72 @@
-"""Callbacks of a page that waits for a count: its numbers, how far they are, Cancel."""
+"""The wait for a count on page Statistics: its progress, Cancel, and the numbers once they are counted."""
 
-from dash import MATCH, Dash, Input, Output, State
+from collections.abc import Callable
+from typing import Any
 
-from dashboard import shell
-from dashboard.statistics import page as statistics
-from dashboard.statistics.count_progress import CountProgress
-from dashboard.statistics.part_progress import CANCEL, CLOCK, NUMBERS, STATE, part_id, state, uncounted
+import dash_mantine_components as dmc
+from dash import MATCH, Dash, Input, Output, State, dcc, html
+
+from dashboard.statistics.count_progress import CountProgress, Progress, new_name
+from dashboard.statistics.counts import Counting
 from dashboard.ui.markup import condensed
+from dashboard.ui.page import HEIGHT, problem
 from dashboard.web.callbacks import STANDING, Named, Shown, Text, snapshot_of, typed
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
-from dashboard.web.view import find
+from dashboard.web.view import Place, find
+
+#: Milliseconds between two updates of the progress; most counts end before the first.
+TICK = 300
+#: The kind of each element, in its id beside the name of the count.
+NUMBERS, STATE, CLOCK, CANCEL = "numbers", "state", "clock", "cancel"
 
 
-def register(app: Dash, library: Library) -> None:
-    """Add the callbacks. Each finds a count by its name: another process of the server may be the one that counts."""
-    _fill_numbers(app, library)
+def counting_place() -> html.Div:
+    """The placeholder of the numbers; the callbacks below fill it and show the progress."""
+    name = new_name()
+    waits = [
+        html.Div(id=_id(STATE, name), role="status"),
+        dmc.Button("Cancel", id=_id(CANCEL, name), size="compact-xs", variant="default", className="cancel"),
+        dcc.Interval(id=_id(CLOCK, name), interval=TICK),
+    ]
+    return html.Div(waits, id=_id(NUMBERS, name), className="counting", style={"minHeight": HEIGHT})
+
+
+def register(app: Dash, library: Library, numbers: Callable[[Place, Counting], list[object]]) -> None:
+    """Add the callbacks. They find a count by its name: another process of the server may be the one that counts."""
+    _fill_numbers(app, library, numbers)
     _follow_count(app, library)
 
 
-def _fill_numbers(app: Dash, library: Library) -> None:
-    @app.callback(
-        Output(part_id(NUMBERS, MATCH), "children"),
-        Input(part_id(NUMBERS, MATCH), "id"),
-        *STANDING,
-    )
+def _fill_numbers(app: Dash, library: Library, numbers: Callable[[Place, Counting], list[object]]) -> None:
+    @app.callback(Output(_id(NUMBERS, MATCH), "children"), Input(_id(NUMBERS, MATCH), "id"), *STANDING)
     @typed
     def fill(asked: Named, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
         try:
             with library.get(CountProgress).counting(asked.name) as counting:
                 place = find(library, pathname, search, snapshot_of(shown))
-                return condensed(statistics.numbers(place, counting), "numbers")
+                return condensed(numbers(place, counting), "numbers")
         except Refusal as refusal:
-            return uncounted(str(refusal), f"{pathname or ''}{search or ''}")
+            return _uncounted(str(refusal), f"{pathname or ''}{search or ''}")
         except Exception as error:
-            return [shell.problem(error)]
+            return [problem(error)]
 
 
 def _follow_count(app: Dash, library: Library) -> None:
     @app.callback(
-        Output(part_id(STATE, MATCH), "children"),
-        Input(part_id(CLOCK, MATCH), "n_intervals"),
-        State(part_id(CLOCK, MATCH), "id"),
+        Output(_id(STATE, MATCH), "children"),
+        Input(_id(CLOCK, MATCH), "n_intervals"),
+        State(_id(CLOCK, MATCH), "id"),
         prevent_initial_call=True,
     )
     @typed
     def look(_count: int | None, asked: Named) -> list[object]:
-        return state(library.get(CountProgress).find(asked.name))
+        return _progress(library.get(CountProgress).find(asked.name))
 
     @app.callback(
-        Output(part_id(CANCEL, MATCH), "disabled"),
-        Input(part_id(CANCEL, MATCH), "n_clicks"),
-        State(part_id(CANCEL, MATCH), "id"),
+        Output(_id(CANCEL, MATCH), "disabled"),
+        Input(_id(CANCEL, MATCH), "n_clicks"),
+        State(_id(CANCEL, MATCH), "id"),
         prevent_initial_call=True,
     )
     @typed
@@ -59,3 +74,21 @@ def _follow_count(app: Dash, library: Library) -> None:
         if clicks:
             library.get(CountProgress).cancel(asked.name)
         return bool(clicks)
+
+
+def _id(kind: str, name: Any) -> dict[str, Any]:
+    """The id of an element of a count by its name, or of any count by Dash's wildcard."""
+    return {"count": kind, "name": name}
+
+
+def _progress(progress: Progress | None) -> list[object]:
+    if progress is None:
+        return [html.P("Waiting for another count to end.")]
+    left = "" if progress.left is None else f", about {max(1, round(progress.left))} s left"
+    bar = dmc.Progress(value=100 * progress.share, **{"aria-label": "Share that is counted"})
+    return [html.P(f"Counting these tokens: {100 * progress.share:.0f} %{left}."), bar]
+
+
+def _uncounted(reason: str, href: str) -> list[object]:
+    """Why there are no numbers, and a link to count again."""
+    return [dmc.Alert([reason, " ", html.A("Count again", href=href)], color="orange", variant="light")]

@@ -1,23 +1,26 @@
-"""||f(x)|| of a head's tokens against how often their wordpieces occur."""
+"""Value norm by token frequency: ‖f(x)‖ of a head's tokens by how often their wordpieces occur (Kobayashi 2020, section 4.3)."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.points.columns import piece_counts
+from dashboard.ui.charts import LINE, SERIES, layout
 from dashboard.web.cache import cached
 from store import Corpus
 
-#: Groups of the tokens by frequency, alike in size but for a wordpiece so frequent that it fills some.
+#: Groups of the tokens by frequency, equal in size unless a single wordpiece is more frequent than that.
 GROUPS = 10
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class NormByFrequency:
-    """Tokens in groups of like frequency, and how the two go together over all of them.
+    """Value norms of tokens in groups of similar frequency, and their rank correlation over all tokens.
 
     Attributes
     ----------
@@ -26,7 +29,7 @@ class NormByFrequency:
     fewest, most, tokens
         Of each group: its least and its most frequent wordpiece, how many tokens it has.
     quartiles
-        First quartile, median and third quartile of ||f(x)||: (3, group).
+        First quartile, median and third quartile of the value norm: (3, group).
     spearman
         Rank correlation over all tokens, NaN where there is none.
     """
@@ -41,7 +44,7 @@ class NormByFrequency:
 
 @dataclass(frozen=True)
 class FrequencyGroups:
-    """Tokens in groups of like frequency: the same for every head.
+    """Tokens in groups of similar frequency: the same for every head.
 
     Attributes
     ----------
@@ -66,7 +69,7 @@ class FrequencyGroups:
 
 @cached
 def norm_by_frequency(corpus: Corpus, layer: int, head: int) -> NormByFrequency:
-    """Every token of the corpus in one head (Kobayashi 2020, section 4.3)."""
+    """The value norms of one head over the whole corpus."""
     return by_frequency(corpus.value_norm.variable[layer, head].values[corpus.rows], _groups(corpus))
 
 
@@ -76,7 +79,7 @@ def _groups(corpus: Corpus) -> FrequencyGroups:
 
 
 def group_tokens(frequency: NDArray[np.integer]) -> FrequencyGroups:
-    """Groups of tokens with these frequencies: (token,)."""
+    """Group tokens with these frequencies: (token,)."""
     order = np.argsort(frequency, kind="stable").astype(np.int32)
     ascending = frequency[order]
     borders = np.unique(np.quantile(ascending, np.linspace(0, 1, GROUPS + 1)[1:-1], method="lower"))
@@ -95,7 +98,7 @@ def group_tokens(frequency: NDArray[np.integer]) -> FrequencyGroups:
 
 
 def by_frequency(norm: NDArray[np.float16], groups: FrequencyGroups) -> NormByFrequency:
-    """The same of tokens with these norms, as they are stored: (token,)."""
+    """The value norms (token,), as they are stored, by group."""
     ordered = norm[groups.order]
     each = np.split(ordered.astype(np.float64), groups.starts)
     return NormByFrequency(
@@ -106,6 +109,30 @@ def by_frequency(norm: NDArray[np.float16], groups: FrequencyGroups) -> NormByFr
         quartiles=np.array([np.percentile(one, (25, 50, 75)) for one in each]).T,
         spearman=_spearman(ordered, groups.counts),
     )
+
+
+def frequency_figure(norms: NormByFrequency) -> go.Figure:
+    """A band from the first to the third quartile, and the median as a line."""
+    occurs = [f"{low:,} to {high:,} times" for low, high in zip(norms.fewest, norms.most, strict=True)]
+    band = {"x": norms.frequency, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    low: Any = go.Scatter(y=norms.quartiles[0], **band)
+    high: Any = go.Scatter(y=norms.quartiles[2], fill="tonexty", fillcolor=LINE, **band)
+    median: Any = go.Scatter(
+        x=norms.frequency,
+        y=norms.quartiles[1],
+        text=occurs,
+        customdata=list(zip(norms.quartiles[0], norms.quartiles[2], norms.tokens, strict=True)),
+        mode="lines+markers",
+        line={"color": SERIES[0], "width": 2},
+        marker={"size": 6},
+        hovertemplate=(
+            "occurs %{text}: median %{y:.2f}<br>quartiles %{customdata[0]:.2f} to %{customdata[1]:.2f}, "
+            "%{customdata[2]:,} tokens<extra></extra>"
+        ),
+    )
+    across = {"title": "occurrences of the wordpiece in the corpus", "type": "log", "dtick": 1}
+    down = {"title": "value norm ‖f(x)‖", "showgrid": True, "rangemode": "tozero"}
+    return go.Figure([low, high, median], layout(across, down))
 
 
 def _spearman(norm: NDArray[np.float16], counts: NDArray[np.int64]) -> float:

@@ -1,124 +1,165 @@
-"""Page Statistics: what every head does, in numbers, over the corpus or a part of it."""
+"""Page Statistics: numbers of all heads over the corpus or a part of it."""
 
 import dash_mantine_components as dmc
-import plotly.graph_objects as go
 from dash import html
 
-from dashboard.statistics.curves import curves
-from dashboard.statistics.definitions import ROWS
-from dashboard.statistics.definitions_panel import definition, definitions
-from dashboard.statistics.grid import HeadGrid
-from dashboard.statistics.head_table import head_table
-from dashboard.statistics.importance_panel import importance
-from dashboard.statistics.mixing import mixing_figures
+from dashboard.points.columns import columns
+from dashboard.points.drawn import Drawn
+from dashboard.points.filters import condition_controls
+from dashboard.points.selection import parse_conditions
+from dashboard.statistics.counting import counting_place
+from dashboard.statistics.counts import Counting, PartCounts
+from dashboard.statistics.data import (
+    HeadGrid,
+    comparable_statistics,
+    compared_with,
+    grid_notices,
+    is_counted,
+    shown_grid,
+)
+from dashboard.statistics.definitions import definitions
 from dashboard.statistics.part import Part, part_labels, part_of
-from dashboard.statistics.part_counts import Counting, PartCounts
-from dashboard.statistics.part_filters import part_count, part_filters
-from dashboard.statistics.part_progress import counting_place
-from dashboard.statistics.profiles import profiles
-from dashboard.statistics.shown_grid import comparable_statistics, compared_with, grid_notices, is_counted, shown_grid
-from dashboard.ui.charts import chart
-from dashboard.ui.controls import choice, head_choices
-from dashboard.ui.file_links import file_href
-from dashboard.ui.heat_map import heat_map
-from dashboard.ui.model_names import model_names
+from dashboard.statistics.sections import curves, importance, mixing, relative_position
+from dashboard.statistics.table import table_of_heads
+from dashboard.ui.charts import chart, heat_map
+from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
 from dashboard.ui.page import Page
+from dashboard.ui.tables import file_href
+from dashboard.ui.text import QUERIES, model_names
 from dashboard.web.state import telling
 from dashboard.web.view import Place, comparable
 from store import STATISTICS
 from store.schema.model import head_name
+from store.wording import many
 
-#: What of a link says which heat map is shown.
+#: Fields of a link that the heat map depends on.
 _OF_GRID = ("statistic", "source", "values", "against", "other", "where")
-SHOWN = {"value": "values", "rank": "ranks", "difference": "difference"}
+SHOWN = {"value": "values", "rank": "ranks", "difference": "values ... minus"}
+_CURVES = (
+    "Each dot is a head, a line the mean of its layer, a bar the 95 % interval of that mean by bootstrap over sentences "
+    "(Figures 2 and 4 of Clark et al. 2019)."
+)
 
 
 def layout(place: Place) -> Page:
-    """The page at a place. Numbers of a part that was never counted come later; the rest is there at once."""
+    """The page at a place. A part that was never counted is counted after the rest of the page is shown."""
     corpus = place.corpus
     part = part_of(corpus, place.address.where)
     top = [
         html.H1(f"Statistics of all {corpus.layers * corpus.heads} heads"),
-        html.Div([_controls(place), part_filters(place)], className="control-rows"),
-        part_count(place, part),
+        html.Div([_controls(place), _part_filters(place)], className="control-rows"),
+        _part_size(place, part),
     ]
     notices = (*part.notices, *grid_notices(place))
     if not part.tokens:
         return Page(above=top, notices=notices)
     shown = numbers(place) if is_counted(place, part) else [counting_place()]
-    return Page(above=[*top, *shown, *_of_whole(place, part)], notices=notices)
+    return Page(above=[*top, *shown, *_of_whole_corpus(place, part)], notices=notices)
 
 
 def numbers(place: Place, counting: Counting | None = None) -> list[object]:
-    """Everything that is counted of the link's part. Raises `Refusal` where the server cannot count it now."""
+    """All numbers of the link's part. Raises `Refusal` where the server cannot count it now."""
     part = part_of(place.corpus, place.address.where)
-    found = place.library.get(PartCounts).numbers(place.corpus, part, counting)
-    labels = part_labels(place.corpus, part, found.means)
+    counted = place.library.get(PartCounts).numbers(place.corpus, part, counting)
+    labels = part_labels(place.corpus, part, counted.means)
     return [
-        *_grid(place, shown_grid(place, found, counting)),
-        html.H2("By layer"),
-        html.P(
-            "A dot is a head, a line the mean of its layer (Figures 2 and 4 of Clark et al. 2019), bars are 95 % intervals of these means "
-            "(bootstrap over sentences). Point at a dot for its head and number with its interval; click it to open the head.",
-            className="caption",
-        ),
-        html.Div(curves(place, part, found), className="figures"),
+        *_heat_map(place, shown_grid(place, counted, counting)),
+        html.H2(["By layer", info("the curves by layer", _CURVES)]),
+        html.P("Each dot is a head, a line the mean of its layer. Click a dot to open the head.", className="caption"),
+        html.Div(curves(place, part, counted), className="figures"),
         html.H2("Token mixing"),
-        *mixing_figures(place, found.mixing),
-        *head_table(place, found.means, labels.values),
+        *mixing(place, counted.mixing),
+        *table_of_heads(place, counted.means, labels.values),
     ]
 
 
-def _of_whole(place: Place, part: Part) -> list[object]:
+def _of_whole_corpus(place: Place, part: Part) -> list[object]:
     """What no filter changes."""
-    said = "The figures below are of the whole corpus; filters do not change them."
+    caption = html.P("Filters do not apply below: these figures are of the whole corpus.", className="caption")
     return [
-        *([html.P(said, className="caption")] if part.tokens < place.corpus.n_tokens else []),
+        *([caption] if part.tokens < place.corpus.n_tokens else []),
         html.H2("Attention by relative position"),
         html.Div(head_choices(place), className="controls"),
-        html.Div(profiles(place), className="figures halves"),
+        html.Div(relative_position(place), className="figures halves"),
         *importance(place),
     ]
 
 
 def _controls(place: Place) -> html.Div:
-    """Which statistic of which rows, and what of it."""
+    """The statistic, its queries, and what of it is shown."""
     address = place.address
     statistics = {name: STATISTICS[name].title for name in telling(address.source)}
     parts = [
-        choice("statistic", "Statistic", statistics, address.statistic, 230),
-        choice("source", "Mean over the rows of", ROWS, address.source, 160),
-        choice("values", "Show", SHOWN, address.values, 110),
+        statistic_choice("statistic", "Statistic", statistics, address.statistic, 230),
+        choice("source", "Mean over", QUERIES, address.source, 160),
+        choice("values", "Show", SHOWN, address.values, 130),
     ]
-    return html.Div([*parts, *(_compared(place) if address.values == "difference" else [])], className="controls")
+    return html.Div([*parts, *(_subtracted(place) if address.values == "difference" else [])], className="controls")
 
 
-def _compared(place: Place) -> list[dmc.Select]:
-    """What is subtracted: another statistic, or another model."""
+def _subtracted(place: Place) -> list[object]:
+    """What is subtracted: another statistic, or the same of another model."""
     address = place.address
     others = comparable(place.snapshot, place.corpus)
     titles = model_names(place.snapshot)
     models = {"": "this model"} | {name: titles[name] for name in others}
     statistics = {name: STATISTICS[name].title for name in comparable_statistics(address.statistic)}
-    against = choice("against", "minus", statistics, compared_with(place) or "", 230)
-    other = choice("other", "of", models, address.other or "", 190)
-    return [*([against] if statistics and not address.other else []), *([other] if others else [])]
+    controls: list[object] = []
+    if (against := compared_with(place)) and not address.other:
+        controls.append(statistic_choice("against", "minus", statistics, against, 230))
+    if others:
+        controls.append(choice("other", "of", models, address.other or "", 190))
+    return controls
 
 
-def _grid(place: Place, grid: HeadGrid) -> list[object]:
-    """The heat map, and what its number is."""
+def _part_filters(place: Place) -> html.Div:
+    """A control for every condition, and a choice of one more column that is the same in all heads."""
+    corpus = place.corpus
+    offered = {name: column for name, column in columns(corpus).items() if not (column.per_head or column.per_role)}
+    conditions, _ = parse_conditions(place.address.where or "", corpus)
+    where = [condition for condition in conditions if condition.column in offered]
+    return condition_controls(Drawn(corpus, corpus.n_tokens, 0, 0), where, offered, roles=1)
+
+
+def _part_size(place: Place, part: Part) -> html.P:
+    """How much of the corpus the numbers are means over."""
+    clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
+    size = [_spelled_size(place, part), *([" ", clear] if place.address.where else [])]
+    return html.P(size, className="count", role="status")
+
+
+def _spelled_size(place: Place, part: Part) -> str:
+    corpus = place.corpus
+    if part.tokens == corpus.n_tokens:
+        return f"Means over all {many(corpus.n_tokens, 'token')} in {many(corpus.n_sentences, 'sentence')}; every sentence has the same weight."
+    if not part.tokens:
+        return "No tokens match. Remove a filter."
+    share = 100 * part.tokens / corpus.n_tokens
+    return (
+        f"Means over {part.tokens:,} of {many(corpus.n_tokens, 'token')} ({share:.1f} %) in {part.sentences:,} of "
+        f"{many(corpus.n_sentences, 'sentence')}; every one of these has the same weight."
+    )
+
+
+def _heat_map(place: Place, grid: HeadGrid) -> list[object]:
     corpus, address = place.corpus, place.address
-    rows = f", rows of {ROWS[address.source]}" if address.source != "all" else ""
-    below = "; the table below has every number" if grid.kind == "value" else ""
-    says = f"{grid.says}A click opens a head. L7 H9 counts from 0: the papers' “8-10” is {head_name(7, 9)}. "
+    queries = f", {QUERIES[address.source]}" if address.source != "all" else ""
+    table = "; the table below has every number" if grid.kind == "value" else ""
+    figure = heat_map(
+        grid.values,
+        written=grid.written,
+        hover=grid.hover,
+        unit=grid.unit,
+        diverging=grid.diverging,
+        reverse=grid.reverse,
+    )
     return [
-        html.H2(f"{grid.title[0].upper()}{grid.title[1:]}{rows}"),
-        definition(address.statistic),
+        html.H2([f"{grid.title[0].upper()}{grid.title[1:]}{queries}", statistic_info(address.statistic)]),
         *chart(
-            _drawn(grid),
+            figure,
             of="heat-map",
-            says=says,
-            label=f"Heat map of {corpus.layers} by {corpus.heads} heads: {grid.title}{below}",
+            says=f"{grid.note}Click a cell to open the head. Heads count from 0: the papers' “8-10” is {head_name(7, 9)}. ",
+            label=f"Heat map of {corpus.layers} by {corpus.heads} heads: {grid.title}{table}",
             data=file_href(place, "heat-map.csv", {name: address.fields[name] for name in _OF_GRID}),
             height=70 + 34 * corpus.layers,
             opens=True,
@@ -126,14 +167,3 @@ def _grid(place: Place, grid: HeadGrid) -> list[object]:
         ),
         definitions(),
     ]
-
-
-def _drawn(grid: HeadGrid) -> go.Figure:
-    return heat_map(
-        grid.values,
-        written=grid.written,
-        said=grid.said,
-        unit=grid.unit,
-        diverging=grid.diverging,
-        reverse=grid.reverse,
-    )

@@ -1,40 +1,30 @@
-"""Routes of files of statistics: of all heads over the corpus or a part of it, of two heads, of one, of the layers."""
+"""Files of statistics: of all heads over the corpus or a part of it, of one head, of the layers."""
 
+from itertools import product
 from urllib.parse import urlencode
 
-from flask import Flask, Response
-from flask import request as asked
+import numpy as np
+import xarray as xr
+from flask import Flask, Response, request
+from numpy.typing import NDArray
 
 from dashboard.points.exports import Table
-from dashboard.sentence.positions import position_table
-from dashboard.statistics.importance import importance_of
-from dashboard.statistics.numbers import (
-    divergence_table,
-    expansion_table,
-    grid_table,
-    heads_table,
-    map_table,
-    mixing_table,
-    profile_table,
-    received_table,
-)
+from dashboard.statistics.counts import PartCounts
+from dashboard.statistics.data import head_columns, importance_of, ranks, shown_grid
 from dashboard.statistics.part import Part, part_labels, part_of
-from dashboard.statistics.part_counts import PartCounts
-from dashboard.statistics.shown_grid import shown_grid
 from dashboard.web.files import FORM, file
 from dashboard.web.http import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
 from dashboard.web.library import Library
+from dashboard.web.state import telling
 from dashboard.web.view import find
 from store import Corpus
-
-_OF_CORPUS = {"divergence": divergence_table, "map": map_table, "expansion": expansion_table}
-_OF_HEAD = {"profile": profile_table, "received": received_table, "positions": position_table}
+from store.schema.model import BOUNDS
 
 
 def register(server: Flask, library: Library) -> None:
     """Add the routes."""
     _of_parts(server, library)
-    _of_wholes(server, library)
+    _of_corpus(server, library)
 
 
 def _of_parts(server: Flask, library: Library) -> None:
@@ -47,51 +37,121 @@ def _of_parts(server: Flask, library: Library) -> None:
         means = library.get(PartCounts).numbers(corpus, part).means
         labels = part_labels(corpus, part, means)
         table = heads_table(means.sel(source=source), labels, importance_of(corpus))
-        return _file(table, f"statistics-{source}{_of_part(corpus, part)}", form)
+        return _file(table, f"statistics-{source}{_suffix(corpus, part)}", form)
 
     @server.get(f"{BASE}/heat-map.{FORM}")
     def heat_map(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
-        place = find(library, "statistics", urlencode(asked.args.to_dict() | {"snapshot": snapshot, "model": model}))
+        place = find(library, "statistics", urlencode(request.args.to_dict() | {"snapshot": snapshot, "model": model}))
         address = place.address
         part = part_of(corpus, address.where)
         grid = shown_grid(place, library.get(PartCounts).numbers(corpus, part))
-        name = f"{grid.kind}-{address.statistic}-{address.source}{_of_part(corpus, part)}"
+        name = f"{grid.kind}-{address.statistic}-{address.source}{_suffix(corpus, part)}"
         other = address.other if address.values == "difference" else None
-        return file(iter([grid_table(grid.values, grid.kind)]), name, form, other)
+        return file(iter([_grid_table(grid.values, grid.kind)]), name, form, other)
 
     @server.get(f"{BASE}/mixing.{FORM}")
     def mixing_of_layers(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
         part = _part(corpus)
-        return _file(
-            mixing_table(library.get(PartCounts).numbers(corpus, part).mixing), f"mixing{_of_part(corpus, part)}", form
-        )
+        table = _mixing_table(library.get(PartCounts).numbers(corpus, part).mixing)
+        return _file(table, f"mixing{_suffix(corpus, part)}", form)
 
 
-def _of_wholes(server: Flask, library: Library) -> None:
-    """Of the whole corpus or a head."""
+def _of_corpus(server: Flask, library: Library) -> None:
+    """Of the whole corpus: of the layers, or of one head."""
 
-    @server.get(f"{BASE}/<any({', '.join(_OF_CORPUS)}):what>.{FORM}")
-    def file_of_corpus(snapshot: str, model: str, what: str, form: str) -> Response:
-        return _file(_OF_CORPUS[what](corpus_of(library, snapshot, model)), what, form)
+    @server.get(f"{BASE}/expansion.{FORM}")
+    def expansion_of_layers(snapshot: str, model: str, form: str) -> Response:
+        return _file(_expansion_table(corpus_of(library, snapshot, model)), "expansion", form)
 
-    @server.get(f"{BASE}/<any({', '.join(_OF_HEAD)}):what>/{ONE_HEAD}.{FORM}")
+    tables = {"statistics": _statistics_table, "profile": _profile_table, "received": _received_table}
+
+    @server.get(f"{BASE}/<any({', '.join(tables)}):what>/{ONE_HEAD}.{FORM}")
     def file_of_head(snapshot: str, model: str, what: str, layer: int, head: int, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
         check_head(corpus, layer, head)
-        return _file(_OF_HEAD[what](corpus, layer, head), f"{what}-L{layer}-H{head}", form)
+        return _file(tables[what](corpus, layer, head), f"{what}-L{layer}-H{head}", form)
 
 
 def _part(corpus: Corpus) -> Part:
-    """The part that the query string chooses; what chooses nothing is left out (the page has said so)."""
-    return part_of(corpus, asked.args.get("where"), q=asked.args.get("q"), within=asked.args.get("within"))
+    """The part of the query string; what chooses nothing is ignored (the page shows a notice)."""
+    return part_of(corpus, request.args.get("where"), q=request.args.get("q"), within=request.args.get("within"))
 
 
-def _of_part(corpus: Corpus, part: Part) -> str:
+def _suffix(corpus: Corpus, part: Part) -> str:
     """The end of the name of a file that is not of the whole corpus."""
     return "" if part.tokens == corpus.n_tokens else "-part"
 
 
 def _file(table: Table, name: str, form: str) -> Response:
     return file(iter([table]), name, form)
+
+
+def heads_table(means: xr.DataArray, labels: xr.DataArray, importance: NDArray[np.float64] | None = None) -> Table:
+    """Every head with its label, its statistics and its rank in each: 1 has the largest value, NaN where there is none.
+
+    Parameters
+    ----------
+    means
+        (statistic, layer, head), with their source as a coordinate.
+    labels
+        (layer, head), empty where a head has none.
+    importance
+        (layer, head), one more column.
+    """
+    numbers = {name: means.sel(statistic=name).values.ravel() for name in telling(str(means.source.item()))}
+    if importance is not None:
+        numbers["importance"] = importance.ravel()
+    return {
+        **head_columns(*labels.shape),
+        "label": labels.values.astype(object).ravel(),
+        **numbers,
+        **{f"{name}_rank": ranks(values) for name, values in numbers.items()},
+    }
+
+
+def _grid_table(values: NDArray[np.float64], column: str) -> Table:
+    """The numbers (layer, head) of a heat map of all heads."""
+    return {**head_columns(*values.shape), column: values.ravel()}
+
+
+def _mixing_table(ratios: xr.DataArray) -> Table:
+    """Mixing ratios (source, ratio, layer), a row each."""
+    rows = list(product(ratios.source.values, ratios.ratio.values, ratios.layer.values))
+    source, ratio, layer = (np.array(column, object) for column in zip(*rows, strict=True))
+    return {"layer": layer.astype(np.int64), "source": source, "ratio": ratio, "share": ratios.values.ravel()}
+
+
+def _expansion_table(corpus: Corpus) -> Table:
+    return {"layer": np.arange(corpus.layers), "rate": corpus.expansion_rate.values}
+
+
+def _statistics_table(corpus: Corpus, layer: int, head: int) -> Table:
+    """Every statistic of a head over the rows of every source, with its 95 % interval."""
+    means, interval = (array[..., layer, head] for array in (corpus.head_statistic, corpus.head_interval))
+    rows = list(product(means.source.values, means.statistic.values))
+    source, statistic = (np.array(list(map(str, column))) for column in zip(*rows, strict=True))
+    return {
+        "statistic": statistic,
+        "source": source,
+        "mean": means.transpose("source", "statistic").values.ravel(),
+        **{bound: interval.sel(bound=bound).transpose("source", "statistic").values.ravel() for bound in BOUNDS},
+    }
+
+
+def _profile_table(corpus: Corpus, layer: int, head: int) -> Table:
+    """Share of a head's weight at each offset (key - query); the outermost are all keys farther than 10 tokens."""
+    shares = corpus.head_profile.sel(layer=layer, head=head)
+    return {"offset": shares.offset.values, "share": shares.values}
+
+
+def _received_table(corpus: Corpus, layer: int, head: int) -> Table:
+    """Mean weight that each position receives, and how many sentences have it."""
+    received = corpus.received_at.sel(layer=layer, head=head)
+    count = received["count"].values
+    return {
+        "position": np.arange(len(count))[count > 0],
+        "sentences": count[count > 0],
+        "received": received.values[count > 0],
+    }

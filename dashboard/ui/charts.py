@@ -1,10 +1,34 @@
-"""A plotly chart as a page shows it: quiet, with links that save it, and a sentence of what it says."""
+"""Charts: the look that all figures share, the heat map of all heads, and a figure with its caption on a page."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 from dash import dcc, html
+from numpy.typing import NDArray
 
+from dashboard.ui.theme import MANTINE
+from store.schema.model import head_name
+
+#: Grey that is legible on white and on black; charts.css sets the page's own.
+QUIET = "#868E96"
+LINE = "rgba(134,142,150,0.25)"
+#: Okabe and Ito, those that are seen on white and on black; symbols differ too.
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", QUIET)
+SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x-thin-open")
+#: From little to much, and from less to more with nothing in the middle.
+RAMP = [(0, "#F1F5F9"), (0.4, "#9CC7E6"), (0.7, "#3F8FC9"), (1, "#00223D")]
+DIVERGING = [(0, "#7A3200"), (0.25, "#E9A06C"), (0.5, "#F4F4F4"), (0.75, "#79B4DB"), (1, "#00223D")]
+#: From blue to amber by even steps, as Cividis; cut where it would be lost on white or on black.
+STEPS = [(0, "#3366BB"), (0.5, "#8A8779"), (1, "#E3B62A")]
+
+Layout = dict[str, Any]
+
+#: A vertical axis of shares, from 0.
+SHARES: Layout = {"tickformat": ".0%", "showgrid": True, "rangemode": "tozero"}
+#: Above this many heads a cell is too narrow for its number; it is there on hover.
+WRITTEN = 20
 _CONFIG: Any = {"displayModeBar": False, "showSendToCloud": False, "plotlyServerURL": ""}
 
 
@@ -40,3 +64,116 @@ def chart(
 
 def _named(label: str) -> dict[str, Any]:
     return {"role": "img", "aria-label": label}
+
+
+def heat_map(
+    values: NDArray[np.float64],
+    *,
+    written: list[list[str]],
+    hover: list[list[str]],
+    unit: str,
+    diverging: bool = False,
+    reverse: bool = False,
+) -> go.Figure:
+    """The figure of values (layer, head).
+
+    `written` is in the cells, `hover` in the tooltips. Diverging colours have nothing in the middle; reversed ones are dark
+    where a number is small, as ranks are. Differences of shares are drawn in points.
+    """
+    layers, heads = values.shape
+    drawn = 100 * values if unit == "points" else values
+    heat: Any = go.Heatmap(
+        z=drawn,
+        text=written if heads <= WRITTEN else None,
+        texttemplate="%{text}" if heads <= WRITTEN else None,
+        hovertext=hover,
+        hovertemplate="%{customdata}: %{hovertext}<extra></extra>",
+        customdata=names(layers, heads),
+        reversescale=reverse,
+        xgap=2,
+        ygap=2,
+        colorbar=colour_bar(unit),
+        **_colours(drawn, diverging),
+    )
+    across = {"title": "head", "side": "top", "tickprefix": "H", "dtick": every(heads)}
+    return go.Figure(heat, layout(across, layers_down(layers), margin={"l": 52, "r": 4, "t": 46, "b": 6}))
+
+
+def _colours(values: NDArray[np.float64], diverging: bool) -> dict[str, Any]:
+    """Those that diverge reach as far below nothing as above it."""
+    if not diverging:
+        return {"colorscale": RAMP}
+    most = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
+    return {"colorscale": DIVERGING, "zmid": 0, "zmin": -most, "zmax": most}
+
+
+def layout(x: Mapping[str, Any], y: Mapping[str, Any], **more: Any) -> Layout:
+    """The layout of a figure with these axes; `title` of an axis is a text."""
+    base: Layout = {
+        "margin": {"l": 52, "r": 12, "t": 8, "b": 42},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"size": 12, "color": QUIET, "family": MANTINE["fontFamily"]},
+        "xaxis": axis(**x),
+        "yaxis": axis(**y),
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemclick": False},
+        "hoverlabel": {"align": "left"},
+        "showlegend": False,
+        "dragmode": False,
+    }
+    return base | more
+
+
+def axis(title: str = "", **more: Any) -> Layout:
+    """An axis without a grid unless asked for one."""
+    base: Layout = {
+        "title": {"text": title, "standoff": 8},
+        "showgrid": False,
+        "zeroline": False,
+        "gridcolor": LINE,
+        "showline": False,
+        "color": QUIET,
+        "fixedrange": True,
+    }
+    return base | more
+
+
+def layers_across(layers: int, beside: float = 0.4) -> Layout:
+    """The horizontal axis of a figure by layer, with so much room before the first and after the last."""
+    span = [-beside, layers - 1 + beside]
+    return {"title": "layer", "tickprefix": "L", "dtick": every(layers), "range": span}
+
+
+def layers_down(layers: int) -> Layout:
+    """The vertical axis of a heat map by layer, the first on top."""
+    return {"title": "layer", "autorange": "reversed", "tickprefix": "L", "dtick": every(layers)}
+
+
+def colour_bar(unit: str) -> Layout:
+    """What the colours are; shares as per cent, their differences as points with a sign."""
+    shares = {"%": ".0%", "points": "+"}
+    title = "" if unit == "%" else unit
+    return {
+        "thickness": 10,
+        "outlinewidth": 0,
+        "x": 1.01,
+        "tickformat": shares.get(unit, ""),
+        "title": {"text": title, "side": "right"},
+    }
+
+
+def names(layers: int, heads: int) -> list[list[str]]:
+    """Name of every head: [layer][head]."""
+    return [[head_name(layer, head) for head in range(heads)] for layer in range(layers)]
+
+
+def every(count: int, most: int = 24) -> int:
+    """Steps between the ticks of so many numbers, so that there are not too many."""
+    return -(-count // most)
+
+
+def square(figure: go.Figure) -> go.Figure:
+    """The figure with cells as high as they are wide."""
+    figure.update_yaxes(scaleanchor="x", scaleratio=1, constrain="domain")
+    figure.update_xaxes(constrain="domain")
+    return figure

@@ -1,4 +1,4 @@
-"""The controls above a picture: which view, coloured by what, what is searched for. Each writes one field of the link."""
+"""Controls of a page, each of which writes one field of the link; and the (i) that explains what is chosen."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,105 +6,35 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.points.colours import legend_line, marks_line
-from dashboard.points.columns import columns
-from dashboard.points.filters import filter_controls, selection_count
-from dashboard.points.search_results import no_hits
-from dashboard.points.shown_points import ShownPoints
 from dashboard.web.view import Place
-from store import Corpus
+from store import STATISTICS
+from store.schema.model import RATIOS
 from store.schema.pictures import NORMALIZATIONS, PROJECTIONS, ViewName
 
-SEARCHES = {"token": "token", "prefix": "beginning of a token", "phrase": "phrase in a sentence"}
+#: How the text of a search is matched.
+MATCHES = {"token": "token", "prefix": "prefix", "phrase": "phrase"}
 
 
-def around_picture(place: Place, chosen: ShownPoints, *, head: bool) -> list[object]:
-    """Every control, then what colours mean, and how many points are selected."""
-    rows = [picture_controls(place, head=head), search_controls(place), filter_controls(place, chosen)]
-    return [
-        html.Div(rows, className="control-rows"),
-        legend_line(chosen.legend) if chosen.coloured else marks_line(),
-        selection_count(chosen),
-        *no_hits(place),
-    ]
+def info(name: str, text: str) -> html.Button:
+    """An (i) that shows a text on click, hover and focus, until Escape (assets/page/info.mjs)."""
+    described: dict[str, Any] = {"aria-label": f"About {name}", "data-info": text}
+    return html.Button("i", type="button", className="info", **described)
 
 
-def picture_controls(place: Place, *, head: bool) -> html.Div:
-    """View, colour, size and, on the page of a head, labels and how many tokens."""
-    return html.Div(
-        [
-            *view_choices(place),
-            colour_choice(place),
-            switch("size", "size by norm", place.address.size == "norm"),
-            *([switch("labels", "labels", bool(place.address.labels))] if head else []),
-        ],
-        className="controls",
-    )
+def statistic_info(statistic: str) -> html.Button:
+    """The (i) of a statistic or of a mixing ratio: what it means, its formula, the paper it is from."""
+    known = STATISTICS.get(statistic) or RATIOS[statistic]
+    return info(known.title, f"{known.meaning} {known.formula} ({known.paper}).")
 
 
-def view_choices(place: Place) -> list[object]:
-    """Those of one model."""
-    return choices_of_views(place.view, place.corpus.views)
+def normalization_info(normalization: str) -> html.Button:
+    """The (i) of a normalisation of queries and keys."""
+    return info(f"normalisation {normalization}", f"{normalization}: {NORMALIZATIONS[normalization]}.")
 
 
-def choices_of_views(view: str, views: list[str]) -> list[object]:
-    """Projection, normalisation and dimensions; every option is a view there is, as near to the shown one as there is."""
-    shown = ViewName.parse(view)
-    there = [ViewName.parse(one) for one in views]
-    parts = (
-        ("projection", "Projection", PROJECTIONS, 165),
-        ("normalization", "Normalisation", {name: name for name in NORMALIZATIONS}, 102),
-        ("components", "Dimensions", {2: "2D", 3: "3D"}, 84),
-    )
-    return [
-        choice("view", title, _nearest_by(part, names, shown, there), str(shown), width, by=part)
-        for part, title, names, width in parts
-    ]
-
-
-def _nearest_by(part: str, names: Mapping[Any, str], shown: ViewName, there: list[ViewName]) -> dict[str, str]:
-    """For each value of a part of the name the view that has it and differs least from the one shown; its title."""
-    options = {}
-    for value, title in names.items():
-        having = [view for view in there if getattr(view, part) == value]
-        if having:
-            options[str(max(having, key=lambda view: _likeness(view, shown)))] = title
-    return options
-
-
-def _likeness(view: ViewName, shown: ViewName) -> tuple[bool, ...]:
-    return tuple(getattr(view, part) == getattr(shown, part) for part in ("components", "projection", "normalization"))
-
-
-def search_controls(place: Place) -> html.Div:
-    """What is searched for, and where."""
-    address = place.address
-    return html.Div(
-        [_search_box(address.q), choice("within", "as", SEARCHES, address.within, 108)],
-        className="controls search",
-    )
-
-
-def _search_box(q: str | None) -> dmc.TextInput:
-    """What is searched for."""
-    return dmc.TextInput(
-        id={"choose": "q", "by": "search"},
-        label="Search",
-        placeholder="movie, then Enter",
-        value=q or "",
-        debounce=True,  # at Enter or when it is left: a redraw amid typing would take letters away
-        size="xs",
-        w=130,
-    )
-
-
-def colour_choice(place: Place) -> dmc.Select:
-    """By what points are coloured."""
-    return choice("colour", "Colour", _colours(place.corpus), place.address.colour, 155)
-
-
-def _colours(corpus: Corpus) -> dict[str, str]:
-    return {name: column.title for name, column in columns(corpus).items()}
+def explained(control: object, about: html.Button) -> html.Div:
+    """A control with the (i) of what it stands at."""
+    return html.Div([control, about], className="explained")
 
 
 def choice(
@@ -144,15 +74,71 @@ def number(field: str, label: str, value: float, low: float, high: float, step: 
         w=92,
         debounce=300,
         decimalSeparator=".",
-        allowedDecimalSeparators=[".", ","],  # as many readers write it; without, 0,3 became 03
+        allowedDecimalSeparators=[".", ","],  # many readers write a comma; without it 0,3 became 03
     )
 
 
 def head_choices(place: Place) -> list[object]:
-    """Which head, where a page is not one head's."""
+    """Layer and head, on a page that shows all heads."""
     address, corpus = place.address, place.corpus
-    layers, heads = ({str(one): str(one) for one in range(count)} for count in (corpus.layers, corpus.heads))
+    layers, heads = ({str(index): str(index) for index in range(count)} for count in (corpus.layers, corpus.heads))
     return [
         choice("layer", "Layer", layers, str(address.layer), 70, by="heads"),
         choice("head", "Head", heads, str(address.head), 70, by="heads"),
     ]
+
+
+def statistic_choice(field: str, label: str, options: Mapping[str, str], value: str, width: int) -> html.Div:
+    """A choice of a statistic, with the (i) of the chosen one."""
+    return explained(choice(field, label, options, value, width), statistic_info(value))
+
+
+def search_controls(place: Place) -> html.Div:
+    """What is searched for, and how it is matched."""
+    address = place.address
+    return html.Div(
+        [_search_box(address.q), choice("within", "Match", MATCHES, address.within, 108)],
+        className="controls search",
+    )
+
+
+def _search_box(q: str | None) -> dmc.TextInput:
+    return dmc.TextInput(
+        id={"choose": "q", "by": "search"},
+        label="Search",
+        placeholder="movie, then Enter",
+        value=q or "",
+        debounce=True,  # at Enter or when it is left: a redraw amid typing would take letters away
+        size="xs",
+        w=130,
+    )
+
+
+def view_choices(view: str, views: list[str]) -> list[object]:
+    """Projection, normalisation and dimensions; every option is an existing view, as similar to the shown one as possible."""
+    shown = ViewName.parse(view)
+    existing = [ViewName.parse(name) for name in views]
+
+    def part(name: str, label: str, titles: Mapping[Any, str], width: int) -> dmc.Select:
+        return choice("view", label, _most_similar(name, titles, shown, existing), str(shown), width, by=name)
+
+    normalization = part("normalization", "Normalisation", {name: name for name in NORMALIZATIONS}, 118)
+    return [
+        part("projection", "Projection", PROJECTIONS, 165),
+        explained(normalization, normalization_info(shown.normalization)),
+        part("components", "Dimensions", {2: "2D", 3: "3D"}, 84),
+    ]
+
+
+def _most_similar(part: str, titles: Mapping[Any, str], shown: ViewName, existing: list[ViewName]) -> dict[str, str]:
+    """For each value of a part of a view's name: the view with it that differs least from the shown one, and its title."""
+    options = {}
+    for value, title in titles.items():
+        having = [view for view in existing if getattr(view, part) == value]
+        if having:
+            options[str(max(having, key=lambda view: _common_parts(view, shown)))] = title
+    return options
+
+
+def _common_parts(view: ViewName, shown: ViewName) -> tuple[bool, ...]:
+    return tuple(getattr(view, part) == getattr(shown, part) for part in ("components", "projection", "normalization"))

@@ -1,11 +1,23 @@
-"""What a page fills the shell with."""
+"""The parts of a page: what they are, one that is counted later, and a page whose model has no picture yet."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import html
+
+from dashboard.ui.progress import unmade
+from dashboard.web.errors import sentence_for
+from dashboard.web.view import Place
+
+#: Pixels reserved for a part that is still being counted, so that what is below does not jump far.
+HEIGHT = 220
 
 
 @dataclass(frozen=True)
 class Page:
-    """Parts of a page round the one canvas that all pages share.
+    """Parts of a page around the one canvas that all pages share.
 
     `notices` are sentences about what of the link could not be followed.
     """
@@ -14,3 +26,23 @@ class Page:
     beside: list[object] = field(default_factory=list)
     below: list[object] = field(default_factory=list)
     notices: tuple[str, ...] = ()
+
+
+def without_picture(place: Place, title: str) -> Page:
+    """A page whose model has no picture yet: how to get one."""
+    alert = dmc.Alert(unmade(place, "This model has no picture yet."), color="orange")
+    return Page(above=[html.H1(title), alert])
+
+
+def problem(error: Exception) -> dmc.Alert:
+    """Why a part of a page, or the page, cannot be shown."""
+    return dmc.Alert(sentence_for(error)[0], color="red", title="This cannot be shown", className="problem")
+
+
+def deferred(name: str, message: str, ready: bool, count: Callable[[], list[Any]]) -> html.Div:
+    """A part of a page where it is `ready`; else a placeholder that the callback of `pages.LATER` fills by `name`."""
+    if ready:
+        return html.Div(count())
+    return html.Div(
+        html.P(message, className="caption"), id={"later": name}, role="status", style={"minHeight": HEIGHT}
+    )

@@ -1,10 +1,31 @@
-"""The head of a table: a number's title stands above its numbers."""
+"""Headings of tables, and links to the same numbers as files."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from urllib.parse import urlencode
 
 from dash import html
+
+from dashboard.web.http import data_link
+from dashboard.web.view import Place
+
+_NOTHING: Mapping[str, str | None] = MappingProxyType({})
 
 
 def heading(titles: Sequence[str], numbers: Collection[str] = ()) -> html.Thead:
     """One row of titles; those of `numbers` are aligned as numbers are."""
     return html.Thead(html.Tr([html.Th(title, className="number" if title in numbers else None) for title in titles]))
+
+
+def file_links(place: Place, what: str, path: str, query: Mapping[str, str | None] = _NOTHING) -> html.P:
+    """Links to `what` as CSV and as Parquet; `path` is the route's without its ending."""
+    csv, parquet = (
+        html.A(form, href=file_href(place, f"{path}.{form}", query), download="") for form in ("csv", "parquet")
+    )
+    return html.P([f"{what} as ", csv, " or ", parquet, "."], className="caption")
+
+
+def file_href(place: Place, path: str, query: Mapping[str, str | None] = _NOTHING) -> str:
+    """The URL of a file; `path` is the route's, parameters that are None or empty are left out."""
+    written = urlencode({name: value for name, value in query.items() if value})
+    return f"{data_link(place.corpus)}/{path}" + (f"?{written}" if written else "")

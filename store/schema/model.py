@@ -12,38 +12,87 @@ ROLES = ("query", "key")
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number per (layer, head, token), and how a person reads it."""
+    """A number per (layer, head, token): how a person reads it, what it means in a sentence, and the paper it is from."""
 
     title: str
     unit: str
     formula: str
+    meaning: str
+    paper: str
+
+
+_CLARK = "Clark et al. 2019, section 3"
+
+
+def _share(of: str, formula: str, *, paper: str = _CLARK) -> Statistic:
+    return Statistic(f"attention to {of}", "share", formula, f"Share of a query's attention weight on {of}.", paper)
 
 
 def _norm_share(of: str, which: str) -> Statistic:
     return Statistic(
-        f"share of {of} by norm",
+        f"norm-weighted attention to {of}",
         "share",
-        f"sum of p(i,j) |f(x_j)| over {which} / sum over all j (Kobayashi 2020)",
+        f"sum of p(i,j) |f(x_j)| over {which} / sum over all j",
+        f"Share of attention to {of} if every weight is multiplied by the value norm of its key.",
+        "Kobayashi et al. 2020, section 4",
     )
 
 
 STATISTICS: Mapping[str, Statistic] = {
-    "to_cls": Statistic("attention to [CLS]", "share", "sum of p(i,j) over j = [CLS]"),
-    "to_sep": Statistic("attention to [SEP]", "share", "sum of p(i,j) over j = [SEP]"),
-    "to_punctuation": Statistic("attention to . and ,", "share", "sum of p(i,j) over j = '.' or ','"),
-    "to_previous": Statistic("attention to the previous token", "share", "p(i,i-1), 0 for the first token"),
-    "to_next": Statistic("attention to the next token", "share", "p(i,i+1), 0 for the last token"),
-    "to_self": Statistic("attention to itself", "share", "p(i,i)"),
-    "entropy": Statistic("entropy of the row", "nats", "- sum over j of p(i,j) ln p(i,j)"),
-    "attended_keys": Statistic("keys above 5 %", "keys", "number of j with p(i,j) > 0.05"),
-    "distance": Statistic("mean attention distance", "tokens", "sum over j of p(i,j) |i - j|"),
-    "received": Statistic("attention received", "rows", "sum over queries i of p(i,j); 1 if attention were uniform"),
-    "confidence": Statistic("confidence", "share", "largest p(i,j) over j other than [SEP] (Voita 2019)"),
-    "participation": Statistic("keys that take part", "keys", "1 / sum over j of p(i,j)^2"),
+    "to_cls": _share("[CLS]", "sum of p(i,j) over j = [CLS]"),
+    "to_sep": _share("[SEP]", "sum of p(i,j) over j = [SEP]"),
+    "to_punctuation": _share(". and ,", "sum of p(i,j) over j = '.' or ','"),
+    "to_previous": _share("the previous token", "p(i,i-1), 0 for the first token"),
+    "to_next": _share("the next token", "p(i,i+1), 0 for the last token"),
+    "to_self": _share("itself", "p(i,i)"),
+    "entropy": Statistic(
+        "attention entropy",
+        "nats",
+        "- sum over j of p(i,j) ln p(i,j)",
+        "How widely a query spreads its attention: 0 on a single key, ln n on n keys alike.",
+        _CLARK,
+    ),
+    "attended_keys": Statistic(
+        "keys with weight > 5 %",
+        "keys",
+        "number of j with p(i,j) > 0.05",
+        "How many keys get more than 5 % of a query's attention.",
+        "Yeh et al. 2023 (AttentionViz), which draws lines from 5 %",
+    ),
+    "distance": Statistic(
+        "mean attention distance",
+        "tokens",
+        "sum over j of p(i,j) |i - j|",
+        "How many tokens lie between a query and the keys it attends to, on average.",
+        "Vig and Belinkov 2019, section 3",
+    ),
+    "received": Statistic(
+        "attention received",
+        "rows",
+        "sum over queries i of p(i,j); 1 if attention were uniform",
+        "How much attention a token gets as a key from all queries of its sentence.",
+        "Clark et al. 2019: the sum of a column",
+    ),
+    "confidence": Statistic(
+        "mean maximum weight (Voita's confidence)",
+        "share",
+        "largest p(i,j) over j other than [SEP]",
+        "The largest attention weight of a query, keys [SEP] left out.",
+        "Voita et al. 2019, section 4",
+    ),
+    "participation": Statistic(
+        "effective number of keys",
+        "keys",
+        "1 / sum over j of p(i,j)^2",
+        "How many keys share a query's attention: n where n keys have the same weight.",
+        "the inverse participation ratio",
+    ),
     "to_sink": Statistic(
         "attention to sinks",
         "share",
-        "sum of p(i,j) over j whose mean weight over the n rows is above 0.3 (Gu 2024) and above 1.5 / n",
+        "sum of p(i,j) over j whose mean weight over the n rows is above 0.3 and above 1.5 / n",
+        "Share of a query's attention weight on sinks: tokens that most queries attend to strongly.",
+        "Gu et al. 2024, threshold 0.3, or 1.5 / n if that is more",
     ),
     "norm_to_cls": _norm_share("[CLS]", "j = [CLS]"),
     "norm_to_sep": _norm_share("[SEP]", "j = [SEP]"),
@@ -51,21 +100,41 @@ STATISTICS: Mapping[str, Statistic] = {
     "norm_to_self": _norm_share("itself", "j = i"),
 }
 
+
+_MIXING = "Kobayashi et al. 2021, section 3"
+
+
+def _ratio(title: str, formula: str, meaning: str) -> Statistic:
+    return Statistic(title, "share", formula, meaning, _MIXING)
+
+
 #: How much of a token's vector comes from other tokens; the share of mixing m_i beside what is preserved s_i,
 #: |m_i| / (|m_i| + |s_i|), with vectors f of all heads (Kobayashi 2021, section 3).
 RATIOS: Mapping[str, Statistic] = {
-    "attn_w": Statistic("mixing by the weights", "share", "1 - mean over heads of p(i,i)"),
-    "attnres_w": Statistic("mixing by the weights, with the residual", "share", "half of it: (1 - mean of p(i,i)) / 2"),
-    "attn_n": Statistic(
-        "mixing by the vectors",
-        "share",
-        "|m| / (|m| + |s|), m = sum over heads and j other than i of p(i,j) f(j), s = sum over heads of p(i,i) f(i)",
+    "attn_w": _ratio(
+        "mixing by the weights",
+        "1 - mean over heads of p(i,i)",
+        "Share of attention weight on other tokens.",
     ),
-    "attnres_n": Statistic("mixing by the vectors, with the residual", "share", "|m| / (|m| + |s + x(i)|)"),
-    "attnresln_n": Statistic(
+    "attnres_w": _ratio(
+        "mixing by the weights, with the residual",
+        "half of it: (1 - mean of p(i,i)) / 2",
+        "The same, with the residual connection counted as weight on the token itself.",
+    ),
+    "attn_n": _ratio(
+        "mixing by the vectors",
+        "|m| / (|m| + |s|), m = sum over heads and j other than i of p(i,j) f(j), s = sum over heads of p(i,i) f(i)",
+        "Share of the norm of an attention output that comes from other tokens.",
+    ),
+    "attnres_n": _ratio(
+        "mixing by the vectors, with the residual",
+        "|m| / (|m| + |s + x(i)|)",
+        "The same, with the residual connection added to the token's own part.",
+    ),
+    "attnresln_n": _ratio(
         "mixing by the vectors, with the residual and the layer norm",
-        "share",
         "the same of gamma (y - mean y) / deviation, y = m and y = s + x(i), deviation that of the sum before the norm",
+        "The same, after the layer norm: everything in the attention block.",
     ),
 }
 

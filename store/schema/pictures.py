@@ -9,12 +9,12 @@ from store.schema.model import MODEL_ARRAYS
 
 #: What each does, for a person. All leave attention as it is; `store/kernels/normalization.py` has the formulas.
 NORMALIZATIONS: Mapping[str, str] = {
-    "raw": "as the model has them",
-    "centroid": "keys moved so that both clouds have one centre (AttentionViz)",
-    "scaled": "queries times c, keys divided by c, keys moved; chosen by the weighted correlation (AttentionViz)",
-    "sphere": "keys moved so that they lie as near to a sphere round the origin as they can",
-    "exact": "one more coordinate, so that the cosine orders the keys of a query exactly as attention does",
-    "shared": "one translation and one c for all heads of all layers",
+    "raw": "queries and keys as the model computes them",
+    "centroid": "keys are translated so that queries and keys have one centroid (Yeh et al. 2023, AttentionViz)",
+    "scaled": "as centroid, with queries times c and keys divided by c; c has the best weighted correlation (Yeh et al. 2023)",
+    "sphere": "keys are translated so that they lie as near to a sphere around the origin as possible",
+    "exact": "one more coordinate gives all keys one norm, so cosine orders keys as attention does (Bachrach et al. 2014)",
+    "shared": "one translation and one scale c for all heads of all layers",
 }
 
 _PER_HEAD = ("normalization", "layer", "head")

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
+from dashboard.statistics.counts import count
 from dashboard.statistics.part import part_of
-from dashboard.statistics.part_counts import count
 from ingest.checkpoint import find_checkpoint
 from ingest.encode.bert import find_device, find_dtype
 from ingest.encode.encoder import open_encoder

@@ -8,10 +8,10 @@ from dashboard.features.cosines import cosines
 from dashboard.features.point_curves import point_curves
 from dashboard.features.point_matrix import point_matrix
 from dashboard.features.shown import ShownFeatures
-from dashboard.statistics.mixing import ratio_lines
-from dashboard.statistics.mixing_figure import mixing
+from dashboard.statistics.figures import mixing_lines
+from dashboard.statistics.sections import ratio_lines
 from dashboard.ui.charts import chart
-from dashboard.ui.file_links import file_href
+from dashboard.ui.tables import file_href
 from store.schema.features import FACTORS
 
 HEIGHT = 300
@@ -34,7 +34,7 @@ def _mixing(shown: ShownFeatures) -> html.Div:
         "tokens of the corpus, sentences weighed equally. "
     )
     found = chart(
-        mixing(ratio_lines(place.corpus.layer_mixing, "all")),
+        mixing_lines(ratio_lines(place.corpus.layer_mixing, "all")),
         of="feature-mixing",
         says=says,
         label="Mixing ratios by layer",

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from dashboard.web.errors import stage_line
 from store.errors import NotIngested
+from store.repository.progress import IngestProgress
 
 if TYPE_CHECKING:
     from dashboard.web.view import Place
@@ -27,3 +27,23 @@ def unmade(place: "Place", missing: str, remedy: str = RUN) -> list[object]:
 def unmade_of(place: "Place", error: NotIngested) -> list[object]:
     """The same for what the store says of it."""
     return unmade(place, error.missing, error.remedy)
+
+
+def what_to_do(running: IngestProgress | None, remedy: str) -> str:
+    """How to get it, in a notice: how far the ingest is where one runs, as no second one can begin."""
+    return remedy if running is None else stage_line(running)
+
+
+def stage_line(running: IngestProgress | None) -> str:
+    """A sentence on how far the ingest is."""
+    if running is None:
+        return "The ingest has ended."
+    share = "" if running.share is None else f", {100 * running.share:.0f} %"
+    left = "" if running.left is None else f", about {_duration(running.left)} left in this stage"
+    return f"An ingest of {running.of} is under way: {running.stage or 'starting'}{share}{left}."
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,68 @@
+// The text behind an (i): shown on hover, focus and click, hidden on Escape. Its button is `info` in dashboard/ui/controls.py.
+
+/** Pixels between the text and its button, and between the text and the border of the window. */
+const APART = 6;
+const MARGIN = 8;
+/** Milliseconds that the pointer has to get from the button to the text. */
+const LEAVE = 150;
+
+/** Upper left corner of a text of a size: below its button, above where there is no room, within the window. */
+export function corner(button, [width, height], [windowWidth, windowHeight]) {
+  const left = Math.max(MARGIN, Math.min(button.left, windowWidth - width - MARGIN));
+  const below = button.bottom + APART;
+  const fits = below + height + MARGIN <= windowHeight;
+  return [left, fits ? below : Math.max(MARGIN, button.top - APART - height)];
+}
+
+/** One element shows the text of whichever button is open. */
+function tooltip() {
+  const text = Object.assign(document.createElement("div"), { id: "info", className: "info-text", popover: "manual" });
+  text.setAttribute("role", "tooltip");
+  document.body.append(text);
+  return text;
+}
+
+function start() {
+  const text = tooltip();
+  let open = null;
+  let leaving = 0;
+
+  function hide() {
+    clearTimeout(leaving);
+    open?.removeAttribute("aria-describedby");
+    open = null;
+    if (text.matches(":popover-open")) text.hidePopover();
+  }
+
+  function show(button) {
+    clearTimeout(leaving);
+    if (open === button) return;
+    hide();
+    open = button;
+    text.textContent = button.dataset.info;
+    button.setAttribute("aria-describedby", text.id);
+    text.showPopover();
+    const place = corner(button.getBoundingClientRect(), [text.offsetWidth, text.offsetHeight], [innerWidth, innerHeight]);
+    [text.style.left, text.style.top] = place.map((pixels) => `${pixels}px`);
+  }
+
+  const buttonOf = (event) => event.target.closest?.("button.info");
+  const leave = () => {
+    clearTimeout(leaving);
+    leaving = setTimeout(() => document.activeElement !== open && hide(), LEAVE);
+  };
+
+  document.addEventListener("pointerover", (event) => {
+    const button = buttonOf(event);
+    if (button) show(button);
+    else if (text.contains(event.target)) clearTimeout(leaving);
+    else if (open) leave();
+  });
+  document.addEventListener("focusin", (event) => (buttonOf(event) ? show(buttonOf(event)) : hide()));
+  document.addEventListener("focusout", hide);
+  document.addEventListener("click", (event) => (buttonOf(event) ? show(buttonOf(event)) : hide()));
+  document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+  document.addEventListener("scroll", hide, { capture: true, passive: true });
+}
+
+if (typeof document !== "undefined") start();

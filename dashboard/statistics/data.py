@@ -1,0 +1,206 @@
+"""Numbers of all heads: means and ranks of a statistic, importance, and what the heat map shows of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from dashboard.statistics.counts import Counting, PartCounts, PartNumbers
+from dashboard.statistics.part import Part, part_of
+from dashboard.ui.text import brief, difference_unit, model_names, signed, spell, unit_title
+from dashboard.web.cache import cached
+from dashboard.web.view import Place, comparable
+from store import STATISTICS, Corpus, StoreError
+from store.schema.model import head_name
+
+Values = NDArray[np.float64]
+Texts = list[list[str]]
+#: Shown for a head without a number.
+NO_ROWS = "no such tokens"
+
+
+@dataclass(frozen=True)
+class HeadGrid:
+    """A heat map of all heads: values (layer, head), the text in each cell and on hover, and the unit of the colours.
+
+    `kind` is one of `state.VALUES`, `note` a sentence on what else the values are computed from.
+    """
+
+    values: Values
+    written: Texts
+    hover: Texts
+    title: str
+    unit: str
+    kind: str
+    diverging: bool = False
+    reverse: bool = False
+    note: str = ""
+
+
+def shown_grid(place: Place, numbers: PartNumbers, counting: Counting | None = None) -> HeadGrid:
+    """The heat map of a link: values, ranks, or the difference from another statistic or model."""
+    address, means = place.address, numbers.means
+    values = values_of(means, address.statistic, address.source)
+    if address.values == "rank":
+        return ranks_grid(values, address.statistic)
+    if address.values == "difference" and address.other:
+        return _minus_model(place, values, address.other, counting)
+    if address.values == "difference" and (against := compared_with(place)):
+        title = STATISTICS[against].title
+        return difference_grid(values, values_of(means, against, address.source), address.statistic, title)
+    return values_grid(values, address.statistic, interval_of(numbers.interval, address.statistic, address.source))
+
+
+def grid_notices(place: Place) -> tuple[str, ...]:
+    """What of the link the heat map cannot show."""
+    address = place.address
+    if address.values != "difference":
+        return ()
+    if address.other:
+        corpus = place.snapshot.corpus(address.other)
+        return _of_other(part_of(corpus, address.where), model_names(place.snapshot)[address.other])
+    return () if compared_with(place) else (_nothing_to_subtract(place),)
+
+
+def is_counted(place: Place, part: Part) -> bool:
+    """Whether everything that the link shows is known without counting."""
+    if place.library.get(PartCounts).find(place.corpus, part) is None:
+        return False
+    other = place.address.other if place.address.values == "difference" else None
+    if other is None:
+        return True
+    corpus = place.snapshot.corpus(other)
+    return place.library.get(PartCounts).find(corpus, part_of(corpus, place.address.where)) is not None
+
+
+def comparable_statistics(statistic: str) -> list[str]:
+    """Other statistics of the same unit: only those can be subtracted."""
+    unit = STATISTICS[statistic].unit
+    return [name for name, known in STATISTICS.items() if known.unit == unit and name != statistic]
+
+
+def compared_with(place: Place) -> str | None:
+    """The statistic that is subtracted: that of the link if it has the same unit, else the first that has."""
+    names = comparable_statistics(place.address.statistic)
+    return place.address.against if place.address.against in names else next(iter(names), None)
+
+
+def values_of(means: xr.DataArray, statistic: str, source: str) -> Values:
+    """One statistic of means (source, statistic, layer, head) over the rows of a source: (layer, head)."""
+    return means.sel(source=source, statistic=statistic).values.astype(np.float64)
+
+
+def interval_of(interval: xr.DataArray, statistic: str, source: str) -> xr.DataArray:
+    """Ends (bound, layer, head) of one statistic's intervals (bound, source, statistic, layer, head)."""
+    return interval.sel(source=source, statistic=statistic)
+
+
+def ranks(values: Values) -> Values:
+    """Ranks among all heads: 1 has the largest value, equal values have equal ranks; NaN where there is no value."""
+    order = pd.Series(values.ravel()).rank(method="min", ascending=False)
+    return order.to_numpy(np.float64).reshape(values.shape)
+
+
+def head_columns(layers: int, heads: int) -> Mapping[str, NDArray[np.generic]]:
+    """Layer, head and name of every head, layer by layer: the first columns of tables of heads."""
+    layer, head = np.divmod(np.arange(layers * heads), heads)
+    names = [head_name(*numbers) for numbers in zip(layer.tolist(), head.tolist(), strict=True)]
+    return {"layer": layer, "head": head, "name": np.array(names, object)}
+
+
+@cached
+def importance_of(corpus: Corpus) -> Values | None:
+    """Change of the model's loss without each head, in nats: (layer, head); None where it is not computed."""
+    try:
+        change: Values = corpus.importance["change"].values
+    except StoreError:
+        return None
+    return change
+
+
+def values_grid(values: Values, statistic: str, interval: xr.DataArray | None) -> HeadGrid:
+    """The numbers themselves."""
+    unit, title = STATISTICS[statistic].unit, STATISTICS[statistic].title
+    return HeadGrid(
+        values, _written(values, unit), hover_texts(values, unit, interval), title, unit_title(unit), "value"
+    )
+
+
+def ranks_grid(values: Values, statistic: str) -> HeadGrid:
+    """Ranks among all heads; rank 1 has the largest value."""
+    unit, order = STATISTICS[statistic].unit, ranks(values)
+    written = [["" if rank != rank else f"{rank:.0f}" for rank in row] for row in order]
+    title = f"rank by {STATISTICS[statistic].title}"
+    return HeadGrid(order, written, hover_texts(values, unit, None), title, "rank", "rank", reverse=True)
+
+
+def difference_grid(values: Values, against: Values, statistic: str, what: str) -> HeadGrid:
+    """Values minus others of the same unit; `what` names the others."""
+    unit = STATISTICS[statistic].unit
+    difference = values - against
+    factor, digits = (100, 1) if unit == "share" else (1, 2)
+    written = [[signed(factor * float(value), digits) for value in row] for row in difference]
+    hover = [
+        [_subtraction(own, other, text, unit) for own, other, text in zip(*rows, strict=True)]
+        for rows in zip(values, against, written, strict=True)
+    ]
+    title = f"{STATISTICS[statistic].title} minus {what}"
+    return HeadGrid(difference, written, hover, title, difference_unit(unit), "difference", diverging=True)
+
+
+def hover_texts(values: Values, unit: str, interval: xr.DataArray | None) -> Texts:
+    """Every value with its interval (bound, layer, head) and its rank."""
+    order = ranks(values)
+    lows, highs = interval.values if interval is not None else np.full((2, *values.shape), np.nan)
+    return [
+        [
+            _hover_text(
+                values[layer, head], lows[layer, head], highs[layer, head], order[layer, head], values.size, unit
+            )
+            for head in range(values.shape[1])
+        ]
+        for layer in range(values.shape[0])
+    ]
+
+
+def _hover_text(value: float, low: float, high: float, rank: float, heads: int, unit: str) -> str:
+    if value != value:
+        return NO_ROWS
+    between = "" if low != low else f" (95 %: {brief(low, unit)} to {brief(high, unit)})"
+    return f"{spell(value, unit)}{between}, rank {rank:.0f} of {heads}"
+
+
+def _subtraction(own: float, other: float, difference: str, unit: str) -> str:
+    return f"{spell(own, unit)} - {spell(other, unit)} = {difference}" if difference else NO_ROWS
+
+
+def _written(values: Values, unit: str) -> Texts:
+    factor, digits = (100, 0) if unit == "share" else (1, 1)
+    return [["" if value != value else f"{factor * value:.{digits}f}" for value in row] for row in values]
+
+
+def _minus_model(place: Place, values: Values, other: str, counting: Counting | None) -> HeadGrid:
+    """Minus the same statistic of another model over the same part of its corpus."""
+    corpus, address = place.snapshot.corpus(other), place.address
+    name, part = model_names(place.snapshot)[other], part_of(corpus, address.where)
+    against = values_of(
+        place.library.get(PartCounts).numbers(corpus, part, counting).means, address.statistic, address.source
+    )
+    grid = difference_grid(values, against, address.statistic, f"that of {name}")
+    share = f"{part.tokens:,} of {corpus.n_tokens:,} tokens ({100 * part.tokens / corpus.n_tokens:.1f} %)"
+    return replace(grid, note=f"Subtracted: means over {share} of {name}. ")
+
+
+def _of_other(part: Part, name: str) -> tuple[str, ...]:
+    """What of the link the other model's corpus cannot show."""
+    empty = f"No tokens of {name} match, so there is nothing to subtract. Remove a filter."
+    return (*(f"{name}: {notice}" for notice in part.notices), *([] if part.tokens else [empty]))
+
+
+def _nothing_to_subtract(place: Place) -> str:
+    unit = STATISTICS[place.address.statistic].unit
+    models = "another model at “of”, or " if comparable(place.snapshot, place.corpus) else ""
+    return f"No other statistic is measured in {unit}: showing values. Choose {models}another statistic."

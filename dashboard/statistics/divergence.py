@@ -1,0 +1,67 @@
+"""Jensen-Shannon divergence between heads: how differently they attend, and the heads nearest to one."""
+
+import numpy as np
+from dash import dcc, html
+from numpy.typing import NDArray
+
+from dashboard.ui.controls import info
+from dashboard.ui.progress import unmade_of
+from dashboard.ui.tables import heading
+from dashboard.web.view import Place
+from store import Corpus
+from store.errors import NotIngested
+from store.kernels.labels import NearHead, nearest_heads
+from store.schema.model import head_name
+from store.wording import many
+
+#: Heads that are listed as nearest.
+LISTED = 10
+_MEANING = (
+    "Mean Jensen-Shannon divergence of the attention of two heads, in nats per token: 0 for the same attention, at most "
+    "ln 2 = 0.693 (Clark et al. 2019, section 6)."
+)
+
+
+def divergence_info() -> html.Button:
+    """The (i) of the divergence between heads."""
+    return info("the divergence between heads", _MEANING)
+
+
+def mean_divergence(corpus: Corpus) -> NDArray[np.float64]:
+    """Divergence of every two heads, mean over the tokens of the sample: (layer, head, layer, head) in nats."""
+    values: NDArray[np.float64] = corpus.divergence["mean_divergence"].values
+    return values
+
+
+def divergence_sample(corpus: Corpus) -> str:
+    """The tokens that divergences are means over, in words."""
+    attributes = corpus.divergence.attrs
+    tokens, sentences = int(attributes["tokens"]), int(attributes["sentences"])
+    return f"Mean over the first {tokens:,} of {many(corpus.n_tokens, 'token')} ({many(sentences, 'sentence')})."
+
+
+def nearest(place: Place, *, listed: int = LISTED, page: str | None = None) -> list[object]:
+    """The nearest heads by divergence, each a link; a message where the store has no divergences or the model one head."""
+    corpus, address = place.corpus, place.address
+    title = html.H2([f"Nearest to {head_name(address.layer, address.head)}", divergence_info()])
+    if corpus.layers * corpus.heads < 2:
+        return [title, html.P("The model has one head. Ingest one with more to compare them.", className="caption")]
+    try:
+        mean = mean_divergence(corpus)
+    except NotIngested as error:
+        return [title, html.P(unmade_of(place, error), className="caption")]
+    heads = nearest_heads(mean, address.layer, address.head, listed)
+    labels = corpus.head_labels.values
+    rows = [_row(place, head, labels, page) for head in heads]
+    table = html.Table(
+        [heading(("head", "label", "nats per token"), {"nats per token"}), html.Tbody(rows)], className="rows"
+    )
+    caption = f"The nearest {len(heads)} of {labels.size - 1} heads. {divergence_sample(corpus)}"
+    return [title, table, html.P(caption, className="caption")]
+
+
+def _row(place: Place, head: NearHead, labels: NDArray[np.str_], page: str | None) -> html.Tr:
+    address = place.address.on(page or place.address.page).with_(layer=head.layer, head=head.head)
+    link = dcc.Link(head_name(head.layer, head.head), href=address.href)
+    label = str(labels[head.layer, head.head])
+    return html.Tr([html.Td(link), html.Td(label), html.Td(f"{head.divergence:.3f}", className="number")])

@@ -1,0 +1,236 @@
+"""Figures of heads and layers: curves by layer, mixing ratios, attention by relative position and by position."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from dashboard.ui.charts import (
+    QUIET,
+    RAMP,
+    SERIES,
+    SHARES,
+    SYMBOLS,
+    colour_bar,
+    layers_across,
+    layers_down,
+    layout,
+    names,
+)
+
+#: Width of a series within a layer, and the share of it that its heads take.
+APART, WIDE = 0.24, 0.7
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One statistic of every head: values (layer, head), and the text of each on hover.
+
+    `between` are the ends of the 95 % intervals of the layers' means (bound, layer), where they are known.
+    """
+
+    title: str
+    values: Floats
+    hover: list[list[str]]
+    between: Floats | None = None
+
+
+def layer_curves(series: Sequence[Series], *, unit: str, reference: float | None = None) -> go.Figure:
+    """A dot for every head by layer, a line for the mean of each layer (Figures 2 and 4 of Clark et al. 2019).
+
+    `reference` is a dashed line at the value of uniform attention.
+    """
+    figure = go.Figure(
+        [
+            trace
+            for index, one in enumerate(series)
+            for trace in (_heads_of_layers(one, index, len(series)), _means_of_layers(one, index, unit))
+        ]
+    )
+    share = {"tickformat": ".0%"} if unit == "share" else {}
+    down = {"title": "" if unit == "share" else unit, "showgrid": True, "rangemode": "tozero", **share}
+    across = layers_across(len(series[0].values), 0.6)
+    figure.update_layout(layout(across, down, margin={"l": 52, "r": 8, "t": 30, "b": 42}, showlegend=True))
+    if reference is not None:
+        text = {"text": f"uniform attention: {reference:.2f}", "yanchor": "bottom", "font": {"size": 11}}
+        figure.add_hline(y=reference, line={"color": QUIET, "dash": "dash", "width": 1.5}, annotation=text)
+    return figure
+
+
+def _heads_of_layers(series: Series, index: int, count: int) -> Any:
+    """Dots: the series stand beside each other within a layer, and in each the heads side by side."""
+    layers, heads = series.values.shape
+    spread = np.linspace(-0.5, 0.5, heads) * WIDE * APART if heads > 1 else np.zeros(1)
+    beside = APART * (index - (count - 1) / 2) + spread
+    return go.Scatter(
+        x=(np.arange(layers)[:, None] + beside).ravel(),
+        y=series.values.ravel(),
+        mode="markers",
+        marker={"color": SERIES[index], "symbol": SYMBOLS[index], "size": 6, "opacity": 0.45},
+        customdata=[name for row in names(layers, heads) for name in row],
+        text=[text for row in series.hover for text in row],
+        hovertemplate=f"%{{customdata}}, {series.title}: %{{text}}<extra></extra>",
+        cliponaxis=False,
+        showlegend=False,
+    )
+
+
+def _means_of_layers(series: Series, index: int, unit: str) -> Any:
+    """A line, each layer with the interval of its mean."""
+    layers, heads = series.values.shape
+    colour = SERIES[index]
+    means = np.nanmean(series.values, axis=1) if np.isfinite(series.values).any() else np.full(layers, np.nan)
+    number = "%{y:.1%}" if unit == "share" else f"%{{y:.2f}} {unit}"
+    between = series.between
+    return go.Scatter(
+        x=np.arange(layers),
+        y=means,
+        error_y=None if between is None else _error_bars(means, between, colour),
+        text=[""] * layers if between is None else [_interval(low, high, unit) for low, high in between.T.tolist()],
+        mode="lines+markers",
+        line={"color": colour, "width": 2},
+        marker={"color": colour, "symbol": SYMBOLS[index], "size": 8 if layers == 1 else 4},
+        name=series.title,
+        hovertemplate=f"layer %{{x}}, mean of its {heads} heads, {series.title}: {number}%{{text}}<extra></extra>",
+    )
+
+
+def _error_bars(means: Floats, between: Floats, colour: str) -> dict[str, Any]:
+    low, high = between
+    ends = {"array": np.maximum(high - means, 0), "arrayminus": np.maximum(means - low, 0)}
+    return {"type": "data", "symmetric": False, **ends, "color": colour, "thickness": 1.5, "width": 4}
+
+
+def _interval(low: float, high: float, unit: str) -> str:
+    if low != low:
+        return ""
+    ends = (f"{100 * end:.1f}" if unit == "share" else f"{end:.2f}" for end in (low, high))
+    return f" (95 %: {' to '.join(ends)})"
+
+
+def mixing_lines(ratios: Mapping[str, Floats]) -> go.Figure:
+    """Mixing ratios (layer) by their titles: how much of a token's vector comes from other tokens (Kobayashi 2021)."""
+    traces = [_ratio_line(title, values, index) for index, (title, values) in enumerate(ratios.items())]
+    across = layers_across(max((len(values) for values in ratios.values()), default=1))
+    below = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top", "itemclick": False, "font": {"size": 11}}
+    return go.Figure(traces, layout(across, SHARES, showlegend=True, legend=below))
+
+
+def _ratio_line(title: str, values: Floats, index: int) -> Any:
+    colour, symbol = SERIES[index % len(SERIES)], SYMBOLS[index % len(SYMBOLS)]
+    return go.Scatter(
+        x=np.arange(len(values)),
+        y=values,
+        name=title,
+        mode="lines+markers",
+        line={"color": colour, "width": 2},
+        marker={"symbol": symbol, "size": 8, "color": colour, "line": {"width": 2, "color": colour}},
+        hovertemplate=f"layer %{{x}}, {title}: %{{y:.1%}}<extra></extra>",
+    )
+
+
+def expansion_rates(rate: Floats) -> go.Figure:
+    """By how much a layer's f changes the norm of vectors, from its weights alone: rates (layer) (Kobayashi 2021)."""
+    line: Any = go.Scatter(
+        x=np.arange(len(rate)),
+        y=rate,
+        mode="lines+markers",
+        line={"color": SERIES[0], "width": 2},
+        hovertemplate="layer %{x}: %{y:.3f}<extra></extra>",
+    )
+    across = layers_across(len(rate))
+    return go.Figure(line, layout(across, {"title": "rate", "showgrid": True, "rangemode": "tozero"}))
+
+
+def profile_of_layers(offsets: Sequence[int], shares: Floats) -> go.Figure:
+    """Mean attention weight by relative position, a row a layer: shares (offset, layer)."""
+    heat: Any = go.Heatmap(
+        x=list(offsets),
+        z=shares.T,
+        customdata=[[spell_offset(offset, offsets) for offset in offsets]] * shares.shape[1],
+        colorscale=RAMP,
+        zmin=0,
+        xgap=1,
+        ygap=1,
+        colorbar=colour_bar("%"),
+        hovertemplate="layer %{y}, %{customdata}: %{z:.1%}<extra></extra>",
+    )
+    down = layers_down(shares.shape[1])
+    return go.Figure(heat, layout(_offset_axis(offsets), down, margin={"l": 52, "r": 4, "t": 30, "b": 42}))
+
+
+def profile_of_head(offsets: Sequence[int], head: Floats, layer: Floats, name: str) -> go.Figure:
+    """Mean attention weight by relative position: bars for the head, a line for the mean of its layer."""
+    texts = [spell_offset(offset, offsets) for offset in offsets]
+    bars: Any = go.Bar(
+        x=list(offsets),
+        y=head,
+        text=texts,
+        textposition="none",
+        marker={"color": SERIES[0], "line": {"width": 0}},
+        name=name,
+        hovertemplate="%{text}: %{y:.1%}<extra></extra>",
+    )
+    line: Any = go.Scatter(
+        x=list(offsets),
+        y=layer,
+        text=texts,
+        mode="lines+markers",
+        line={"color": SERIES[1], "width": 1.5},
+        marker={"size": 4},
+        name="mean of its layer",
+        hovertemplate="%{text}, mean of the layer: %{y:.1%}<extra></extra>",
+    )
+    margin = {"l": 44, "r": 8, "t": 30, "b": 42}
+    return go.Figure([bars, line], layout(_offset_axis(offsets), SHARES, showlegend=True, bargap=0.15, margin=margin))
+
+
+def _offset_axis(offsets: Sequence[int]) -> dict[str, Any]:
+    title = "relative position (key - query)"
+    return {"title": title, "tickvals": list(offsets), "ticktext": _ticks(offsets), "tickangle": 0}
+
+
+def _ticks(offsets: Sequence[int]) -> list[str]:
+    """-5, 0 and 5, and the two ends, which are all that is farther."""
+    ends = {offsets[0]: "<", offsets[-1]: ">"}
+    return [ends.get(offset, f"{offset}" if offset in (-5, 0, 5) else "") for offset in offsets]
+
+
+def spell_offset(offset: int, offsets: Sequence[int]) -> str:
+    """A relative position in words."""
+    if offset == 0:
+        return "the token itself"
+    side = "after" if offset > 0 else "before"
+    if offset in (offsets[0], offsets[-1]):
+        return f"farther than {abs(offset) - 1} {side}"
+    return f"{abs(offset)} {side}"
+
+
+def received_by_position(head: Floats, layer: Floats, count: NDArray[np.int64]) -> go.Figure:
+    """Attention that a position receives (position), of a head and of the mean of its layer; `count` are sentences."""
+    positions = np.arange(len(head))
+    own: Any = go.Scatter(
+        x=positions,
+        y=head,
+        customdata=count,
+        mode="lines+markers",
+        line={"color": SERIES[0], "width": 2},
+        marker={"size": 4},
+        hovertemplate="position %{x}: %{y:.1%} of the attention<br>%{customdata:,} sentences<extra></extra>",
+        name="this head",
+    )
+    mean: Any = go.Scatter(
+        x=positions,
+        y=layer,
+        mode="lines",
+        line={"color": QUIET, "width": 1.5, "dash": "dot"},
+        hovertemplate="position %{x}, mean of the layer: %{y:.1%}<extra></extra>",
+        name="mean of its layer",
+    )
+    margin = {"l": 44, "r": 8, "t": 30, "b": 42}
+    return go.Figure([own, mean], layout({"title": "position of the key"}, SHARES, showlegend=True, margin=margin))

@@ -1,0 +1,163 @@
+"""The statistics of one head: its label, every statistic among all heads, attention by position, value norms."""
+
+from urllib.parse import quote
+
+import numpy as np
+from dash import dcc, html
+from numpy.typing import NDArray
+
+from dashboard.statistics.data import Values, ranks, values_of
+from dashboard.statistics.definitions import definitions
+from dashboard.statistics.divergence import nearest
+from dashboard.statistics.figures import received_by_position
+from dashboard.statistics.norm_by_frequency import frequency_figure, norm_by_frequency
+from dashboard.statistics.sections import head_importance, head_profile
+from dashboard.ui.charts import chart
+from dashboard.ui.controls import info, statistic_info
+from dashboard.ui.tables import file_href, file_links, heading
+from dashboard.ui.text import brief, spell
+from dashboard.web.state import telling
+from dashboard.web.view import Place
+from store import STATISTICS
+from store.kernels.labels import LABELS
+from store.schema.model import head_name
+from store.wording import many
+
+#: Statistics of the queries and keys [CLS], beside those of all queries.
+OF_CLS = {"entropy": "attention entropy of [CLS]", "received": "attention received by [CLS]"}
+#: Pixels of the picture of a head among all heads.
+WIDTH, HEIGHT = 96, 16
+#: Colours of the other heads and of the head itself, both visible on white and on black.
+OTHERS, MARKED = "rgb(134,142,150)", "#D55E00"
+_NUMBERS = (
+    "Means over {}; every sentence has the same weight; 95 % intervals by bootstrap over sentences. Rank 1 has the "
+    "largest value. A grey line is another head."
+)
+_RECEIVED = (
+    "Mean attention weight on the key at a position, over all queries of its sentence (Clark et al. 2019: the mean of a "
+    "column)."
+)
+_NORM = (
+    "Value norm ‖f(x)‖ of the tokens by how often their wordpiece occurs, in ten groups of tokens; line: median, band: "
+    "quartiles (Kobayashi et al. 2020, section 4.3)."
+)
+
+
+def head_statistics(place: Place) -> list[object]:
+    """The tab Statistics of page Head."""
+    address = place.address
+    numbers = info("these numbers", _NUMBERS.format(many(place.corpus.n_sentences, "sentence")))
+    return [
+        *_label(place),
+        *head_importance(place),
+        _table(place),
+        html.P(["A statistic's name opens the sentences with the largest values.", numbers], className="caption"),
+        definitions(),
+        file_links(place, "All sources", f"statistics/{address.layer}/{address.head}"),
+        html.H2("Attention by relative position"),
+        *head_profile(place, height=230),
+        html.H2(["Attention received by position", info("attention received by position", _RECEIVED)]),
+        *_received(place),
+        *nearest(place, listed=5),
+        html.H2(["Value norm by token frequency", info("value norm by token frequency", _NORM)]),
+        *_frequency(place),
+    ]
+
+
+def _label(place: Place) -> list[object]:
+    """The label with its rule."""
+    label = str(place.corpus.head_labels.values[place.address.layer, place.address.head])
+    if not label:
+        return [html.H2("Unlabelled")]
+    return [html.H2([f"Label: {label}", info(f"the label {label}", f"{label}: {LABELS[label]} (Clark et al. 2019).")])]
+
+
+def _table(place: Place) -> html.Table:
+    titles = heading(("mean of all queries", "value", "rank"), {"value", "rank"})
+    every = [(name, "all", STATISTICS[name].title) for name in telling("all")]
+    of_cls = [(name, "cls", title) for name, title in OF_CLS.items()]
+    rows = [_row(place, *row) for row in [*every, *of_cls]]
+    return html.Table([titles, html.Tbody(rows)], className="rows strips")
+
+
+def _row(place: Place, name: str, source: str, title: str) -> html.Tr:
+    """A statistic: its value and interval, its rank, and its place among all heads."""
+    head = place.address.layer, place.address.head
+    values = values_of(place.corpus.head_statistic, name, source)
+    unit, value = STATISTICS[name].unit, float(values[head])
+    picture = html.Img(src=strip(values, value), alt=_range(values, value, unit))
+    number = [html.Div(spell(value, unit)), html.Div(_interval(place, name, source, unit), className="between")]
+    rank = [html.Div(f"{ranks(values)[head]:.0f} of {values.size}"), picture]
+    return html.Tr(
+        [
+            html.Td([_name(place, name, source, title), statistic_info(name)]),
+            html.Td(number, className="number"),
+            html.Td(rank, className="number"),
+        ]
+    )
+
+
+def _name(place: Place, name: str, source: str, title: str) -> object:
+    """A link to the sentences with the largest values: these are means of all queries, so that [CLS] alone has none."""
+    if source != "all":
+        return html.Span(title)
+    return dcc.Link(title, href=place.address.of_sentence(0, by=name, heads=str(place.address.head)).href)
+
+
+def _interval(place: Place, name: str, source: str, unit: str) -> str:
+    ends = place.corpus.head_interval.sel(source=source, statistic=name)
+    low, high = ends.values[:, place.address.layer, place.address.head].tolist()
+    return "" if low != low else f"{brief(low, unit)} to {brief(high, unit)}"
+
+
+def _range(values: Values, value: float, unit: str) -> str:
+    low, high = (spell(float(end), unit) for end in (np.nanmin(values), np.nanmax(values)))
+    return f"All heads: {low} to {high}; this head: {spell(value, unit)}"
+
+
+def strip(values: NDArray[np.float64], value: float) -> str:
+    """All heads as small lines from the lowest value to the highest, one of them marked: an SVG picture as a data URL."""
+    real = values[np.isfinite(values)]
+    low, high = (float(real.min()), float(real.max())) if real.size else (0.0, 1.0)
+    places = sorted({round(_place(other, low, high), 1) for other in real.tolist()})
+    lines = "".join(f"M{x:g} 4v{HEIGHT - 8}" for x in places)
+    own = f"M{_place(value, low, high):.1f} 0v{HEIGHT}" if np.isfinite(value) else ""
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}">'
+        f'<path d="{lines}" stroke="{OTHERS}" stroke-opacity=".55"/><path d="{own}" stroke="{MARKED}" stroke-width="3"/></svg>'
+    )
+    return f"data:image/svg+xml,{quote(svg)}"
+
+
+def _place(value: float, low: float, high: float) -> float:
+    return 2 + (WIDTH - 4) * ((value - low) / (high - low) if high > low else 0.5)
+
+
+def _received(place: Place) -> list[object]:
+    address, corpus = place.address, place.corpus
+    received = corpus.received_at.sel(layer=address.layer)
+    count: NDArray[np.int64] = received["count"].values
+    real = count > 0
+    own, mean = received.sel(head=address.head).values[real], received.mean("head").values[real]
+    return chart(
+        received_by_position(own, mean, count[real]),
+        of="received-at",
+        says=f"{many(int(count[0]), 'sentence')} with position 0, {int(count[real][-1]):,} with the last. ",
+        label=f"Attention received by position in {head_name(address.layer, address.head)}",
+        data=file_href(place, f"received/{address.layer}/{address.head}.csv"),
+        height=230,
+    )
+
+
+def _frequency(place: Place) -> list[object]:
+    address, corpus = place.address, place.corpus
+    by_frequency = norm_by_frequency(corpus, address.layer, address.head)
+    spearman = by_frequency.spearman
+    correlation = "none, as all are equal" if spearman != spearman else f"{spearman:.2f}"
+    return chart(
+        frequency_figure(by_frequency),
+        of="frequency-norm",
+        says=f"All {many(corpus.n_tokens, 'token')}; Spearman correlation of norm and frequency: {correlation}. ",
+        label=f"Value norm by token frequency in {head_name(address.layer, address.head)}",
+        height=230,
+    )

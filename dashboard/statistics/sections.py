@@ -1,0 +1,234 @@
+"""The sections of page Statistics below the heat map: curves by layer, token mixing, relative position, importance."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+import xarray as xr
+from dash import html
+from numpy.typing import NDArray
+
+from dashboard.statistics.counts import PartNumbers
+from dashboard.statistics.data import hover_texts, importance_of, interval_of, ranks, values_of
+from dashboard.statistics.figures import (
+    Series,
+    expansion_rates,
+    layer_curves,
+    mixing_lines,
+    profile_of_head,
+    profile_of_layers,
+)
+from dashboard.statistics.part import Part, uniform_entropy
+from dashboard.ui.charts import chart, heat_map
+from dashboard.ui.controls import info, statistic_info
+from dashboard.ui.progress import unmade_of
+from dashboard.ui.tables import file_href
+from dashboard.ui.text import QUERIES, signed
+from dashboard.web.view import Place
+from store import STATISTICS
+from store.errors import NotIngested
+from store.schema.model import RATIOS, head_name
+from store.wording import many
+
+_NEIGHBOURS = {"to_previous": "previous token", "to_next": "next token", "to_self": "itself"}
+_SPECIAL = {"to_cls": "[CLS]", "to_sep": "[SEP]", "to_punctuation": ". or ,"}
+_NORMS = {"norm_to_cls": "[CLS]", "norm_to_sep": "[SEP]", "norm_to_punctuation": ". or ,"}
+#: The ratio of the whole attention block.
+WHOLE = "attnresln_n"
+#: Kobayashi's names of the ratios.
+_NAMES = {
+    "attn_w": "Attn-W",
+    "attnres_w": "AttnRes-W",
+    "attn_n": "Attn-N",
+    "attnres_n": "AttnRes-N",
+    "attnresln_n": "AttnResLn-N",
+}
+#: Source -> its token type. All but [SEP] is no type.
+_TYPES = {"all": "all", "cls": "[CLS]", "sep": "[SEP]", "punctuation": ". or ,", "word": "words"}
+EXPANSION = (
+    "By how much f changes the norm of vectors on average: root of the mean squared singular value of its affine map "
+    "(Kobayashi et al. 2021)."
+)
+_IMPORTANCE = (
+    "Change of the model's loss if the output of a head is zero (Michel et al. 2019). It needs a model that predicts masked "
+    "words or labels."
+)
+
+
+def curves(place: Place, part: Part, numbers: PartNumbers) -> list[html.Div]:
+    """Six figures by layer: attention to neighbours, to special tokens, to [SEP] by query, by norm, and two entropies."""
+
+    def series(statistic: str, title: str, source: str = "all") -> Series:
+        values = values_of(numbers.means, statistic, source)
+        hover = hover_texts(values, STATISTICS[statistic].unit, interval_of(numbers.interval, statistic, source))
+        between = numbers.layer_interval.sel(source=source, statistic=statistic).values
+        return Series(title, values, hover, between)
+
+    def each(titles: Mapping[str, str]) -> list[Series]:
+        return [series(statistic, title) for statistic, title in titles.items()]
+
+    from_sep = [series("to_sep", "from [SEP]", "sep"), series("to_sep", "from others", "other")]
+    uniform = uniform_entropy(place.corpus, part)
+    return [
+        _curve("curves-classes", "Attention to special tokens", "to_cls", each(_SPECIAL)),
+        _curve("curves-near", "Attention to neighbours", "to_previous", each(_NEIGHBOURS)),
+        _curve("curves-sep", "Attention to [SEP] by query", "to_sep", from_sep),
+        _curve("curves-norm", "Norm-weighted attention", "norm_to_cls", each(_NORMS)),
+        _curve("curves-entropy", "Attention entropy", "entropy", [series("entropy", "all queries")], uniform),
+        _curve("curves-cls", "Attention entropy of [CLS]", "entropy", [series("entropy", "[CLS]", "cls")], uniform),
+    ]
+
+
+def _curve(of: str, title: str, statistic: str, series: Sequence[Series], uniform: float | None = None) -> html.Div:
+    unit = "share" if uniform is None else "nats"
+    reference = None if uniform is None or uniform != uniform else uniform
+    empty = not any(np.isfinite(one.values).any() for one in series)
+    note = "No such tokens here. Remove a filter. " if empty else ""
+    figure = layer_curves(series, unit=unit, reference=reference)
+    drawn = chart(figure, of=of, says=note, label=title, height=270, opens=True)
+    return _figure([title, statistic_info(statistic)], drawn)
+
+
+def _figure(title: object, drawn: list[object]) -> html.Div:
+    return html.Div([html.H3(title), *drawn], className="figure")
+
+
+def mixing(place: Place, ratios: xr.DataArray) -> list[object]:
+    """Three figures of mixing ratios (source, ratio, layer), and the definitions of the ratios."""
+    source, csv = place.address.source, file_href(place, "mixing.csv", {"where": place.address.where})
+    lines = ratio_lines(ratios, source)
+    types = {title: ratios.sel(source=name, ratio=WHOLE).values for name, title in _TYPES.items()}
+    figures = [
+        _mixing("mixing", f"Mixing ratios, {QUERIES[source]}", "Mixing ratios by layer", mixing_lines(lines), csv),
+        _mixing(
+            "mixing-kinds",
+            ["Mixing ratio by token type", statistic_info(WHOLE)],
+            "Mixing ratio by token type",
+            mixing_lines(types),
+            csv,
+        ),
+        _mixing(
+            "expansion",
+            ["Expansion rate of f", info("the expansion rate of f", EXPANSION)],
+            "Expansion rate of f by layer",
+            expansion_rates(place.corpus.expansion_rate.values),
+            file_href(place, "expansion.csv"),
+        ),
+    ]
+    return [html.Div(figures, className="figures"), _ratio_definitions()]
+
+
+def ratio_lines(ratios: xr.DataArray, source: str) -> dict[str, NDArray[np.float64]]:
+    """Every ratio (source, ratio, layer) by Kobayashi's name, over the tokens of a source: (layer)."""
+    return {_NAMES[name]: ratios.sel(source=source, ratio=name).values for name in RATIOS}
+
+
+def _mixing(of: str, title: object, label: str, figure: go.Figure, csv: str) -> html.Div:
+    return _figure(title, chart(figure, of=of, says="", label=label, data=csv))
+
+
+def _ratio_definitions() -> html.Details:
+    rows = [
+        html.Tr([html.Th([_NAMES[name], statistic_info(name)]), html.Td(ratio.title), html.Td(ratio.formula)])
+        for name, ratio in RATIOS.items()
+    ]
+    caption = html.P(
+        "The share of a token's new vector that comes from other tokens; the rest is its own (Kobayashi et al. 2021, section 3).",
+        className="caption",
+    )
+    return html.Details(
+        [html.Summary("Definitions of the ratios"), caption, html.Table(html.Tbody(rows), className="rows")]
+    )
+
+
+def relative_position(place: Place) -> list[html.Div]:
+    """Attention by relative position: the mean of every layer, and of the link's head."""
+    shares = place.corpus.head_profile
+    layers = shares.mean("head").transpose("offset", "layer").values
+    drawn = chart(
+        profile_of_layers(shares.offset.values.tolist(), layers),
+        of="profile-layers",
+        says="Mean over the whole corpus; < and > are all keys farther than 10 tokens. ",
+        label="Attention by relative position, mean of each layer",
+        height=300,
+        turns=True,
+    )
+    head = head_name(place.address.layer, place.address.head)
+    return [_figure("Mean of each layer", drawn), _figure(head, head_profile(place, height=300))]
+
+
+def head_profile(place: Place, *, height: int) -> list[object]:
+    """Attention by relative position of the link's head."""
+    address = place.address
+    name = head_name(address.layer, address.head)
+    shares = place.corpus.head_profile.sel(layer=address.layer)
+    own, mean = shares.sel(head=address.head).values, shares.mean("head").values
+    return chart(
+        profile_of_head(shares.offset.values.tolist(), own, mean, name),
+        of="profile",
+        says=f"Mean over {many(place.corpus.n_sentences, 'sentence')}; < and > are all keys farther than 10 tokens. ",
+        label=f"Attention of {name} by relative position",
+        data=file_href(place, f"profile/{address.layer}/{address.head}.csv"),
+        height=height,
+    )
+
+
+def importance(place: Place) -> list[object]:
+    """The heat map of head importance; how to compute it where the store has none."""
+    try:
+        opened = place.corpus.importance
+    except NotIngested as error:
+        return [
+            html.H2(["Head importance", info("head importance", _IMPORTANCE)]),
+            html.P(unmade_of(place, error), className="caption"),
+        ]
+    change = opened["change"].values
+    written = [[signed(float(value), 3) for value in row] for row in change]
+    drawn = heat_map(change, written=written, hover=written, unit="change of the loss", diverging=True)
+    return [
+        html.H2(["Head importance", importance_info(place)]),
+        *chart(
+            drawn,
+            of="importance",
+            says=f"Above 0 the model gets worse without the head. {_below_guess(place)}",
+            label="Change of the loss without each head; the table above has every number",
+            height=70 + 30 * place.corpus.layers,
+            opens=True,
+            turns=True,
+        ),
+    ]
+
+
+def head_importance(place: Place) -> list[object]:
+    """The change of the loss without the link's head, and its rank; nothing where the store has no importance."""
+    change = importance_of(place.corpus)
+    if change is None:
+        return []
+    head = (place.address.layer, place.address.head)
+    rank = f"Rank {ranks(change)[head]:.0f} of {change.size}: rank 1 is missed most. {_below_guess(place)}"
+    return [
+        html.H2([f"Head importance: {signed(float(change[head]), 3)}", importance_info(place)]),
+        html.P(rank, className="caption"),
+    ]
+
+
+def importance_info(place: Place) -> html.Button:
+    """The (i) of head importance: of which loss, on how many sentences."""
+    attributes = place.corpus.importance.attrs
+    text = (
+        f"Change of the {attributes['measure']}, if the output of the head is zero (Michel et al. 2019), on "
+        f"{int(attributes['sentences']):,} sentences; the whole model has {float(attributes['loss']):.3f}."
+    )
+    return info("head importance", text)
+
+
+def _below_guess(place: Place) -> str:
+    """Of a classifier that is worse than a guess: without a head that it needs it may be less sure, and so less wrong."""
+    attributes, labels = place.corpus.importance.attrs, len(place.corpus.label_names)
+    if attributes["kind"] != "classification" or float(attributes["loss"]) <= math.log(labels):
+        return ""
+    return (
+        f"The model's loss is above that of a guess, {math.log(labels):.3f}: on single sentences it is overconfident, "
+        "and below 0 may only mean that it is less confident without the head. "
+    )

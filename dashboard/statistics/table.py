@@ -1,0 +1,159 @@
+"""The table of all heads: every statistic and the importance of each, sorted by the link, filtered by label and name."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import dash_mantine_components as dmc
+import numpy as np
+import xarray as xr
+from dash import dcc, html
+from numpy.typing import NDArray
+
+from dashboard.statistics.data import Values, importance_of
+from dashboard.ui.controls import choice
+from dashboard.ui.tables import file_links
+from dashboard.ui.text import brief, signed, unit_title
+from dashboard.web.state import telling
+from dashboard.web.view import Place
+from store import STATISTICS
+from store.schema.model import head_name
+
+#: Statistic -> its name in a column.
+SHORT = {
+    "to_cls": "[CLS]",
+    "to_sep": "[SEP]",
+    "to_punctuation": ". ,",
+    "to_previous": "prev.",
+    "to_next": "next",
+    "to_self": "self",
+    "entropy": "entropy",
+    "attended_keys": "> 5 %",
+    "distance": "distance",
+    "received": "received",
+    "confidence": "max. weight",
+    "participation": "eff. keys",
+    "to_sink": "sinks",
+    "norm_to_cls": "n. [CLS]",
+    "norm_to_sep": "n. [SEP]",
+    "norm_to_punctuation": "n. . ,",
+    "norm_to_self": "n. self",
+}
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """Numbers (layer, head) with their name in a narrow column, their title and their unit; differences have a sign."""
+
+    short: str
+    title: str
+    unit: str
+    values: Values
+    signed: bool = False
+
+    def written(self, head: tuple[int, int]) -> str:
+        """The number of a head, without its unit."""
+        value = float(self.values[head])
+        return signed(value, 3) if self.signed else brief(value, self.unit)
+
+
+Heads = list[tuple[int, int]]
+Columns = Mapping[str, TableColumn]
+
+
+def table_of_heads(place: Place, means: xr.DataArray, labels: NDArray[np.str_]) -> list[object]:
+    """The table of means (source, statistic, layer, head) over the rows of the link's source."""
+    address = place.address
+    columns = table_columns(means, address.source, importance_of(place.corpus))
+    heads = _sorted(_matching(place, labels), columns, address.sort)
+    shown = f"{len(heads):,} of {labels.size:,} heads. Numbers are means, shares in %. Click a column's name to sort."
+    empty = [html.P("No heads match. Clear the name or the label.", role="status")] if not heads else []
+    return [
+        html.H2("All heads"),
+        _controls(place, labels),
+        html.P(shown, className="caption", role="status"),
+        *(empty or [_table(place, heads, columns, labels)]),
+        file_links(place, "All heads", "statistics", {"source": address.source, "where": address.where}),
+    ]
+
+
+def table_columns(means: xr.DataArray, source: str, importance: Values | None) -> dict[str, TableColumn]:
+    """Columns by their names in a link, from means (source, statistic, layer, head) and importance (layer, head)."""
+    of_source = means.sel(source=source)
+    columns = {name: _column(name, of_source.sel(statistic=name).values) for name in telling(source)}
+    if importance is not None:
+        title = "importance: change of the model's loss without the head"
+        columns["importance"] = TableColumn("import.", title, "nats", importance, signed=True)
+    return columns
+
+
+def _column(name: str, values: Values) -> TableColumn:
+    return TableColumn(SHORT[name], STATISTICS[name].title, STATISTICS[name].unit, values)
+
+
+def _controls(place: Place, labels: NDArray[np.str_]) -> html.Div:
+    different, counts = np.unique(labels, return_counts=True)
+    names = {"": "any"} | {
+        str(name) or "none": f"{name or 'unlabelled'} ({count})" for name, count in zip(different, counts, strict=True)
+    }
+    text = dmc.TextInput(
+        id={"choose": "named", "by": "heads"},
+        label="Name",
+        placeholder="L7, H9 or L7 H9",
+        value=place.address.named or "",
+        debounce=True,
+        size="xs",
+        w=140,
+    )
+    label = choice("behaviour", "Label", names, place.address.behaviour or "", 170)
+    return html.Div([text, label], className="controls")
+
+
+def _matching(place: Place, labels: NDArray[np.str_]) -> Heads:
+    """Heads with the label and the name of the link."""
+    address = place.address
+    wanted = set(re.findall(r"[lh]\d+", (address.named or "").lower()))
+    return [
+        (layer, head)
+        for layer, head in np.ndindex(*labels.shape)
+        if address.behaviour in (None, str(labels[layer, head]) or "none")
+        and (wanted or not address.named)
+        and wanted <= {f"l{layer}", f"h{head}"}
+    ]
+
+
+def _sorted(heads: Heads, columns: Columns, by: str | None) -> Heads:
+    """The largest first; those without a number last."""
+    if by is None or by not in columns:
+        return heads
+    values = np.nan_to_num(columns[by].values, nan=-np.inf)
+    return sorted(heads, key=lambda head: -values[head])
+
+
+def _table(place: Place, heads: Heads, columns: Columns, labels: NDArray[np.str_]) -> html.Div:
+    titles = [_sorting(place, name, column.short, column.title) for name, column in columns.items()]
+    units = [html.Td(unit_title(column.unit), className="number") for column in columns.values()]
+    names = html.Tr([_sorting(place, None, "head", "layer and head", ""), html.Th("label"), *titles])
+    top = html.Thead([names, html.Tr([html.Td(), html.Td(), *units])])
+    body = html.Tbody([_row(place, head, columns, labels[head]) for head in heads])
+    return html.Div(
+        html.Table([top, body], className="rows heads"),
+        className="scroll",
+        tabIndex=0,
+        role="region",
+        **{"aria-label": "All heads"},
+    )
+
+
+def _sorting(place: Place, by: str | None, title: str, what: str, kind: str = "number") -> html.Th:
+    """A column's name, a link that sorts by it."""
+    now = by == place.address.sort
+    link = dcc.Link(title, href=place.address.with_(sort=by).href, title=f"Sort by {what}")
+    sorted_by = {"aria-sort": "descending"} if now and by else {}
+    return html.Th([link, " ↓" if now and by else ""], className=kind, **sorted_by)
+
+
+def _row(place: Place, head: tuple[int, int], columns: Columns, label: str) -> html.Tr:
+    href = place.address.on("head").with_(layer=head[0], head=head[1]).href
+    numbers = [html.Td(column.written(head), className="number") for column in columns.values()]
+    return html.Tr([html.Td(dcc.Link(head_name(*head), href=href)), html.Td(str(label)), *numbers])

@@ -1,0 +1,64 @@
+"""Numbers, units and names as a person reads them."""
+
+from collections.abc import Iterable
+
+from store import Snapshot
+from store.schema.model import SOURCES
+
+#: Digits that float16 vectors and float32 weights carry.
+DIGITS = 6
+_QUERIES = ("all queries", "[CLS] only", "[SEP] only", "full stops and commas", "words", "all but [SEP]")
+#: Source -> the queries that a mean is over.
+QUERIES = dict(zip(SOURCES, _QUERIES, strict=True))
+
+
+def spell(value: float, unit: str) -> str:
+    """A number with its unit; shares in per cent."""
+    return f"{100 * value:.1f} %" if unit == "share" else f"{value:.2f} {unit}"
+
+
+def brief(value: float, unit: str) -> str:
+    """A number without its unit, shares in per cent; empty for NaN."""
+    if value != value:
+        return ""
+    return f"{100 * value:.1f}" if unit == "share" else f"{value:.2f}"
+
+
+def signed(value: float, digits: int) -> str:
+    """A difference with its sign; no sign where it rounds to 0. Empty for NaN."""
+    rounded = round(value, digits)
+    if rounded != rounded:
+        return ""
+    return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
+
+
+def span(low: float, high: float, unit: str) -> str:
+    """A range with its unit: `0 to 127 tokens`, `0.4 to 12.0 %`."""
+    return f"{end_of_range(low, unit)} to {end_of_range(high, unit)} {unit_title(unit)}".strip()
+
+
+def end_of_range(value: float, unit: str) -> str:
+    """An end of a range without its unit: whole numbers without decimals, shares in per cent."""
+    if unit == "share":
+        return f"{100 * value:.1f}"
+    return f"{value:,.0f}" if value % 1 == 0 else f"{value:.2f}"
+
+
+def unit_title(unit: str) -> str:
+    """A unit as an axis or a column shows it."""
+    return "%" if unit == "share" else unit
+
+
+def difference_unit(unit: str) -> str:
+    """The unit of a difference: percentage points for shares."""
+    return "points" if unit == "share" else unit
+
+
+def significant(numbers: Iterable[float]) -> list[float]:
+    """The numbers rounded to `DIGITS` significant digits."""
+    return [float(f"{number:.{DIGITS}g}") for number in numbers]
+
+
+def model_names(snapshot: Snapshot) -> dict[str, str]:
+    """Key of every finished model -> "model on corpus": a model may be in a store with several corpora."""
+    return {key: f"{one['model_id']} on {one['corpus']}" for key, one in snapshot.models.items()}
