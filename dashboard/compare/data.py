@@ -63,13 +63,13 @@ class Difference:
 
 
 def difference(two: Two, statistic: str, source: str) -> Difference:
-    """Of one statistic over the rows of a source, in models with as many layers and heads."""
+    """The difference of one statistic over the rows of a source, cached."""
     names = np.full((two.own.layers, two.own.heads), statistic, object)
     return cached_result(two, ("difference", statistic, source), lambda: difference_of(two, names, source))
 
 
 def difference_of(two: Two, names: Names, source: str) -> Difference:
-    """Of the statistic that `names` has for each head."""
+    """The difference of the statistic that `names` gives for each head."""
     sample = sample_of(two, STATISTIC_TOKENS)
     segments = segments_of(two, sample, source)
     own, other = (_means(model, sample, segments, names) for model in (two.own, two.other))
@@ -78,7 +78,7 @@ def difference_of(two: Two, names: Names, source: str) -> Difference:
 
 
 def _means(corpus: Corpus, sample: Sample, segments: Segments, names: Names) -> Floats:
-    """Mean over each sentence's rows: (layer, head, present), the sentences that have such rows."""
+    """Mean of each sentence's rows, for the sentences that have such rows: (layer, head, sentence)."""
     means = np.empty((*names.shape, len(segments.sentences)))
     rows = sample.rows
 
@@ -95,7 +95,7 @@ def _means(corpus: Corpus, sample: Sample, segments: Segments, names: Names) -> 
 
 
 def _mean(values: Floats) -> Floats:
-    """Over sentences (layer, head, sentence); NaN without any."""
+    """Mean over sentences of (layer, head, sentence); NaN without any."""
     return values.mean(axis=-1) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
 
 
@@ -124,7 +124,7 @@ def head_divergence(two: Two, layer: int, head: int) -> Weights:
 
 
 def head_divergence_is_cached(two: Two, layer: int, head: int) -> bool:
-    """Whether it is cached."""
+    """Whether the divergence of a head is cached."""
     return is_cached(two, _of_head(layer, head))
 
 
@@ -139,7 +139,7 @@ def _divergence(two: Two, sample: Sample) -> Weights:
 
 
 def _of_heads(two: Two, sample: Sample, layer: int, heads: slice) -> Weights:
-    """(sentence, head), some heads of a layer."""
+    """Divergences of some heads of a layer: (sentence, head)."""
     own, other = (_patterns(model, sample, layer, heads) for model in (two.own, two.other))
     means = [row_divergence(*patterns).mean(axis=-1) for patterns in zip(own, other, strict=True)]
     return np.array(means, np.float32)
@@ -155,22 +155,21 @@ def _patterns(corpus: Corpus, sample: Sample, layer: int, heads: slice) -> Itera
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """Of every head (layer, head), against the head of the same layer and number in the other model.
+    """Changes of every head (layer, head) against the head of the same layer and number in the other model.
 
     Attributes
     ----------
     divergence
         Mean Jensen-Shannon divergence in nats, sentences weigh the same.
     difference
-        Of the chosen statistic.
+        The difference of the selected statistic.
     most
-        Name of the statistic that changed most, of all tokens' rows: by its difference over its standard deviation among
-        the heads of this model, so that shares, nats and tokens compare. It is chosen by the means over all sentences of
-        each model.
+        Name of the statistic that changed most: by its difference, over all sentences of each model, in standard
+        deviations among the heads of this model, so that shares, nats and tokens compare.
     most_difference
-        Of that statistic of each head.
+        The difference of that statistic.
     labels
-        In this model and in the other: (2, layer, head), empty where there is none.
+        Labels in this model and in the other, empty for unlabelled heads: (2, layer, head).
     """
 
     divergence: MeanInterval
@@ -190,7 +189,7 @@ def changes(two: Two, statistic: str, source: str) -> Changes:
 
 
 def changes_are_cached(two: Two, statistic: str, source: str) -> bool:
-    """Whether all of it is cached."""
+    """Whether all changes are cached."""
     return all(
         is_cached(two, what) for what in ("divergence intervals", "most changed", ("difference", statistic, source))
     )
@@ -213,7 +212,7 @@ def most_changed(two: Two) -> NDArray[np.object_]:
 
 
 def changes_table(two: Two, statistic: str, source: str) -> Table:
-    """Every head against its counterpart, with 95 % intervals; `this` and `other` are means of the statistic."""
+    """A row for each head and its counterpart, with 95 % intervals; `this` and `other` are means of the statistic."""
     changed = changes(two, statistic, source)
     layer, head = _heads(two)
     divergence, change = changed.divergence, changed.difference.change

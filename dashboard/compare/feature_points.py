@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PointSimilarity:
-    """Of every common point (point): linear CKA, and the mean cosine of a token's two vectors, None where sizes differ."""
+    """Linear CKA of every common point, and the mean cosine of a token's two vectors, None where sizes differ."""
 
     points: tuple[str, ...]
     cka: Floats
@@ -39,21 +39,21 @@ class BothFeatures:
 
     @property
     def points(self) -> tuple[str, ...]:
-        """Points that both have, in the order of this model's."""
+        """Common feature points, in the order of this model."""
         return tuple(point for point in self.own.points if point in self.other.points)
 
     @property
     def views(self) -> list[str]:
-        """Pictures that both have, in the order of this model's."""
+        """Common views, in the order of this model."""
         return [view for view in self.own.views if view in self.other.views]
 
     @property
     def tokens(self) -> int:
-        """Tokens that both have: the first of the sample."""
+        """Number of common tokens: the first of the sample."""
         return min(self.own.n_tokens, self.other.n_tokens)
 
     def places(self, view: str, point: str) -> BothPlaces:
-        """The other model's places of a point laid onto this one's: (2, token, 1, component)."""
+        """Positions at a point in both models, the other's aligned to this one's: (2, token, 1, component)."""
         own, other = (
             features.places(view, self.tokens, features.points.index(point))[0][:, None]
             for features in (self.own, self.other)
@@ -62,23 +62,23 @@ class BothFeatures:
 
 
 def both_features(two: Two) -> BothFeatures | None:
-    """None where one of them has no feature points of the sample."""
+    """The feature points of both models; None where one of them has none of the sample."""
     available = all(SAMPLE in model.materials for model in (two.own, two.other))
     return BothFeatures(two.own.features(SAMPLE), two.other.features(SAMPLE)) if available else None
 
 
 def point_places(two: Two, features: BothFeatures, view: str, point: str) -> BothPlaces:
-    """As `BothFeatures.places`, cached."""
+    """The aligned positions of a point, cached."""
     return cached_result(two, ("point places", view, point), lambda: features.places(view, point))
 
 
 def point_similarity(two: Two, features: BothFeatures) -> PointSimilarity:
-    """Of every common point, cached."""
+    """The similarity of every common point, cached."""
     return cached_result(two, "likeness", lambda: _similarity(features))
 
 
 def similarity_table(similarity: PointSimilarity) -> Table:
-    """A row for each point."""
+    """A row for each point: CKA and cosine."""
     cosine = {} if similarity.cosine is None else {"cosine": similarity.cosine.round(6)}
     return {
         "point": np.array([point_title(point) for point in similarity.points], object),

@@ -1,4 +1,4 @@
-"""Feature points in two models: how alike they are, point by point, and what stands round the pictures of one of them."""
+"""Feature points of two models on the page: their similarity, and the controls and captions of the pictures of one."""
 
 from typing import Any
 

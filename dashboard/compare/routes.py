@@ -120,7 +120,7 @@ def _both_features(two: Two) -> BothFeatures:
 
 
 def _point_places(two: Two, view: str, point: str) -> NDArray[np.float32]:
-    """(2, token, 1, component); a sentence where not both models have the point."""
+    """Aligned positions at a common point: (2, token, 1, component); 404 for an unknown point."""
     features = _both_features(two)
     if point not in features.points:
         abort(404, f"The models do not both have the point {point[:40]!r}. Choose one of {', '.join(features.points)}.")
@@ -128,7 +128,7 @@ def _point_places(two: Two, view: str, point: str) -> NDArray[np.float32]:
 
 
 def two_by_name(library: Library, snapshot: str, model: str, other: str) -> Two:
-    """The models a URL names; a sentence where they are not on one corpus."""
+    """The two models of a URL; 404 where they are not on one corpus."""
     opened = library.snapshot(snapshot)
     own = opened.corpus(model)
     others = on_same_corpus(opened, own)
@@ -141,7 +141,7 @@ def two_by_name(library: Library, snapshot: str, model: str, other: str) -> Two:
 def _places(
     library: Library, snapshot: str, model: str, other: str, view: str, layer: int, head: int
 ) -> NDArray[np.float32]:
-    """(2, token, role, component), of as many tokens as the query string says."""
+    """Aligned positions of the tokens of the query string: (2, token, role, component)."""
     two = _with_head(two_by_name(library, snapshot, model, other), layer, head)
     return both_places(two, view, layer, head, bounded("tokens", MOST_TOKENS, MOST_TOKENS)).places
 
@@ -151,7 +151,7 @@ def _drawn(two: Two, layer: int, head: int) -> tuple[Drawn, Drawn]:
 
 
 def _with_head(two: Two, layer: int, head: int) -> Two:
-    """A sentence where heads have no counterparts, or there is no such head."""
+    """The models, where both have the head; else 404."""
     check_head(two.own, layer, head)
     return _alike(two)
 

@@ -37,7 +37,7 @@ DIVERGENCE = "divergence"
 
 
 def both_patterns(two: Two, sentence: int, layer: int, head: int) -> Floats:
-    """Weights (2, query_token, key_token), this model's first; both models have the sentence and the head."""
+    """The weights of a head in both models, this one first: (2, query_token, key_token)."""
     return np.stack([stored_sentence(model, sentence).layer_pattern(layer)[head] for model in (two.own, two.other)])
 
 
@@ -65,7 +65,7 @@ def patterns_table(two: Two, sentence: int, layer: int, head: int) -> Table:
 def pattern_matrix(
     weights: NDArray[np.floating], tokens: Sequence[str], *, most: float, diverging: bool = False
 ) -> go.Figure:
-    """The figure of weights (query, key) with colours up to `most`; of differences in points, with nothing in the middle."""
+    """A heat map of weights (query, key) with colours up to `most`, or of differences in points, centred at 0."""
     names = [f"{token} ({place})" for place, token in enumerate(tokens)]
     # d3's sign format writes +0.0 too.
     number, scale = ("%{z:.1f} points", 100) if diverging else ("%{z:.1%}", 1)
@@ -84,7 +84,7 @@ def pattern_matrix(
 
 
 def _axes(names: list[str], tokens: Sequence[str]) -> Layout:
-    """Keys across, queries downwards."""
+    """Axes with keys across and queries down."""
     step = named_every(len(tokens))
     named = {
         "type": "category",
@@ -97,7 +97,7 @@ def _axes(names: list[str], tokens: Sequence[str]) -> Layout:
 
 
 def named_every(tokens: int) -> int:
-    """1 where every token is named on the axes, 2 where every second is, and so on."""
+    """The step of the tokens named on the axes: 1 names every token, 2 every second."""
     return every(tokens, NAMED)
 
 
@@ -133,7 +133,7 @@ def search_in_both(place: Place, two: Two) -> Search:
 
 
 def sentence_href(place: Place, sentence: int) -> str:
-    """The same page with another sentence, at its patterns."""
+    """A link to the page with another sentence, scrolled to its patterns."""
     return f"{place.address.with_(sentence=sentence).href}#sentence-in-both"
 
 
@@ -197,7 +197,7 @@ def _heads(place: Place) -> list[object]:
 
 
 def _pages(place: Place, two: Two) -> list[dcc.Link]:
-    """To the page of the sentence in each model."""
+    """Links to the page of the sentence in each model."""
     address = place.address
     if address.sentence >= two.sentences:
         return []

@@ -43,7 +43,7 @@ class Two:
 
     @property
     def tokens(self) -> int:
-        """Tokens of these sentences."""
+        """Number of common tokens."""
         return min(self.own.n_tokens, self.other.n_tokens)
 
     @property
@@ -91,7 +91,7 @@ def pictures_of(place: Place, two: Two) -> str:
 
 
 def hidden_size(corpus: Corpus) -> int:
-    """Features of a hidden vector."""
+    """Size of a model's hidden vectors."""
     return int(corpus.attributes["config"]["hidden_size"])
 
 
@@ -101,7 +101,7 @@ def cached_result(two: Two, key: Hashable, compute: Callable[[], T]) -> T:
 
 
 def is_cached(two: Two, key: Hashable) -> bool:
-    """Whether it is cached."""
+    """Whether a result is cached."""
     return current_cache().find(two.own, _key(two, key)) is not None
 
 
@@ -124,12 +124,12 @@ class Sample:
 
     @property
     def sentences(self) -> int:
-        """How many sentences."""
+        """Number of sentences."""
         return len(self.size)
 
     @property
     def tokens(self) -> int:
-        """How many tokens."""
+        """Number of tokens."""
         return int(self.size.sum())
 
     @property
@@ -162,7 +162,7 @@ def sample_caption(two: Two, sample: Sample) -> str:
 
 @dataclass(frozen=True, eq=False)
 class MeanInterval:
-    """Means and the ends of their intervals, all of one shape; NaN ends where there are fewer than two sentences."""
+    """Means and the ends of their 95 % intervals, of one shape; NaN ends for fewer than two sentences."""
 
     mean: Floats
     low: Floats
@@ -184,7 +184,7 @@ def mean_interval(values: NDArray[np.floating]) -> MeanInterval:
 
 
 def _ends(flat: Floats) -> tuple[Floats, Floats]:
-    """(number,) of numbers (sentence, number)."""
+    """Ends of the intervals (number,) of numbers (sentence, number)."""
     counts = draw_counts(SEED, 0, len(flat)).astype(np.float64)
     total = counts.sum(axis=0)
     means = (counts.T @ flat)[total > 0] / total[total > 0, None]

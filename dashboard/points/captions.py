@@ -22,7 +22,7 @@ def shown_fidelity(opened: xr.Dataset) -> xr.DataArray:
 
 
 def caption(*parts: object) -> html.P:
-    """A caption that a saved picture has too."""
+    """A caption that is also written into a saved picture."""
     return html.P(list(parts), className="caption of-picture")
 
 
@@ -44,7 +44,7 @@ def authors_size(view: str) -> str:
 
 
 def fidelity_caption(corpus: Corpus, view: str) -> html.P:
-    """Fidelity of a view, the mean of all heads, and the head with the lowest."""
+    """Mean fidelity of a view over all heads, and the head with the lowest."""
     opened = corpus.view(view)
     fidelity = shown_fidelity(opened)
     worst = fidelity.sel(measure="spearman").argmax(("layer", "head"))

@@ -99,7 +99,7 @@ def codes_of(column: Column, values: Values, like: Values | None = None) -> NDAr
 
 
 def encode(codes: NDArray[np.uint8]) -> bytes:
-    """The bytes of (panel, token, role) codes."""
+    """Codes (panel, token, role) as bytes."""
     return MAGIC + struct.pack("<3I", *codes.shape) + codes.tobytes()
 
 

@@ -32,39 +32,39 @@ FREQUENCY_BANDS = ("once", "2 to 9 times", "10 to 99 times", "100 to 999 times",
 
 
 def read_role(drawn: Drawn) -> Codes:
-    """0 for a query, 1 for a key."""
+    """Role: 0 for a query, 1 for a key."""
     return np.broadcast_to(np.arange(2), (1, len(drawn.rows), 2))
 
 
 def read_position(drawn: Drawn) -> Numbers:
-    """0 for [CLS]."""
+    """Position in the sentence, 0 for [CLS]."""
     return _numbers(drawn.of_tokens("position"))
 
 
 def read_position_share(drawn: Drawn) -> Numbers:
-    """0 for [CLS], 1 for [SEP]."""
+    """Position relative to the sentence's length: 0 for [CLS], 1 for [SEP]."""
     last = read_sentence_length(drawn) - 1
     return read_position(drawn) / np.where(last > 0, last, 1)
 
 
 def read_position_modulo_5(drawn: Drawn) -> Codes:
-    """Codes 0 to 4."""
+    """Position modulo 5."""
     return _codes(drawn.of_tokens("position") % 5)
 
 
 def read_kind(drawn: Drawn) -> Codes:
-    """Codes of `KINDS`; the first that applies."""
+    """Token type as a code of `KINDS`, the first that applies."""
     return _codes(kinds_of(drawn.of_tokens("token_flags")))
 
 
 def kinds_of(flags: NDArray[np.integer]) -> Codes:
-    """Codes of `KINDS` by flags of any shape."""
+    """Token types, as codes of `KINDS`, from token flags of any shape."""
     bits = (CLS, SEP, PUNCTUATION, SYMBOL, CONTINUATION)
     return np.select([flags & bit != 0 for bit in bits], range(len(bits)), len(bits)).astype(np.int64)
 
 
 def read_punctuation(drawn: Drawn) -> Codes:
-    """Codes of `PUNCTUATION_NAMES`."""
+    """Punctuation as a code of `PUNCTUATION_NAMES`."""
     flags = drawn.of_tokens("token_flags")
     return _codes(np.select([flags & (CLS | SEP) != 0, flags & (PUNCTUATION | SYMBOL) != 0], [2, 1], 0))
 
@@ -76,7 +76,7 @@ def read_token_length(drawn: Drawn) -> Numbers:
 
 
 def read_sentence_length(drawn: Drawn) -> Numbers:
-    """Tokens, [CLS] and [SEP] included."""
+    """Tokens of the sentence, with [CLS] and [SEP]."""
     return _numbers(drawn.of_sentences(drawn.corpus.sentences.row_size.values))
 
 
@@ -86,7 +86,7 @@ def read_frequency(drawn: Drawn) -> Numbers:
 
 
 def read_frequency_band(drawn: Drawn) -> Codes:
-    """Codes of `FREQUENCY_BANDS`."""
+    """Frequency band as a code of `FREQUENCY_BANDS`."""
     return np.searchsorted(FREQUENCIES, read_frequency(drawn), side="right").astype(np.int64)
 
 
@@ -97,12 +97,12 @@ def read_norm(drawn: Drawn) -> Numbers:
 
 
 def read_value_norm(drawn: Drawn) -> Numbers:
-    """Kobayashi's ||f(x)||."""
+    """Value norm ||f(x)|| (Kobayashi et al. 2020)."""
     return drawn.of_heads(drawn.corpus.value_norm).astype(np.float64)[..., None]
 
 
 def read_statistic(drawn: Drawn, *, name: str) -> Numbers:
-    """One of `store.STATISTICS`."""
+    """A statistic of the token's query: one of `store.STATISTICS`."""
     return drawn.of_heads(drawn.corpus.token_statistic.sel(statistic=name)).astype(np.float64)[..., None]
 
 
@@ -112,12 +112,12 @@ def read_given(drawn: Drawn) -> Numbers:
 
 
 def read_label(drawn: Drawn) -> Codes:
-    """Codes of the data's label names."""
+    """Label of the sentence's review, as a code of the data's label names."""
     return _codes(drawn.of_sentences(drawn.corpus.sentences.label.values))
 
 
 def read_review(drawn: Drawn) -> Codes:
-    """Numbers of the reviews in the data."""
+    """Number of the sentence's review in the data."""
     return _codes(drawn.of_sentences(drawn.corpus.sentences.document.values))
 
 
@@ -177,7 +177,7 @@ class Column:
         return self.names[code] if code < len(self.names) else f"{code}"
 
     def code(self, name: str) -> int | None:
-        """Code of a category by its name, None where there is no such category."""
+        """Code of a category by its name; None for an unknown name."""
         if self.names:
             return self.names.index(name) if name in self.names else None
         return int(name) if name.isascii() and name.isdigit() and len(name) < 10 else None

@@ -15,7 +15,7 @@ VECTORS, CHUNK = 131_072, 2_048
 
 @dataclass(frozen=True)
 class Drawn:
-    """The first `tokens` tokens of a corpus in one head; in every head, panel by panel, where there is no `layer` and `head`."""
+    """The first `tokens` tokens of a corpus in one head; without `layer` and `head`, in every head, one panel each."""
 
     corpus: Corpus
     tokens: int
@@ -60,7 +60,7 @@ class Drawn:
         return (self.rows[start : start + tile] for start in range(0, len(self.rows), tile))
 
     def _read(self, array: xr.DataArray, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(panel, token, channel); one channel where the array has none."""
+        """Read a lazy array: (panel, token, channel), one channel where the array has none."""
         of_head = {} if self.head is None else {"layer": self.layer, "head": self.head}
         start, stop = int(rows[0]), int(rows[-1]) + 1
         read = array.isel(of_head).isel(token=slice(start, stop)).values

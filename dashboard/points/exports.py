@@ -36,7 +36,7 @@ def tables(drawn: Drawn, view: str, selected: NDArray[np.bool_]) -> Iterator[Tab
 def tables_of_heads(drawn: Drawn, view: str) -> Iterator[Table]:
     """All drawn points of every head, one head after the other, with its layer and head in front.
 
-    What the store has of them is read at once for all heads: head by head it took four times as long.
+    All heads are read at once: reading head by head took four times as long.
     """
     known, every = _known(drawn, view), np.ones((len(drawn.rows), 2), bool)
     for panel, (layer, head) in enumerate(product(range(drawn.corpus.layers), range(drawn.corpus.heads))):
@@ -46,10 +46,10 @@ def tables_of_heads(drawn: Drawn, view: str) -> Iterator[Table]:
 
 
 def named(parts: Iterator[Table], provenance: Provenance) -> Iterator[Table]:
-    """With a last column that says in every row what the numbers are of.
+    """The tables with a last column that names the provenance of every row.
 
-    A line of comment in front would be a header to a spreadsheet and to most readers of CSV; a column stays with its rows when
-    files are sorted, cut or put together, and costs nothing once compressed.
+    Spreadsheets and most CSV readers would take a comment line for the header. A column stays with its rows when files are
+    sorted, cut or joined, and compresses to almost nothing.
     """
     for part in parts:
         rows = len(next(iter(part.values()), ()))
@@ -57,7 +57,7 @@ def named(parts: Iterator[Table], provenance: Provenance) -> Iterator[Table]:
 
 
 def as_csv(parts: Iterator[Table]) -> Iterator[str]:
-    """The lines of a CSV file. Text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    """The lines of a CSV file; text that a spreadsheet would take for a formula is quoted with an apostrophe."""
     for number, part in enumerate(parts):
         buffer = io.StringIO()
         writer = csv.writer(buffer)
@@ -69,7 +69,7 @@ def as_csv(parts: Iterator[Table]) -> Iterator[str]:
 
 
 def write_parquet(parts: Iterator[Table], into: IO[bytes], metadata: Mapping[str, str] = NOTHING) -> None:
-    """A Parquet file with such metadata; text as it is. A part is in memory at a time."""
+    """Write a Parquet file, one part in memory at a time; its text is not quoted."""
     import pyarrow
     from pyarrow import parquet
 
@@ -81,7 +81,7 @@ def write_parquet(parts: Iterator[Table], into: IO[bytes], metadata: Mapping[str
 
 
 def _known(drawn: Drawn, view: str) -> Table:
-    """Every column of the file, for all drawn points: (panel, token, role), or 1 for what makes no difference."""
+    """Every column of the file for all drawn points: (panel, token, role), of length 1 where an axis makes no difference."""
     places = np.moveaxis(drawn.places(view), -1, 0)
     categories = {name: _names(drawn, name) for name in ("label", "kind", "role")}
     return {
@@ -96,7 +96,7 @@ def _known(drawn: Drawn, view: str) -> Table:
 
 
 def _of_panel(known: Table, panel: int) -> Table:
-    """The columns of one head: (token, role), or 1 for what makes no difference."""
+    """The columns of one head: (token, role), of length 1 where an axis makes no difference."""
     return {name: column[panel if len(column) > 1 else 0] for name, column in known.items()}
 
 
@@ -110,7 +110,7 @@ def _parts(known: Table, selected: NDArray[np.bool_]) -> Iterator[Table]:
 
 
 def _names(drawn: Drawn, column: str) -> NDArray[np.object_]:
-    """Names of a category, empty where there is none."""
+    """Category names of the drawn points, empty where there is none."""
     known = columns(drawn.corpus).get(column)
     if known is None:
         return np.array([[[""]]], object)
@@ -133,5 +133,5 @@ def _typed(part: Table) -> dict[str, object]:
 
 
 def _is_text(name: str, column: NDArray[np.generic]) -> bool:
-    """By its name where there are no rows to tell from."""
+    """Whether a column is text; by its name where it has no rows."""
     return column.dtype.kind in "OUT" if len(column) else name in TEXTS

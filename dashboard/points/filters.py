@@ -118,7 +118,7 @@ def _range(drawn: Drawn, column: Column, condition: Condition) -> html.Div:
 
 
 def _step(width: float) -> float:
-    """About two hundred steps, each a power of ten."""
+    """A power of ten that divides a range into about two hundred steps."""
     return float(10.0 ** np.floor(np.log10(max(width, 1e-6) / 100)))
 
 

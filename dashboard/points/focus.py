@@ -66,7 +66,7 @@ def point_card(corpus: Corpus, *, layer: int, head: int, role: str, token: int) 
 
 
 def as_json(card: PointCard) -> dict[str, object]:
-    """JSON-ready data of a card."""
+    """A card as JSON-ready data."""
     return asdict(card)
 
 

@@ -81,7 +81,7 @@ def panel(place: Place, _chosen: ShownPoints) -> list[object]:
 
 
 def _row(place: Place, pair: Pair) -> html.Tr:
-    """A pair, with a link that marks it in the picture, and one to its sentence."""
+    """A row of the table: links show the pair in the picture and open its sentence."""
     marks = f"{pair.query_position}-{pair.key_position}"
     address = place.address.with_(
         token=pair.query_token, role="query", marks=marks, tab="point", lines="sentence", at=None

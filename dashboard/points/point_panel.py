@@ -41,7 +41,7 @@ def panel(place: Place, _chosen: ShownPoints) -> list[object]:
 
 
 def _sentence(place: Place, point_focus: dict[str, Any]) -> html.P:
-    """Its wordpieces, each a link to the same role of that token."""
+    """The wordpieces of its sentence, each a link to that token in the same role."""
     address, first = place.address, (place.address.token or 0) - point_focus["position"]
     pieces = [
         dcc.Link(
@@ -100,7 +100,7 @@ def _lines_table(place: Place, point_focus: dict[str, Any]) -> html.Div:
 def _line(
     place: Place, point_focus: dict[str, Any], marked: list[tuple[int, ...]], query: int, key: int, weight: float
 ) -> html.Tr:
-    """A pair and its weight, with a link that marks it in the picture."""
+    """A query, a key and their weight, with a link that shows or hides the pair in the picture."""
     pair = (query, key)
     others = [other for other in marked if other != pair]
     shown = others if pair in marked else [*marked, pair]
@@ -130,7 +130,7 @@ def _near_table(place: Place, point_focus: dict[str, Any]) -> list[object]:
 
 
 def _near(place: Place, role: str, near: dict[str, Any]) -> html.Tr:
-    """A token, with a link to it in this role."""
+    """A row of the table: a token, linked to it in this role."""
     link = dcc.Link(near["piece"], href=place.address.with_(token=near["token"], role=role, marks=None).href)
     where = f"{near['sentence']:,} at {near['position']}" + (" (its own)" if near["same_sentence"] else "")
     return html.Tr([html.Td(link), html.Td(f"{near['score']:.2f}", className="number"), html.Td(where)])

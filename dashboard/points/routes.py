@@ -148,7 +148,7 @@ def _tokens(server: Flask, library: Library) -> None:
 
 
 def _focus_of(corpus: Corpus, view: str, point: Point) -> dict[str, object]:
-    """What belongs to a point, as much of it as the query string asks for."""
+    """The overlay of a clicked point, with the numbers of lines and keys of the query string."""
     return focus(
         corpus,
         view,

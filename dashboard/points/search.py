@@ -25,7 +25,7 @@ Tokens = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Texts:
-    """All sentences, one after the other.
+    """The text of all sentences, one after the other.
 
     Attributes
     ----------
@@ -62,12 +62,12 @@ def texts(corpus: Corpus) -> Texts:
 
 
 def spaced(text: str) -> str:
-    """The text with one space for all white space."""
+    """The text with every run of white space as one space."""
     return " ".join(text.split())
 
 
 def folded(text: str) -> str:
-    """In lower case, character by character where that would change the length."""
+    """The text in lower case, without changing its length."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower
@@ -75,7 +75,7 @@ def folded(text: str) -> str:
 
 
 def parted(text: str) -> str:
-    """The text with one space between any two words: every punctuation mark stands alone."""
+    """The text with a space between any two words, where every punctuation mark is a word."""
     starts = _word_starts(text) if text else ()
     return spaced("".join(f" {letter}" if start else letter for letter, start in zip(text, starts, strict=True)))
 
@@ -190,7 +190,7 @@ def _by_phrase(corpus: Corpus, sought: str) -> Tokens:
 def tokens_of_phrase(
     text: Texts, sentence: NDArray[np.integer], word_index: NDArray[np.integer], sought: str
 ) -> Tokens:
-    """Which tokens, of these sentences of the text and these words of them, are of a word that the phrase covers: (token,)."""
+    """Which tokens, given by sentence and word, belong to a word that the phrase covers: (token,)."""
     at = np.fromiter(_occurrences(text.folded, sought), np.int64)
     partly = _sentences_at(text, at)
     aligned = text.agrees[sentence]
@@ -212,7 +212,7 @@ def _sentences_with(corpus: Corpus, wanted: str) -> Tokens:
 
 
 def _sentences_at(text: Texts, at: NDArray[np.int64]) -> Tokens:
-    """Which sentences have one of these characters of the text: (sentence,)."""
+    """Which sentences contain one of these characters: (sentence,)."""
     present = np.zeros(len(text.start), bool)
     present[np.searchsorted(text.start, at, side="right") - 1] = True
     return present
@@ -227,7 +227,7 @@ def _occurrences(text: str, sought: str) -> Iterator[int]:
 
 
 def _covered(first: NDArray[np.int32], last: NDArray[np.int32], words: int) -> NDArray[np.bool_]:
-    """Which words lie in one of the stretches: (word + 1,), the one past the end, where -1 points, never."""
+    """Which words lie between a `first` and its `last`: (word + 1,); the extra last one, at index -1, never."""
     steps = np.bincount(first, minlength=words + 1) - np.bincount(last + 1, minlength=words + 1)
     return np.append(np.cumsum(steps)[:words] > 0, False)
 
@@ -258,7 +258,7 @@ def _marked_phrase(corpus: Corpus, sentence: int, q: str) -> tuple[tuple[str, bo
 
 
 def _parts(text: str, marked: NDArray[np.bool_]) -> tuple[tuple[str, bool], ...]:
-    """The text cut where marks begin and end; spaces at the end of a mark are left out of it."""
+    """The text split where marks begin and end; a mark never ends in a space."""
     marked = marked & ~(np.array([letter == " " for letter in text], bool) & ~np.append(marked[1:], False))
     cuts = [0, *(np.flatnonzero(np.diff(marked)) + 1).tolist(), len(text)]
     return tuple((text[low:high], bool(marked[low])) for low, high in itertools.pairwise(cuts) if low < high)

@@ -59,12 +59,12 @@ def isolated_head(place: Place) -> int:
 
 
 def numbers(text: str | None) -> list[int]:
-    """From `3.4`."""
+    """Numbers of a link, such as `3.4`."""
     return [int(number) for number in (text or "").split(".") if number]
 
 
 def title(place: Place) -> str:
-    """Which weights, of which heads, in which sentence."""
+    """The title: which weights, of which heads, in which sentence."""
     whose = "a typed sentence" if place.address.text else f"sentence {place.address.sentence:,}"
     return f"{weights_name(place)} in {whose}"
 

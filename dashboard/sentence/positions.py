@@ -109,7 +109,7 @@ def _sentences_with_both(sizes: Rows, positions: int) -> NDArray[np.int64]:
 
 
 def positions(place: Place) -> list[object]:
-    """The tab By position."""
+    """The mean pattern of the link's head as a heat map."""
     address = place.address
     means = position_means(place.corpus, address.layer, address.head)
     name = head_name(address.layer, address.head)

@@ -1,4 +1,4 @@
-"""Routes of one sentence's attention, of the corpus or typed: bytes that are drawn, numbers of a query, and a file."""
+"""Routes of one sentence, stored or typed: its weights as bytes, the steps of a query, and files."""
 
 from collections.abc import Callable
 from functools import partial
@@ -70,7 +70,7 @@ def register(server: Flask, library: Library) -> None:
 
 
 def _typed(library: Library, corpus: Corpus) -> Sentence:
-    """What the reader has typed, as the model sees it."""
+    """The typed sentence, encoded."""
     return library.get(TypedSentences).encode(
         corpus, asked.args.get("text", ""), asked.args.get("second", ""), asker_gone
     )

@@ -84,7 +84,7 @@ def _rollout(sentence: Sentence) -> Floats:
 
 @cached
 def stored_sentence(corpus: Corpus, index: int) -> Sentence:
-    """A sentence of the corpus. A StoreError where there is no such sentence."""
+    """A sentence of the corpus; raises a StoreError for an unknown one."""
     rows = corpus.sentence_rows(index)
     tokens = corpus.tokens.isel(token=rows)
     return Sentence(
