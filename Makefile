@@ -35,7 +35,7 @@ PYTHON := .venv/bin/python
 export MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
   POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS DAYS
 
-.PHONY: help install lock ingest projections finetune dashboard describe verify mend expire test lint check bench check-published clean
+.PHONY: help install lock ingest projections finetune dashboard describe verify mend expire test test-quick lint check bench check-published clean
 
 help:       ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 17
@@ -96,6 +96,9 @@ expire: install  ## delete snapshots superseded more than DAYS ago (STORE DAYS=7
 
 test: install  ## run every test (those in a browser need chromium)
 	@$(PYTHON) -m pytest -n auto --dist loadfile
+
+test-quick: install  ## the tests without a browser, an ingest or a training, in less than a minute
+	@$(PYTHON) -m pytest -n auto --dist worksteal -m "not slow"
 
 lint: install  ## check style and types
 	@$(PYTHON) -m ruff check . && $(PYTHON) -m mypy

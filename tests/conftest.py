@@ -14,6 +14,7 @@ os.environ |= {
 }
 
 import hypothesis  # noqa: E402
+import pytest  # noqa: E402
 
 #: A module stands after those it imports: pytest rewrites what they assert while it imports them.
 pytest_plugins = [
@@ -33,6 +34,17 @@ pytest_plugins = [
 # No clock decides a test, and the same cases run every time: as many as leave room for the browser's.
 hypothesis.settings.register_profile("calm", max_examples=60, deadline=None, database=None, derandomize=True)
 hypothesis.settings.load_profile("calm")
+
+
+#: Fixtures that take seconds: a browser, a store made by an ingest, processes that import what an ingest needs.
+_SLOW = {"chromium", "ingest", "default_store", "start_code"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what uses a slow fixture: `make test-quick` leaves it out."""
+    for item in items:
+        if not _SLOW.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
 
 
 def pytest_collection_finish() -> None:

@@ -24,6 +24,8 @@ from tests.bench.synthetic import make_store
 from tests.bench.table import show
 from tests.client import FakeTyped
 
+pytestmark = pytest.mark.slow
+
 Ingest = Callable[..., str]
 Shares = set[tuple[int | None, int, int]]
 

@@ -11,6 +11,8 @@ from dashboard.web.processes import environment
 from headscape.__main__ import COMMANDS
 from headscape.__main__ import main as headscape
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parents[1]
 
 

@@ -20,6 +20,8 @@ from dashboard.web.errors import Refusal
 from dashboard.web.processes import ServerFolder, server_folder
 from store import Corpus
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 300.0  # loading torch takes long on a busy machine
 
 

@@ -25,6 +25,8 @@ from tests.interruption import stopped
 from tests.stores import Ingest
 from tests.tiny_models import save_model
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def opinions(tmp_path_factory: pytest.TempPathFactory) -> Path:

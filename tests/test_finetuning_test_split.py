@@ -11,6 +11,8 @@ from ingest.errors import IngestError
 from ingest.finetuning.examples import Labelled
 from tests.finetuned import accuracy_of, finetune, metrics_of, write_opinions
 
+pytestmark = pytest.mark.slow
+
 #: Rows of all reviews; the test split begins with some that are trained on or held out.
 TRAIN, TEST = range(160), range(150, 190)
 

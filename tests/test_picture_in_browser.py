@@ -77,6 +77,7 @@ def test_out_of_a_head_one_comes_back_to_all_heads(head: Page, way: str) -> None
     expect(head.locator('.frame[data-drawn*="/grid.bin"]')).to_be_visible()
 
 
+@pytest.mark.usefixtures("open_page")
 @pytest.mark.parametrize("page", ["head", "heads"])
 def test_the_toolbar_zooms_and_resets(page: str, request: pytest.FixtureRequest) -> None:
     shown: Page = request.getfixturevalue(page)
@@ -86,6 +87,7 @@ def test_the_toolbar_zooms_and_resets(page: str, request: pytest.FixtureRequest)
     expect(shown.locator(".frame")).to_have_attribute("data-zoom", "1.00")
 
 
+@pytest.mark.usefixtures("open_page")
 @pytest.mark.parametrize("page", ["head", "heads"])
 def test_the_picture_is_saved_as_png(page: str, request: pytest.FixtureRequest) -> None:
     shown: Page = request.getfixturevalue(page)

@@ -8,6 +8,8 @@ import pytest
 
 from store.piped import until_pipe_closes
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def other_pipe() -> Callable[[], int]:

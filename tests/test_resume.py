@@ -18,6 +18,8 @@ from store.errors import StoreIncomplete
 from store.verify import verify
 from tests.stores import BLOCK, FIT_TOKENS
 
+pytestmark = pytest.mark.slow
+
 Ingest = Callable[..., str]
 Commits = Callable[[str], list[str]]
 Start = Callable[[str], subprocess.Popen[str]]
