@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from ingest.checkpoint import Checkpoint, check_length, find_checkpoint
+from ingest.encode.feature_points import FeaturePoints, check_features
 from ingest.encode.sample import Sample, split_sentences, take_sample
 from ingest.encode.tensors import ATTENTION, ModelGroup, complete, encode_corpus, pending_blocks
 from ingest.errors import IngestError
@@ -13,12 +14,12 @@ from ingest.heads.divergence import find_divergence
 from ingest.heads.importance import check_labels, check_model, find_importance
 from ingest.heads.intervals import intervals_outdated, write_intervals
 from ingest.heads.pairs import find_pairs
+from ingest.parallel import fits_ended
 from ingest.progress import noting
-from ingest.projections.feature_stage import FeatureStage, check_features
-from ingest.projections.head_stage import Material, finished_views, project_corpus, show_views
+from ingest.projections.feature_stage import project_features
+from ingest.projections.head_pictures import Material, finished_views, project_heads, show_views
+from ingest.projections.head_view import has_been_whole
 from ingest.projections.normalizations import normalize_corpus
-from ingest.projections.picture import has_been_whole
-from ingest.projections.processes import fits_ended
 from ingest.settings import Settings
 from ingest.text.blocks import short_key
 from ingest.text.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
@@ -113,7 +114,7 @@ class Ingest:
         self._judge_heads(sample)
 
     def _show_features(self, sample: Sample) -> None:
-        stage = FeatureStage(
+        points = FeaturePoints(
             self.writer,
             self.model,
             self.corpus,
@@ -123,7 +124,7 @@ class Ingest:
             self.data,
             self.device,
         )
-        for _ in stage.bring_up_to_date():
+        for _ in project_features(points):
             self.changed = True
             self._show_early()
 
@@ -140,7 +141,7 @@ class Ingest:
 
     def _project(self, material: Material, some: list[ViewName], names: list[ViewName]) -> None:
         """Bring some of the pictures up to date; those that are whole are named once the model itself is there."""
-        for _ in project_corpus(material, some):
+        for _ in project_heads(material, some):
             self.changed = True
             if "views" in self.writer.group(self.model.path).attrs:
                 show_views(material, names)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from threading import Lock
 from typing import Any, TypeVar
 
 from tqdm import tqdm
@@ -60,16 +61,18 @@ def noting(store: str, of: str) -> Iterator[None]:
 
 
 class NotedBar(tqdm):  # type: ignore[misc]
-    """A progress bar that is noted, too."""
+    """A progress bar that is noted, too. Several threads may move it."""
 
     def __init__(self, stage: str, **settings: Any) -> None:
+        self._moving = Lock()
         super().__init__(**settings)
         _notes.stage(stage, total=self.total, done=self.initial)
 
     def update(self, n: float | None = 1) -> bool | None:
         """So much more is done."""
-        shown = super().update(n)
-        _notes.update(self.n)
+        with self._moving:
+            shown = super().update(n)
+            _notes.update(self.n)
         return shown
 
 

@@ -10,10 +10,10 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
-from ingest.finetuning.examples import Labelled
+from ingest.finetuning.data import Labelled
 from ingest.finetuning.run import run
 from ingest.finetuning.settings import FinetuningSettings
-from ingest.threads import one_thread_each
+from ingest.parallel import one_thread_each
 
 WORDS = {"negative": ["bad", "awful", "hated"], "positive": ["good", "great", "loved"]}
 FILLING = ["the", "film", "was", "a", "plot", "scene", "and", "music"]

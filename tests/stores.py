@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import zarr
 import store
 from ingest import pipeline
 from ingest.encode import sample
-from ingest.projections import attention_projection, neighbours
+from ingest.projections import attention_projection
+from ingest.projections.table import PROJECTIONS
 from ingest.settings import DEFAULT_VIEWS, Settings
 from ingest.text import corpus
 from tests.made_once import made_once
@@ -57,7 +59,9 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(corpus, "BLOCK", BLOCK)
             patch.setattr(sample, "FIT_TOKENS", fit_tokens)
-            patch.setattr(neighbours.Neighbours, "fit_tokens", NEIGHBOUR_TOKENS)
+            for name, row in PROJECTIONS.items():
+                if row.head_tokens:
+                    patch.setitem(PROJECTIONS, name, replace(row, head_tokens=NEIGHBOUR_TOKENS))
             patch.setattr(attention_projection, "STEPS", TRAINING_STEPS)
             chosen |= {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
             pipeline.run(Settings(**(chosen | {"store": str(place)})))

@@ -14,10 +14,10 @@ from ingest import checkpoint
 from ingest.checkpoint import find_checkpoint
 from ingest.config import FIELDS
 from ingest.encode.bert import load_model
+from ingest.encode.feature_points import check_features
 from ingest.encode.point_model import class_names
 from ingest.errors import IngestError
 from ingest.heads.trial import label_outputs
-from ingest.projections.feature_stage import check_features
 from ingest.settings import Settings
 from ingest.text.reviews import find_data
 from ingest.text.tokenizer import load_tokenizer

@@ -13,7 +13,7 @@ from torch import Tensor
 from ingest.checkpoint import find_checkpoint
 from ingest.encode.bert import Bert, Capture, find_device, find_dtype
 from ingest.errors import IngestError
-from ingest.finetuning.precision import find_precision
+from ingest.finetuning.model import find_precision
 from store.kernels.attention import attention_pattern
 from tests.definitions import LayerOfSentence, mixing
 

@@ -14,8 +14,7 @@ from scipy.spatial.distance import jensenshannon, pdist, squareform
 from scipy.special import softmax
 
 import store
-from ingest.heads.divergence import parts_of
-from ingest.heads.head_map import head_map
+from ingest.heads.divergence import head_map, parts_of
 from store.errors import StoreError
 from store.kernels.divergence import divergence_sums, map_stress
 from tests.stores import FIT_TOKENS

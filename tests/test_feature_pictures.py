@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import hypothesis.strategies as st
@@ -16,11 +17,11 @@ from zarr import create_array
 
 import store
 from ingest.encode.point_vectors import read_point
-from ingest.projections import feature_pictures as pictures
-from ingest.projections import placing, value_pictures
-from ingest.projections.cubes import in_cubes
+from ingest.projections import feature_pictures, methods
+from ingest.projections.cubes import Cubes
 from ingest.projections.feature_pictures import FeaturePicture
-from ingest.projections.placing import Method, near_fitted
+from ingest.projections.methods import Method, near_fitted
+from ingest.projections.table import PROJECTIONS
 from store.features import Features
 from store.kernels.projection import align
 from store.schema.features import FeatureViewName
@@ -35,12 +36,10 @@ def drawn(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """Every kind of picture, of which those that look for neighbours are fitted on a part of the tokens."""
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as pool:
         # Processes take seconds to import what they fit with.
-        patch.setattr(placing, "fit_later", lambda fit, read: pool.submit(lambda: fit(read())))
-        for module in (pictures, value_pictures):
-            patch.setattr(module, "FEW_TOKENS", 40)
-        patch.setattr(pictures, "JOINT_VECTORS", {"pca": 40_000, "umap": 0, "tsne": 0})
-        patch.setattr(pictures, "POINT_VECTORS", {"pca": 20_000, "umap": 60, "tsne": 50})
-        patch.setattr(value_pictures, "FITTED_TOKENS", {"pca": 20_000, "umap": 60})
+        patch.setattr(methods, "fit_later", lambda fit, read: pool.submit(lambda: fit(read())))
+        patch.setattr(feature_pictures, "FEW_TOKENS", 40)
+        for name, few in {"umap": {"point_vectors": 60, "value_tokens": 60}, "tsne": {"point_vectors": 50}}.items():
+            patch.setitem(PROJECTIONS, name, replace(PROJECTIONS[name], joint_vectors=0, **few))
         place = tmp_path_factory.mktemp("drawn") / "store"
         yield store.open_corpus(ingest(place, sentences=15, features=NAMES, reviews="none")).features("sample")
 
@@ -135,7 +134,7 @@ def test_more_neighbours_than_points_are_not_named() -> None:
 def test_a_fit_that_waits_holds_no_other_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting: list[np.ndarray] = []
 
-    monkeypatch.setattr(placing, "fit_later", lambda _, read: waiting.append(read()))
+    monkeypatch.setattr(methods, "fit_later", lambda _, read: waiting.append(read()))
     monkeypatch.setattr(FeaturePicture, "fitted_tokens", 7)
     feature = create_array({}, data=np.ones((3, 90, 4), np.float16))
     method = Method("umap", 0, {"metric": "euclidean"})
@@ -194,14 +193,26 @@ PLACES = arrays(np.float64, (3, 5, 2), elements=st.floats(-100, 100, width=32))
 
 @given(PLACES, st.sampled_from([0, 1]))
 def test_places_come_back_from_their_cube(places: np.ndarray, panels: int) -> None:
-    coordinates, low, side = in_cubes(places, panels=panels)
-    back = coordinates / LARGEST_COORDINATE * side[..., None, None] + low[..., None, :]
-    assert abs(back - places).max() <= side.max() / LARGEST_COORDINATE + 1e-12
+    cubes = Cubes.around(places, panels=panels)
+    coordinates, outside = cubes.encode(places)
+    assert abs(cubes.decode(coordinates) - places).max() <= cubes.side.max() / LARGEST_COORDINATE + 1e-12
+    assert not outside.any()
 
 
 def test_one_cube_holds_all_panels_in_the_middle() -> None:
-    _, low, side = in_cubes(np.array([[[0.0, 0]], [[4, 2]]]), panels=0)
-    assert (low.tolist(), side.tolist()) == ([0, -1], 4)
+    cubes = Cubes.around(np.array([[[0.0, 0]], [[4, 2]]]), panels=0)
+    assert (cubes.low.tolist(), cubes.side.tolist()) == ([0, -1], 4)
+
+
+def test_places_outside_a_cube_are_counted_and_drawn_on_its_border() -> None:
+    cubes = Cubes.around(np.array([[[0.0, 0], [10, 10]], [[0, 0], [2, 2]]]), panels=1, margin=1.1)
+    coordinates, outside = cubes.encode(np.array([[[5.0, 20], [-20, 5], [5, 5]], [[1, 1], [0, 0], [2, 2]]]))
+    assert outside.tolist() == [2, 0]
+    assert coordinates[0].tolist() == [
+        [LARGEST_COORDINATE // 2 + 1, LARGEST_COORDINATE],
+        [0, LARGEST_COORDINATE // 2 + 1],
+        [LARGEST_COORDINATE // 2 + 1] * 2,
+    ]
 
 
 FEW: dict[str, dict[str, float]] = {

@@ -10,7 +10,7 @@ import pytest
 
 import store
 from ingest.errors import IngestError
-from ingest.projections.processes import processes
+from ingest.parallel import processes
 from ingest.settings import DEFAULT_FEATURES, Settings
 from store.describe import as_text, describe
 from store.schema.features import FeatureViewName
@@ -116,7 +116,7 @@ def test_data_that_cannot_be_had_is_not_taken_for_a_review_that_it_has_not(
     def unreachable(*_: object, **__: object) -> None:
         raise IngestError("The data cannot be loaded from the hub. Try again.")
 
-    monkeypatch.setattr("ingest.projections.feature_stage.read_reviews", unreachable)
+    monkeypatch.setattr("ingest.encode.feature_points.read_reviews", unreachable)
     with pytest.raises(IngestError, match="cannot be loaded from the hub"):
         ingest(copy, sentences=5, features="pca-joint")
 
@@ -222,7 +222,7 @@ def test_the_next_run_finishes_what_an_interrupted_one_began(
     ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
     place = tmp_path / "store"
-    interrupted(ingest, place, "ingest.projections.feature_stage.draw", after=2, sentences=5, **FEATURES)
+    interrupted(ingest, place, "ingest.projections.feature_stage.FeatureDrawing.draw", after=2, sentences=5, **FEATURES)
     found, expected = (read_arrays(ingest(one, sentences=5, **FEATURES)) for one in (place, tmp_path / "once"))
     assert found.keys() == expected.keys()
     for path, array in expected.items():
@@ -233,7 +233,13 @@ def test_a_review_that_was_begun_and_is_not_asked_for_again_is_left_as_it_is(
     copy: Path, ingest: Ingest, commits: Commits
 ) -> None:
     interrupted(
-        ingest, copy, "ingest.projections.feature_stage.draw", after=0, sentences=5, features="pca-joint", reviews="5,7"
+        ingest,
+        copy,
+        "ingest.projections.feature_stage.FeatureDrawing.draw",
+        after=0,
+        sentences=5,
+        features="pca-joint",
+        reviews="5,7",
     )
     before = commits(str(copy))
     corpus = store.open_corpus(ingest(copy, sentences=5, features="pca-each", reviews="5"))
@@ -247,7 +253,7 @@ def test_a_review_that_was_begun_and_is_not_asked_for_again_is_left_as_it_is(
 
 def test_a_view_that_went_with_its_material_comes_back_after_an_interruption(copy: Path, ingest: Ingest) -> None:
     each = {"features": "pca-each", "reviews": "none"}
-    interrupted(ingest, copy, "ingest.projections.feature_stage.draw", after=0, sentences=15, **each)
+    interrupted(ingest, copy, "ingest.projections.feature_stage.FeatureDrawing.draw", after=0, sentences=15, **each)
     features = store.open_corpus(ingest(copy, sentences=15, **each)).features("sample")
     assert set(features.views) == {"pca-joint", "pca-each"}
 
@@ -261,7 +267,7 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ThreadPoolExecutor]]
         made.append(ThreadPoolExecutor(1))
         return made[-1]
 
-    monkeypatch.setattr("ingest.projections.processes.ProcessPoolExecutor", make)
+    monkeypatch.setattr("ingest.parallel.ProcessPoolExecutor", make)
     processes.cache_clear()
     yield made
     processes.cache_clear()
@@ -273,10 +279,10 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ThreadPoolExecutor]]
 def test_the_picture_of_values_comes_back_where_its_view_is_not_asked_for_again(
     copy: Path, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.projections.placing.fit_points", lambda points, *_: points[:, :2])
+    monkeypatch.setattr("ingest.projections.methods.fit_points", lambda points, *_: points[:, :2])
     umap = {"features": "umap-joint", "reviews": "none"}
     ingest(copy, sentences=5, **umap)
-    interrupted(ingest, copy, "ingest.projections.feature_stage.draw", after=2, sentences=15, **umap)
+    interrupted(ingest, copy, "ingest.projections.feature_stage.FeatureDrawing.draw", after=2, sentences=15, **umap)
     features = store.open_corpus(ingest(copy, sentences=15, **JOINT)).features("sample")
     assert set(features.views) == {"pca-joint", "umap-joint"}
     assert set(features.value_views) == {"pca", "umap"}
@@ -284,7 +290,7 @@ def test_the_picture_of_values_comes_back_where_its_view_is_not_asked_for_again(
 
 def test_an_interrupted_ingest_begins_no_more_fits(copy: Path, ingest: Ingest, pools: list[ThreadPoolExecutor]) -> None:
     each = {"features": "tsne-each", "reviews": "none"}
-    interrupted(ingest, copy, "ingest.projections.feature_stage.draw", after=0, sentences=5, **each)
+    interrupted(ingest, copy, "ingest.projections.feature_stage.FeatureDrawing.draw", after=0, sentences=5, **each)
     with pytest.raises(RuntimeError, match="after shutdown"):
         pools[0].submit(int)
 

@@ -13,10 +13,9 @@ from transformers import EvalPrediction
 
 import store
 from ingest.checkpoint import find_checkpoint
-from ingest.finetuning import schedule
-from ingest.finetuning.examples import read_labelled
+from ingest.finetuning import training
+from ingest.finetuning.data import hold_out, read_labelled
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
-from ingest.finetuning.split import hold_out
 from ingest.heads.judged_model import find_kind
 from ingest.heads.trial import label_outputs
 from ingest.text.reviews import find_data, read_reviews
@@ -133,9 +132,9 @@ STEPS = pytest.mark.parametrize("steps", [1, 31])
 def test_a_run_that_was_stopped_anywhere_goes_on_to_the_same_weights(
     steps: int, result: Path, tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    step = stopped(schedule.Schedule.on_step_end, steps)
+    step = stopped(training.Schedule.on_step_end, steps)
     with monkeypatch.context() as patch:
-        patch.setattr(schedule.Schedule, "on_step_end", step)
+        patch.setattr(training.Schedule, "on_step_end", step)
         with pytest.raises(KeyboardInterrupt):
             finetune(tiny_model, opinions, tmp_path / "killed")
     out = finetune(tiny_model, opinions, tmp_path / "killed")
@@ -217,7 +216,7 @@ def test_training_stops_early_where_it_gets_no_better(
     tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ingest.finetuning.training.accuracy", half)
-    monkeypatch.setattr(schedule, "PATIENCE", 1)
+    monkeypatch.setattr(training, "PATIENCE", 1)
     measured = metrics_of(finetune(tiny_model, opinions, tmp_path / "out", epochs=1))
     assert len(measured["curve"]) == 2
     assert measured["steps"] < measured["planned_steps"]
@@ -227,7 +226,7 @@ def test_a_run_that_was_stopped_after_it_stopped_early_does_not_train_again(
     tiny_model: Path, opinions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ingest.finetuning.training.accuracy", half)
-    monkeypatch.setattr(schedule, "PATIENCE", 1)
+    monkeypatch.setattr(training, "PATIENCE", 1)
     whole = finetune(tiny_model, opinions, tmp_path / "whole", epochs=1)
     killed_after_training(tiny_model, opinions, tmp_path / "killed", epochs=1)
     monkeypatch.delattr("transformers.Trainer.training_step")
@@ -255,4 +254,4 @@ def test_larger_models_take_smaller_steps(size: int, rate: float) -> None:
     [([], False), ([0.5], False), ([0.6, 0.6], False), ([0.5, 0.6, 0.6, 0.5], True), ([0.5, 0.4, 0.6, 0.7], False)],
 )
 def test_training_stops_when_two_evaluations_in_a_row_were_no_better(accuracies: list[float], stops: bool) -> None:
-    assert schedule.no_better(accuracies, patience=2) is stops
+    assert training.no_better(accuracies, patience=2) is stops

@@ -12,11 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import IngestError
-from ingest.finetuning.examples import Labelled, encode, read_labelled, read_test
-from ingest.finetuning.order import training_order
-from ingest.finetuning.split import MOST, SHARE, hold_out
+from ingest.finetuning.data import (
+    HELD_SHARE,
+    MOST_HELD,
+    Labelled,
+    encode,
+    head_and_tail,
+    hold_out,
+    read_labelled,
+    read_test,
+    training_order,
+)
 from ingest.finetuning.training import Padding, accuracy
-from ingest.finetuning.truncation import head_and_tail
 from ingest.text.reviews import Data, find_data
 from tests.warned import warned
 
@@ -34,7 +41,7 @@ def test_every_review_is_trained_on_or_held_out(labels: np.ndarray, seed: int) -
 def test_of_every_label_the_same_share_is_held_out(labels: np.ndarray, seed: int) -> None:
     _, held = hold_out(labels, seed=seed)
     found, all_ = np.bincount(labels[held], minlength=labels.max() + 1), np.bincount(labels)
-    assert (abs(found - SHARE * all_) <= 0.5).all() or (found[abs(found - SHARE * all_) > 0.5] == 1).all()
+    assert (abs(found - HELD_SHARE * all_) <= 0.5).all() or (found[abs(found - HELD_SHARE * all_) > 0.5] == 1).all()
 
 
 @given(LABELS, SEEDS)
@@ -50,7 +57,7 @@ def test_the_same_reviews_are_held_out_for_a_seed_and_others_for_another() -> No
 
 
 def test_of_many_reviews_no_more_are_held_out_than_say_something() -> None:
-    assert len(hold_out(np.arange(100_000) % 2, seed=0)[1]) == MOST
+    assert len(hold_out(np.arange(100_000) % 2, seed=0)[1]) == MOST_HELD
 
 
 @given(st.lists(st.integers(), max_size=50), st.integers(1, 60))
@@ -140,7 +147,7 @@ def test_accuracy_is_the_share_of_labels_with_the_highest_output() -> None:
 def test_a_cpu_is_given_sixteen_bits_only_if_it_multiplies_in_them(
     able: dict[str, Any], precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ingest.finetuning.precision import find_precision
+    from ingest.finetuning.model import find_precision
 
     monkeypatch.setattr("torch.cpu.get_capabilities", lambda: able)
     assert find_precision(torch.device("cpu")) == precision

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ingest.errors import IngestError
-from ingest.finetuning.examples import Labelled
+from ingest.finetuning.data import Labelled
 from tests.finetuned import accuracy_of, finetune, metrics_of, write_opinions
 
 pytestmark = pytest.mark.slow

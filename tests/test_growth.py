@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import store
-from ingest.projections.picture import Picture
+from ingest.projections.head_view import HeadView
 from ingest.text.blocks import Block
 from store.verify import verify
 from tests.stores import BLOCK, FEATURES
@@ -53,13 +53,13 @@ def blocks_computed(messages: list[str], stage: str) -> list[int]:
 def placed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int]]:
     """What is placed from now on: view, layer and block."""
     found: list[tuple[str, int, int]] = []
-    write = Picture.write_places
+    write = HeadView.write_places
 
-    def listen(picture: Picture, layer: int, block: Block, places: np.ndarray) -> None:
+    def listen(picture: HeadView, layer: int, block: Block, places: np.ndarray) -> None:
         found.append((str(picture.name), layer, block.index))
         write(picture, layer, block, places)
 
-    monkeypatch.setattr(Picture, "write_places", listen)
+    monkeypatch.setattr(HeadView, "write_places", listen)
     return found
 
 

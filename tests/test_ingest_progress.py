@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,16 @@ def test_what_a_bar_shows_can_be_read_beside_the_store(locked: str) -> None:
     assert (noted.stage, noted.done, noted.first) == ("pairs", 5, 2)
     assert noted.share == pytest.approx(5 / 8)
     assert ingest_progress(locked) is None
+
+
+@pytest.mark.usefixtures("always")
+def test_threads_that_train_at_once_move_one_bar(locked: str) -> None:
+    with noting(locked, "a model"), bar("fit", total=400, unit="steps") as progress, ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: progress.update(), range(400)))
+        assert progress.n == 400
+        noted = ingest_progress(locked)
+    assert noted is not None
+    assert noted.done == 400
 
 
 def test_a_bar_notes_once_a_second_at_most(locked: str, monkeypatch: pytest.MonkeyPatch) -> None:

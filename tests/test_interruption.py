@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest import interruption
+from ingest import process
 from store.repository.lock import take_lock
 from tests.family import Start, ended, family, said
 
@@ -13,11 +13,11 @@ SENTENCE = "ingest: Interrupted; what was committed is kept. Run the same comman
 #: Two fits that take ten minutes, in processes.
 FITS = """
 from unittest.mock import patch
-from ingest.command import exit_status
-from ingest.projections.processes import fits_ended, processes
+from ingest.process import exit_status
+from ingest.parallel import fits_ended, processes
 
 def fit():
-    with patch("ingest.projections.processes.cpu_count", lambda: 2), fits_ended():
+    with patch("ingest.parallel.cpu_count", lambda: 2), fits_ended():
         for future in [processes().submit(exec, sys.argv[1]) for _ in range(2)]:
             future.result()
 
@@ -28,11 +28,11 @@ FIT = "import time; print('fit', flush=True); time.sleep(600)"
 INGEST = """
 from ingest.__main__ import main
 from ingest.encode import sample
-from ingest.projections import neighbours
+from ingest.projections import methods
 from ingest.text import corpus
 from tests.slow_fit import slow_fit
 
-corpus.BLOCK, sample.FIT_TOKENS, neighbours.fit_head = 64, 200, slow_fit
+corpus.BLOCK, sample.FIT_TOKENS, methods.fit_head = 64, 200, slow_fit
 sys.exit(main())
 """
 #: Waits for threads that do not hear of signals: for two, as Python 3.11 takes the one whose join was interrupted for ended.
@@ -40,8 +40,8 @@ sys.exit(main())
 DEAF = """
 import threading, time
 from concurrent.futures import ThreadPoolExecutor
-from ingest import interruption
-from ingest.command import exit_status
+from ingest import process
+from ingest.process import exit_status
 
 def work():
     with ThreadPoolExecutor(2) as pool:
@@ -49,7 +49,7 @@ def work():
             pool.submit(time.sleep, 600)
         print("begun", flush=True)
 
-interruption.GRACE = float(sys.argv[1])
+process.GRACE = float(sys.argv[1])
 sys.exit(exit_status(work, name="ingest"))
 """
 
@@ -90,7 +90,7 @@ def test_of_an_ingest_nothing_is_left_and_its_store_is_free(
 
 
 def test_what_is_interrupted_ends_itself_within_five_seconds() -> None:
-    assert interruption.GRACE < 5
+    assert process.GRACE < 5
 
 
 def test_threads_that_hear_no_signal_have_little_time(start_code: Start) -> None:

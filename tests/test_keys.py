@@ -13,7 +13,7 @@ import xarray as xr
 import store
 from ingest.checkpoint import find_checkpoint
 from ingest.encode.bert import Bert
-from ingest.encode.key_constant import STEP, key_constant
+from ingest.encode.tensors import STEP, key_constant
 from store import keys
 from store.keys import with_keys
 from tests.stores import Ingest

@@ -9,9 +9,9 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import store
-from ingest.projections import neighbours
+from ingest.projections import methods
 from ingest.projections.manifolds import fit_head
-from ingest.projections.neighbours import Nearest, Neighbours
+from ingest.projections.methods import Nearest, Neighbours
 from store.kernels.projection import place_by_neighbours
 from store.schema.pictures import ViewName
 from tests.tiny_models import save_model
@@ -144,7 +144,7 @@ def fitted_places(vectors: np.ndarray, seed: int, monkeypatch: pytest.MonkeyPatc
     """In threads: what processes import takes seconds."""
     projection = Neighbours(VIEW, Nearest(lambda _: tuple(vectors), device="cpu"), seed=seed)
     with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(neighbours, "processes", lambda: pool)
+        monkeypatch.setattr(methods, "processes", lambda: pool)
         ((_, parameters),) = projection.fits([0], lambda _: tuple(vectors), lambda _: None)
     return parameters["fitted"]
 
@@ -161,7 +161,7 @@ def test_queries_and_keys_of_a_head_are_fitted_together(
 ) -> None:
     """In threads: what processes import takes seconds."""
     with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(neighbours, "processes", lambda: pool)
+        monkeypatch.setattr(methods, "processes", lambda: pool)
         ((layer, parameters),) = projection.fits([4], lambda _: tuple(vectors), lambda _: None)
     unit = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
     expected = fit_head(np.concatenate(list(unit[:, 1])), projection="tsne", components=2, seed=0)

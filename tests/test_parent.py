@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest import parent
+from ingest import process
 from tests.family import ROOT, Start, ended, family, said
 
 #: In the place of Python for make: the command's name and arguments are read by the real command, the work takes ten minutes.
@@ -33,7 +33,7 @@ import subprocess
 from dashboard import __main__ as command
 
 start = subprocess.Popen
-long_work = "import os, time; from ingest.parent import follow_parent; follow_parent(os.environ); time.sleep(600)"
+long_work = "import os, time; from ingest.process import follow_parent; follow_parent(os.environ); time.sleep(600)"
 command._describe = lambda _: subprocess.CompletedProcess([], 3)
 command.subprocess.Popen = lambda _, **options: start([sys.executable, "-c", long_work], **options)
 command.PAUSE = 600
@@ -81,5 +81,5 @@ def test_an_ingest_ends_with_the_dashboard_that_started_it(start_code: Start, tm
 
 def test_a_command_without_such_a_parent_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """As under nohup, when the terminal is closed."""
-    monkeypatch.setattr(parent, "Thread", pytest.fail)
-    parent.follow_parent({"HOME": "/"})
+    monkeypatch.setattr(process, "Thread", pytest.fail)
+    process.follow_parent({"HOME": "/"})

@@ -14,7 +14,7 @@ import store
 from dashboard.pages import PAGES
 from dashboard.web.library import Library
 from dashboard.web.view import find
-from ingest.projections import neighbours
+from ingest.parallel import processes
 from ingest.projections.manifolds import fit_head
 from store.kernels.fidelity import trustworthy
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, ViewName
@@ -180,7 +180,7 @@ def test_umap_gives_the_same_places_bit_for_bit(points: int, components: int) ->
     """In the processes that have made the store's pictures: a new one would first import UMAP, for many seconds."""
     vectors = np.random.default_rng(0).standard_normal((points, 4)).astype(np.float32)
     fit = partial(fit_head, projection="umap", components=components, seed=3)
-    one, other = neighbours.processes().map(fit, [vectors, vectors])
+    one, other = processes().map(fit, [vectors, vectors])
     assert (one.shape, one.dtype) == ((points, components), np.float32)
     np.testing.assert_array_equal(one, other)
 

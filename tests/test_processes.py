@@ -9,16 +9,16 @@ from threading import Event
 import numpy as np
 import pytest
 
-from ingest.projections import placing
-from ingest.projections import processes as module
-from ingest.projections.placing import Method
-from ingest.projections.processes import fits_ended, processes
+from ingest import parallel
+from ingest.parallel import fits_ended, processes
+from ingest.projections import methods
+from ingest.projections.methods import Method
 
 
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Instead of processes."""
-    monkeypatch.setattr(module, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
+    monkeypatch.setattr(parallel, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
     processes.cache_clear()
     yield
     processes().shutdown()
@@ -59,7 +59,7 @@ def test_what_waits_for_a_process_is_not_in_memory_yet(monkeypatch: pytest.Monke
         go.wait()
         return vectors
 
-    monkeypatch.setattr(placing, "fit_points", fit_points)
+    monkeypatch.setattr(methods, "fit_points", fit_points)
     fits = Method("tsne", 0, {}).begin([partial(one_set, number) for number in range(200)])
     before = len(read)
     go.set()

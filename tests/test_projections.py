@@ -11,8 +11,8 @@ import zarr
 
 import store
 from ingest.errors import IngestError
-from ingest.projections import neighbours
-from ingest.projections.picture import Picture
+from ingest.projections import methods
+from ingest.projections.head_view import HeadView
 from store.repository.access import open_repository
 from store.repository.history import history
 from store.verify import verify
@@ -40,7 +40,7 @@ def copy(one_view: str, tmp_path: Path) -> Path:
 def in_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Processes take seconds to import what they fit with."""
     with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(neighbours, "processes", lambda: pool)
+        monkeypatch.setattr(methods, "processes", lambda: pool)
         yield
 
 
@@ -133,7 +133,9 @@ def test_a_known_model_is_published_once_at_the_end(copy: Path, ingest: Ingest) 
 def test_a_new_model_keeps_the_views_it_had_when_it_is_interrupted(ingest: Ingest, tmp_path: Path) -> None:
     place = tmp_path / "store"
     # Two layers of each: amid the third view.
-    interrupted(ingest, place, "ingest.projections.head_stage._place_layer", after=5, sentences=15, views=THREE)
+    interrupted(
+        ingest, place, "ingest.projections.head_pictures.HeadPictures._place", after=5, sentences=15, views=THREE
+    )
     seen = store.open_snapshot(str(place))
     assert set(seen.corpus().views) == {"pca-exact-2d", "pca-raw-2d"}
     assert list(verify(seen)) == []
@@ -143,7 +145,7 @@ def test_the_next_run_finishes_the_views_of_an_interrupted_one(
     ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
     place, settings = tmp_path / "store", {"sentences": 15, "views": THREE}
-    interrupted(ingest, place, "ingest.projections.head_stage._place_layer", after=3, **settings)
+    interrupted(ingest, place, "ingest.projections.head_pictures.HeadPictures._place", after=3, **settings)
     found, expected = (read_arrays(ingest(one, **settings)) for one in (place, tmp_path / "once"))
     assert set(store.open_corpus(str(place)).views) == set(THREE.split(","))
     for path, array in expected.items():
@@ -154,7 +156,9 @@ def test_a_view_that_was_begun_and_is_not_asked_for_again_is_left_as_it_is(
     ingest: Ingest, commits: Callable[[str], list[str]], tmp_path: Path
 ) -> None:
     place = tmp_path / "store"
-    interrupted(ingest, place, "ingest.projections.head_stage._place_layer", after=3, sentences=15, views=THREE)
+    interrupted(
+        ingest, place, "ingest.projections.head_pictures.HeadPictures._place", after=3, sentences=15, views=THREE
+    )
     begun, before = THREE.split(",")[1], commits(str(place))
     assert any(f"layer 0 of {begun}" in message for message in before)
     corpus = store.open_corpus(ingest(place, sentences=20, views="pca-exact-2d"))
@@ -165,7 +169,9 @@ def test_a_view_that_was_begun_and_is_not_asked_for_again_is_left_as_it_is(
 
 def test_a_new_model_that_is_interrupted_before_its_first_view_is_not_there(ingest: Ingest, tmp_path: Path) -> None:
     place = tmp_path / "store"
-    interrupted(ingest, place, "ingest.projections.head_stage._place_layer", after=1, sentences=15, views=THREE)
+    interrupted(
+        ingest, place, "ingest.projections.head_pictures.HeadPictures._place", after=1, sentences=15, views=THREE
+    )
     with pytest.raises(store.StoreError, match=r"Run `make ingest"):
         store.open_corpus(str(place))
 
@@ -217,12 +223,12 @@ def test_what_is_up_to_date_is_looked_up_once_for_all_layers(
     """On object storage each look is a request for every block."""
     looked = []
 
-    def read(picture: Picture, name: str) -> np.ndarray:
+    def read(picture: HeadView, name: str) -> np.ndarray:
         looked[-1] += name == "view_hash"
         return before(picture, name)
 
-    before = Picture._read
-    monkeypatch.setattr(Picture, "_read", read)
+    before = HeadView._read
+    monkeypatch.setattr(HeadView, "_read", read)
     for model in (tiny_model, odd_model):
         looked.append(0)
         ingest(tmp_path / model.name, model=model, sentences=10)

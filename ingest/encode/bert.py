@@ -19,6 +19,8 @@ from ingest.errors import IngestError
 from store.kernels.attention import expansion_rate, output_gram
 from store.kernels.mixing import attended_part, mixing_ratios, own_part
 
+#: transformers' class of a model that tells labels apart.
+CLASSIFIER = "BertForSequenceClassification"
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 

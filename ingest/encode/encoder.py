@@ -11,9 +11,9 @@ from ingest.checkpoint import Checkpoint
 from ingest.encode.batches import Batch, make_batches
 from ingest.encode.bert import Bert, Capture
 from ingest.encode.buffers import BlockBuffers, Sums, layer_axis
+from ingest.parallel import one_thread_each
 from ingest.settings import Settings
 from ingest.text.blocks import Block
-from ingest.threads import one_thread_each
 from store.kernels.attention import attention_pattern, value_norm
 from store.kernels.statistics import (
     offset_profile,

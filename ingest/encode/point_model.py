@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from ingest.checkpoint import Checkpoint
 from ingest.encode.batches import Batch, make_batches
-from ingest.encode.bert import Bert, load_model
+from ingest.encode.bert import CLASSIFIER, Bert, load_model
 from ingest.encode.encoder import BATCH_TOKENS
 from ingest.encode.weights import weight_shapes
-from ingest.heads.judged_model import ARCHITECTURES
+from ingest.parallel import one_thread_each
 from ingest.text.blocks import Block
-from ingest.threads import one_thread_each
 from store.schema.features import point_names
 
 #: The largest number of float16.
@@ -56,8 +55,7 @@ class PointModel:
         self.points = point_names(self.bert.layers, fine=fine)
         self.bert.listen_at_points(self.points)
         self.class_names = class_names(checkpoint)
-        architecture = ARCHITECTURES["classification"]
-        self._classifier = load_model(checkpoint, architecture).to(device).eval() if self.class_names else None
+        self._classifier = load_model(checkpoint, CLASSIFIER).to(device).eval() if self.class_names else None
 
     def run(self, block: Block) -> Vectors:
         """One forward pass over every sentence of the block."""
@@ -109,7 +107,7 @@ def class_names(checkpoint: Checkpoint) -> list[str]:
     """Names of the labels that a checkpoint tells apart; empty where it was not trained to tell one of several."""
     config = checkpoint.config
     several = config.get("problem_type") in (None, "single_label_classification")
-    if ARCHITECTURES["classification"] not in (config.get("architectures") or ()) or not several:
+    if CLASSIFIER not in (config.get("architectures") or ()) or not several:
         return []
     if "classifier.weight" not in weight_shapes(checkpoint):
         return []

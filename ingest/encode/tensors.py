@@ -11,10 +11,11 @@ import numpy as np
 import torch
 import zarr
 from numpy.typing import NDArray
+from torch import Tensor
 
+from ingest.encode.bert import Bert
 from ingest.encode.buffers import BlockBuffers, Shape
 from ingest.encode.encoder import Encoder
-from ingest.encode.key_constant import key_constant
 from ingest.errors import IngestError
 from ingest.progress import bar
 from ingest.text.blocks import Block, content_hash
@@ -30,6 +31,10 @@ from store.schema.model import BOUNDS, MODEL_ARRAYS, OFFSETS, RATIOS, ROLES, SOU
 VERSION = "tensors/4"
 #: Bits of the exponent of a float16 that is infinite or no number.
 INFINITE = np.uint16(0x7C00)
+#: Random sequences of wordpieces whose mean key is taken off the keys, see `key_constant`.
+SEQUENCES, LENGTH = 32, 24
+#: That mean is rounded to multiples of this, so that another device or number of threads finds the same.
+STEP = 1 / 64
 ATTENTION = "softmax over the tokens of the sentence of query . key / sqrt(channels)"
 
 
@@ -85,6 +90,19 @@ def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: 
     if writer.changed:
         writer.commit(f"room for {model.key}")
     return shape
+
+
+def key_constant(bert: Bert) -> Tensor:
+    """Mean key (layer, head, channel) over random sequences of wordpieces, in float32.
+
+    The keys of a head have it in common; it is taken off before they are rounded to float16 (`store.keys`). It must not
+    depend on the corpus, so that a store that grows equals one made at once.
+    """
+    length = min(LENGTH, bert.model.config.max_position_embeddings)
+    wordpieces = np.random.default_rng(0).integers(bert.model.config.vocab_size, size=(SEQUENCES, length))
+    capture = bert.run(torch.from_numpy(wordpieces).to(bert.device), None)
+    means = torch.stack([bert.split_heads(key).mean(dim=(0, 1)) for key in capture.key])
+    return torch.round(means / STEP) * STEP
 
 
 def _positions(writer: Writer, corpus: PlannedCorpus) -> int:

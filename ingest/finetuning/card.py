@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ingest.checkpoint import Checkpoint
-from ingest.finetuning.truncation import head_length
+from ingest.finetuning.data import head_length
 from ingest.text.reviews import Data
 
 #: What the hub calls a checkpoint that did not come from there.

@@ -9,10 +9,9 @@ import numpy as np
 
 from ingest.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.finetuning.card import make_card
-from ingest.finetuning.examples import Example, Labelled, encode, read_labelled, read_test
+from ingest.finetuning.data import Example, Labelled, encode, hold_out, read_labelled, read_test
 from ingest.finetuning.folder import Folder
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
-from ingest.finetuning.split import hold_out
 from ingest.pipeline import say
 from ingest.text.reviews import Data, find_data
 from ingest.text.tokenizer import load_tokenizer
@@ -28,7 +27,7 @@ VERSION = "finetuning/1"
 def run(settings: FinetuningSettings) -> None:
     """Fine-tune as asked; what is there already is not computed again."""
     from ingest.encode.bert import find_device
-    from ingest.finetuning.classifier import check_freeze
+    from ingest.finetuning.model import check_freeze
 
     checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
     check_length(checkpoint, settings.max_length)
@@ -78,7 +77,7 @@ class Finetuning:
         return read_test(self.data, self.labelled, text=settings.text, label=settings.label)
 
     def _prepare(self) -> tuple["ClassifierTrainer", "Plan", dict[str, Any]]:
-        from ingest.finetuning.classifier import load_classifier
+        from ingest.finetuning.model import load_classifier
         from ingest.finetuning.training import ClassifierTrainer
 
         settings, labelled = self.settings, self.labelled
@@ -90,7 +89,7 @@ class Finetuning:
         return ClassifierTrainer(model, plan, train=train, held=held), plan, sizes
 
     def _plan(self, hidden_size: int) -> "Plan":
-        from ingest.finetuning.precision import find_precision
+        from ingest.finetuning.model import find_precision
         from ingest.finetuning.training import Plan
 
         settings = self.settings

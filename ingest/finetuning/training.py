@@ -1,7 +1,12 @@
-"""The training itself, by transformers' Trainer: AdamW, warm-up, clipped gradients, checkpoints, early stopping."""
+"""The training itself, by transformers' Trainer: AdamW, warm-up, clipped gradients, checkpoints, early stopping.
+
+Private names of transformers are here alone: `Trainer._run_epoch`, `Trainer._get_train_sampler`,
+`TrainingArguments._n_gpu`. tests/test_transformers_internals.py checks that they still do what is expected of them.
+"""
 
 import math
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +15,18 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import Sampler
-from transformers import EvalPrediction, PrinterCallback, Trainer, TrainingArguments
+from transformers import (
+    EvalPrediction,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 
-from ingest.finetuning.examples import Example
-from ingest.finetuning.order import training_order
-from ingest.finetuning.schedule import EVALUATIONS, Schedule
-from ingest.finetuning.watching import Watching, seconds
+from ingest.finetuning.data import Example, training_order
+from ingest.progress import bar
 
 #: Share of the steps in which the learning rate grows; from then on it falls to 0 (Devlin et al. 2019, appendix A.2).
 WARM_UP = 0.1
@@ -23,11 +34,17 @@ WEIGHT_DECAY = 0.01
 LARGEST_GRADIENT = 1.0
 #: Lengths are padded to a multiple: for every other shape of a batch a CPU prepares its products anew.
 MULTIPLE = 32
+#: Evaluations in an epoch.
+EVALUATIONS = 4
+#: Checkpoints for each evaluation: a killed run loses no more than a sixteenth of an epoch.
+CHECKPOINTS = 4
+#: Evaluations without a better accuracy after which the training stops.
+PATIENCE = 4
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a model is trained on how many reviews."""
+    """How a model is trained."""
 
     batch: int
     epochs: int
@@ -40,7 +57,7 @@ class Plan:
 
 
 class Order(Sampler[int]):
-    """Rows of an epoch, the same whether the epoch is begun or gone on with."""
+    """Rows of an epoch, the same whether the epoch begins or is resumed."""
 
     def __init__(self, trainer: "ClassifierTrainer", lengths: "np.ndarray[Any, Any]") -> None:
         self._trainer, self._lengths = trainer, lengths
@@ -55,7 +72,7 @@ class Order(Sampler[int]):
 
 
 class ClassifierTrainer(Trainer):
-    """transformers' Trainer, with our order and our progress."""
+    """transformers' Trainer with the order, the schedule and the progress bar of this module."""
 
     def __init__(self, model: Any, plan: Plan, *, train: list[Example], held: list[Example]) -> None:
         self._lengths = np.array([len(example["input_ids"]) for example in train])
@@ -66,22 +83,22 @@ class ClassifierTrainer(Trainer):
             train_dataset=train,
             eval_dataset=held,
             compute_metrics=accuracy,
-            callbacks=[Watching(), Schedule()],
+            callbacks=[ProgressBar(), Schedule()],
         )
         self.remove_callback(PrinterCallback)
 
-    def _get_train_sampler(self, train_dataset: Any = None) -> Order:  # noqa: ARG002
+    def _get_train_sampler(self, train_dataset: Any = None) -> Order:
         return Order(self, self._lengths)
 
     def _run_epoch(self, *epoch: Any, **of: Any) -> None:
-        """Trainer looks only after a step whether to stop; a run that was killed after it was stopped needs none."""
+        """No epoch for a run that was killed after it had stopped: Trainer checks only after a step whether to stop."""
         if not self.control.should_training_stop:
             super()._run_epoch(*epoch, **of)
 
 
 @dataclass(frozen=True)
 class Padding:
-    """Puts examples into one batch."""
+    """Joins examples into a batch, padded to one length."""
 
     pad_id: int
     longest: int
@@ -97,7 +114,7 @@ class Padding:
 
 
 def arguments(plan: Plan, *, reviews: int) -> TrainingArguments:
-    """The plan in transformers' words."""
+    """The plan as transformers' arguments."""
     steps = math.ceil(reviews / plan.batch)
     judged_every = math.ceil(steps / EVALUATIONS)
     made = TrainingArguments(
@@ -137,7 +154,7 @@ def accuracy(prediction: EvalPrediction) -> dict[str, float]:
 
 
 def train(trainer: ClassifierTrainer, *, last: Path | None) -> dict[str, Any]:
-    """Train, on from the checkpoint `last`; the model is then as good as it was at its best evaluation."""
+    """Train, resuming from the checkpoint `last`; the model is then that of its best evaluation."""
     trainer.train(resume_from_checkpoint=None if last is None else str(last))
     state = trainer.state
     evaluations = [one for one in state.log_history if "eval_accuracy" in one]
@@ -154,3 +171,67 @@ def train(trainer: ClassifierTrainer, *, last: Path | None) -> dict[str, Any]:
             {"step": one["step"], "accuracy": one["eval_accuracy"], "loss": one["eval_loss"]} for one in evaluations
         ],
     }
+
+
+class Schedule(TrainerCallback):
+    """Saves checkpoints more often than it evaluates, evaluates the last step, and stops early.
+
+    It goes by the state alone, so that a run that was killed stops where it would have stopped.
+    """
+
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """A run may have been killed after it was stopped, and its folder moved."""
+        best = Path(str(args.output_dir), f"checkpoint-{state.best_global_step}")
+        state.best_model_checkpoint = str(best) if best.is_dir() else None
+        self.on_evaluate(args, state, control)
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """Checkpoints between the evaluations, and the evaluation of the last step."""
+        every = max(1, int(args.eval_steps or 1) // CHECKPOINTS)
+        control.should_save |= state.global_step % every == 0
+        control.should_evaluate |= state.global_step == state.max_steps
+
+    def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """Stop where the accuracy has not risen for `PATIENCE` evaluations."""
+        control.should_training_stop |= no_better([accuracy for _, accuracy in judged(state)], patience=PATIENCE)
+
+
+def judged(state: TrainerState) -> list[tuple[int, float]]:
+    """Step and held-out accuracy of every evaluation so far."""
+    return [(int(one["step"]), one["eval_accuracy"]) for one in state.log_history if "eval_accuracy" in one]
+
+
+def no_better(accuracies: Sequence[float], *, patience: int) -> bool:
+    """Whether the last `patience` accuracies are no higher than the best before them."""
+    return len(accuracies) > 0 and len(accuracies) - 1 - int(np.argmax(accuracies)) >= patience
+
+
+class ProgressBar(TrainerCallback):
+    """A bar with loss and held-out accuracy. Logs `seconds`, those of the training in all its runs."""
+
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """A resumed run begins at its checkpoint."""
+        self._bar = bar("finetune", total=state.max_steps, unit="steps", done=state.global_step)
+        self._before = seconds(state)
+        self._start = time.monotonic()
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """Advance the bar."""
+        self._bar.update()
+
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """Loss of the last steps, accuracy of the last evaluation."""
+        state.log_history[-1]["seconds"] = self._before + time.monotonic() - self._start
+        losses = [one["loss"] for one in state.log_history if "loss" in one]
+        shown = {"loss": f"{losses[-1]:.3f}"} if losses else {}
+        shown |= {"held-out accuracy": f"{judged(state)[-1][1]:.3f}"} if judged(state) else {}
+        self._bar.set_postfix(shown, refresh=False)
+
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """Leave the bar on the screen."""
+        self._bar.close()
+
+
+def seconds(state: TrainerState) -> float:
+    """How long the training took so far."""
+    return max((one["seconds"] for one in state.log_history if "seconds" in one), default=0.0)

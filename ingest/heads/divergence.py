@@ -1,4 +1,4 @@
-"""Stage `divergence`: how far apart the attention of any two heads is, and the map of the heads made from it."""
+"""Stage `divergence`: the divergence of every two heads, and a map on which heads that attend alike are near each other."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ingest.encode.sample import Sample, Spans, lengths, take_sentences, whole_sample
 from ingest.encode.tensors import ModelGroup
-from ingest.heads.head_map import head_map
 from ingest.progress import bar
+from ingest.projections.manifolds import seed32
 from ingest.text.blocks import content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.attention import attention_pattern
@@ -130,6 +130,23 @@ def _part_sums(query: Halves, key: Halves, device: str, part: Part) -> NDArray[n
 
     pattern = attention_pattern(*(torch.from_numpy(one).to(device) for one in (queries, keys)))
     return np.asarray(divergence_sums(pattern, tile=GPU_WEIGHTS).cpu(), np.float64)
+
+
+def head_map(divergence: NDArray[np.float64], *, seed: int) -> NDArray[np.float64]:
+    """Places (head, 2) whose distances are as near to (head, other_head) as they can be.
+
+    Metric multidimensional scaling with Clark et al.'s settings (General_Analysis), and a seed, which they had not.
+    """
+    from sklearn.manifold import MDS
+    from threadpoolctl import threadpool_limits
+
+    if not divergence.any():  # one head, or heads that all attend alike
+        return np.zeros((len(divergence), 2))
+    # Several cores add up a product of matrices in another order from time to time.
+    with threadpool_limits(1):
+        fit = MDS(2, metric="precomputed", n_init=5, init="random", eps=1e-10, max_iter=1000, random_state=seed32(seed))
+        places: NDArray[np.float64] = fit.fit_transform(divergence)
+    return places
 
 
 def _write(group: zarr.Group, sums: NDArray[np.float64], sample: Sample, seed: int) -> None:

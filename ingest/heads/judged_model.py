@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from ingest.checkpoint import Checkpoint
-from ingest.encode.bert import load_model
+from ingest.encode.bert import CLASSIFIER, load_model
 from ingest.encode.encoder import BATCH_TOKENS
 from ingest.encode.weights import weight_shapes
 from ingest.errors import IngestError
 from ingest.heads.trial import NOT_ASKED, Trial
-from ingest.threads import one_thread_each
+from ingest.parallel import one_thread_each
 
-ARCHITECTURES = {"mlm": "BertForMaskedLM", "classification": "BertForSequenceClassification"}
+ARCHITECTURES = {"mlm": "BertForMaskedLM", "classification": CLASSIFIER}
 
 
 class JudgedModel:

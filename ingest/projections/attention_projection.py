@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ingest.parallel import one_thread_each
 from ingest.projections.attention_loss import loss_across_sentences, loss_in_sentence
-from ingest.projections.fits import Advance, Parameters, Read
-from ingest.threads import one_thread_each
+from ingest.projections.methods import Advance, Parameters, Read
 from store.kernels.projection import place_by_network
 from store.schema.pictures import PARAMETERS, ViewName
 
@@ -37,8 +37,6 @@ Floats = NDArray[np.floating]
 class AttentionProjection:
     """Trains all heads of a layer together; on a GPU all layers, on a CPU a layer a core."""
 
-    version = "attention/2"
-    fit_tokens: int | None = None
     placed = "by the same formula: a network with two hidden layers for queries and another for keys"
 
     def __init__(self, name: ViewName, sizes: NDArray[np.int64], *, seed: int, device: str) -> None:

@@ -1,4 +1,6 @@
-"""Places of a picture as whole numbers in a cube."""
+"""Places as whole numbers in a cube, as every picture stores them: low + coordinate / 65535 * side."""
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,14 +10,39 @@ from store.schema.pictures import LARGEST_COORDINATE
 Floats = NDArray[np.floating]
 
 
-def in_cubes(places: Floats, *, panels: int) -> tuple[NDArray[np.uint16], NDArray[np.float64], NDArray[np.float64]]:
-    """Coordinates of the same shape (..., component), the cubes' lowest places (..., component) and their sides (...).
+@dataclass(frozen=True)
+class Cubes:
+    """The cubes of some panels: lowest place (panel..., component) and side (panel...)."""
 
-    What the first `panels` dims number has a cube each; with none there is one for all.
-    """
-    within = tuple(range(panels, places.ndim - 1))
-    low, high = (edge(axis=within, keepdims=True).astype(np.float64) for edge in (places.min, places.max))
-    side = np.maximum((high - low).max(axis=-1, keepdims=True), 1e-9)
-    low = (low + high) / 2 - side / 2
-    coordinates = np.rint(np.clip((places - low) / side, 0, 1) * LARGEST_COORDINATE).astype(np.uint16)
-    return coordinates, low.squeeze(within), side.squeeze((*within, -1))
+    low: NDArray[np.float64]
+    side: NDArray[np.float64]
+
+    @classmethod
+    def around(cls, places: Floats, *, panels: int, margin: float = 1.0) -> "Cubes":
+        """Around places (..., component), `margin` times as wide as they reach.
+
+        Each index of the first `panels` dims has a cube of its own; with none there is one for all.
+        """
+        within = tuple(range(panels, places.ndim - 1))
+        low, high = (edge(axis=within).astype(np.float64) for edge in (places.min, places.max))
+        side = np.maximum((high - low).max(axis=-1) * margin, 1e-9)
+        return cls((low + high) / 2 - side[..., None] / 2, side)
+
+    def encode(self, places: Floats) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+        """Coordinates of places (panel..., ..., component), and how many points of each panel are outside its cube.
+
+        Points outside are drawn on the border.
+        """
+        within = (places - self._spread(self.low, places)) / self._spread(self.side[..., None], places)
+        outside = ((within < 0) | (within > 1)).any(axis=-1).sum(axis=tuple(range(self.side.ndim, places.ndim - 1)))
+        return np.rint(np.clip(within, 0, 1) * LARGEST_COORDINATE).astype(np.uint16), outside
+
+    def decode(self, coordinates: NDArray[np.uint16]) -> Floats:
+        """Places (panel..., ..., component) of coordinates."""
+        low, side = self._spread(self.low, coordinates), self._spread(self.side[..., None], coordinates)
+        return low + coordinates / LARGEST_COORDINATE * side
+
+    def _spread(self, values: Floats, places: NDArray[np.generic]) -> Floats:
+        """With as many dims as the places, the panels first and the component last."""
+        between = (1,) * (places.ndim - values.ndim)
+        return values.reshape(*values.shape[:-1], *between, values.shape[-1])

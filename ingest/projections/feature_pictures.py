@@ -1,47 +1,88 @@
-"""Pictures of a material's feature points: every token at every point, in one cube."""
+"""Pictures of the tokens of a material: at every feature point, and of the values of every head.
 
+Each has panels (the points, or the heads) that are fitted, placed and judged; `feature_stage.py` writes them.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
+import zarr
 from numpy.typing import NDArray
 
 from ingest.encode.sample import evenly
-from ingest.projections.placing import Floats, Method
-from ingest.threads import side_by_side
+from ingest.parallel import one_thread_each, side_by_side
+from ingest.projections.methods import COMPONENTS, Floats, Method
+from ingest.projections.table import FEW_TOKENS, PROJECTIONS
 from store.kernels.fidelity import NEIGHBOURS, trustworthy
 from store.kernels.projection import align
 from store.schema.array import Array
-from store.schema.features import EACH, FEATURE_VIEW_ARRAYS, JOINT, FeatureViewName
+from store.schema.features import EACH, FEATURE_VIEW_ARRAYS, JOINT, VALUE_VIEW_ARRAYS, FeatureViewName
+from store.schema.features import PROJECTIONS as TITLES
 
-#: Vectors of all points together that a joint fit takes, and those of one point that another takes.
-JOINT_VECTORS = {"pca": 40_000, "umap": 14_000, "tsne": 5_000}
-POINT_VECTORS = {"pca": 20_000, "umap": 2_000, "tsne": 1_000}
-#: So few tokens are fitted all.
-FEW_TOKENS = 512
-#: Tokens on which trustworthiness is found: it takes the square of their number.
-TRUSTED_TOKENS = 1_000
+#: Tokens on which the trustworthiness of a point, and of the values of a head, is computed: it takes their square.
+TRUSTED_TOKENS, TRUSTED_VALUES = 1_000, 500
 
 #: Vectors (token, feature) of a point, by its number, of the first so many tokens.
 Read = Callable[[int, int], NDArray[np.float32]]
 
 
-@dataclass(frozen=True)
-class FeaturePicture:
-    """What a view consists of, and how it is made of the vectors that `read` gives of `tokens` tokens at `points`."""
+class Picture(ABC):
+    """A picture in the group `group` of a material; the material's attribute of the same name names those that are whole."""
 
-    name: FeatureViewName
-    method: Method
-    points: Sequence[str]
-    tokens: int
-    read: Read
+    group: ClassVar[str]
+    arrays: ClassVar[Mapping[str, Array]]
+    #: How many of the first dims of its places have a cube each.
+    panels: ClassVar[int]
 
-    group: ClassVar[str] = "views"
-    arrays: ClassVar[Mapping[str, Array]] = FEATURE_VIEW_ARRAYS
-    panels: ClassVar[int] = 0
+    def __init__(self, method: Method) -> None:
+        self.method = method
+
+    @property
+    @abstractmethod
+    def key(self) -> str:
+        """Its name in the store."""
+
+    @property
+    @abstractmethod
+    def fitted_vectors(self) -> int:
+        """How many vectors one fit takes."""
+
+    @property
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """Title, what it is fitted and judged on, and the rule for other tokens."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Start the fits that `places` waits for."""
+
+    @abstractmethod
+    def places(self) -> Floats:
+        """Of all tokens (panel..., token, component)."""
+
+    @abstractmethod
+    def trustworthiness(self, places: Floats) -> NDArray[np.float64]:
+        """Of every panel, NaN where there is none."""
+
+    def judged_on(self, tokens: int) -> str:
+        """What trustworthiness is computed on, for a person."""
+        return f"{NEIGHBOURS} neighbours by {self.method.metric} distance among {tokens:,} tokens"
+
+
+class FeaturePicture(Picture):
+    """Every token at every point, in one cube, from the vectors that `read` gives of `tokens` tokens at `points`."""
+
+    group = "views"
+    arrays = FEATURE_VIEW_ARRAYS
+    panels = 0
+
+    def __init__(self, name: FeatureViewName, method: Method, points: Sequence[str], tokens: int, read: Read) -> None:
+        super().__init__(method)
+        self.name, self.points, self.tokens, self.read = name, points, tokens, read
 
     @property
     def key(self) -> str:
@@ -59,45 +100,43 @@ class FeaturePicture:
             "title": self.name.title,
             "fitted_on": f"{tokens} {where.get(self.name.fitted) or f'at the point {self.name.fitted}'}",
             "placed": self.method.placed(of=" of the same point" if self.name.fitted == JOINT else "") + aligned,
-            "judged_on": judged_on(self.method, self.tokens),
+            "judged_on": self.judged_on(min(self.tokens, TRUSTED_TOKENS)),
         }
 
     @property
     def fitted_tokens(self) -> int:
-        """Of so many tokens, the first ones, the fit takes the vectors."""
-        if self.name.fitted == JOINT:
-            most = JOINT_VECTORS[self.method.kind] // len(self.points)
-        else:
-            most = POINT_VECTORS[self.method.kind]
+        """How many tokens, the first ones, the fit takes the vectors of."""
+        row = PROJECTIONS[self.method.kind]
+        most = row.joint_vectors // len(self.points) if self.name.fitted == JOINT else row.point_vectors
         return min(self.tokens, max(most, FEW_TOKENS))
 
     @property
     def fitted_vectors(self) -> int:
-        """What one fit takes: the tokens at one point, or at all."""
+        """How many vectors one fit takes: the tokens at one point, or at all."""
         return self.fitted_tokens * (len(self.points) if self.name.fitted == JOINT else 1)
 
     @cached_property
     def _begun(self) -> Callable[[], list[Floats]]:
-        """The fits: one of all points or of the one that counts, or one of each."""
-        few = [partial(self._fitted, point) for point in self._fitted_points()]
+        """The fits: one of all points, of each point, or of the one that the name says."""
+        sets = [partial(self._fitted, point) for point in self._fitted_points()]
         return self.method.begin(
-            [lambda: np.concatenate([read() for read in few])] if self.name.fitted == JOINT else few
+            [lambda: np.concatenate([read() for read in sets])] if self.name.fitted == JOINT else sets
         )
 
     def _fitted(self, point: int) -> Floats:
         return self.read(point, self.fitted_tokens)
 
     def begin(self) -> None:
-        """Start the fits, so that other pictures need not wait for them."""
+        """Start the fits."""
         _ = self._begun
 
     def places(self) -> Floats:
         """Where all tokens are at all points: (point, token, component)."""
         fits = self._begun()
-        found = side_by_side(lambda point: self._place(point, fits), range(len(self.points)))
+        placed = side_by_side(lambda point: self._place(point, fits), range(len(self.points)))
         if self.name.fitted == EACH:
-            found = list(accumulate(found, lambda before, own: align(own, before)))
-        return np.stack(found).astype(np.float32)
+            placed = list(accumulate(placed, lambda before, own: align(own, before)))
+        return np.stack(placed).astype(np.float32)
 
     def _fitted_points(self) -> list[int]:
         every = list(range(len(self.points)))
@@ -128,7 +167,81 @@ class FeaturePicture:
         return np.array(side_by_side(judge, range(len(self.points))))
 
 
-def judged_on(method: Method, tokens: int) -> str:
-    """On what trustworthiness is found, for a person."""
-    judged = min(tokens, TRUSTED_TOKENS)
-    return f"{NEIGHBOURS} neighbours by {method.metric} distance among {judged:,} tokens"
+class ValuePicture(Picture):
+    """The values of each head for itself, from a material's array (layer, head, token, channel). PCA of all layers, else of the last."""
+
+    group = "value_views"
+    arrays = VALUE_VIEW_ARRAYS
+    panels = 2
+
+    def __init__(self, method: Method, value: zarr.Array[Any]) -> None:
+        super().__init__(method)
+        self.value = value
+
+    @property
+    def key(self) -> str:
+        """Its name in the store."""
+        return self.method.kind
+
+    @property
+    def layers(self) -> list[int]:
+        """Those it shows."""
+        every = list(range(self.value.shape[0]))
+        return every if self.method.exact else every[-1:]
+
+    @property
+    def fitted_vectors(self) -> int:
+        """How many vectors one fit takes: the first tokens of one head."""
+        return min(self.value.shape[2], max(PROJECTIONS[self.method.kind].value_tokens, FEW_TOKENS))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Title, layers, what it is fitted and judged on, and the rule for other tokens."""
+        return {
+            "title": f"{TITLES[self.method.kind]} of the values of each head",
+            "layers": self.layers,
+            "fitted_on": f"the values of the first {self.fitted_vectors:,} tokens, each head for itself",
+            "placed": self.method.placed(),
+            "judged_on": self.judged_on(min(self.value.shape[2], TRUSTED_VALUES)),
+        }
+
+    @cached_property
+    def _begun(self) -> list[Callable[[], list[Floats]]]:
+        """The fits of each layer's heads."""
+        heads = range(self.value.shape[1])
+        return [self.method.begin([partial(self._fitted, layer, head) for head in heads]) for layer in self.layers]
+
+    def _fitted(self, layer: int, head: int) -> Floats:
+        return np.asarray(self.value[layer, head, : self.fitted_vectors]).astype(np.float32)
+
+    def begin(self) -> None:
+        """Start the fits."""
+        _ = self._begun
+
+    def places(self) -> Floats:
+        """(layer, head, token, component), 0 in layers that it does not show."""
+        places = np.zeros((*self.value.shape[:3], COMPONENTS), np.float32)
+        for layer, fits in zip(self.layers, self._begun, strict=True):
+            with one_thread_each(None):
+                for head, (vectors, fit) in enumerate(zip(self._read(layer), fits(), strict=True)):
+                    places[layer, head] = self._place(vectors, fit)
+        return places
+
+    def _read(self, layer: int) -> NDArray[np.float32]:
+        return np.asarray(self.value[layer]).astype(np.float32)
+
+    def _place(self, vectors: Floats, fit: Floats) -> Floats:
+        """Places (token, component) of a head; a fitted token keeps its own."""
+        places = self.method.place(vectors, fit, vectors[: self.fitted_vectors])
+        if not self.method.exact:
+            places[: self.fitted_vectors] = fit
+        return places
+
+    def trustworthiness(self, places: Floats) -> NDArray[np.float64]:
+        """Of every head: (layer, head), NaN in layers that it does not show."""
+        trust = np.full(self.value.shape[:2], np.nan)
+        chosen = evenly(self.value.shape[2], TRUSTED_VALUES)
+        for layer in self.layers:
+            panels = list(zip(self._read(layer)[:, chosen], places[layer][:, chosen], strict=True))
+            trust[layer] = side_by_side(lambda panel: trustworthy(*panel, metric=self.method.metric), panels)
+        return trust

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.encode.sample import Spans, evenly
-from ingest.threads import cores
+from ingest.parallel import cores
 from store.kernels.attention import attention_pattern
 from store.kernels.fidelity import recall, screen_distance, spearman, trustworthy
 from store.kernels.normalization import unit

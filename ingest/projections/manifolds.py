@@ -7,16 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.projections.table import PROJECTIONS
+
 Floats = NDArray[np.floating]
 
-
-#: How queries and keys of a head are fitted; always unit vectors, where the distance is a function of the cosine.
-#: `attentionviz` has the settings of AttentionViz's published data: 300 steps, of which 250 exaggerate.
-HEAD_FITS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "tsne": ("tsne", {"perplexity": 30, "steps": 500}),
-    "attentionviz": ("tsne", {"perplexity": 50, "steps": 300, "metric": "cosine"}),
-    "umap": ("umap", {"neighbors": 15, "min_dist": 0.1}),
-}
 #: Points that differ by less in every feature are one: t-SNE would divide by their spread, and crash.
 SAME = 1e-7
 #: Fewer points have no neighbours to keep: there is no fit of them.
@@ -24,9 +18,9 @@ FEWEST_POINTS = 3
 
 
 def fit_head(points: Floats, *, projection: str, components: int, seed: int) -> Floats:
-    """Places (point, component) of one head's points (point, feature)."""
-    kind, settings = HEAD_FITS[projection]
-    return fit_points(points, kind, components, seed, settings)
+    """Places (point, component) of one head's points (point, feature): unit vectors, whose distances tell their cosines."""
+    row = PROJECTIONS[projection]
+    return fit_points(points, row.fit, components, seed, row.settings)
 
 
 def fit_points(points: Floats, kind: str, components: int, seed: int, settings: Mapping[str, Any]) -> Floats:
@@ -41,6 +35,11 @@ def fit_points(points: Floats, kind: str, components: int, seed: int, settings: 
         warnings.simplefilter("ignore")  # the libraries remark on settings that are meant
         used = used_settings(settings, len(points))
         return np.asarray(FITS[kind](points, components, seed=seed, **used), np.float32)
+
+
+def seed32(seed: int) -> int:
+    """A seed as scikit-learn and UMAP take it, 0 to 2^32 - 1; one within that range stays."""
+    return seed % (1 << 32)
 
 
 def used_settings(settings: Mapping[str, Any], points: int) -> dict[str, Any]:

@@ -12,9 +12,8 @@ from ingest.checkpoint import is_file, is_folder, package_folder, sha256
 from ingest.errors import IngestError, listed, short
 from ingest.settings import EMBEDDED
 from ingest.text.columns import Column, find_columns, label_column
-from ingest.text.conversion import FORMS, form_of
 from ingest.text.lines import GZIP
-from ingest.text.table import Table, read_table
+from ingest.text.table import FORMS, Table, form_of, read_table
 
 if TYPE_CHECKING:
     from datasets import Dataset

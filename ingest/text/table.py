@@ -1,13 +1,15 @@
-"""A data file as a table that stays on disk: converted into Arrow the first time, and mapped into memory.
+"""A data file as a table that stays on disk: converted into an Arrow file the first time, then mapped into memory.
 
-The name of a file is literal, and the converted table is found by the hash of the file's bytes: what is read is what was
-hashed. `datasets` reads the hub alone, since it takes names for patterns and URLs, and unpacks what is not named so.
+The name of a file is literal. The Arrow file is found by the hash of the file's bytes, so what is read is what was hashed;
+its metadata name the columns that hold no text, or nothing to use. `datasets` reads the hub alone, since it takes names
+for patterns and URLs, and unpacks what is not named so.
 """
 
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +17,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.errors import IngestError, short
-from ingest.text.conversion import FORMS, VERSION, convert, form_of
-from ingest.text.kinds import NOT_TEXT, REFUSED, not_text, refused
-from ingest.text.lines import GZIP
+from ingest.text.json_file import JsonColumns, json_records, json_row
+from ingest.text.lines import GZIP, csv_header, csv_rows, plain_rows
+from ingest.text.parquet_file import NOT_TEXT, REFUSED, not_text, opened, plain_schema, read_parquet, refused
 
 
 @dataclass(frozen=True)
@@ -105,3 +107,100 @@ def _cache() -> Path:
     except OSError as error:
         raise IngestError(f"The cache {short(folder)} cannot be made. Give another folder in HF_HOME.") from error
     return folder
+
+
+#: Changes where the same file would be converted into something else.
+VERSION = 1
+#: Rows and characters of a chunk.
+MOST_ROWS, MOST_CHARACTERS = 10_000, 1 << 24
+FORMS = (".csv", ".parquet", ".jsonl", ".json", ".txt")
+
+Row = Sequence[str | None]
+
+
+def form_of(path: Path) -> str | None:
+    """What its name says a file is, without a `.gz`; None where that cannot be read. Parquet is compressed inside."""
+    compressed = path.suffix == GZIP
+    form = path.with_suffix("").suffix if compressed else path.suffix
+    return form if form in FORMS and not (compressed and form == ".parquet") else None
+
+
+def convert(path: Path, form: str, target: Path) -> None:
+    """Write the Arrow file of a data file.
+
+    Raises
+    ------
+    IngestError
+        Where the file is not what its name says, or damaged; the message names the line or the row.
+    """
+    converters = {".csv": _convert_csv, ".txt": _convert_plain, ".parquet": _convert_parquet}
+    converters.get(form, _convert_json)(path, target)
+
+
+def _convert_csv(path: Path, target: Path) -> None:
+    header = csv_header(path)
+    twice = {title: "two columns" for title, count in Counter(header).items() if count > 1}
+    places = [place for place, title in enumerate(header) if title not in twice]
+    rows = csv_rows(path)
+    chosen = ([row[place] for place in places] for row in rows) if twice else rows
+    _write_text(target, [header[place] for place in places], chosen, {REFUSED: twice})
+
+
+def _convert_plain(path: Path, target: Path) -> None:
+    _write_text(target, ["text"], plain_rows(path), {})
+
+
+def _convert_json(path: Path, target: Path) -> None:
+    columns = JsonColumns.of(json_records(path))
+    rows = (json_row(record, columns.titles) for record in json_records(path))
+    _write_text(target, columns.titles, rows, {REFUSED: columns.refused, NOT_TEXT: columns.not_text})
+
+
+def _convert_parquet(path: Path, target: Path) -> None:
+    with opened(path) as file:
+        there = plain_schema(file.schema_arrow)
+        useless = refused(there)
+        schema = pa.schema([one for one in there if one.name not in useless])
+        schema = _described(schema, {REFUSED: useless, NOT_TEXT: not_text(there)})
+        with pa.OSFile(str(target), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+            for batch in read_parquet(file, schema.names):
+                writer.write_table(batch.cast(schema))
+
+
+def _write_text(
+    target: Path, titles: list[str], rows: Iterable[Row], description: Mapping[bytes, Mapping[str, str]]
+) -> None:
+    schema = _described(pa.schema([(_encodable(title), pa.large_string()) for title in titles]), description)
+    with pa.OSFile(str(target), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+        for chunk in _chunks(rows):
+            columns = [_strings(column) for column in zip(*chunk, strict=True)]
+            writer.write_batch(pa.record_batch(columns, schema=schema))
+
+
+def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    chunk: list[Row] = []
+    characters = 0
+    for row in rows:
+        chunk.append(row)
+        characters += sum(len(text) for text in row if text)
+        if len(chunk) == MOST_ROWS or characters >= MOST_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
+
+
+def _described(schema: pa.Schema, description: Mapping[bytes, Mapping[str, str]]) -> pa.Schema:
+    return schema.with_metadata({key: json.dumps(value).encode() for key, value in description.items()})
+
+
+def _strings(texts: tuple[str | None, ...]) -> pa.Array:
+    try:
+        return pa.array(texts, pa.large_string())
+    except UnicodeEncodeError:
+        return pa.array([text and _encodable(text) for text in texts], pa.large_string())
+
+
+def _encodable(text: str) -> str:
+    """JSON may escape half a surrogate pair, which UTF-8 cannot encode."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -8,7 +8,7 @@ import torch
 
 from ingest.projections.attention_projection import train
 from ingest.projections.manifolds import fit_head
-from ingest.projections.neighbours import FIT_TOKENS
+from ingest.projections.table import PROJECTIONS
 from store import open_corpus
 from store.kernels.normalization import exact_mode, unit
 from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours, place_by_network
@@ -78,7 +78,9 @@ def _attention(query: np.ndarray, key: np.ndarray, sizes: np.ndarray, dims: int)
 
 def _sampled(points: np.ndarray, projection: str, dims: int) -> np.ndarray:
     """Fitted on the sample, the others placed among their nearest fitted points."""
-    sample = np.concatenate([points[:FIT_TOKENS], points[ATTENTIONVIZ_TOKENS : ATTENTIONVIZ_TOKENS + FIT_TOKENS]])
+    tokens = PROJECTIONS[projection].head_tokens
+    assert tokens is not None
+    sample = np.concatenate([points[:tokens], points[ATTENTIONVIZ_TOKENS : ATTENTIONVIZ_TOKENS + tokens]])
     fitted = fit_head(sample, projection=projection, components=dims, seed=0)
     cosine, index = torch.topk(torch.from_numpy(points @ sample.T), NEIGHBOURS, dim=-1)
     near = np.clip(2 - 2 * cosine.numpy(), 0, None)

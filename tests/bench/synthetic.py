@@ -10,7 +10,7 @@ from ingest.checkpoint import find_checkpoint
 from ingest.encode.buffers import PER_BLOCK, PER_TOKEN, Shape
 from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup, complete, create_model_arrays
-from ingest.projections.head_stage import Material, project_corpus
+from ingest.projections.head_pictures import Material, project_heads
 from ingest.projections.normalizations import normalize_corpus
 from ingest.settings import Settings
 from ingest.text.blocks import Block
@@ -55,7 +55,7 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, **chosen:
         split = split_sentences(corpus)
         normalize_corpus(writer, model, corpus, split)
         material = Material(writer, model, corpus, split, seed=0, device="cpu")
-        list(project_corpus(material, [VIEW]))
+        list(project_heads(material, [VIEW]))
         complete(writer, model, corpus, views=[str(VIEW)])
         writer.publish("synthetic")
     return settings.store

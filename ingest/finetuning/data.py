@@ -1,4 +1,4 @@
-"""The labelled reviews of a data set, and what a model gets of them."""
+"""The labelled reviews of a data set: which are held out, what a model reads of them, and in which order it is trained on them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.errors import IngestError, listed
-from ingest.finetuning.truncation import head_and_tail
 from ingest.progress import watched
 from ingest.text.reviews import Data, Reviews, has_split, read_reviews
 
-#: Tokenized in one call: enough for all cores.
+#: Share of the reviews of every label that is held out, and most in all: with so many the standard error of the accuracy is
+#: below 0.01.
+HELD_SHARE, MOST_HELD = 0.1, 2000
+#: Reviews tokenized in one call: enough for all cores.
 AT_ONCE = 500
+#: Share of a long review's wordpieces that is taken from its beginning; the others are from its end.
+#: Sun et al. 2019, section 5.3: reviews say at their ends what they mean; of 510 wordpieces they take the first 128.
+#: With 128 wordpieces all-MiniLM-L6-v2 tells 0.847 of 1,000 held-out IMDB reviews right after training on 1,600 so, and
+#: 0.802 after training on as many first wordpieces alone (one seed).
+HEAD_SHARE = 0.25
+#: Batches within which reviews are sorted by length: enough for batches of like length, few enough to stay a mixture.
+POOL = 50
 
 #: `input_ids` and `labels`, as transformers' models take them.
 Example = dict[str, Any]
@@ -104,3 +113,54 @@ def _names_of(names: Iterable[str], chosen: NDArray[np.bool_], most: int = 5) ->
     """Some of the chosen names; no more than a person reads."""
     found = [name for name, one in zip(names, chosen, strict=True) if one]
     return found if len(found) <= most else [*found[:most], f"{len(found) - most} others"]
+
+
+def hold_out(labels: NDArray[np.integer], *, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows to train on and held-out rows, both ascending: of every label the same share, by chance.
+
+    Every label has at least one row in both if it has two or more.
+
+    Parameters
+    ----------
+    labels
+        (review,), codes.
+    """
+    generator = np.random.default_rng(seed)
+    share = min(HELD_SHARE, MOST_HELD / len(labels))
+    held = np.zeros(len(labels), bool)
+    for label in np.unique(labels):
+        rows = generator.permutation(np.flatnonzero(labels == label))
+        held[rows[: max(1, round(share * len(rows)))]] = True
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def head_length(room: int) -> int:
+    """How many of `room` wordpieces a longer review has from its beginning."""
+    return int(HEAD_SHARE * room)
+
+
+def head_and_tail(token_ids: Sequence[int], room: int) -> list[int]:
+    """At most `room` wordpieces in their order: of a longer review its beginning and its end."""
+    if len(token_ids) <= room:
+        return list(token_ids)
+    head = head_length(room)
+    return [*token_ids[:head], *token_ids[len(token_ids) - (room - head) :]]
+
+
+def training_order(lengths: NDArray[np.integer], *, batch: int, seed: int, epoch: int) -> NDArray[np.intp]:
+    """Every row once, `batch` by `batch`: reviews of like length together, so that little is padded, else by chance.
+
+    The last batch is the one that may be smaller.
+
+    Parameters
+    ----------
+    lengths
+        (review,), wordpieces.
+    """
+    generator = np.random.default_rng([seed, epoch])
+    rows = generator.permutation(len(lengths))
+    pools = [rows[start : start + POOL * batch] for start in range(0, len(rows), POOL * batch)]
+    ordered = np.concatenate([pool[np.argsort(-lengths[pool], kind="stable")] for pool in pools])
+    whole = len(rows) // batch * batch
+    batches = ordered[:whole].reshape(-1, batch)
+    return np.concatenate([generator.permutation(batches).reshape(-1), ordered[whole:]])

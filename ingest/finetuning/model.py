@@ -1,11 +1,15 @@
-"""The model that is trained: BERT, its pooler, dropout, and one linear layer with an output for every label."""
+"""The model that is trained: BERT, its pooler, dropout, and one linear layer with an output for every label.
+
+Its weights are float32; matrix products take 16 bits where that is faster.
+"""
 
 from typing import Any
 
+import torch
 from torch import nn
 
 from ingest.checkpoint import Checkpoint
-from ingest.encode.bert import load_model
+from ingest.encode.bert import CLASSIFIER, cuda_dtype, load_model
 from ingest.errors import IngestError
 
 #: What a checkpoint need not have: it is random at first, by the seed.
@@ -19,7 +23,7 @@ def load_classifier(checkpoint: Checkpoint, names: list[str], *, freeze: int, se
     transformers.set_seed(seed)
     model = load_model(
         checkpoint,
-        "BertForSequenceClassification",
+        CLASSIFIER,
         fresh=FRESH,
         ignore_mismatched_sizes=True,
         config={"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}},
@@ -29,7 +33,7 @@ def load_classifier(checkpoint: Checkpoint, names: list[str], *, freeze: int, se
 
 
 def check_freeze(checkpoint: Checkpoint, freeze: int) -> None:
-    """Say at once that there are not so many layers."""
+    """Refuse to freeze more layers than the model has."""
     layers = int(checkpoint.config["num_hidden_layers"])
     if freeze > layers:
         raise IngestError(
@@ -38,7 +42,17 @@ def check_freeze(checkpoint: Checkpoint, freeze: int) -> None:
 
 
 def freeze_lower(model: Any, layers: int) -> None:
-    """The embeddings and the lowest layers are trained no more; 0 freezes nothing."""
+    """Freeze the embeddings and the lowest layers; 0 freezes nothing."""
     frozen: list[nn.Module] = [model.bert.embeddings, *model.bert.encoder.layer[:layers]] if layers else []
     for module in frozen:
         module.requires_grad_(False)
+
+
+def find_precision(device: torch.device) -> str:
+    """`bf16`, `fp16` or `float32`. A CPU has bf16 only where it multiplies in it; elsewhere it would be slower."""
+    if device.type == "cuda":
+        return "bf16" if cuda_dtype() == torch.bfloat16 else "fp16"
+    if device.type == "cpu":
+        able = torch.cpu.get_capabilities()
+        return "bf16" if able.get("avx512_bf16") or able.get("amx_bf16") else "float32"
+    return "float32"

@@ -1,0 +1,163 @@
+"""Stage `features`: the vectors of every material at the feature points, brought up to date.
+
+A material is the sample of the corpus or a whole review. It is written whole in one transaction; with it go its
+pictures, which `ingest.projections` draws again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import zarr
+from numpy.typing import NDArray
+
+from ingest.checkpoint import Checkpoint
+from ingest.encode.material import Material, find_review, has_review, review_material, sample_material
+from ingest.encode.point_vectors import write_measures, write_vectors
+from ingest.encode.sample import Sample, take_sentences
+from ingest.encode.tensors import ModelGroup
+from ingest.errors import IngestError
+from ingest.settings import Settings
+from ingest.text.blocks import content_hash
+from ingest.text.corpus import PlannedCorpus, label_names
+from ingest.text.reviews import Data, Reviews, read_reviews
+from store.repository.writer import Writer
+from store.schema.features import SAMPLE, FeatureViewName, point_names
+
+if TYPE_CHECKING:
+    import torch
+
+    from ingest.encode.point_model import PointModel
+
+VERSION = "features/1"
+
+
+def check_features(settings: Settings, checkpoint: Checkpoint, data: Data) -> None:
+    """Refuse a point or a review that does not exist at once, not after the hours of an ingest."""
+    points = point_names(int(checkpoint.config["num_hidden_layers"]), fine=settings.points == "fine")
+    for name in settings.feature_names:
+        if name.point and name.point not in points:
+            raise IngestError(
+                f"{checkpoint.name} has no feature point {name.point}. Give one of {', '.join(points[:5])} to {points[-1]}, "
+                "or POINTS=fine for more."
+            )
+    if settings.feature_names and settings.reviews is not None and settings.review_numbers:
+        reviews = read_reviews(data, text=settings.text, label=settings.label)
+        for number in settings.review_numbers:
+            find_review(checkpoint, reviews, number)
+
+
+@dataclass(frozen=True)
+class FeaturePoints:
+    """The materials of one model on one corpus."""
+
+    writer: Writer
+    model: ModelGroup
+    corpus: PlannedCorpus
+    sample: Sample
+    settings: Settings
+    checkpoint: Checkpoint
+    data: Data
+    device: "torch.device"
+
+    @property
+    def path(self) -> str:
+        """Where the materials stand in the store."""
+        return f"{self.model.path}/features"
+
+    def group(self, name: str) -> zarr.Group:
+        """Of a material, as the transaction sees it."""
+        return self.writer.group(f"{self.path}/{name}")
+
+    def materials(self) -> list[str]:
+        """Those of the settings, and those that have pictures, which must not stay behind."""
+        if not self.settings.feature_names:
+            return []
+        held: Any = self.writer.group(self.path).attrs.get("materials", [])
+        return list(dict.fromkeys([*self.wanted, *filter(self.views_there, held)]))
+
+    @cached_property
+    def wanted(self) -> list[str]:
+        """Those of the settings."""
+        return [SAMPLE, *(f"review-{number}" for number in self._wanted_reviews())]
+
+    def views_there(self, name: str) -> list[FeatureViewName]:
+        """Pictures of a material, also those that an interrupted ingest has not drawn again."""
+        attributes: Any = self.group(name).attrs
+        views = dict.fromkeys([*attributes.get("views", []), *attributes.get("views_before", [])])
+        return [FeatureViewName.parse(view) for view in views]
+
+    def write(self, views: Mapping[str, list[FeatureViewName]]) -> None:
+        """Bring materials up to date, by name with their pictures."""
+        for name, own in views.items():
+            if self.features_hash(name) != self.group(name).attrs.get("features_hash"):
+                self._write(name, own)
+
+    def _wanted_reviews(self) -> list[int]:
+        """The default is left out where the data has no such review, or nothing in it."""
+        numbers = self.settings.review_numbers
+        if self.settings.reviews is not None or f"review-{numbers[0]}" in self.writer.group(self.path):
+            return numbers
+        return [number for number in numbers if has_review(self.checkpoint, self._reviews, number)]
+
+    @cached_property
+    def _reviews(self) -> Reviews:
+        reviews = read_reviews(self.data, text=self.settings.text, label=self.settings.label)
+        return reviews.numbered_as(label_names(self.writer.group(f"corpus/{self.corpus.key}")))
+
+    @cached_property
+    def _fine(self) -> bool:
+        """Also where they were computed before: a store never loses points."""
+        held: Any = self.writer.group(self.path).attrs.get("points")
+        return "fine" in (self.settings.points, held)
+
+    def features_hash(self, name: str) -> str:
+        """Changes when the vectors would. The model's identity has the corpus in it, and with that the data."""
+        identity = dict(self.model.identity) | {"version": VERSION, "fine": self._fine, "material": name}
+        return str(content_hash(identity, *([self._sample_hash] if name == SAMPLE else [])))
+
+    @cached_property
+    def _sample_hash(self) -> NDArray[np.uint64]:
+        """Of its sentences themselves, not of their blocks, whose last gets more when the corpus grows."""
+        sentences = take_sentences(self.corpus, np.arange(self.sample.sentences))
+        return np.array([self.model.block_hash(sentences)], np.uint64)
+
+    def _material(self, name: str) -> Material:
+        if name == SAMPLE:
+            return sample_material(self.writer, self.corpus, self.sample)
+        return review_material(self.checkpoint, self._reviews, int(name.removeprefix("review-")))
+
+    @cached_property
+    def _model(self) -> "PointModel":
+        from ingest.encode.point_model import PointModel
+
+        return PointModel(self.checkpoint, device=self.device, fine=self._fine, batch_tokens=self.settings.batch)
+
+    def _write(self, name: str, views: list[FeatureViewName]) -> None:
+        """A material anew, in one transaction; with it go its pictures."""
+        material, parent = self._material(name), self.writer.group(self.path)
+        if name in parent:
+            self.writer.delete(f"{self.path}/{name}")
+        group = self.group(name)
+        clipped = write_vectors(group, material, self._model)
+        if clipped:
+            print(f"Clipped {clipped:,} numbers of the feature points to the range of float16.", flush=True)
+        write_measures(group, material)
+        group.attrs.update(
+            material.facts
+            | {
+                "tokens": material.block.tokens,
+                "points": "fine" if self._fine else "standard",
+                "clipped": clipped,
+                "views": [],
+                "value_views": [],
+                "views_before": list(map(str, views)),
+                "version": VERSION,
+                "features_hash": self.features_hash(name),
+            }
+        )
+        held: Any = parent.attrs.get("materials", [])
+        parent.attrs.update({"materials": list(dict.fromkeys([*held, name])), "points": group.attrs["points"]})
+        self.writer.commit(f"{self.model.key}: feature points of {name}, {material.block.tokens:,} tokens")

@@ -1,0 +1,174 @@
+"""How a command ends: its exit status, signals, and the end of the process that it works for.
+
+Imports nothing slow: an interruption is heard from the first moment, and a process that fits pictures ends with its pool.
+"""
+
+import ctypes
+import errno
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
+from multiprocessing import parent_process
+from threading import Lock, Thread
+from time import sleep
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Seconds that the main thread and its helpers have to stop by themselves.
+GRACE = 3
+#: The exit status of an interrupted command.
+STATUS = 130
+#: Names the process whose death interrupts a command: `make` and the dashboard set it for the ingest they start.
+PARENT = "HEADSCAPE_PARENT"
+#: Seconds between two looks at the parent of this process.
+PAUSE = 0.5
+#: Of Linux' `prctl`: the signal that a process gets when the thread that started it ends.
+PR_SET_PDEATHSIG = 1
+
+
+def exit_status(work: Callable[[], None], *, name: str) -> int:
+    """0 done or nothing to do, 1 with one sentence on what to do next, 130 interrupted, 141 nobody reads."""
+    interruption = Interruption(name)
+    try:
+        with interruption.watched():
+            return _done(work)
+    except KeyboardInterrupt:
+        interruption.say()
+        return STATUS
+    except Exception as error:
+        sentence = _sentence(error)
+        if sentence is None:
+            raise
+        print(f"{name}: {sentence}", file=sys.stderr)
+        return 1
+
+
+def _done(work: Callable[[], None]) -> int:
+    from store.piped import until_pipe_closes
+
+    def run() -> int:
+        work()
+        return 0
+
+    return until_pipe_closes(run)
+
+
+def _sentence(error: Exception) -> str | None:
+    """For what was asked wrongly, or what the machine or the network lacks; None for a mistake in the program."""
+    from icechunk import IcechunkError  # slow, as what imports it is; an interruption comes before or after
+
+    from ingest.errors import IngestError
+    from store.errors import StoreError
+    from store.repository.access import interruption
+    from store.repository.zarr_internals import is_damage
+
+    if isinstance(error, IngestError | StoreError):
+        return str(error)
+    if _disk_full(error):
+        return "The disk is full; what was committed is kept. Free some space and run the same command again."
+    if isinstance(error, IcechunkError):
+        return interruption(error)
+    if is_damage(error):
+        return "A part of the store is damaged. Run `make verify` to list the damage, then ingest into another place."
+    if _accelerator_full(error):
+        said = "The memory of the device is full; what was committed is kept."
+        return f"{said} Give a smaller BATCH or MAX_LENGTH, or DEVICE=cpu."
+    return None
+
+
+def _disk_full(error: Exception) -> bool:
+    return (
+        getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error) or "StorageFull" in repr(error)
+    )
+
+
+def _accelerator_full(error: Exception) -> bool:
+    import torch  # takes seconds, and has been imported if this is the reason
+
+    return isinstance(error, torch.OutOfMemoryError) or "MPS backend out of memory" in str(error)
+
+
+class Interruption:
+    """One interruption of the command `name`, however many signals ask for it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._signalled = False
+        self._unsaid = Lock()
+
+    def say(self) -> None:
+        """Tell the person at the terminal, the first time."""
+        if self._unsaid.acquire(blocking=False):
+            sentence = "Interrupted; what was committed is kept. Run the same command again to go on."
+            print(f"{self._name}: {sentence}", file=sys.stderr, flush=True)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """A signal raises KeyboardInterrupt here, and the process ends soon. Signals that were ignored stay ignored.
+
+        A thread hears of signals too, by a pipe that the system's own handler writes to: the main thread may be in
+        the middle of a long computation, or wait for those of others.
+        """
+        heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        before = {number: signal.signal(number, self._interrupt) for number in heard}
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        wakeup_before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        Thread(target=self._end_late, args=(reader,), name="signals", daemon=True).start()
+        try:
+            yield
+        finally:
+            if not self._signalled:
+                signal.set_wakeup_fd(wakeup_before)
+                os.close(writer)
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        """The thread is there for the signals that follow."""
+        if not self._signalled:
+            self._signalled = True
+            raise KeyboardInterrupt
+
+    def _end_late(self, signals: int) -> None:
+        """End the process at a second signal or `GRACE` seconds after the first; return where the pipe is closed instead."""
+        if os.read(signals, 1):
+            select.select([signals], [], [], GRACE)
+            self.say()
+            os._exit(STATUS)
+        os.close(signals)
+
+
+def end_with_pool() -> None:
+    """In a process of a pool: end at once when the process that started it has ended. Ctrl-C is left to that process.
+
+    The threads that start processes live as long as the pool. On Linux the system ends this process, also where
+    compiled code lets none of its threads run for seconds.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    Thread(target=_end_with_pool, name="parent", daemon=True).start()
+
+
+def _end_with_pool() -> None:
+    parent = parent_process()
+    assert parent is not None
+    parent.join()  # its end closes a pipe, on every system and by whatever signal
+    os._exit(1)
+
+
+def follow_parent(environment: MutableMapping[str, str]) -> None:
+    """Interrupt this process, as SIGTERM does, once the parent that the environment names has ended."""
+    parent = environment.pop(PARENT, "")
+    if parent:
+        Thread(target=_interrupt_after, args=(int(parent),), name="parent", daemon=True).start()
+
+
+def _interrupt_after(parent: int) -> None:
+    while os.getppid() == parent:
+        sleep(PAUSE)
+    os.kill(os.getpid(), signal.SIGTERM)

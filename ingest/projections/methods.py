@@ -1,0 +1,216 @@
+"""From vectors to places: each projection is fitted on a sample, and a stated rule places every other token.
+
+`Pca`, `Neighbours` (t-SNE, UMAP, the AttentionViz look) and `AttentionProjection` fit heads, layer by layer, by unit
+vectors of queries and keys together, each head for itself. `Method` fits any vectors, as feature points and values.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from os import cpu_count
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ingest.parallel import fit_later, one_thread_each, processes, side_by_side
+from ingest.projections.manifolds import fit_head, fit_points, seed32, used_settings
+from ingest.projections.table import PROJECTIONS
+from store.kernels.normalization import unit
+from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours
+from store.schema.pictures import ViewName
+
+Floats = NDArray[np.floating]
+#: Arrays of a layer by name, `store.schema.pictures.PARAMETERS` without their dim `layer`.
+Parameters = Mapping[str, Floats]
+#: Normalised queries and keys (head, token, channel) of the fitted tokens of a layer.
+Read = Callable[[int], tuple[Floats, Floats]]
+#: Reports that a part, 0 to 1, of a layer is done.
+Advance = Callable[[float], object]
+
+#: Of pictures of feature points and of values.
+COMPONENTS = 2
+#: Tokens placed at a time.
+PLACED_TOKENS = 4_096
+
+
+class HeadProjection(Protocol):
+    """From normalised vectors of the heads of a layer to places."""
+
+    #: How a token that was not fitted gets its place, for a person.
+    placed: str
+
+    def fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
+        """Fit layers, each yielded as soon as it is done."""
+        ...
+
+    def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:
+        """Places (head, role, token, component) of normalised queries and keys (head, token, channel).
+
+        `first` is the number of the first of these tokens among all tokens of the plan.
+        """
+        ...
+
+
+class Pca:
+    """Principal components of unit vectors: fits a layer in a second and places by a matrix product."""
+
+    placed = "by the same formula: (unit vector - mean) . components"
+
+    def __init__(self, name: ViewName) -> None:
+        self.components = name.components
+
+    def fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
+        """The parameters of every layer."""
+        for layer in layers:
+            points = np.concatenate([unit(vectors.astype(np.float64)) for vectors in read(layer)], axis=1)
+            mean, axes, explained = zip(*(fit_pca(head, components=self.components) for head in points), strict=True)
+            advance(1)
+            yield layer, {"mean": np.stack(mean), "components": np.stack(axes), "explained": np.stack(explained)}
+
+    def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:  # noqa: ARG002
+        """Places (head, role, token, component)."""
+        mean, axes = (parameters[name].astype(np.float32) for name in ("mean", "components"))
+        return np.stack([place(unit(vectors), mean, axes) for vectors in (query, key)], axis=1)
+
+
+class Neighbours:
+    """t-SNE and UMAP: heads are fitted in processes, as the libraries use one core a fit.
+
+    The libraries have no formula for other tokens: these are placed among their nearest fitted points. Pictures of the
+    same normalisation share the search for these.
+    """
+
+    placed = f"at the mean of its {NEIGHBOURS} nearest fitted points by cosine, weighted by 1 / distance squared"
+
+    def __init__(self, name: ViewName, nearest: "Nearest", *, seed: int) -> None:
+        self.name, self.nearest, self.seed = name, nearest, seed32(seed)
+
+    def fits(self, layers: list[int], read: Read, advance: Advance) -> Iterator[tuple[int, Parameters]]:
+        """The places of the fitted tokens of every layer."""
+        fit = partial(fit_head, projection=self.name.projection, components=self.name.components, seed=self.seed)
+        for layer in layers:
+            points = np.concatenate([unit(vectors) for vectors in read(layer)], axis=1)
+            places = []
+            for head in processes().map(fit, points.astype(np.float32)):
+                places.append(head.reshape(2, -1, self.name.components))
+                advance(1 / len(points))
+            yield layer, {"fitted": np.stack(places)}
+
+    def place(self, layer: int, parameters: Parameters, query: Floats, key: Floats, first: int) -> Floats:
+        """Places (head, role, token, component); a fitted token keeps its own."""
+        fitted = parameters["fitted"]
+        index, square = self.nearest.of(layer, query, key, first)
+        flat = fitted.reshape(len(fitted), -1, fitted.shape[-1])
+        near = np.stack([head[own] for head, own in zip(flat, index, strict=True)])
+        places: Floats = place_by_neighbours(square, near)
+        known = max(0, min(first + query.shape[1], fitted.shape[2]) - first)
+        places[:, :, :known] = fitted[:, :, first : first + known]
+        return places
+
+
+class Nearest:
+    """The nearest fitted points of queries and keys. The last result is cached: several pictures ask for the same."""
+
+    def __init__(self, read: Read, *, device: str) -> None:
+        self._read, self._device = read, torch.device(device)
+        self._fitted: tuple[int, Tensor] | None = None
+        self._cached: tuple[tuple[int, int, int], NDArray[np.int64], Floats] | None = None
+
+    def of(self, layer: int, query: Floats, key: Floats, first: int) -> tuple[NDArray[np.int64], Floats]:
+        """Index among the fitted points, queries first, and squared distance: (head, role, token, neighbour) each.
+
+        `first` is the number of the first token: with the layer and the number of tokens it identifies the vectors.
+        """
+        tokens = (layer, first, query.shape[1])
+        if self._cached is None or self._cached[0] != tokens:
+            fitted = self._points(layer)
+            with one_thread_each(None), ThreadPoolExecutor(cpu_count()) as pool:
+                heads = list(pool.map(self._search, fitted, unit(query), unit(key)))
+            index, square = (np.stack(each) for each in zip(*heads, strict=True))
+            self._cached = tokens, index, square
+        return self._cached[1], self._cached[2]
+
+    def _search(self, fitted: Tensor, query: Floats, key: Floats) -> tuple[NDArray[np.int64], Floats]:
+        points = torch.from_numpy(np.stack([query, key]).astype(np.float32)).to(self._device)
+        cosine, index = torch.topk(points @ fitted.T, min(NEIGHBOURS, len(fitted)), dim=-1)
+        return index.cpu().numpy(), (2 - 2 * cosine).clamp(min=0).cpu().numpy()
+
+    def _points(self, layer: int) -> Tensor:
+        """Unit vectors of the fitted points: (head, point, feature)."""
+        if self._fitted is None or self._fitted[0] != layer:
+            points = np.concatenate([unit(vectors) for vectors in self._read(layer)], axis=1)
+            self._fitted = layer, torch.from_numpy(points.astype(np.float32)).to(self._device)
+        return self._fitted[1]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A projection of feature points or values, with everything that its places depend on."""
+
+    kind: str
+    seed: int
+    settings: Mapping[str, Any]
+
+    @property
+    def metric(self) -> str:
+        """Of the distance whose neighbours it keeps."""
+        return str(self.settings.get("metric", "euclidean"))
+
+    @property
+    def exact(self) -> bool:
+        """Whether a formula places every token."""
+        return PROJECTIONS[self.kind].exact
+
+    def parameters(self, vectors: int) -> dict[str, Any]:
+        """The settings that a fit of so many vectors uses, for a person."""
+        return used_settings(self.settings, vectors) | {"seed": self.seed}
+
+    def placed(self, *, of: str = "") -> str:
+        """How a token that was not fitted gets its place, and among which fitted vectors, for a person."""
+        if self.exact:
+            return "by the same formula: (vector - mean) . components"
+        return f"at the mean of its {NEIGHBOURS} nearest fitted vectors{of}, weighted by 1 / distance squared"
+
+    def fit(self, vectors: Floats) -> Floats:
+        """What places other vectors: the mean and the axes, one below the other; or the places (vector, component)."""
+        if self.exact:
+            mean, axes, _ = fit_pca(vectors, components=COMPONENTS)
+            return np.concatenate([mean[None], axes])
+        return fit_points(vectors, PROJECTIONS[self.kind].fit, COMPONENTS, self.seed, self.settings)
+
+    def begin(self, sets: Sequence[Callable[[], Floats]]) -> Callable[[], list[Floats]]:
+        """Start a fit of each set, those of the libraries in processes; the result waits for them.
+
+        A set is read by another thread when a process is nearly free, so that few of those that wait are in memory.
+        """
+        if self.exact:
+            return lambda: side_by_side(lambda read: self.fit(read()), sets)
+        futures = [fit_later(self.fit, read) for read in sets]
+        return lambda: [future.result() for future in futures]
+
+    def place(self, vectors: Floats, fit: Floats, fitted: Floats) -> Floats:
+        """Places (token, component) of vectors (token, feature), by a fit on `fitted` (vector, feature)."""
+        if self.exact:
+            return np.asarray(place(vectors, fit[0], fit[1:]), np.float32)
+        return near_fitted(vectors, fitted, fit, metric=self.metric)
+
+
+def near_fitted(vectors: Floats, fitted: Floats, places: Floats, *, metric: str) -> Floats:
+    """Places (token, component) among the nearest of the fitted vectors (vector, feature) with their places."""
+    known = torch.from_numpy(_comparable(fitted, metric))
+    found = []
+    for start in range(0, len(vectors), PLACED_TOKENS):
+        own = torch.from_numpy(_comparable(vectors[start : start + PLACED_TOKENS], metric))
+        square = (own * own).sum(1, keepdim=True) + (known * known).sum(1) - 2 * own @ known.T
+        near, index = square.topk(min(NEIGHBOURS, len(known)), dim=1, largest=False)
+        found.append(place_by_neighbours(near.clamp(min=0).numpy(), places[index.numpy()]))
+    return np.concatenate(found).astype(np.float32)
+
+
+def _comparable(vectors: Floats, metric: str) -> NDArray[np.float32]:
+    """Vectors whose Euclidean distance orders neighbours as the metric does."""
+    return np.ascontiguousarray(unit(vectors) if metric == "cosine" else vectors, np.float32)

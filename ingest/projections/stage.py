@@ -1,0 +1,47 @@
+"""Stage `projections`: the one way in which pictures of heads, of feature points and of values are brought up to date.
+
+A picture is fitted on a sample of the tokens; every other token is placed by a stated rule; the places are judged
+against the vectors and stored as whole numbers in a cube. Hashes tell what each part was computed from: what is up to
+date is not computed again, and an interrupted ingest goes on where it stopped.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+from store.repository.writer import Writer
+
+
+class Drawing(Protocol):
+    """One picture, or several that are computed together because they place the same vectors."""
+
+    def begin(self) -> None:
+        """Start the fits that run in processes, so that other pictures need not wait for them."""
+        ...
+
+    def draw(self) -> Iterator[str]:
+        """Fit, place, judge, write. Yields the message of a commit wherever what is written can stand for itself."""
+        ...
+
+    def finish(self, seconds: float) -> str:
+        """Say how the pictures came about, and that they are whole; the message of the last commit."""
+        ...
+
+
+Drawn = TypeVar("Drawn", bound=Drawing)
+
+
+def project(writer: Writer, drawings: Sequence[Drawn]) -> Iterator[Drawn]:
+    """Compute what is not up to date; each is yielded when it is whole and committed."""
+    for drawing in drawings:
+        drawing.begin()
+    for drawing in drawings:
+        began = time.monotonic()
+        _commit(writer, drawing.draw())
+        _commit(writer, [drawing.finish(time.monotonic() - began)])
+        yield drawing
+
+
+def _commit(writer: Writer, messages: Iterable[str]) -> None:
+    for message in messages:
+        writer.commit(message)

@@ -1,0 +1,101 @@
+"""Hashes that stores of earlier versions hold: a change of one would compute their pictures again for nothing."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import zarr
+
+from ingest.checkpoint import Checkpoint
+from ingest.encode.feature_points import FeaturePoints
+from ingest.encode.sample import split_sentences
+from ingest.encode.tensors import ModelGroup
+from ingest.projections.feature_pictures import FeaturePicture, ValuePicture
+from ingest.projections.feature_stage import method, view_hash
+from ingest.projections.head_pictures import Material
+from ingest.settings import DEFAULT_VIEWS, Settings
+from ingest.text.blocks import plan
+from ingest.text.corpus import PlannedCorpus
+from ingest.text.reviews import Data
+from store.schema.features import FeatureViewName
+from store.schema.pictures import ViewName
+
+#: Computed by Headscape 0.2.
+FITS = {
+    "pca-exact-2d": 10349612490422728587,
+    "attention-raw-2d": 11110623599291138200,
+    "pca-exact-3d": 6158411019392344422,
+    "attention-raw-3d": 3773826898606231020,
+    "pca-raw-2d": 12819003292426988405,
+    "pca-centroid-2d": 3280607317186440418,
+    "pca-scaled-2d": 16458792403291409826,
+    "pca-sphere-2d": 3533369864324310179,
+    "pca-shared-2d": 1291457394470189796,
+    "attentionviz-centroid-2d": 2445334194046294824,
+    "tsne-raw-2d": 16186223038010613969,
+    "umap-raw-2d": 5392683927360080219,
+    "tsne-raw-3d": 11536674397180905123,
+    "umap-raw-3d": 12041972150004184317,
+}
+VIEWS = {
+    "pca-joint": "3381654849015436754",
+    "umap-joint": "7142632794860380749",
+    "tsne-each": "12705641706109611101",
+    "umap-L00.mixed": "8530240082458404373",
+}
+VALUES = {"pca": "7105154723108617388", "umap": "9222858239035167790"}
+MATERIALS = {"sample": "10483864234875691391", "review-3": "934112050733145233"}
+
+SETTINGS = Settings(seed=7, neighbors=20, min_dist=0.2, metric="cosine", points="fine")
+MODEL = ModelGroup("model", {"weights": "abc"})
+
+
+class EmptyStore:
+    """Where a writer would find nothing."""
+
+    def group(self, _path: str) -> zarr.Group:
+        return zarr.open_group({}, mode="a")
+
+
+@pytest.fixture(scope="module")
+def corpus() -> PlannedCorpus:
+    """300 sentences of 10 tokens in 3 blocks."""
+    tokens = np.arange(3000, dtype=np.int32)
+    blocks = plan(np.full(300, 10, np.int32), tokens, np.zeros(3000, np.uint8), length=1024)
+    return PlannedCorpus("corpus", blocks)
+
+
+@pytest.fixture(scope="module")
+def material() -> zarr.Group:
+    group = zarr.open_group({}, mode="w")
+    group.attrs["features_hash"] = "123"
+    return group
+
+
+def test_fits_of_heads_are_those_of_stored_pictures(corpus: PlannedCorpus) -> None:
+    writer: Any = EmptyStore()
+    material = Material(writer, MODEL, corpus, split_sentences(corpus), seed=7, device="cpu")
+    assert {name: material.fit_hash(ViewName.parse(name)) for name in DEFAULT_VIEWS} == FITS
+
+
+def test_pictures_of_feature_points_are_those_of_stored_ones(material: zarr.Group) -> None:
+    names = [FeatureViewName.parse(name) for name in VIEWS]
+    pictures = [
+        FeaturePicture(name, method(SETTINGS, name.projection), [], 0, lambda *_: np.zeros(0)) for name in names
+    ]
+    assert {picture.key: view_hash(material, picture) for picture in pictures} == VIEWS
+
+
+def test_pictures_of_values_are_those_of_stored_ones(material: zarr.Group) -> None:
+    value = zarr.create_array({}, shape=(1, 1, 1, 1), dtype="f2")
+    pictures = [ValuePicture(method(SETTINGS, kind), value) for kind in VALUES]
+    assert {picture.key: view_hash(material, picture) for picture in pictures} == VALUES
+
+
+def test_vectors_at_feature_points_are_those_of_stored_materials(corpus: PlannedCorpus) -> None:
+    writer: Any = EmptyStore()
+    checkpoint, data = Checkpoint.__new__(Checkpoint), Data.__new__(Data)
+    sample = split_sentences(corpus).fitted
+    points = FeaturePoints(writer, MODEL, corpus, sample, SETTINGS, checkpoint, data, torch.device("cpu"))
+    assert {name: points.features_hash(name) for name in MATERIALS} == MATERIALS
