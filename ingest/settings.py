@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from ingest.errors import IngestError
 from ingest.flags import parse_flags, setting
-from store.schema.features import METRICS, FeatureViewName
-from store.schema.pictures import ViewName
+from store.schema.pictures import METRICS, ViewName
 
 #: About 107,000 tokens: with installation the first page is there in well under six minutes on two cores.
 DEFAULT_SENTENCES = 4000
@@ -138,11 +137,11 @@ class Settings:
             raise IngestError("REVIEWS names no review. Give at least one, such as 3, or none.")
 
     @property
-    def feature_names(self) -> list[FeatureViewName]:
+    def feature_names(self) -> list[ViewName]:
         """The pictures of feature points asked for."""
         asked = [] if self.features == NONE else self.features.split(",")
         try:
-            return [FeatureViewName.parse(name.strip()) for name in asked if name.strip()]
+            return [ViewName.parse_points(name.strip()) for name in asked if name.strip()]
         except ValueError as error:
             raise IngestError(f"{error}. Give some such as FEATURES=pca-joint,umap-each.") from error
 

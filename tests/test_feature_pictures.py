@@ -24,8 +24,7 @@ from ingest.projections.methods import Method, near_fitted
 from ingest.projections.table import PROJECTIONS
 from store.features import Features
 from store.kernels.projection import align
-from store.schema.features import FeatureViewName
-from store.schema.pictures import LARGEST_COORDINATE
+from store.schema.pictures import LARGEST_COORDINATE, ViewName
 
 Ingest = Callable[..., str]
 NAMES = "pca-joint,pca-each,pca-L00.mixed,umap-joint,umap-each,tsne-L01.mixed"
@@ -139,7 +138,7 @@ def test_a_fit_that_waits_holds_no_other_tokens(monkeypatch: pytest.MonkeyPatch)
     feature = create_array({}, data=np.ones((3, 90, 4), np.float16))
     method = Method("umap", 0, {"metric": "euclidean"})
     FeaturePicture(
-        FeatureViewName.parse("umap-each"), method, ["a", "b", "c"], 90, partial(read_point, feature)
+        ViewName.parse_points("umap-each"), method, ["a", "b", "c"], 90, partial(read_point, feature)
     ).begin()
     held = [vectors if vectors.base is None else vectors.base for vectors in waiting]
     assert [len(vectors) for vectors in held] == [7, 7, 7]

@@ -13,7 +13,7 @@ from ingest.errors import IngestError
 from ingest.parallel import processes
 from ingest.settings import DEFAULT_FEATURES, Settings
 from store.describe import as_text, describe
-from store.schema.features import FeatureViewName
+from store.schema.pictures import ViewName
 from store.verify import verify
 from tests.interruption import interrupted
 from tests.stores import FEATURES
@@ -74,11 +74,11 @@ def test_what_cannot_be_made_is_refused(name: str, value: object, said: str, com
 
 def test_names_of_views_come_back_from_their_text() -> None:
     for name in ("pca-joint", "umap-each", "tsne-L03.mixed", "pca-embedding"):
-        assert str(FeatureViewName.parse(name)) == name
+        assert str(ViewName.parse_points(name)) == name
 
 
 def test_a_person_reads_what_a_view_is_fitted_on() -> None:
-    titles = [FeatureViewName.parse(name).title for name in ("pca-joint", "umap-each", "tsne-L03.mixed")]
+    titles = [ViewName.parse_points(name).title for name in ("pca-joint", "umap-each", "tsne-L03.mixed")]
     assert titles == ["PCA of all points together", "UMAP of each point, aligned", "t-SNE fitted on L3 head outputs"]
 
 

@@ -18,7 +18,6 @@ from ingest.settings import DEFAULT_VIEWS, Settings
 from ingest.text.blocks import plan
 from ingest.text.corpus import PlannedCorpus
 from ingest.text.reviews import Data
-from store.schema.features import FeatureViewName
 from store.schema.pictures import ViewName
 
 #: Computed by Headscape 0.2.
@@ -80,7 +79,7 @@ def test_fits_of_heads_are_those_of_stored_pictures(corpus: PlannedCorpus) -> No
 
 
 def test_pictures_of_feature_points_are_those_of_stored_ones(material: zarr.Group) -> None:
-    names = [FeatureViewName.parse(name) for name in VIEWS]
+    names = [ViewName.parse_points(name) for name in VIEWS]
     pictures = [
         FeaturePicture(name, method(SETTINGS, name.projection), [], 0, lambda *_: np.zeros(0)) for name in names
     ]

@@ -13,7 +13,8 @@ from dashboard.pages import PAGES
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 from store import Corpus
-from store.schema.features import FeatureViewName, point_title, same_basis, stored_point
+from store.schema.features import point_title, same_basis, stored_point
+from store.schema.pictures import ViewName
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_points_are_named_for_what_they_are() -> None:
 
 
 def test_a_picture_can_be_asked_for_by_the_title_of_its_point() -> None:
-    assert str(FeatureViewName.parse("pca-L03.layer_output")) == "pca-L03.feedforward"
+    assert str(ViewName.parse_points("pca-L03.layer_output")) == "pca-L03.feedforward"
 
 
 def place(store: str, asked: str) -> Place:

@@ -10,7 +10,7 @@ from dashboard.features.columns import NO_PREDICTION
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.told import place_of, told
 from dashboard.points.captions import caption
-from store.schema.features import EACH, FeatureViewName
+from store.schema.pictures import EACH, ViewName
 
 #: What is said of a picture's trustworthiness, before the number.
 TRUST = "Trustworthiness (1: whoever are neighbours here are neighbours among the vectors)"
@@ -47,7 +47,7 @@ def _method(shown: ShownFeatures) -> str:
 
 def _bases(shown: ShownFeatures) -> str:
     """Where all points are in one picture."""
-    if shown.series.layer is not None or FeatureViewName.parse(shown.view).fitted == EACH:
+    if shown.series.layer is not None or ViewName.parse_points(shown.view).vectors == EACH:
         return ""
     return " Head outputs have features of their own (channels of heads): where they lie beside the other points means nothing."
 

@@ -24,7 +24,8 @@ from ingest.text.blocks import content_hash
 from ingest.text.corpus import PlannedCorpus, label_names
 from ingest.text.reviews import Data, Reviews, read_reviews
 from store.repository.writer import Writer
-from store.schema.features import SAMPLE, FeatureViewName, point_names
+from store.schema.features import SAMPLE, point_names
+from store.schema.pictures import ViewName
 
 if TYPE_CHECKING:
     import torch
@@ -83,13 +84,13 @@ class FeaturePoints:
         """Those of the settings."""
         return [SAMPLE, *(f"review-{number}" for number in self._wanted_reviews())]
 
-    def views_there(self, name: str) -> list[FeatureViewName]:
+    def views_there(self, name: str) -> list[ViewName]:
         """Pictures of a material, also those that an interrupted ingest has not drawn again."""
         attributes: Any = self.group(name).attrs
         views = dict.fromkeys([*attributes.get("views", []), *attributes.get("views_before", [])])
-        return [FeatureViewName.parse(view) for view in views]
+        return [ViewName.parse_points(view) for view in views]
 
-    def write(self, views: Mapping[str, list[FeatureViewName]]) -> None:
+    def write(self, views: Mapping[str, list[ViewName]]) -> None:
         """Bring materials up to date, by name with their pictures."""
         for name, own in views.items():
             if self.features_hash(name) != self.group(name).attrs.get("features_hash"):
@@ -135,7 +136,7 @@ class FeaturePoints:
 
         return PointModel(self.checkpoint, device=self.device, fine=self._fine, batch_tokens=self.settings.batch)
 
-    def _write(self, name: str, views: list[FeatureViewName]) -> None:
+    def _write(self, name: str, views: list[ViewName]) -> None:
         """A material anew, in one transaction; with it go its pictures."""
         material, parent = self._material(name), self.writer.group(self.path)
         if name in parent:

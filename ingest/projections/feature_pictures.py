@@ -20,8 +20,9 @@ from ingest.projections.table import FEW_TOKENS, PROJECTIONS
 from store.kernels.fidelity import NEIGHBOURS, trustworthy
 from store.kernels.projection import align
 from store.schema.array import Array
-from store.schema.features import EACH, FEATURE_VIEW_ARRAYS, JOINT, VALUE_VIEW_ARRAYS, FeatureViewName
-from store.schema.features import PROJECTIONS as TITLES
+from store.schema.features import FEATURE_VIEW_ARRAYS, VALUE_VIEW_ARRAYS
+from store.schema.pictures import EACH, JOINT, ViewName
+from store.schema.pictures import PROJECTIONS as TITLES
 
 #: Tokens on which the trustworthiness of a point, and of the values of a head, is computed: it takes their square.
 TRUSTED_TOKENS, TRUSTED_VALUES = 1_000, 500
@@ -80,7 +81,7 @@ class FeaturePicture(Picture):
     arrays = FEATURE_VIEW_ARRAYS
     panels = 0
 
-    def __init__(self, name: FeatureViewName, method: Method, points: Sequence[str], tokens: int, read: Read) -> None:
+    def __init__(self, name: ViewName, method: Method, points: Sequence[str], tokens: int, read: Read) -> None:
         super().__init__(method)
         self.name, self.points, self.tokens, self.read = name, points, tokens, read
 
@@ -95,11 +96,11 @@ class FeaturePicture(Picture):
         every = self.fitted_tokens == self.tokens
         tokens = f"{'all' if every else 'the first'} {self.fitted_tokens:,} tokens"
         where = {JOINT: "at all points together", EACH: "at each point for itself"}
-        aligned = "; then turned and scaled onto the point before" if self.name.fitted == EACH else ""
+        aligned = "; then turned and scaled onto the point before" if self.name.vectors == EACH else ""
         return {
             "title": self.name.title,
-            "fitted_on": f"{tokens} {where.get(self.name.fitted) or f'at the point {self.name.fitted}'}",
-            "placed": self.method.placed(of=" of the same point" if self.name.fitted == JOINT else "") + aligned,
+            "fitted_on": f"{tokens} {where.get(self.name.vectors) or f'at the point {self.name.vectors}'}",
+            "placed": self.method.placed(of=" of the same point" if self.name.vectors == JOINT else "") + aligned,
             "judged_on": self.judged_on(min(self.tokens, TRUSTED_TOKENS)),
         }
 
@@ -107,20 +108,20 @@ class FeaturePicture(Picture):
     def fitted_tokens(self) -> int:
         """How many tokens, the first ones, the fit takes the vectors of."""
         row = PROJECTIONS[self.method.kind]
-        most = row.joint_vectors // len(self.points) if self.name.fitted == JOINT else row.point_vectors
+        most = row.joint_vectors // len(self.points) if self.name.vectors == JOINT else row.point_vectors
         return min(self.tokens, max(most, FEW_TOKENS))
 
     @property
     def fitted_vectors(self) -> int:
         """How many vectors one fit takes: the tokens at one point, or at all."""
-        return self.fitted_tokens * (len(self.points) if self.name.fitted == JOINT else 1)
+        return self.fitted_tokens * (len(self.points) if self.name.vectors == JOINT else 1)
 
     @cached_property
     def _begun(self) -> Callable[[], list[Floats]]:
         """The fits: one of all points, of each point, or of the one that the name says."""
         sets = [partial(self._fitted, point) for point in self._fitted_points()]
         return self.method.begin(
-            [lambda: np.concatenate([read() for read in sets])] if self.name.fitted == JOINT else sets
+            [lambda: np.concatenate([read() for read in sets])] if self.name.vectors == JOINT else sets
         )
 
     def _fitted(self, point: int) -> Floats:
@@ -134,7 +135,7 @@ class FeaturePicture(Picture):
         """Where all tokens are at all points: (point, token, component)."""
         fits = self._begun()
         placed = side_by_side(lambda point: self._place(point, fits), range(len(self.points)))
-        if self.name.fitted == EACH:
+        if self.name.vectors == EACH:
             placed = list(accumulate(placed, lambda before, own: align(own, before)))
         return np.stack(placed).astype(np.float32)
 
@@ -144,12 +145,12 @@ class FeaturePicture(Picture):
 
     def _place(self, point: int, fits: list[Floats]) -> Floats:
         """Places (token, component) at a point; a fitted token keeps its own."""
-        vectors, fit = self.read(point, self.tokens), fits[point if self.name.fitted == EACH else 0]
+        vectors, fit = self.read(point, self.tokens), fits[point if self.name.vectors == EACH else 0]
         if self.method.exact:
             return self.method.place(vectors, fit, vectors)
         source = self._fitted_points()[0] if self.name.point else point
         fitted = self._fitted(source)
-        if self.name.fitted == JOINT:
+        if self.name.vectors == JOINT:
             fit = fit[point * len(fitted) :][: len(fitted)]
         places = self.method.place(vectors, fit, fitted)
         if source == point:

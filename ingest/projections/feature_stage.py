@@ -24,7 +24,7 @@ from ingest.settings import Settings
 from ingest.text.blocks import content_hash
 from store.repository.arrays import array_of, create_arrays
 from store.schema.array import TILE
-from store.schema.features import FeatureViewName
+from store.schema.pictures import ViewName
 
 VERSION = "feature views/1"
 
@@ -42,7 +42,7 @@ def project_features(points: FeaturePoints) -> Iterator[None]:
         yield
 
 
-def _pending(points: FeaturePoints, name: str, there: list[FeatureViewName]) -> list[Picture]:
+def _pending(points: FeaturePoints, name: str, there: list[ViewName]) -> list[Picture]:
     """Of those in the settings, and those that went when the material was written anew, what is not drawn."""
     group = points.group(name)
     held: Any = group.attrs["views"]
@@ -55,7 +55,7 @@ def _pending(points: FeaturePoints, name: str, there: list[FeatureViewName]) -> 
     return [picture for picture in pictures if not is_drawn(group, picture)]
 
 
-def _feature_pictures(settings: Settings, group: zarr.Group, names: list[FeatureViewName]) -> list[Picture]:
+def _feature_pictures(settings: Settings, group: zarr.Group, names: list[ViewName]) -> list[Picture]:
     feature = array_of(group, "feature")
     points = [str(point) for point in np.asarray(array_of(group, "point")[:])]
     read = partial(read_point, feature)
@@ -63,7 +63,7 @@ def _feature_pictures(settings: Settings, group: zarr.Group, names: list[Feature
 
 
 def _value_pictures(
-    settings: Settings, group: zarr.Group, names: list[FeatureViewName], there: list[FeatureViewName]
+    settings: Settings, group: zarr.Group, names: list[ViewName], there: list[ViewName]
 ) -> list[Picture]:
     """By PCA, and by the projections of the views: also those that went with the material's values."""
     if not names:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from store.schema.array import Array
+from store.schema.features import POINT_KINDS, point_kind, point_title, stored_point
 from store.schema.model import MODEL_ARRAYS
 
 #: What each does, for a person. All leave attention as it is; `store/kernels/normalization.py` has the formulas.
@@ -54,6 +55,12 @@ PROJECTIONS: Mapping[str, str] = {
     "umap": "UMAP",
     "attentionviz": "AttentionViz look (t-SNE, perplexity 50, 300 steps)",
 }
+#: Those of feature points and of the values of heads.
+POINT_PROJECTIONS = ("pca", "umap", "tsne")
+#: Of pictures of feature points: fitted on all points together, or each for itself.
+JOINT, EACH = "joint", "each"
+#: Of what distance UMAP and t-SNE of feature points keep the neighbours.
+METRICS = ("euclidean", "cosine")
 #: Tokens that AttentionViz's authors fit their pictures of a BERT on.
 ATTENTIONVIZ_TOKENS = 5_021
 #: spearman and recall: see `store/kernels/fidelity.py`; trustworthiness: scikit-learn's, of the 10 nearest neighbours in
@@ -66,35 +73,70 @@ RECALL_KEYS = 3
 #: The largest stored coordinate; places are in a cube with one side for all components.
 LARGEST_COORDINATE = 65535
 
-_NAME = re.compile(rf"({'|'.join(PROJECTIONS)})-({'|'.join(NORMALIZATIONS)})-([23])d")
+_OF_HEADS = re.compile(rf"({'|'.join(PROJECTIONS)})-({'|'.join(NORMALIZATIONS)})-([23])d")
+_OF_POINTS = re.compile(rf"({'|'.join(POINT_PROJECTIONS)})-({JOINT}|{EACH}|embedding|position|L\d{{2,}}\.[a-z_]+)")
 
 
 @dataclass(frozen=True)
 class ViewName:
-    """A picture of every head: which projection of which normalisation, in how many dimensions."""
+    """A picture of every head, or of all feature points: which projection of which vectors, in how many dimensions.
+
+    Attributes
+    ----------
+    vectors
+        The normalisation of queries and keys; of feature points what the projection is fitted on: all points together
+        (`joint`), each for itself (`each`), or one of them by its name.
+    """
 
     projection: str
-    normalization: str
-    components: int
+    vectors: str
+    components: int = 2
 
     @classmethod
     def parse(cls, name: str) -> "ViewName":
-        """From `attention-raw-2d`; a ValueError where that is none."""
-        found = _NAME.fullmatch(name)
-        if not found:
+        """Of heads, from `attention-raw-2d`; a ValueError where there is no such view."""
+        parts = _OF_HEADS.fullmatch(name)
+        if not parts:
             raise ValueError(
                 f"{name!r} is no view: a view is <projection>-<normalization>-<2d or 3d>, with the projections "
                 f"{', '.join(PROJECTIONS)} and the normalizations {', '.join(NORMALIZATIONS)}"
             )
-        return cls(found[1], found[2], int(found[3]))
+        return cls(parts[1], parts[2], int(parts[3]))
+
+    @classmethod
+    def parse_points(cls, name: str) -> "ViewName":
+        """Of feature points, from `umap-joint`, `pca-each` or `pca-L03.mixed`; a ValueError where there is no such view."""
+        parts = _OF_POINTS.fullmatch(name)
+        fitted = stored_point(parts[2]) if parts else ""
+        if not parts or (fitted not in (JOINT, EACH) and point_kind(fitted) not in POINT_KINDS):
+            raise ValueError(
+                f"{name!r} is no view of feature points: a view is <projection>-<joint, each or a point>, with the "
+                f"projections {', '.join(POINT_PROJECTIONS)} and points such as embedding or L00.head_outputs"
+            )
+        return cls(parts[1], fitted)
 
     def __str__(self) -> str:
-        return f"{self.projection}-{self.normalization}-{self.components}d"
+        dimensions = f"-{self.components}d" if self.vectors in NORMALIZATIONS else ""
+        return f"{self.projection}-{self.vectors}{dimensions}"
+
+    @property
+    def normalization(self) -> str:
+        """Of queries and keys, in a picture of heads."""
+        return self.vectors
+
+    @property
+    def point(self) -> str | None:
+        """The feature point it is fitted on, where it is one."""
+        return None if self.vectors in (JOINT, EACH, *NORMALIZATIONS) else self.vectors
 
     @property
     def title(self) -> str:
         """How a person reads it."""
-        return f"{PROJECTIONS[self.projection]} of {self.normalization} vectors in {self.components}D"
+        projection = PROJECTIONS[self.projection]
+        if self.vectors in NORMALIZATIONS:
+            return f"{projection} of {self.vectors} vectors in {self.components}D"
+        fitted = {JOINT: "of all points together", EACH: "of each point, aligned"}
+        return f"{projection} {fitted.get(self.vectors) or f'fitted on {point_title(self.vectors)}'}"
 
 
 def _per_head(name: str, dims: tuple[str, ...], meaning: str, dtype: str = "float64") -> dict[str, Array]:
