@@ -25,9 +25,11 @@ from dashboard.web.security import AllowedHosts
 from dashboard.web.state import browser_table
 from dashboard.web.view import find
 
-#: Places of the parts of a page, in the order of assets/page/follow.js.
+#: Places of the parts of a page, in the order of assets/web/follow.mjs.
 PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")
 INDEX = (Path(__file__).parent / "index.html").read_text("utf-8").replace("{%link-table%}", json.dumps(browser_table()))
+#: Modules run once the page is parsed, and this event is after them: the renderer looks for our components then.
+RENDERER = 'document.addEventListener("DOMContentLoaded", () => new DashRenderer());'
 
 
 def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
@@ -42,6 +44,7 @@ def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
         compress=True,
         on_error=_say_error,
     )
+    app.renderer = RENDERER
     app.server.config["MAX_CONTENT_LENGTH"] = BODY
     security.check_hosts(app.server, allowed or AllowedHosts())
     security.check_callbacks(app)

@@ -11,7 +11,7 @@ from dash import Dash, Input, Output, dcc, html
 from flask import Response
 from playwright.sync_api import Locator, Page, expect
 
-from dashboard.app import INDEX
+from dashboard.app import INDEX, RENDERER
 from dashboard.sentence.component import SentenceViews
 from dashboard.ui.theme import CATEGORIES, PALETTE
 from dashboard.web import security
@@ -101,6 +101,7 @@ def routes(app: Dash) -> None:
 def create_app() -> Dash:
     """The component alone. Its `sentence` is what the address asks for, as JSON; what it sends is written below it."""
     app = Dash(__name__, assets_folder=str(ASSETS), assets_ignore="color_scheme.js", index_string=INDEX, title="Fake")
+    app.renderer = RENDERER
     app.layout = html.Main(
         [dcc.Location(id="location"), html.H1("Fake"), SentenceViews(id="sentence"), html.Pre(id="sent")]
     )

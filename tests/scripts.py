@@ -24,5 +24,5 @@ def scripted(chromium: Browser, scripts: Iterable[Path], own: str = "") -> Itera
 @contextmanager
 def of_points(chromium: Browser, *names: str, own: str = "") -> Iterator[Page]:
     """With scripts of the canvas, by their names."""
-    with scripted(chromium, [ASSETS / "points" / f"{name}.js" for name in names], own) as page:
+    with scripted(chromium, [ASSETS / "canvas" / f"{name}.mjs" for name in names], own) as page:
         yield page

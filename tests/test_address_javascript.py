@@ -18,7 +18,7 @@ def address(chromium: Browser) -> Iterator[Page]:
     page.route("**/*", lambda route: route.fulfill(body=f"<!doctype html>{table}", content_type="text/html"))
     page.goto("http://headscape.test/head?layer=1&head=2&view=pca-raw-2d&where=kind%3Aword&at=0.5,0.5,2,0,0")
     page.evaluate("window.dash_clientside = { no_update: 'stay', callback_context: { triggered: [] } }")
-    page.add_script_tag(path=ASSETS / "address.js")
+    page.add_script_tag(path=ASSETS / "web" / "address.mjs")
     yield page
     page.close()
 

@@ -13,7 +13,7 @@ MADE = "const c = (id, props, type = 'Select') => ({ type, namespace: 'dmc', pro
 
 @pytest.fixture(scope="module")
 def script(chromium: Browser) -> Iterator[Page]:
-    with scripted(chromium, [ASSETS / "page" / "changes.js"], MADE) as page:
+    with scripted(chromium, [ASSETS / "web" / "changes.mjs"], MADE) as page:
         yield page
 
 

@@ -27,7 +27,7 @@ def test_a_chart_is_saved_as_soon_as_it_is_drawn(chromium: Browser) -> None:
     page.evaluate(
         "window.Plotly = { downloadImage: (chart, { filename }) => (window.saved = [filename, chart.layout]) }"
     )
-    for script in ("points/paragraphs.js", "chart.js"):
+    for script in ("canvas/paragraphs.mjs", "web/chart.mjs"):
         page.add_script_tag(path=ASSETS / script)
     assert page.evaluate("headscape.chart.save()") == "stay"
     assert page.evaluate("window.saved === undefined")

@@ -23,7 +23,7 @@ def test_points_may_be_kept_for_ever(client: FlaskClient, base: str) -> None:
 
 @pytest.mark.parametrize(("asked", "kept"), [("?m=1.5", True), ("", False)], ids=["dated", "without a date"])
 def test_only_a_script_whose_address_is_dated_is_kept(client: FlaskClient, asked: str, kept: bool) -> None:
-    answer = client.get(f"/assets/chart.js{asked}")
+    answer = client.get(f"/assets/web/chart.mjs{asked}")
     assert ("immutable" in answer.headers["Cache-Control"]) == kept
     answer.close()
 

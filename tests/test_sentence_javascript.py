@@ -34,7 +34,7 @@ const { decode, lines, rows, weights, shades, svg, swatches, tokens, modelView, 
 
 @pytest.fixture(scope="module")
 def page(chromium: Browser) -> Iterator[Page]:
-    with scripted(chromium, sorted((ASSETS / "sentence").glob("*.js")), MADE) as page:
+    with scripted(chromium, sorted((ASSETS / "sentence").glob("*.mjs")), MADE) as page:
         yield page
 
 

@@ -124,7 +124,7 @@ def test_a_chosen_token_at_a_feature_point_has_a_legend(library: Library) -> Non
 
 
 def test_the_legend_over_the_points_has_the_colours_of_the_canvas() -> None:
-    canvas = (ASSETS / "points" / "overlay.js").read_text("utf-8")
+    canvas = (ASSETS / "canvas" / "overlay.mjs").read_text("utf-8")
     style = (ASSETS / "style.css").read_text("utf-8")
     for name, ink in (("line", "line"), ("near", "near"), ("pair", "pair")):
         of_canvas = re.findall(rf"{ink}: \"(#[0-9a-f]{{6}})\"", canvas)
@@ -157,7 +157,7 @@ def test_a_rollout_is_no_head(library: Library, asked: str, names: list[str]) ->
 
 
 def test_the_mean_by_position_has_the_scale_of_the_sentences_matrix() -> None:
-    """As `shades.js`: the share of the way along the colours is the root of the weight."""
+    """As `shades.mjs`: the share of the way along the colours is the root of the weight."""
     weights, colours = zip(*SHADES, strict=True)
     np.testing.assert_allclose(np.sqrt(weights), np.linspace(0, 1, len(weights)))
     assert colours[0] == PALETTE["light"]["panel"]

@@ -1,4 +1,4 @@
-"""The Dash component `PointPanels`: panels of points on one WebGL2 canvas. Its JavaScript is in assets/points/."""
+"""The Dash component `PointPanels`: panels of points on one WebGL2 canvas. Its JavaScript is in assets/canvas/."""
 
 from typing import Any
 

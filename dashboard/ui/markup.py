@@ -17,7 +17,7 @@ HTML = "dash_html_components"
 
 
 class Markup(Component):
-    """Elements and texts without callbacks. Its JavaScript is in assets/page/markup.js.
+    """Elements and texts without callbacks. Its JavaScript is in assets/web/markup.mjs.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def condensed(children: Any, place: str) -> list[Any]:
     """The same children, neighbours that are plain HTML as one Markup, also inside of those that are not.
 
     A chart without an id and every Markup get one from where they stand below `place`, so that the browser can change
-    their properties alone (assets/page/changes.js).
+    their properties alone (assets/web/changes.mjs).
     """
     runs = groupby(_flat(children), key=_is_plain)
     return [one for number, (plain, run) in enumerate(runs) for one in _run(plain, list(run), f"{place}-{number}")]

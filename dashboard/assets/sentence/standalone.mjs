@@ -10,7 +10,7 @@
     return response.text();
   }
 
-  const scripts = () => [...document.scripts].map(({ src }) => src).filter((src) => /\/assets\/sentence\/[^/]+\.js/.test(src));
+  const scripts = () => [...document.scripts].map(({ src }) => src).filter((src) => /\/assets\/sentence\/[^/]+\.mjs/.test(src));
   const sheets = () => [...document.querySelectorAll('link[rel="stylesheet"]')].map(({ href }) => href).filter((href) => /\/assets\/style\.css/.test(href));
 
   /** Text that may stand in a script or a style element. */
