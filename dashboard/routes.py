@@ -9,8 +9,8 @@ from dashboard.head_map import routes as head_map
 from dashboard.points import routes as points
 from dashboard.sentence import routes as sentences
 from dashboard.statistics import routes as statistics
+from dashboard.ui.files import LIBRARY
 from dashboard.web import assets, http
-from dashboard.web.files import LIBRARY
 from dashboard.web.library import Library
 from dashboard.written import Asked, written
 

@@ -11,10 +11,10 @@ from dashboard.features import shown as features
 from dashboard.points.head_page import tab_of
 from dashboard.sentence import finder
 from dashboard.sentence.component import SentenceViews
+from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.text import model_names
 from dashboard.ui.theme import MANTINE
-from dashboard.web.provenance import provenance_of
 from dashboard.web.view import MAX_QUERY, Place
 from store import Snapshot
 

@@ -10,7 +10,8 @@ from pyarrow import parquet
 
 from dashboard.points import exports
 from dashboard.points.drawn import Drawn
-from dashboard.points.exports import as_csv, tables, write_parquet
+from dashboard.points.exports import tables
+from dashboard.ui.files import as_csv, write_parquet
 from store import Corpus
 
 TOKENS = 60

@@ -13,7 +13,7 @@ from werkzeug.routing import AnyConverter, Rule
 from dashboard.app import create_app
 from dashboard.compare.two_models import Two
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.web.files import MIMETYPES
+from dashboard.ui.files import MIMETYPES
 from dashboard.web.library import Library
 from tests.client import FakeTyped
 

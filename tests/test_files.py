@@ -11,10 +11,10 @@ from flask.testing import FlaskClient
 from pyarrow import parquet
 
 from dashboard.app import create_app
-from dashboard.web import files
+from dashboard.ui import files
+from dashboard.ui.files import LIBRARY
 from dashboard.web.admission import DISCONNECTED, Turns
 from dashboard.web.errors import RETRY_AFTER
-from dashboard.web.files import LIBRARY
 from dashboard.web.library import BUSY, Library
 from store import Corpus
 

@@ -9,9 +9,9 @@ import pytest
 from flask.testing import FlaskClient
 from pyarrow import parquet
 
-from dashboard.points.exports import as_csv
 from dashboard.statistics.part import Part, part_of
 from dashboard.statistics.routes import heads_table
+from dashboard.ui.files import as_csv
 from dashboard.web.state import telling
 from store import STATISTICS, Corpus
 from tests.counts import counted

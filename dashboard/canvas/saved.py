@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-from dashboard.web.provenance import provenance_of
+from dashboard.ui.files import provenance_of
 from dashboard.web.view import Place
 
 #: How a search that is not for whole tokens is named.

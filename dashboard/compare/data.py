@@ -19,7 +19,7 @@ from dashboard.compare.two_models import (
     sample_of,
     segments_of,
 )
-from dashboard.points.exports import Table
+from dashboard.ui.files import Table
 from dashboard.web.state import telling
 from store import STATISTICS, Corpus
 from store.kernels.attention import attention_pattern

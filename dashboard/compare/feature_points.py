@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dashboard.compare.picture import BothPlaces, on_one_scale
 from dashboard.compare.two_models import Two, cached_result
-from dashboard.points.exports import Table
+from dashboard.ui.files import Table
 from store.features import Features
 from store.kernels.features import linear_cka
 from store.kernels.normalization import unit

@@ -22,7 +22,7 @@ from dashboard.points import colours, selection
 from dashboard.points.columns import column_of
 from dashboard.points.drawn import Drawn
 from dashboard.points.routes import selection_of
-from dashboard.web.files import FORM, file
+from dashboard.ui.files import FORM, file
 from dashboard.web.http import (
     BASE,
     ONE_HEAD,

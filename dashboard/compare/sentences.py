@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from dashboard.compare.data import head_divergence, head_sample
 from dashboard.compare.two_models import Two, sample_caption
-from dashboard.points.exports import Table
 from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.charts import DIVERGING, RAMP, Layout, chart, colour_bar, every, layout, square
 from dashboard.ui.controls import head_choices, number
+from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import significant
 from dashboard.web.state import ORDER

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.web.cache import current_cache
-from dashboard.web.view import Place, on_same_corpus
+from dashboard.web.view import Place, names_of, other_model
 from store import Corpus
 from store.kernels.bootstrap import PERCENTILES, Segments, draw_counts, find_segments
 from store.kernels.statistics import source_rows
@@ -31,10 +31,7 @@ class Two:
     @property
     def names(self) -> tuple[str, str]:
         """Their names; their keys where both have the same name."""
-        own, other = (
-            str(model.attributes["model_id"]).rstrip("/").rpartition("/")[2] for model in (self.own, self.other)
-        )
-        return (own, other) if own != other else (self.own.name, self.other.name)
+        return names_of(self.own, self.other)
 
     @property
     def sentences(self) -> int:
@@ -80,9 +77,8 @@ class Two:
 
 def two_of(place: Place) -> Two | None:
     """The models of a link, by default the last ingested on the same corpus; None where there is no other."""
-    others = on_same_corpus(place.snapshot, place.corpus)
-    other = place.address.other or next(iter(others), None)
-    return Two(place.corpus, place.snapshot.corpus(other)) if other else None
+    other = other_model(place)
+    return Two(place.corpus, other) if other else None
 
 
 def pictures_of(place: Place, two: Two) -> str:

@@ -9,7 +9,8 @@ from dashboard.features.cosines import cosines
 from dashboard.features.data import Series
 from dashboard.features.pieces import pieces_of
 from dashboard.points.columns import KINDS, kinds_of
-from dashboard.points.exports import ROWS, Table
+from dashboard.points.exports import ROWS
+from dashboard.ui.files import Table
 from store.features import Features
 from store.schema.features import FACTORS, point_title
 

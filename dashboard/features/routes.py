@@ -14,8 +14,8 @@ from dashboard.features.selection import FIELDS, TokenSelection, parse_token_sel
 from dashboard.points import selection
 from dashboard.points.colours import codes_of, encode
 from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE
+from dashboard.ui.files import FORM, file, large_file
 from dashboard.web.cache import current_cache
-from dashboard.web.files import FORM, file, large_file
 from dashboard.web.http import BASE, binary, bounded, codes, corpus_of, lasting, png, scheme
 from dashboard.web.library import Library
 from store import Corpus

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from dashboard.points.exports import Table
 from dashboard.statistics.data import head_columns
 from dashboard.statistics.divergence import mean_divergence
+from dashboard.ui.files import Table
 from dashboard.web.cache import cached
 from store import Corpus
 from store.kernels.labels import clustered_order

@@ -3,7 +3,7 @@
 from flask import Flask, Response
 
 from dashboard.head_map.data import divergence_table, map_table
-from dashboard.web.files import FORM, file
+from dashboard.ui.files import FORM, file
 from dashboard.web.http import BASE, corpus_of
 from dashboard.web.library import Library
 

@@ -8,10 +8,10 @@ import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.points.exports import Table
 from dashboard.points.placement import normalized_vectors
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.charts import chart
+from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href, heading
 from dashboard.web.cache import cached
 from dashboard.web.view import Place

@@ -14,9 +14,9 @@ from dashboard.points.exports import tables, tables_of_heads
 from dashboard.points.focus import Point, as_json, focus, point_card
 from dashboard.points.pairs import strongest_pairs
 from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
+from dashboard.ui.files import FORM, file, large_file
 from dashboard.ui.theme import Scheme
 from dashboard.web.cache import cached
-from dashboard.web.files import FORM, file, large_file
 from dashboard.web.http import (
     BASE,
     ONE_HEAD,

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.points.exports import Table
 from dashboard.sentence.sentence import Sentence
+from dashboard.ui.files import Table
 from dashboard.ui.text import significant
 from store.kernels.attention import softmax
 

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.points.exports import Table
 from dashboard.sentence.sentence import Floats, Sentence
+from dashboard.ui.files import Table
 from dashboard.ui.text import significant
 from dashboard.web.state import PAIRS, Mean, Pair
 from store.kernels.attention import merge_words

@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 
 from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.pattern import FIELDS, PatternOptions, Unit, parse_options, shown_units
+from dashboard.ui.files import provenance_of
 from dashboard.ui.theme import PALETTE, head_colours
 from dashboard.web.http import data_link
-from dashboard.web.provenance import provenance_of
 from dashboard.web.state import Address
 from dashboard.web.view import Place
 from store.schema.model import head_name

@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.points.exports import Table
 from dashboard.ui.charts import chart
+from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import significant
 from dashboard.ui.theme import PALETTE, between

@@ -8,7 +8,6 @@ import numpy as np
 from flask import Flask, Response, abort, jsonify
 from flask import request as asked
 
-from dashboard.points.exports import Table
 from dashboard.points.focus import sentence_overlay, strongest_lines
 from dashboard.points.placement import place_vectors
 from dashboard.sentence.encoder import TypedSentences
@@ -26,9 +25,9 @@ from dashboard.sentence.pattern import (
 )
 from dashboard.sentence.positions import position_table
 from dashboard.sentence.sentence import Sentence, stored_sentence
+from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.text import significant
 from dashboard.web.admission import asker_gone
-from dashboard.web.files import FORM, file
 from dashboard.web.http import BASE, ONE_HEAD, bounded, check_head, codes, corpus_of, lasting, share
 from dashboard.web.library import Library
 from dashboard.web.state import LEAST, MEANS, MOST_TOP, TOP, Mean

@@ -8,11 +8,10 @@ import xarray as xr
 from flask import Flask, Response, request
 from numpy.typing import NDArray
 
-from dashboard.points.exports import Table
 from dashboard.statistics.counts import PartCounts
 from dashboard.statistics.data import head_columns, importance_of, ranks, shown_grid
 from dashboard.statistics.part import Part, part_labels, part_of
-from dashboard.web.files import FORM, file
+from dashboard.ui.files import FORM, Table, file
 from dashboard.web.http import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
 from dashboard.web.library import Library
 from dashboard.web.state import telling

@@ -113,6 +113,19 @@ def on_same_corpus(snapshot: Snapshot, corpus: Corpus) -> list[str]:
     return [name for name, model in snapshot.models.items() if model["corpus"] == own and name != corpus.name]
 
 
+def other_model(place: Place) -> Corpus | None:
+    """The model that the link's is compared with on page Compare, by default the last ingested on the same corpus."""
+    others = on_same_corpus(place.snapshot, place.corpus)
+    other = place.address.other or next(iter(others), None)
+    return place.snapshot.corpus(other) if other else None
+
+
+def names_of(own: Corpus, other: Corpus) -> tuple[str, str]:
+    """The names of two models; their keys where both have the same name."""
+    names = [str(model.attributes["model_id"]).rstrip("/").rpartition("/")[2] for model in (own, other)]
+    return (names[0], names[1]) if names[0] != names[1] else (own.name, other.name)
+
+
 def value_layers(features: Features) -> list[int]:
     """Layers of whose values there is a picture."""
     views = (features.value_view(name) for name in features.value_views)

@@ -1,0 +1,224 @@
+"""Tables as files to be saved: CSV and Parquet, with the models, the corpus and the snapshot that the numbers are of."""
+
+import csv
+import gzip
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from tempfile import SpooledTemporaryFile
+from types import MappingProxyType
+from typing import IO
+
+import numpy as np
+from flask import Response, current_app, request
+from numpy.typing import NDArray
+from werkzeug.wsgi import wrap_file
+
+from dashboard.web.admission import asker_gone
+from dashboard.web.errors import ReaderLeft
+from dashboard.web.http import lasting
+from dashboard.web.library import Library
+from dashboard.web.view import Place, names_of, other_model
+from store import Corpus, Snapshot
+
+#: The format of a file in its URL.
+FORM = "<any(csv, parquet):form>"
+MIMETYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+#: Bytes of a file up to which it is held in memory.
+IN_MEMORY = 1 << 20
+#: The library among the extensions of an application.
+LIBRARY = "headscape.library"
+#: Columns of text, for tables without rows.
+TEXTS = (
+    *("wordpiece", "label", "kind", "role", "query_piece", "key_piece", "query", "key", "point", "other_point"),
+    *("statistic", "source", "ratio", "name", "other_name", "other_label", "most_changed", "most_changed_unit"),
+    "provenance",
+)
+#: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+Table = Mapping[str, NDArray[np.generic]]
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What numbers are of, by keys of the store: a key stays the same as long as the numbers do."""
+
+    models: tuple[str, ...]
+    corpus: str
+    snapshot: str
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, models: Sequence[str]) -> "Provenance":
+        """The provenance of one model of a snapshot, or of two."""
+        corpora = dict.fromkeys(snapshot.corpus(model).attributes["corpus"] for model in models)
+        return cls(tuple(models), " and ".join(corpora), snapshot.id)
+
+    def __str__(self) -> str:
+        return f"{' and '.join(self.models)} on {self.corpus}, snapshot {self.snapshot}"
+
+    @property
+    def stem(self) -> str:
+        """The end of a file's name. It needs no corpus: the key of a model is a hash of its corpus too."""
+        return "-".join([*self.models, self.snapshot])
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """The metadata of a Parquet file."""
+        return {"model": " and ".join(self.models), "corpus": self.corpus, "snapshot": self.snapshot}
+
+
+def provenance_of(place: Place) -> dict[str, str]:
+    """The provenance of a page, for files saved by the browser: `source` for a reader, `stem` for the end of a file's name."""
+    other = _other(place)
+    models = [place.corpus.name] + ([other.name] if other else [])
+    provenance = Provenance.of(place.snapshot, models)
+    source = f"{_models(place, other)} on {provenance.corpus}, snapshot {place.snapshot.id[:8]}"
+    return {"source": source, "stem": provenance.stem}
+
+
+def _other(place: Place) -> Corpus | None:
+    """The other model of a page that shows two: Compare, and Statistics where it shows differences."""
+    address = place.address
+    if address.page == "compare":
+        return other_model(place)
+    subtracts = address.page == "statistics" and address.values == "difference"
+    return place.snapshot.corpus(address.other) if subtracts and address.other else None
+
+
+def _models(place: Place, other: Corpus | None) -> str:
+    """On Statistics only the heat map is of two models."""
+    if other is None:
+        return str(place.corpus.attributes["model_id"])
+    own, subtracted = names_of(place.corpus, other)
+    return f"{own} and {subtracted}" if place.address.page == "compare" else f"{own} (differences: minus {subtracted})"
+
+
+def large_file(parts: Iterator[Table], name: str, form: str) -> Response:
+    """As `file`, of many rows: the server makes one at a time. Raises `Refusal` where too many readers wait."""
+    with _library().files.turn(asker_gone):
+        return file(_for_reader(parts), name, form)
+
+
+def file(parts: Iterator[Table], name: str, form: str, other: str | None = None) -> Response:
+    """A file of a table, given in parts. Its name begins with `name` and ends with the models and the snapshot.
+
+    The file itself names them too: Parquet in its metadata, CSV in a last column. `other` is a model that the URL does not
+    name.
+
+    It is written as a whole before the first byte is sent: a reader who reads slowly takes up no thread, and a large
+    one lies on the disk meanwhile.
+    """
+    content: IO[bytes] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed when it has been sent
+    compressed = form == "csv" and bool(request.accept_encodings.quality("gzip"))
+    provenance = _provenance(other)
+    try:
+        _write(parts, provenance, form, content, compressed)
+    except BaseException:
+        content.close()
+        raise
+    response = _sent(content)
+    response.mimetype = MIMETYPES[form]
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}-{provenance.stem}.{form}"'
+    if compressed:
+        response.headers["Content-Encoding"], response.headers["Vary"] = "gzip", "Accept-Encoding"
+    return lasting(response)
+
+
+def _sent(content: IO[bytes]) -> Response:
+    size = content.tell()
+    content.seek(0)
+    if size > IN_MEMORY:
+        response = Response(wrap_file(request.environ, content), direct_passthrough=True)
+        response.content_length = size
+        return response
+    with content:
+        return Response(content.read())
+
+
+def _library() -> Library:
+    library: Library = current_app.extensions[LIBRARY]
+    return library
+
+
+def _provenance(other: str | None) -> Provenance:
+    """Every URL of a file names a snapshot and a model, or two."""
+    given = dict(request.view_args or {})
+    models = [given[part] for part in ("model", "other") if part in given] + ([other] if other else [])
+    return Provenance.of(_library().snapshot(given["snapshot"]), models)
+
+
+def _write(parts: Iterator[Table], provenance: Provenance, form: str, into: IO[bytes], compressed: bool) -> None:
+    lines = (some.encode() for some in as_csv(named(parts, provenance)))
+    if form == "parquet":
+        write_parquet(parts, into, provenance.metadata)
+    elif compressed:
+        with gzip.GzipFile(fileobj=into, mode="wb", compresslevel=1) as inner:
+            inner.writelines(lines)
+    else:
+        into.writelines(lines)
+
+
+def _for_reader(parts: Iterator[Table]) -> Iterator[Table]:
+    """The parts, as long as the reader is there."""
+    for part in parts:
+        if asker_gone():
+            raise ReaderLeft
+        yield part
+
+
+def named(parts: Iterator[Table], provenance: Provenance) -> Iterator[Table]:
+    """The tables with a last column that names the provenance of every row.
+
+    Spreadsheets and most CSV readers would take a comment line for the header. A column stays with its rows when files are
+    sorted, cut or joined, and compresses to almost nothing.
+    """
+    for part in parts:
+        rows = len(next(iter(part.values()), ()))
+        yield {**part, "provenance": np.full(rows, str(provenance), object)}
+
+
+def as_csv(parts: Iterator[Table]) -> Iterator[str]:
+    """The lines of a CSV file; text that a spreadsheet would take for a formula is quoted with an apostrophe."""
+    for number, part in enumerate(parts):
+        buffer = io.StringIO()
+        writer = csv.writer(buffer)
+        if number == 0:
+            writer.writerow(part)
+        columns = [_safe(column) if _is_text(name, column) else column.tolist() for name, column in part.items()]
+        writer.writerows(zip(*columns, strict=True))
+        yield buffer.getvalue()
+
+
+def write_parquet(parts: Iterator[Table], into: IO[bytes], metadata: Mapping[str, str] = NOTHING) -> None:
+    """Write a Parquet file, one part in memory at a time; its text is not quoted."""
+    import pyarrow
+    from pyarrow import parquet
+
+    tables_of_parts = (pyarrow.table(_typed(part)) for part in parts)
+    first = next(tables_of_parts)
+    with parquet.ParquetWriter(into, first.schema.with_metadata(dict(metadata))) as writer:
+        for table in chain([first], tables_of_parts):
+            writer.write_table(table)
+
+
+def _safe(column: NDArray[np.generic]) -> list[str]:
+    return [f"'{text}" if text.startswith(FORMULA) else text for text in map(str, column)]
+
+
+def _typed(part: Table) -> dict[str, object]:
+    import pyarrow
+
+    return {
+        name: pyarrow.array(column.astype(object), pyarrow.string())
+        if _is_text(name, column)
+        else pyarrow.array(column)
+        for name, column in part.items()
+    }
+
+
+def _is_text(name: str, column: NDArray[np.generic]) -> bool:
+    """Whether a column is text; by its name where it has no rows."""
+    return column.dtype.kind in "OUT" if len(column) else name in TEXTS
