@@ -1,0 +1,93 @@
+"""The graph of imports between packages and folders: no arrow from a lower folder to a higher one, and no cycle."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+#: Folders of a package from low to high. A folder may import itself and lower ones.
+FOLDERS = {
+    "store": ("schema", "kernels", "repository"),
+    "ingest": ("text", "encode", "projections", "heads", "finetuning"),
+    "dashboard": (
+        *("web", "ui", "canvas", "points", "statistics", "head_map", "features", "sentence", "compare", "about"),
+    ),
+}
+#: Packages whose files beside the folders are higher than all folders; elsewhere some are low, as `errors.py`.
+TOP_IS_HIGHEST = ("dashboard",)
+#: What a package may import of the others.
+BELOW = {"store": (), "ingest": ("store",), "dashboard": ("store",), "headscape": ("store", "ingest", "dashboard")}
+#: Imports inside of functions that start another package: a typed sentence runs the model of the ingest.
+RUNS_A_MODEL = ("dashboard/sentence/encoder.py", "ingest")
+PACKAGES = [name for name in BELOW if (ROOT / name).is_dir()]
+
+
+def modules(package: str) -> Iterator[Path]:
+    return (path.relative_to(ROOT) for path in sorted((ROOT / package).rglob("*.py")))
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of every import of our packages, those inside of functions and for types too."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [f"{node.module}.{name.name}" for name in node.names]
+        elif isinstance(node, ast.Import):
+            names = [name.name for name in node.names]
+        yield from ((node.lineno, name) for name in names if name.split(".")[0] in BELOW)
+
+
+def folder_of(parts: tuple[str, ...], package: str) -> str | None:
+    """The folder of a module or of what is imported; None for files beside the folders."""
+    return parts[1] if len(parts) > 1 and (ROOT / package / parts[1]).is_dir() else None
+
+
+def arrows(package: str) -> Iterator[tuple[str | None, str | None, str]]:
+    """Arrows between the folders of a package: from, to, and the import in words."""
+    for path in modules(package):
+        own = folder_of(path.parts, package) if len(path.parts) > 2 else None
+        for line, name in imports(path):
+            parts = tuple(name.split("."))
+            if parts[0] == package and len(parts) > 1:
+                yield own, folder_of(parts, package), f"{path}:{line} imports {name}"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_folder_has_its_place_in_the_order(package: str) -> None:
+    folders = {path.name for path in (ROOT / package).iterdir() if (path / "__init__.py").exists()}
+    assert folders == set(FOLDERS.get(package, ()))
+
+
+@pytest.mark.parametrize("package", FOLDERS)
+def test_no_folder_imports_a_higher_one(package: str) -> None:
+    height: dict[str | None, int] = {name: number for number, name in enumerate(FOLDERS[package])}
+    if package in TOP_IS_HIGHEST:
+        height[None] = len(height)
+    between = [arrow for arrow in arrows(package) if arrow[0] in height and arrow[1] in height]
+    wrong = [words for own, other, words in between if height[other] > height[own]]
+    assert not wrong, "\n".join(["A lower folder imports a higher one:", *wrong])
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_import_only_those_below(package: str) -> None:
+    wrong = [
+        f"{path}:{line} imports {name}"
+        for path in modules(package)
+        for line, name in imports(path)
+        if name.split(".")[0] not in (package, *BELOW[package]) and (str(path), name.split(".")[0]) != RUNS_A_MODEL
+    ]
+    assert not wrong, "\n".join(["A package imports one above it:", *wrong])
+
+
+def test_the_graph_finds_an_import_that_breaks_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("web", "points"):
+        (tmp_path / "dashboard" / folder).mkdir(parents=True)
+    (tmp_path / "dashboard/web/state.py").write_text("from dashboard.points import drawn\n")
+    (tmp_path / "dashboard/points/drawn.py").write_text("def late():\n    import dashboard.web.state\n")
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    assert list(arrows("dashboard")) == [
+        ("points", "web", "dashboard/points/drawn.py:2 imports dashboard.web.state"),
+        ("web", "points", "dashboard/web/state.py:1 imports dashboard.points.drawn"),
+    ]

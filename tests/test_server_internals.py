@@ -1,0 +1,105 @@
+"""What we use of Dash, waitress and gunicorn beyond their documentation: where a new release changes it, a test here fails."""
+
+from inspect import getsource, signature
+
+import pytest
+from dash import ALL, Dash, Input, Output, State, dcc, html
+from gunicorn.config import KNOWN_SETTINGS
+from gunicorn.workers.base import Worker
+from waitress import task, wasyncore
+from waitress.adjustments import Adjustments
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser
+from waitress.server import TcpWSGIServer
+
+from dashboard.web.admission import DISCONNECTED
+from dashboard.web.connections import BufferingWorker, Connection, Front, Request, adjustments
+from dashboard.web.security import CALLBACKS
+
+
+@pytest.fixture
+def app() -> Dash:
+    """Three callbacks: with one output, with several, and one that runs in the browser."""
+    app = Dash(__name__)
+    app.layout = html.Div([dcc.Input(id="text"), html.Div(id="one"), html.Div(id="two"), html.Div(id="three")])
+    app.callback(Output("one", "children"), Input("text", "value"), State({"kind": ALL}, "value"))(lambda *_: "")
+    outputs = Output("two", "children"), Output("three", "children")
+    app.callback(*outputs, Input("text", "value"))(lambda _: ("", ""))
+    app.clientside_callback("(value) => value", Output("three", "title"), Input("text", "value"))
+    app.server.test_client().get("/")
+    return app
+
+
+def test_dash_lists_callbacks_by_the_names_of_their_outputs(app: Dash) -> None:
+    assert set(app.callback_map) == {"one.children", "..two.children...three.children..", "three.title"}
+
+
+def test_dash_lists_the_properties_that_a_callback_reads(app: Dash) -> None:
+    callback = app.callback_map["one.children"]
+    assert callback["inputs"] == [{"id": "text", "property": "value"}]
+    assert callback["state"] == [{"id": '{"kind":["ALL"]}', "property": "value"}]
+
+
+def test_dash_has_no_function_for_a_callback_of_the_browser(app: Dash) -> None:
+    assert {name for name, one in app.callback_map.items() if "callback" not in one} == {"three.title"}
+
+
+def test_dash_answers_callbacks_under_this_path(app: Dash) -> None:
+    assert CALLBACKS in {rule.rule for rule in app.server.url_map.iter_rules()}
+
+
+@pytest.mark.parametrize(
+    ("own", "of_waitress", "names"),
+    [
+        (Connection, HTTPChannel, ["add_channel", "del_channel", "received", "write_soon"]),
+        (Front, TcpWSGIServer, ["handle_accept", "maintenance"]),
+        (Request, HTTPRequestParser, ["parse_header"]),
+    ],
+)
+def test_waitress_calls_what_our_classes_override(own: type, of_waitress: type, names: list[str]) -> None:
+    for name in names:
+        assert list(signature(getattr(own, name)).parameters) == list(signature(getattr(of_waitress, name)).parameters)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["requests", "request", "total_outbufs_len", "last_activity", "_fileno", "server", "addr", "readable", "writable"],
+)
+def test_a_channel_of_waitress_has_what_we_read_of_it(name: str) -> None:
+    assert hasattr(HTTPChannel, name) or f"self.{name} = " in getsource(HTTPChannel) + getsource(wasyncore.dispatcher)
+
+
+@pytest.mark.parametrize("name", ["first_line", "headers", "chunked", "headers_finished"])
+def test_a_parser_of_waitress_has_what_we_read_of_it(name: str) -> None:
+    assert f"{name} = " in getsource(HTTPRequestParser)
+
+
+def test_a_server_of_waitress_lists_its_channels_and_takes_a_socket() -> None:
+    assert {"map", "_sock", "dispatcher", "adj", "sockinfo", "bind_socket"} <= set(
+        signature(TcpWSGIServer.__init__).parameters
+    )
+    assert "self.active_channels = " in getsource(TcpWSGIServer.__mro__[1].__init__)
+
+
+def test_waitress_has_the_settings_that_we_change() -> None:
+    changed = adjustments(10)
+    assert isinstance(changed, Adjustments)
+    assert changed.channel_request_lookahead == 1
+
+
+def test_waitress_says_whether_a_client_has_left() -> None:
+    assert DISCONNECTED in getsource(task)
+
+
+@pytest.mark.parametrize("name", ["sockets", "ppid", "alive", "cfg", "notify", "wsgi"])
+def test_a_worker_of_gunicorn_has_what_we_read_of_it(name: str) -> None:
+    assert issubclass(BufferingWorker, Worker)
+    assert hasattr(Worker, name) or f"self.{name} = " in getsource(Worker)
+
+
+def test_gunicorn_has_the_settings_that_we_change() -> None:
+    from dashboard.server import Server
+
+    known = {setting.name for setting in KNOWN_SETTINGS}
+    assert known >= {"bind", "workers", "threads", "worker_class", "control_socket_disable", "graceful_timeout"}
+    assert "load_config" in vars(Server)
