@@ -8,7 +8,7 @@ from flask import Flask, abort
 from werkzeug.exceptions import HTTPException
 
 from dashboard import routes, shell
-from dashboard.pages import LATER, after_picture_of
+from dashboard.pages import DEFERRED, after_picture_of
 from dashboard.statistics import counting
 from dashboard.statistics import page as statistics
 from dashboard.ui.markup import condensed
@@ -114,11 +114,11 @@ def _fill_later(app: Dash, library: Library) -> None:
     @app.callback(Output({"later": MATCH}, "children"), Input({"later": MATCH}, "id"), *STANDING)
     @typed
     def fill(asked: Later, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
-        if asked.later not in LATER:
+        if asked.later not in DEFERRED:
             abort(404, "There is no such part of a page. Reload the page.")
         try:
             place = find(library, pathname, search, snapshot_of(shown))
-            return condensed(LATER[asked.later](place), asked.later)
+            return condensed(DEFERRED[asked.later](place), asked.later)
         except Exception as error:
             return [problem(error)]
 

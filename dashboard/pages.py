@@ -1,9 +1,13 @@
-"""The pages: each turns a place into what is written, and four of them into what is drawn."""
+"""The pages: what a link shows, its picture and its texts in one answer, so that both are of the same head."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from dash import html
+
+from dashboard import shell
 from dashboard.about import page as about
 from dashboard.compare import page as compare
 from dashboard.features import page as features
@@ -13,8 +17,12 @@ from dashboard.points import heads_page as heads
 from dashboard.sentence import page as sentence
 from dashboard.statistics import page as statistics
 from dashboard.statistics.head_panel import head_statistics
-from dashboard.ui.page import Page
-from dashboard.web.view import Place
+from dashboard.ui.markup import condensed
+from dashboard.ui.page import Page, problem
+from dashboard.web.admission import asker_gone
+from dashboard.web.errors import ReaderLeft
+from dashboard.web.library import Library
+from dashboard.web.view import Place, find
 
 PAGES: dict[str, Callable[[Place], Page]] = {
     "heads": heads.layout,
@@ -27,16 +35,34 @@ PAGES: dict[str, Callable[[Place], Page]] = {
     "about": about.layout,
 }
 PICTURES = {"heads": heads.picture, "head": head.picture, "compare": compare.picture}
-#: Parts of pages that take long, by their names (`dashboard.ui.page`).
-LATER: dict[str, Callable[[Place], list[object]]] = {
+#: Parts of pages that take long and are filled after the page, by their names (`dashboard.ui.page`).
+DEFERRED: dict[str, Callable[[Place], list[object]]] = {
     "changes": compare.later_part,
     "sentences": compare.later_sentences,
     "points": compare.later_points,
 }
 
 
+@dataclass(frozen=True)
+class TabLink:
+    """A link, and the snapshot that the tab shows; empty before its first page."""
+
+    pathname: str
+    search: str
+    snapshot: str
+
+
+def page_content(library: Library, link: TabLink) -> dict[str, Any]:
+    """Everything on screen that a link changes, by the names that the browser's script reads."""
+    try:
+        place = find(library, link.pathname, link.search, link.snapshot)
+    except Exception as error:
+        return {"picture": None, "sentence": None, "said": None} | _error_page(error)
+    return _picture(place) | _text(place, link.search, library.newest)
+
+
 def picture_of(place: Place) -> dict[str, Any] | None:
-    """What the canvas shows; None on a page without a picture, or where there are none yet."""
+    """What the canvas shows; None on a page without a picture, and where no picture has been computed."""
     if place.address.page == "features":
         return features.picture(place)
     drawn = PICTURES.get(place.address.page)
@@ -44,10 +70,46 @@ def picture_of(place: Place) -> dict[str, Any] | None:
 
 
 def after_picture_of(place: Place) -> list[object]:
-    """What a page shows below its picture once that is painted."""
+    """What follows below the picture once it is painted."""
     return features.after_picture(place) if place.address.page == "features" else []
 
 
 def sentence_of(place: Place) -> dict[str, Any] | None:
-    """What the views of a sentence show; None on another page."""
+    """What the views of a sentence show; None on other pages."""
     return sentence.picture(place) if place.address.page == "sentence" else None
+
+
+def _picture(place: Place) -> dict[str, Any]:
+    try:
+        return {"picture": _for_reader(picture_of, place), "sentence": sentence_of(place), "said": None}
+    except Exception as error:
+        return {"picture": None, "sentence": None, "said": condensed([problem(error)], "said")}
+
+
+def _text(place: Place, search: str, newest: str) -> dict[str, Any]:
+    try:
+        page = _for_reader(PAGES[place.address.page], place)
+        above = [*shell.notices(place, page.notices), *page.above]
+        parts = {"above": above, "beside": page.beside, "below": page.below}
+        parts |= {"navigation": shell.navigation(place), "drawer": shell.drawer(place, newest)}
+        parts |= {"header": shell.what_is_shown(place, newest)}
+        return _condensed(parts) | {"shown": shell.shown(place, search)}
+    except Exception as error:
+        return _error_page(error)
+
+
+def _for_reader(part: Callable[[Place], Any], place: Place) -> Any:
+    """A part of the page; not computed where the reader has gone to another page meanwhile."""
+    if asker_gone():
+        raise ReaderLeft
+    return part(place)
+
+
+def _condensed(parts: dict[str, list[Any]]) -> dict[str, Any]:
+    return {name: condensed(part, name) for name, part in parts.items()}
+
+
+def _error_page(error: Exception) -> dict[str, Any]:
+    """What is wrong instead of the page; navigation and header stay."""
+    above = [html.H1("Headscape"), problem(error)]
+    return _condensed({"above": above, "beside": [], "below": []})

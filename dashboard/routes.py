@@ -1,4 +1,4 @@
-"""Bytes, cards and files by HTTP. Every URL names its snapshot, so a response never mixes two and never changes."""
+"""Data routes: bytes, cards, files, pages. Every URL of data names its snapshot, so its response never changes."""
 
 from flask import Flask, Response, request
 from plotly.io.json import to_json_plotly
@@ -6,13 +6,13 @@ from plotly.io.json import to_json_plotly
 from dashboard.compare import routes as comparison
 from dashboard.features import routes as features
 from dashboard.head_map import routes as head_map
+from dashboard.pages import TabLink, page_content
 from dashboard.points import routes as points
 from dashboard.sentence import routes as sentences
 from dashboard.statistics import routes as statistics
 from dashboard.ui.files import LIBRARY
 from dashboard.web import assets, http
 from dashboard.web.library import Library
-from dashboard.written import Asked, written
 
 
 def register(server: Flask, library: Library) -> None:
@@ -33,9 +33,9 @@ def register(server: Flask, library: Library) -> None:
 
 
 def _pages(server: Flask, library: Library) -> None:
-    """A page as its browser asks for it: a form, not JSON, as of a form nothing is nested, so that nothing is malformed."""
+    """The content of a page. The request is a form, not JSON: a form has nothing nested that could be malformed."""
 
     @server.post("/data/page")
     def page() -> Response:
-        asked = Asked(*(request.form.get(name, "") for name in ("pathname", "search", "snapshot")))
-        return Response(to_json_plotly(written(library, asked)), mimetype="application/json")
+        link = TabLink(*(request.form.get(name, "") for name in ("pathname", "search", "snapshot")))
+        return Response(to_json_plotly(page_content(library, link)), mimetype="application/json")

@@ -66,8 +66,8 @@ def test_a_link_to_a_deleted_snapshot_says_so_with_a_link_to_the_newest(client: 
 
 def test_nothing_is_computed_for_a_reader_who_has_gone_on(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     computed: list[object] = []
-    monkeypatch.setattr("dashboard.written.asker_gone", lambda: True)
-    monkeypatch.setattr("dashboard.written.picture_of", computed.append)
+    monkeypatch.setattr("dashboard.pages.asker_gone", lambda: True)
+    monkeypatch.setattr("dashboard.pages.picture_of", computed.append)
     monkeypatch.setitem(PAGES, "heads", computed.append)
     assert page(client, "/")["picture"] is None
     assert computed == []

@@ -40,7 +40,7 @@ def problem(error: Exception) -> dmc.Alert:
 
 
 def deferred(name: str, message: str, ready: bool, count: Callable[[], list[Any]]) -> html.Div:
-    """A part of a page where it is `ready`; else a placeholder that the callback of `pages.LATER` fills by `name`."""
+    """A part of a page where it is `ready`; else a placeholder that the callback of `pages.DEFERRED` fills by `name`."""
     if ready:
         return html.Div(count())
     return html.Div(
