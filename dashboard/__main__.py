@@ -1,4 +1,4 @@
-"""`headscape serve`: serve a store, after an ingest where there is none and one was asked for."""
+"""`headscape serve`: serve a store; with `--ingest` make it first where there is none."""
 
 import argparse
 import os
@@ -23,12 +23,12 @@ from store.piped import until_pipe_closes
 if TYPE_CHECKING:
     from dashboard.web.security import AllowedHosts
 
-#: Seconds between two looks at what an ingest has published.
+#: Seconds between two checks whether an ingest has published something.
 PAUSE = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0 stopped, 1 with one sentence on what to do next."""
+    """Serve until stopped: exit status 0, or 1 after a message on what to do next."""
     return until_pipe_closes(lambda: _run(arguments))
 
 
@@ -39,7 +39,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except StoreError as error:
         return _fail(str(error))
     if not _port_is_free(options.host, options.port):
-        return _fail(f"Port {options.port} of {options.host} is taken or not to be had. Give another with PORT=...")
+        return _fail(f"Port {options.port} of {options.host} is not available. Choose another one with PORT=...")
     try:
         _allowed(options)
     except ValueError as error:
@@ -53,39 +53,39 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _ingest_and_serve(options: argparse.Namespace) -> int:
     # In a process of its own: the server forks, and icechunk's threads do not survive that.
-    found = _describe(options.store)
-    if options.ingest and found.returncode == NOTHING_YET:
+    description = _describe(options.store)
+    if options.ingest and description.returncode == NOTHING_YET:
         return _ingest_first(options)
-    return _serve(options) if found.returncode == 0 else _fail_as(found)
+    return _serve(options) if description.returncode == 0 else _fail_as(description)
 
 
 def _ingest_first(options: argparse.Namespace) -> int:
-    """Serve what the ingest has published, while it goes on. Where serving ends it ends too, and goes on next time."""
-    print(f"No store at {options.store} yet: ingesting first; serving starts with the first picture.", flush=True)
+    """Serve while the ingest goes on. When the server stops, the ingest stops too; the next start resumes it."""
+    print(f"No store at {options.store} yet. Ingesting first; serving starts with the first picture.", flush=True)
     ingest = subprocess.Popen(
         own_module("ingest", "--store", options.store),
         env=environment() | {"HEADSCAPE_PARENT": str(os.getpid())},  # it ends where this process is killed
     )
     try:
-        found = _first_publication(ingest, options.store)
+        description = _first_publication(ingest, options.store)
         if ingest.poll():
             return ingest.returncode
-        return _serve(options) if found.returncode == 0 else _fail_as(found)
+        return _serve(options) if description.returncode == 0 else _fail_as(description)
     finally:
         _end(ingest)
 
 
 def _end(ingest: subprocess.Popen[bytes]) -> None:
-    """Under nohup it would not hear Ctrl-C; where it has heard it, a second signal ends it at once."""
+    """Stop the ingest. Under nohup it does not get Ctrl-C; a second signal ends it at once."""
     ingest.terminate()
     ingest.wait()
 
 
 def _first_publication(ingest: subprocess.Popen[bytes], store: str) -> subprocess.CompletedProcess[str]:
-    """Wait until there is something to show, or the ingest has ended."""
-    while ingest.poll() is None and (found := _describe(store)).returncode:
+    """Wait until something is published, or the ingest has ended."""
+    while ingest.poll() is None and (description := _describe(store)).returncode:
         time.sleep(PAUSE)
-    return found if ingest.poll() is None else _describe(store)
+    return description if ingest.poll() is None else _describe(store)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -130,14 +130,14 @@ def _describe(store: str) -> subprocess.CompletedProcess[str]:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    """Until it is stopped."""
+    """Serve until stopped."""
     from dashboard.server import Server, address_of
     from dashboard.web.processes import server_folder
 
     address, allowed = address_of(options.host, options.port), _allowed(options)
     print(f"Headscape serves {options.store} on http://{address} (Ctrl-C stops it).", flush=True)
     if allowed.every_address:
-        print(f"It answers to any IP address and to: {allowed}. Add names with ALLOWED_HOSTS=NAME,...", flush=True)
+        print(f"It answers to every IP address and to {allowed}. Add names with ALLOWED_HOSTS=NAME,...", flush=True)
     with server_folder() as folder:
         Server(options.store, address, folder, allowed).run()
     return 0
@@ -149,8 +149,8 @@ def _allowed(options: argparse.Namespace) -> "AllowedHosts":
     return allowed_hosts(options.host, options.allowed_hosts.split(","))
 
 
-def _fail_as(found: subprocess.CompletedProcess[str]) -> int:
-    return _fail(found.stderr.strip().removeprefix("store: "))
+def _fail_as(description: subprocess.CompletedProcess[str]) -> int:
+    return _fail(description.stderr.strip().removeprefix("store: "))
 
 
 def _fail(sentence: str) -> int:

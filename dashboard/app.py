@@ -1,4 +1,4 @@
-"""The Dash application: the shell, and the page the address asks for."""
+"""The Dash application: the shell, and the callbacks by which its page follows the link."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ from dashboard.web.security import AllowedHosts
 from dashboard.web.state import browser_table
 from dashboard.web.view import find
 
-#: Places of the parts of a page, in the order of assets/web/follow.mjs.
+#: Placeholders of the parts of a page, in the order of assets/web/follow.mjs.
 PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")
 INDEX = (Path(__file__).parent / "index.html").read_text("utf-8").replace("{%link-table%}", json.dumps(browser_table()))
 #: Modules run once the page is parsed, and this event is after them: the renderer looks for our components then.
@@ -33,7 +33,7 @@ RENDERER = 'document.addEventListener("DOMContentLoaded", () => new DashRenderer
 
 
 def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
-    """A dashboard on a library, by default for this machine alone. Nothing is global: two apps in one process do not meet."""
+    """The application of a library, by default for this machine alone. Two applications in one process share nothing."""
     app = Dash(
         __name__,
         title="Headscape",
@@ -42,7 +42,7 @@ def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
         assets_ignore="color_scheme.js",
         health_endpoint="_healthz",
         compress=True,
-        on_error=_say_error,
+        on_error=_log_error,
     )
     app.renderer = RENDERER
     app.server.config["MAX_CONTENT_LENGTH"] = BODY
@@ -50,14 +50,14 @@ def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
     security.check_callbacks(app)
     app.layout = shell.layout
     _follow_address(app)
-    _fill_later(app, library)
+    _fill_deferred(app, library)
     counting.register(app, library, statistics.numbers)
     _follow_painting(app, library)
     _follow_choices(app)
     _follow_canvas(app)
     _follow_charts(app)
     _follow_sentence(app)
-    _notice_newer(app, library)
+    _notice_new_data(app, library)
     routes.register(app.server, library)
     _use_cache(app.server, library.cache)
     problems.register(app.server)
@@ -67,7 +67,7 @@ def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
 
 
 def warm_up(app: Dash) -> None:
-    """Serve the first page once before anybody asks: Dash fills its registry then, and threads would meet it half full."""
+    """Serve the first page once: Dash fills its registry at the first request, and threads must not find it half full."""
     with app.server.test_client() as client:
         client.get("/")
 
@@ -78,15 +78,15 @@ def _use_cache(server: Flask, cache: Cache) -> None:
     server.wsgi_app = lambda environ, start_response: cache.run(answer, environ, start_response)  # type: ignore[method-assign]
 
 
-def _say_error(error: Exception) -> None:
-    """An error in a callback: log it, leave the page as it is. What no page sends is refused, as by a route."""
+def _log_error(error: Exception) -> None:
+    """Log the error of a callback and leave the page as it is; refuse what no page sends, as a route does."""
     if isinstance(error, HTTPException):
         raise error
     sentence_for(error)
 
 
 def _follow_address(app: Dash) -> None:
-    """The browser asks for a page by itself: of pages that follow each other quickly only the last is waited for."""
+    """The browser fetches the page of a link itself, and waits only for the last of several links."""
     app.clientside_callback(
         "(pathname, search) => window.headscape.follow.page(pathname, search)",
         Output("points", "picture"),
@@ -108,17 +108,17 @@ def _follow_address(app: Dash) -> None:
     )
 
 
-def _fill_later(app: Dash, library: Library) -> None:
-    """Parts that take long are counted by themselves, once their places stand on the page."""
+def _fill_deferred(app: Dash, library: Library) -> None:
+    """Compute deferred parts of a page once their placeholders are on it."""
 
     @app.callback(Output({"later": MATCH}, "children"), Input({"later": MATCH}, "id"), *STANDING)
     @typed
-    def fill(asked: Later, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
-        if asked.later not in DEFERRED:
+    def fill(part: Later, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
+        if part.later not in DEFERRED:
             abort(404, "There is no such part of a page. Reload the page.")
         try:
             place = find(library, pathname, search, snapshot_of(shown))
-            return condensed(DEFERRED[asked.later](place), asked.later)
+            return condensed(DEFERRED[part.later](place), part.later)
         except Exception as error:
             return [problem(error)]
 
@@ -133,7 +133,7 @@ def _follow_painting(app: Dash, library: Library) -> None:
 
 
 def _follow_choices(app: Dash) -> None:
-    """Every choice becomes a link in the browser, without asking the server."""
+    """The browser makes a link of every choice, without a request."""
     for kind, value in (("choose", "value"), ("toggle", "checked")):
         app.clientside_callback(
             "(values, shown) => window.headscape.address.chosen(shown)",
@@ -167,7 +167,7 @@ def _follow_choices(app: Dash) -> None:
 
 
 def _follow_canvas(app: Dash) -> None:
-    """What a reader does in the picture becomes a link too."""
+    """The browser makes a link of what a reader does in the picture."""
     app.clientside_callback(
         "(opened, left, picture) => window.headscape.address.go(opened, left, picture)",
         Output("location", "href", allow_duplicate=True),
@@ -195,7 +195,7 @@ def _follow_canvas(app: Dash) -> None:
 
 
 def _follow_charts(app: Dash) -> None:
-    """A click on a head in a chart opens it."""
+    """A click on a head in a chart opens the head."""
     app.clientside_callback(
         "(clicks) => window.headscape.address.opened()",
         Output("location", "href", allow_duplicate=True),
@@ -205,7 +205,7 @@ def _follow_charts(app: Dash) -> None:
 
 
 def _follow_sentence(app: Dash) -> None:
-    """What a reader does in the views of a sentence becomes a link."""
+    """The browser makes a link of what a reader does in the views of a sentence."""
     for sent in ("opened", "headed", "selected", "hidden", "stepped"):
         app.clientside_callback(
             f"(sent, sentence) => window.headscape.address.inSentence('{sent}', sent, sentence)",
@@ -216,7 +216,7 @@ def _follow_sentence(app: Dash) -> None:
         )
 
 
-def _notice_newer(app: Dash, library: Library) -> None:
+def _notice_new_data(app: Dash, library: Library) -> None:
     @app.callback(
         Output("newer", "children"),
         Output("noticed", "data"),
@@ -236,12 +236,12 @@ def _notice_newer(app: Dash, library: Library) -> None:
         search: Text | None,
         shown: Shown | None,
     ) -> tuple[object, ...]:
-        newest, standing = library.newest, snapshot_of(shown)
+        newest, current = library.newest, snapshot_of(shown)
         lines = [stage_line(library.ingest)] * len(waits)
-        if standing in (None, newest):
+        if current in (None, newest):
             return None, None, lines
-        place = find(library, pathname, search, standing)
+        place = find(library, pathname, search, current)
         notice = f"{newest} {place.address.href}"
-        if notice == noticed:  # one that its reader has closed stays so
+        if notice == noticed:  # its reader may have closed it
             return no_update, no_update, lines
         return shell.newer_notice(place, library.snapshot(newest)), notice, lines

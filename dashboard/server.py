@@ -1,4 +1,4 @@
-"""The production server: gunicorn's processes, waitress' event loop and threads in each, the store opened after the fork."""
+"""The production server: processes of gunicorn, each with an event loop and threads of waitress."""
 
 from typing import Any
 
@@ -14,19 +14,19 @@ from dashboard.web.processes import ServerFolder, return_freed_memory
 from dashboard.web.security import AllowedHosts
 
 WORKERS = 2
-#: Of each worker: more than may wait for a turn, so that everybody else is still answered.
+#: Threads of a worker: more than readers may wait in its queues, so that others are still answered.
 THREADS = 16
-#: Seconds that a stopped worker has for the answers it has begun.
+#: Seconds that a stopped worker has to finish its answers.
 GRACE = 10
 
 
 def address_of(host: str, port: int) -> str:
-    """As in a URL, where the colons of an address of IPv6 stand in brackets."""
+    """Host and port as in a URL: an IPv6 address is in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 class Server(BaseApplication):  # type: ignore[misc]
-    """Gunicorn on one store. icechunk's threads do not survive a fork, so nothing is opened before it."""
+    """Gunicorn on one store, opened after the fork: the threads of icechunk do not survive one."""
 
     def __init__(self, store: str, address: str, folder: ServerFolder, allowed: AllowedHosts) -> None:
         self.store = store
@@ -36,7 +36,7 @@ class Server(BaseApplication):  # type: ignore[misc]
         super().__init__()
 
     def load_config(self) -> None:
-        """Settings of gunicorn."""
+        """The settings of gunicorn."""
         settings = {
             "bind": self.address,
             "workers": WORKERS,

@@ -1,4 +1,4 @@
-"""What surrounds every page: header, navigation, notices."""
+"""The shell around every page: header, navigation, notices."""
 
 from typing import Any
 
@@ -28,17 +28,17 @@ TITLES = {
     "compare": "Compare",
     "about": "About this store",
 }
-#: Pages whose controls stand at more than the link says.
+#: Pages with controls whose values the link does not hold.
 CHOICES = {"features": features.choices, "compare": comparison.choices, "sentence": finder.choices}
-#: The window below which the navigation is a drawer: Mantine's 62em.
+#: The width (Mantine's 62em) below which the navigation is a drawer.
 NARROW = "md"
 PAGES_LABEL: Any = {"aria-label": "Pages"}
-#: How often an open tab asks whether something newer has been published.
+#: Milliseconds between two checks of an open tab for newer data.
 POLL_MILLISECONDS = 5_000
 
 
 def layout() -> dmc.MantineProvider:
-    """The empty shell; the page and the header's contents follow the address."""
+    """The empty shell. The browser fills in the page and the header, by the link."""
     return dmc.MantineProvider(
         [
             dcc.Location(id="location", refresh="callback-nav"),
@@ -64,7 +64,7 @@ def layout() -> dmc.MantineProvider:
 
 
 def _drawer() -> dmc.Drawer:
-    """The navigation of a narrow window: Escape, its button, a click beside it and a chosen page close it."""
+    """The navigation of a narrow window, closed by Escape, its button, a click beside it and a click on a page."""
     return dmc.Drawer(
         html.Nav(id="drawer-navigation", **PAGES_LABEL),
         id="drawer",
@@ -75,7 +75,7 @@ def _drawer() -> dmc.Drawer:
 
 
 def _parts() -> list[object]:
-    """Places for the parts of a page; the canvas stays when pages change, and with it what the browser holds of the points."""
+    """Placeholders for the parts of a page. The canvas stays when pages change, and keeps the points it has loaded."""
     return [
         html.Div(id="above"),
         html.Div(
@@ -117,12 +117,12 @@ def _header() -> html.Div:
 
 
 def navigation(place: Place) -> list[html.A]:
-    """Links to the pages, at the same model, head and snapshot."""
+    """Links to the pages, with the same model, head and snapshot."""
     return [_page_link(place, page, title) for page, title in TITLES.items()]
 
 
 def drawer(place: Place, newest: str) -> list[html.A]:
-    """The same in a narrow window, with what its header has no room for."""
+    """The navigation of a narrow window, with what does not fit into its header."""
     return [*navigation(place), *_open_newest(place, newest, "page-link")]
 
 
@@ -132,7 +132,10 @@ def _page_link(place: Place, page: str, title: str) -> html.A:
 
 
 def shown(place: Place, link: str | None) -> dict[str, object]:
-    """What the page shows of a link, for the browser: a choice that says the same is no new link, a default is not in one."""
+    """What the page shows, for the browser: the value of every field and the defaults that depend on the store.
+
+    The browser makes no new link of a control that already has its value, and leaves defaults out of links.
+    """
     address = place.address
     fields = address.fields | {"snapshot": place.snapshot.id, "model": place.corpus.name}
     if place.corpus.views:
@@ -146,7 +149,7 @@ def shown(place: Place, link: str | None) -> dict[str, object]:
 
 
 def what_is_shown(place: Place, newest: str) -> list[object]:
-    """The header's line: model, corpus, snapshot and its date; a choice where there are several models."""
+    """The line in the header: model, corpus, snapshot and its date; a menu where there are several models."""
     return [
         _model_choice(place),
         html.Span(_snapshot_line(place.snapshot), className="snapshot", title=place.snapshot.id),
@@ -155,7 +158,7 @@ def what_is_shown(place: Place, newest: str) -> list[object]:
 
 
 def _open_newest(place: Place, newest: str, kind: str) -> list[html.A]:
-    """Nothing where the page shows it."""
+    """A link to the newest snapshot; none where the page shows it."""
     href = place.address.with_(snapshot=None).href
     return [] if place.snapshot.id == newest else [html.A("Open the newest", href=href, className=kind)]
 
@@ -177,16 +180,18 @@ def _model_choice(place: Place) -> object:
 
 
 def _snapshot_line(snapshot: Snapshot) -> str:
-    return f"snapshot {snapshot.id[:8]}, {snapshot.published:%d %b %Y %H:%M} UTC"
+    return f"snapshot {snapshot.id[:8]}, {snapshot.published:%d %b %Y, %H:%M} UTC"
 
 
 def newer_notice(place: Place, newest: Snapshot) -> dmc.Alert:
-    """Something newer was published than what the page shows: asking for it is a new page, which stands at the newest."""
+    """New data is available: a link opens the page with the newest snapshot."""
     newer = f"{newest.published:%d %b %Y, %H:%M} UTC"
     pinned = place.address.snapshot is not None
     return dmc.Alert(
         [
-            f"This link shows an older snapshot; the newest is of {newer}. " if pinned else f"New data: {newer}. ",
+            f"This link shows an older snapshot. New data is available ({newer}). "
+            if pinned
+            else f"New data is available ({newer}). ",
             html.A("Open the newest", href=place.address.with_(snapshot=None).href),
         ],
         color="blue",
@@ -196,16 +201,16 @@ def newer_notice(place: Place, newest: Snapshot) -> dmc.Alert:
 
 
 def notices(place: Place, of_page: tuple[str, ...]) -> list[dmc.Alert]:
-    """What of the link could not be followed."""
+    """Notices on what of the link was changed."""
     expired = [_expired(place)] if place.expired else []
     return [_notice(notice) for notice in [*expired, *place.notices, *of_page]]
 
 
 def _expired(place: Place) -> list[object]:
     """The snapshot of the link, or of the tab, was deleted."""
-    sentence = "The snapshot of this page was deleted from the store. What you see is the newest one. "
+    sentence = "The snapshot of this page was deleted from the store; showing the newest. "
     return [sentence, html.A("Open the newest", href=place.address.with_(snapshot=None).href), "."]
 
 
-def _notice(says: object) -> dmc.Alert:
-    return dmc.Alert(says, color="orange", variant="light", mb="sm")
+def _notice(content: object) -> dmc.Alert:
+    return dmc.Alert(content, color="orange", variant="light", mb="sm")

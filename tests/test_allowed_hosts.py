@@ -52,7 +52,7 @@ def test_more_names_can_be_allowed() -> None:
 @pytest.mark.parametrize("name", ["http://heads", "heads:8050", "*", "a b", "a..b", "a" * 64])
 def test_what_is_no_host_name_is_said_before_serving(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--port", "0", "--allowed-hosts", name]) == 1
-    assert f"ALLOWED_HOSTS={name} is no host name." in capsys.readouterr().err
+    assert f"ALLOWED_HOSTS={name} is not a host name." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("path", ["/", "/_healthz", "/data/1/a/b/tokens.json", "/_dash-layout", "/assets/head.css"])

@@ -21,17 +21,16 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
-#: Bytes of the first line of a request, as much as most proxies pass on: a typed pair is in it.
+#: Bytes of the first line of a request, which holds a typed pair: as many as most proxies accept.
 REQUEST_LINE = 8190
-#: Bytes of a request: of its line and headers together (the line again in Referer, cookies), of its body.
+#: Bytes of a request: of line and headers together (Referer repeats the line), of the body.
 HEADERS, BODY = 32 << 10, 1 << 20
 #: Seconds from the first byte of a request to the end of its headers, and of its body.
 HEADERS_SECONDS, BODY_SECONDS = 20, 60
 #: Seconds that a connection may stay open without a request, that a client may take nothing of its answer, and that a
 #: thread waits until the client has taken enough of a long answer.
 IDLE_SECONDS, STALLED_SECONDS, THREAD_SECONDS = 60, 60, 30
-#: Bytes of an answer that are held in memory, and on disk, for a client that is slower than we are. Beyond these the
-#: answer's thread waits until the client has taken some.
+#: Bytes of an answer that wait for a slow client in memory, and on disk. Beyond these the answer's thread waits.
 IN_MEMORY, ON_DISK = 1 << 20, 64 << 20
 #: Open connections of a worker, and files that each may need: the socket, a request's body, an answer.
 CONNECTIONS, FILES = 1_000, 3
@@ -40,7 +39,7 @@ OTHER_FILES = 200
 #: Beyond the limit: connections that are accepted while no other one can be closed, and waitress' own sockets.
 SPARE = 20
 
-#: Seconds between two signs of life for gunicorn, which replaces a worker that gives none.
+#: Seconds between two signs of life to gunicorn, which replaces a worker without them.
 PULSE = 1.0
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
@@ -48,7 +47,7 @@ log = logging.getLogger("headscape.connections")
 
 
 def adjustments(connections: int) -> Adjustments:
-    """Settings of waitress for so many connections."""
+    """The settings of waitress for a number of connections."""
     return Adjustments(
         max_request_header_size=HEADERS,
         max_request_body_size=BODY + 1,  # the first size that is refused
@@ -65,7 +64,7 @@ def adjustments(connections: int) -> Adjustments:
 
 
 def most_connections() -> int:
-    """Connections for which there are enough files; the limit of this process is raised as far as it may be."""
+    """How many connections the limit of open files allows; raises the limit of this process as far as allowed."""
     wanted = CONNECTIONS * FILES + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -75,7 +74,7 @@ def most_connections() -> int:
 
 
 class Request(HTTPRequestParser):  # type: ignore[misc]
-    """Refuses what proxies and servers read in two ways (RFC 9112, 6.3), and a line that a proxy would cut."""
+    """A request; refused where proxies and servers could read it in two ways (RFC 9112, 6.3), or where its line is too long."""
 
     def parse_header(self, header_plus: bytes) -> None:
         """Raises ParsingError, which is answered with 400."""
@@ -87,30 +86,30 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
 
 
 class Connection(HTTPChannel):  # type: ignore[misc]
-    """One client's connection. Everything but `service` and what it writes runs in the event loop."""
+    """The connection of a client. All of it runs in the event loop except `service` and what that writes."""
 
     parser_class = Request
     #: When the first byte of the request came that is not complete yet, and since when a thread waits to write.
     began, writing = 0.0, float("inf")
 
     def add_channel(self, map: dict[int, Any] | None = None) -> None:  # noqa: A002
-        """Let the event loop watch it."""
+        """Let the event loop watch the connection."""
         super().add_channel(map)
         self.server.loop.change(self._fileno)
 
     def del_channel(self, map: dict[int, Any] | None = None) -> None:  # noqa: A002
-        """Let the event loop forget it."""
+        """Let the event loop forget the connection."""
         if self._fileno is not None:
             self.server.loop.forget(self._fileno)
         super().del_channel(map)
 
     @property
     def changes(self) -> bool:
-        """Whether a thread works for it, or will, and may change at any time what it waits for."""
+        """Whether a thread works for the connection, or will: it may change at any time what the connection waits for."""
         return bool(self.requests)
 
     def received(self, data: bytes) -> bool:
-        """Remember when a request began."""
+        """Receive bytes, and remember when a request began."""
         before = self.request
         taken = super().received(data)
         if self.request is not None and self.request is not before:
@@ -118,7 +117,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return bool(taken)
 
     def write_soon(self, data: bytes) -> int:
-        """Remember since when a thread waits."""
+        """Write bytes, and remember since when the thread waits."""
         self.writing = time.time()
         try:
             return int(super().write_soon(data))
@@ -126,19 +125,19 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.writing = float("inf")
 
     def overdue(self, now: float) -> bool:
-        """Whether its client has let us wait for too long."""
+        """Whether the client has kept the server waiting for too long."""
         if self.total_outbufs_len:
             return bool(self.last_activity < now - STALLED_SECONDS or self.writing < now - THREAD_SECONDS)
         return not self.requests and self.waits_since < now - self._patience
 
     @property
     def idle(self) -> bool:
-        """Whether it waits for a request, of which nothing has come."""
+        """Whether the connection waits for the first byte of a request."""
         return self.request is None and not self.requests and not self.total_outbufs_len
 
     @property
     def waits_since(self) -> float:
-        """Since when the client has let us wait; only where no thread works for it."""
+        """Since when the client has kept the server waiting; only where no thread works for it."""
         return float(self.last_activity if self.request is None or self.total_outbufs_len else self.began)
 
     @property
@@ -149,10 +148,10 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
 
 class EventLoop:
-    """Calls waitress' sockets when they can be read or written.
+    """Calls the sockets of waitress when they can be read or written.
 
-    waitress' own loop asks every socket in every round what it waits for: with 150 open connections an answer takes 1.4
-    times as long. Here a socket is asked again only after an event, and while a thread works for it.
+    The loop of waitress asks every socket in every round what it waits for, so that with 150 open connections an answer
+    takes 1.4 times as long. This loop asks a socket after an event, and while a thread works for it.
     """
 
     def __init__(self) -> None:
@@ -162,16 +161,16 @@ class EventLoop:
         self._selector = selectors.DefaultSelector()
 
     def change(self, number: int) -> None:
-        """Ask the socket of this number again what it waits for."""
+        """Ask the socket of this file number again what it waits for."""
         self._changed.add(number)
 
     def forget(self, number: int) -> None:
-        """Stop watching a socket. Call it before the socket is closed: the next one may have the same number."""
+        """Stop watching a socket. Call it before closing the socket: the next may have the same number."""
         self._changed.discard(number)
         self._watch(number, 0)
 
     def turn(self, seconds: float) -> None:
-        """Handle the next events; return after so many seconds where there are none."""
+        """Handle the next events, or return after some seconds without any."""
         for number in tuple(self._changed):
             self._ask(number)
         for key, events in self._selector.select(seconds):
@@ -180,7 +179,7 @@ class EventLoop:
                 wasyncore.readwrite(waiting, _poll_flags(events))
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching all sockets."""
         self._selector.close()
 
     def _ask(self, number: int) -> None:
@@ -202,10 +201,10 @@ class EventLoop:
 
 
 class Front(TcpWSGIServer):  # type: ignore[misc]
-    """Accepts connections, and closes those that wait for their client for too long.
+    """Accepts connections, and closes those whose client has kept the server waiting for too long.
 
-    Where as many are open as may be, the next one takes the place of another: of the address with the most connections
-    that wait for their client, the one that has waited longest. Where none waits for its client, the next one has to.
+    At the limit, a new connection replaces an open one: the one that has waited longest, of the address with the most
+    connections that wait for their client. Where none waits for its client, the new connection waits.
     """
 
     channel_class = Connection
@@ -227,51 +226,55 @@ class Front(TcpWSGIServer):  # type: ignore[misc]
     @property
     def answers(self) -> bool:
         """Whether a request is being answered."""
-        return any(one.requests or one.total_outbufs_len for one in self.active_channels.values())
+        return any(channel.requests or channel.total_outbufs_len for channel in self.active_channels.values())
 
     def stop_accepting(self) -> None:
-        """Leave new connections to other workers. Those that are open stay open."""
+        """Leave new connections to other workers; open connections stay open."""
         self.loop.forget(self._fileno)
         self.del_channel()
         self.socket.close()
 
     def close(self) -> None:
-        """Close every connection too."""
-        for one in list(self.active_channels.values()):
-            one.handle_close()
+        """Close the socket and every connection."""
+        for channel in list(self.active_channels.values()):
+            channel.handle_close()
         super().close()
 
     def handle_accept(self) -> None:
-        """Make room for one more."""
+        """Accept a connection; at the limit, close another first."""
         if len(self.active_channels) >= self.most:
             self._make_room()
         super().handle_accept()
 
     def maintenance(self, now: float) -> None:
-        """Close what is overdue. waitress closes only where the client can take something, so a stalled one never."""
-        overdue = [one for one in self.active_channels.values() if one.overdue(now)]
-        slow = sum(not one.idle for one in overdue)
-        for one in overdue:
-            one.handle_close()
+        """Close overdue connections. waitress itself never closes a stalled one: it waits until the client reads."""
+        overdue = [channel for channel in self.active_channels.values() if channel.overdue(now)]
+        slow = sum(not channel.idle for channel in overdue)
+        for channel in overdue:
+            channel.handle_close()
         if slow:
             log.warning(
                 "Closed %d connections: their clients were too slow to send a request or to take an answer", slow
             )
 
     def _make_room(self) -> None:
-        waiting = [one for one in self.active_channels.values() if not one.requests]
+        waiting = [channel for channel in self.active_channels.values() if not channel.requests]
         if waiting:
-            most = Counter(one.addr[0] for one in waiting).most_common(1)[0][0]
-            min((one for one in waiting if one.addr[0] == most), key=lambda one: one.waits_since).handle_close()
+            most = Counter(channel.addr[0] for channel in waiting).most_common(1)[0][0]
+            min(
+                (channel for channel in waiting if channel.addr[0] == most), key=lambda channel: channel.waits_since
+            ).handle_close()
             log.warning("Closed a connection to make room for another: %d are open", len(self.active_channels) + 1)
 
 
 class BufferingWorker(Worker):  # type: ignore[misc]
-    """gunicorn starts, watches, replaces and stops it; waitress answers in it."""
+    """A worker that gunicorn starts, watches, replaces and stops, and in which waitress answers."""
 
     def run(self) -> None:
         """Answer until told to stop, then finish what is being answered."""
-        logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that a request waits for a thread is no news
+        logging.getLogger("waitress.queue").setLevel(
+            logging.ERROR
+        )  # it would warn whenever a request waits for a thread
         self.threads = ThreadedTaskDispatcher()
         self.threads.set_thread_count(self.cfg.threads)
         self.loop = EventLoop()

@@ -1,4 +1,4 @@
-"""What a reader sees when something cannot be shown: one sentence that ends with what to do next, never a traceback."""
+"""Messages to a reader when something cannot be shown: what is wrong, then what to do; never a traceback."""
 
 import logging
 
@@ -14,18 +14,18 @@ from store.repository.zarr_internals import is_damage
 UNREADABLE = (
     "This part of the store cannot be read. Run `make verify` to see what is corrupt, then ingest into another place."
 )
-NO_SCRIPT = "There is no such script. Reload the page."
-UNEXPECTED = "Something went wrong on the server; its log says what. Reload the page, or go back to the first page."
-#: Seconds after which a busy server may be asked again.
+NO_SCRIPT = "This script does not exist. Reload the page."
+UNEXPECTED = "The server failed; its log has the error. Reload the page, or go back to the first page."
+#: Seconds after which a browser may try a busy server again.
 RETRY_AFTER = 5
-#: nginx's status for a client that closed the connection. Nobody reads the answer.
+#: The status of nginx for a client that closed the connection; nobody reads the answer.
 READER_LEFT = 499
 
 log = logging.getLogger("headscape")
 
 
 class Refusal(Exception):
-    """What a reader asks for is not done; the sentence ends with what to do next, the HTTP status says whose turn it is."""
+    """A request that is refused, with a message that ends with what to do next, and an HTTP status."""
 
     def __init__(self, sentence: str, status: int = 400) -> None:
         super().__init__(sentence)
@@ -33,14 +33,14 @@ class Refusal(Exception):
 
 
 class ReaderLeft(Refusal):
-    """What was asked for by a reader who has left. Nobody reads it."""
+    """The reader has left: nothing is computed for nobody."""
 
-    def __init__(self, sentence: str = "The reader left before the answer was there. Ask again.") -> None:
+    def __init__(self, sentence: str = "The reader left before the answer was ready. Try again.") -> None:
         super().__init__(sentence, READER_LEFT)
 
 
 def sentence_for(error: Exception) -> tuple[str, int]:
-    """The sentence and the HTTP status for an error."""
+    """The message and the HTTP status of an error."""
     if isinstance(error, StoreError):
         return str(error), 503 if isinstance(error, (StoreCorrupt, StoreUnreachable)) else 404
     if isinstance(error, Refusal):
@@ -74,7 +74,7 @@ def _duration(seconds: float) -> str:
 
 
 def register(server: Flask) -> None:
-    """Answer every error of a route with its sentence as plain text."""
+    """Answer every error of a route with its message as plain text."""
 
     @server.errorhandler(Exception)
     def answer(error: Exception) -> Response:
@@ -87,7 +87,7 @@ def register(server: Flask) -> None:
 
 
 def _log_refusal(sentence: str, status: int) -> None:
-    """A line on what was refused. An error of ours has been logged already, with its traceback."""
+    """Log a refusal in one line. An unexpected error was logged before, with its traceback."""
     kind = f"{status} {request.endpoint}"
     if status != READER_LEFT and sentence not in (UNEXPECTED, UNREADABLE):
         log.warning("%d for %s %s: %s", status, request.method, request.path[:120], sentence, extra={"kind": kind})

@@ -22,7 +22,7 @@ from store.repository.progress import IngestProgress, ingest_progress
 #: Readers who wait while a large file is made for another one.
 WAITING = 3
 BUSY = "The server is busy making files for other readers. Try again in a few seconds."
-#: Bytes that open snapshots may come to: the newest and those of tabs opened before it.
+#: Bytes of all open snapshots: the newest, and those that older tabs show.
 BUDGET = 96 << 20
 #: Bytes of a token and of a sentence, once all columns of an opened corpus have been read.
 TOKEN_BYTES, SENTENCE_BYTES = 24, 256
@@ -60,7 +60,7 @@ class Library:
 
     @cached_property
     def folder(self) -> Path:
-        """A folder for what the processes of a server know together; a private one where none was given."""
+        """The folder that the processes of a server share; without one, a private folder."""
         if self._shared is not None:
             return self._shared
         folder = Path(tempfile.mkdtemp(prefix="headscape-"))
@@ -81,34 +81,34 @@ class Library:
 
     @property
     def ingest(self) -> IngestProgress | None:
-        """How far the ingest is that writes the store now; None where none does, or nobody can tell."""
+        """Progress of the ingest that writes the store now; None where none runs, or none can be seen."""
         return ingest_progress(self.url)
 
     @property
     def newest(self) -> str:
-        """Id of the snapshot readers should see now."""
+        """Id of the newest published snapshot."""
         return published_snapshot(self._repository, self.url)
 
     def snapshot(self, name: str | None = None) -> Snapshot:
-        """A snapshot by its id, or the newest. What one response shows comes from one of these.
+        """A snapshot by its id, or the newest. A response reads one snapshot only.
 
         Raises
         ------
         SnapshotNotFound
-            Where there is no such snapshot, or not any more: it may have expired since it was opened.
+            Where there is no such snapshot; it may have been deleted since it was opened.
         """
         if name:
             self._check(name)
-        asked = name or self.newest
+        key = name or self.newest
         with self._lock:
-            found: Snapshot | None = self._open.get(asked)
-        return found or self._add(asked, Snapshot(self._repository, self.url, asked))
+            opened: Snapshot | None = self._open.get(key)
+        return opened or self._add(key, Snapshot(self._repository, self.url, key))
 
     def _add(self, name: str, opened: Snapshot) -> Snapshot:
-        """Two threads may both open it; both get the same, with what is loaded of it."""
+        """The snapshot, opened by one of two threads that both need it."""
         with self._lock:
-            kept: Snapshot = self._open.setdefault(name, opened)
-            return kept
+            shared: Snapshot = self._open.setdefault(name, opened)
+            return shared
 
     def _check(self, name: str) -> None:
         try:
@@ -120,7 +120,7 @@ class Library:
 
 
 def opened_size(snapshot: Snapshot) -> int:
-    """Bytes that a snapshot comes to when the columns of all its corpora are read; at most the budget, so that one fits."""
+    """Bytes of a snapshot once the columns of all its corpora are read; at most the budget, so that any snapshot fits."""
     corpora = snapshot.models.values()
-    size = sum(TOKEN_BYTES * int(one["tokens"]) + SENTENCE_BYTES * int(one["sentences"]) for one in corpora)
+    size = sum(TOKEN_BYTES * int(corpus["tokens"]) + SENTENCE_BYTES * int(corpus["sentences"]) for corpus in corpora)
     return min(size, BUDGET)

@@ -1,4 +1,4 @@
-"""The server's log: a line that comes again and again is counted, so that nobody can fill the log."""
+"""The server's log: repeated lines are counted, so that nobody can fill the log."""
 
 import copy
 import logging
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from threading import Timer
 from typing import TextIO
 
-#: Seconds between two reports on what is repeated.
+#: Seconds between two reports on repeated lines.
 INTERVAL = 60.0
 #: Characters of a line, without a traceback.
 LONGEST = 400
@@ -16,29 +16,29 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def configure() -> None:
-    """Let every logger of this process write here."""
+    """Let every logger of this process count repeated lines."""
     logging.basicConfig(level=logging.WARNING, handlers=[CountingHandler()], force=True)
 
 
 @dataclass
 class Repeated:
-    """What was left out since the last report."""
+    """A kind of record, and how often it came since the last report."""
 
     latest: logging.LogRecord
     times: int = 0
 
 
 class Lines(logging.Formatter):
-    """One line a record, with a traceback below where there is one: what clients send cannot end a line."""
+    """One line per record, and its traceback below: nothing that a client sends can end a line."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        """Without control characters, and cut."""
+        """The line of a record, without control characters, and truncated."""
         line = super().formatMessage(record)
-        return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], line)[:LONGEST]
+        return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], line)[:LONGEST]
 
 
 class CountingHandler(logging.StreamHandler[TextIO]):
-    """Writes the first record of a kind at once, and how often it came again at intervals, until it comes no more.
+    """Writes the first record of a kind at once, and at intervals how often it was repeated.
 
     A kind is a place in our code that logs, and, for an error, the place that raised it; a record may narrow it by
     `extra={"kind": ...}`, with values that no client chooses.
@@ -62,7 +62,7 @@ class CountingHandler(logging.StreamHandler[TextIO]):
         self._report_later()
 
     def report(self) -> None:
-        """Write how often each kind came again; forget those that did not."""
+        """Write how often each kind was repeated; forget kinds that were not."""
         self.acquire()
         try:
             self._timer = None
@@ -71,10 +71,10 @@ class CountingHandler(logging.StreamHandler[TextIO]):
             self.release()
 
     def _write_counts(self) -> None:
-        self._repeated = {kind: one for kind, one in self._repeated.items() if one.times}
-        for kind, one in self._repeated.items():
-            super().emit(self._summary(one))
-            self._repeated[kind] = Repeated(one.latest)
+        self._repeated = {kind: repeated for kind, repeated in self._repeated.items() if repeated.times}
+        for kind, repeated in self._repeated.items():
+            super().emit(self._summary(repeated))
+            self._repeated[kind] = Repeated(repeated.latest)
         if self._repeated:
             self._report_later()
 
@@ -84,9 +84,9 @@ class CountingHandler(logging.StreamHandler[TextIO]):
             self._timer.daemon = True
             self._timer.start()
 
-    def _summary(self, one: Repeated) -> logging.LogRecord:
-        summary = copy.copy(one.latest)
-        summary.msg = f"{one.times:,} more in {self._interval:.0f} s, the last: {one.latest.getMessage()}"
+    def _summary(self, repeated: Repeated) -> logging.LogRecord:
+        summary = copy.copy(repeated.latest)
+        summary.msg = f"{repeated.times:,} more in {self._interval:.0f} s, the last: {repeated.latest.getMessage()}"
         summary.args, summary.exc_info, summary.exc_text = (), None, None
         return summary
 

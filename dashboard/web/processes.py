@@ -14,35 +14,35 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class ServerFolder:
-    """The folder as every process of the server knows it; `path` is readable by this user alone."""
+    """A folder that the processes of a server share; only this user can read it."""
 
     path: Path
 
     @property
     def socket(self) -> Path:
-        """Where the encoder process listens: to whoever may open the folder."""
+        """The socket of the encoder process."""
         return self.path / "encoder"
 
     @contextmanager
     def starting(self) -> Iterator[None]:
-        """One process of the server at a time starts an encoder process."""
+        """A lock: only one process of the server starts an encoder process."""
         with (self.path / "starting").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def wait_for_end(self) -> None:
-        """Return when the server has ended, and the folder is to be removed."""
+        """Wait until the server has ended."""
         with (self.path / "server").open("r+") as file:
             fcntl.lockf(file, fcntl.LOCK_EX)
 
     def remove(self) -> None:
-        """Remove the folder; it may be gone."""
+        """Remove the folder, if it still exists."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
 @contextmanager
 def server_folder() -> Iterator[ServerFolder]:
-    """A new folder, held by this process: the system lets go of it when the process dies, even of SIGKILL."""
+    """A new folder, locked by this process: the system unlocks it when the process dies, even by SIGKILL."""
     folder, owner = ServerFolder(Path(tempfile.mkdtemp(prefix="headscape-"))), os.getpid()
     try:
         with (folder.path / "server").open("w") as file:
@@ -59,16 +59,16 @@ PLACE = str(Path(__file__).parents[2])
 
 
 def own_module(name: str, *arguments: str) -> list[str]:
-    """The command; "-P" leaves out the folder where it is run, in which `store` may be another folder."""
+    """The command that runs one of our modules; "-P" hides the current folder, which may hold another `store`."""
     return [sys.executable, "-P", "-m", name, *arguments]
 
 
 def environment() -> dict[str, str]:
-    """In which our packages are found."""
+    """The environment of a process that imports our packages."""
     return os.environ | {"PYTHONPATH": os.pathsep.join([PLACE, *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
-#: Of glibc's malloc.h.
+#: Options in malloc.h of glibc.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 #: Bytes from which an array is a mapping of its own, which goes back to the system when it is freed. Unless this is set,
 #: glibc raises it to 32 MB when the first large array is freed; from then on arrays lie in heaps, with holes between.
@@ -79,7 +79,7 @@ HEAPS = 1
 
 
 def return_freed_memory() -> None:
-    """Call it in a process before its threads start. Nothing happens where malloc is not glibc's."""
+    """Let freed memory go back to the system: glibc keeps four times what is in use. Call it before threads start."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):

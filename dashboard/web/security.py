@@ -15,25 +15,25 @@ from werkzeug.exceptions import BadRequest
 from werkzeug.sansio.utils import host_is_trusted
 
 CALLBACKS = "/_dash-update-component"
-#: This machine by its own names; a browser asks nobody else what they mean.
+#: Names of this machine that a browser resolves by itself.
 LOCAL = (".localhost", "127.0.0.1", "::1")
 _NAME = re.compile(r"\.?[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
 
 
 @dataclass(frozen=True)
 class AllowedHosts:
-    """Host names, and addresses without brackets. `.example.org` is every name that ends so.
+    """Host names and addresses (without brackets) that the server answers to; `.example.org` allows every name under it.
 
-    With `every_address` any address is allowed. That is safe, as only a name can be pointed elsewhere (DNS rebinding), and
-    a server that listens on every address of its machine does not know under which of them others reach it.
+    With `every_address` any address is allowed, for a server that listens on every address of its machine. That is safe:
+    only a name can be made to point elsewhere (DNS rebinding).
     """
 
     names: tuple[str, ...] = LOCAL
     every_address: bool = False
 
     def __contains__(self, host: str) -> bool:
-        """Whether a request with this Host header is answered."""
-        if not host_is_trusted(host):  # it has letters that no host has
+        """Whether a request with this Host header is allowed."""
+        if not host_is_trusted(host):  # it has characters that no host name has
             return False
         address = _address(host)
         if address is None:
@@ -41,7 +41,7 @@ class AllowedHosts:
         return self.every_address or any(address == _address(name) for name in self.names)
 
     def __str__(self) -> str:
-        """The names, without addresses."""
+        """The names, without the addresses."""
         return ", ".join(name.removeprefix(".") if name in LOCAL else name for name in self.names if not _address(name))
 
 
@@ -63,7 +63,7 @@ def allowed_hosts(bound: str, more: Iterable[str]) -> AllowedHosts:
 
 
 def check_hosts(server: Flask, allowed: AllowedHosts) -> None:
-    """Refuse every request with another Host header. One without it is no browser's."""
+    """Refuse requests with another Host header. A request without one is not from a browser."""
 
     @server.before_request
     def check_host() -> None:
@@ -79,12 +79,14 @@ def check_hosts(server: Flask, allowed: AllowedHosts) -> None:
 def _host_name(text: str) -> str:
     name = text.strip().lower()
     if name and _address(name) is None and not _NAME.fullmatch(name):
-        raise ValueError(f"ALLOWED_HOSTS={text} is no host name. Give names without http:// and port, split by commas.")
+        raise ValueError(
+            f"ALLOWED_HOSTS={text} is not a host name. Write names without http:// and port, separated by commas."
+        )
     return name
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:
-    """The address of a Host header or without a port; None where it is a name."""
+    """The address in a Host header, without its port; None where it is a name."""
     name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host
     try:
         return ip_address(name.partition(":")[0] if name.count(":") == 1 else name)
@@ -96,7 +98,7 @@ Id = str | dict[str, str | int]
 
 
 class Part(BaseModel):
-    """A property of a component, as Dash's script names it. `typed` checks its value."""
+    """A property of a component, as the script of Dash names it; `callbacks.typed` checks its value."""
 
     model_config = ConfigDict(strict=True)
     id: Id
@@ -108,7 +110,7 @@ Parts = list[Part | list[Part]]
 
 
 class Body(BaseModel):
-    """Of what Dash's script sends, what Dash relies on."""
+    """What Dash relies on in the request that its script sends."""
 
     model_config = ConfigDict(strict=True)
     output: str
@@ -119,7 +121,7 @@ class Body(BaseModel):
 
 
 def check_callbacks(app: Dash) -> None:
-    """Answer 400 to a request that no page sends, 404 where it names a callback that is not there."""
+    """Answer 400 to a callback request that no page sends, and 404 where there is no such callback."""
     server: Flask = app.server
 
     @server.before_request
@@ -174,7 +176,7 @@ def _is(sent: Id, wanted: Any) -> bool:
 
 
 def add_headers(app: Dash) -> None:
-    """Add the headers. Call it last: Dash's inline scripts are allowed by their hash, once they are all there."""
+    """Add the headers to every response. Call it last: the inline scripts of Dash are allowed by their hashes."""
     policy = "; ".join(
         [
             "default-src 'self'",

@@ -60,7 +60,7 @@ def test_a_tab_stays_at_its_snapshot_while_newer_ones_are_published(few: str, in
 def test_a_link_to_a_deleted_snapshot_says_so_with_a_link_to_the_newest(client: FlaskClient) -> None:
     came = page(client, "/map", "?snapshot=AAAAAAAAAAAAAAAAAAAA&paint=label")
     above = json.dumps(came["above"])
-    assert "The snapshot of this page was deleted from the store." in above
+    assert "The snapshot of this page was deleted from the store; showing the newest." in above
     assert '"href": "/map?paint=label"' in above
 
 
