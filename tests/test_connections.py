@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.web import connections
 from dashboard.web.admission import reader_gone
-from dashboard.web.connections import Front, most_connections
+from dashboard.web.connections import EventLoop, Front, most_connections
 from tests.fronts import THREADS, Serve, connect
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -211,3 +211,13 @@ def test_a_reader_who_leaves_is_noticed_while_the_answer_is_computed(serve: Serv
 
 def test_without_a_server_that_knows_nobody_is_taken_for_gone() -> None:
     assert not reader_gone({})
+
+
+def test_the_event_loop_ignores_a_connection_that_a_thread_names_after_it_was_closed() -> None:
+    loop = EventLoop()
+    loop.forget(25)
+    loop.change(25)  # by the thread that answered
+    loop.turn(0)
+    loop.turn(0)
+    assert loop._changed == set()
+    loop.close()
