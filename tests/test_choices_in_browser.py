@@ -31,7 +31,7 @@ COLOURS = {
     "kind": "kind of token",
     "frequency": "occurrences of the wordpiece in the corpus",
     "norm": "query / key norm",
-    "entropy": "entropy of the row",
+    "entropy": "attention entropy",
     "label": "label of the review",
     "data.genre": "genre",
 }

@@ -148,7 +148,7 @@ def test_what_is_chosen_is_in_the_link(open_page: Open, three_server: str, alike
     page = compare_page(open_page, three_server, alike)
     choose(page, "Ranked by", "difference of the statistic")
     expect(page).to_have_url(re.compile("ranked=statistic"))
-    choose(page, "Statistic", "entropy of the row")
+    choose(page, "Statistic", "attention entropy")
     names = [head_name(*head) for head in ranked_heads(changes(alike, "entropy", "all"), "statistic")]
     expect(page.locator(".rows.changes tbody td:first-child")).to_have_text(names)
 

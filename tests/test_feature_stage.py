@@ -41,7 +41,7 @@ def copy(small: str, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("features", ["pca", "pca-joint,isomap-each", "umap-L0.mixed", "tsne-L00.thought"])
 def test_a_view_of_features_that_there_is_not_is_refused(features: str, complaint: Complaint, tmp_path: Path) -> None:
-    assert f"{features.rpartition(',')[2]!r} is no view of feature points" in complaint(features=features)
+    assert f"{features.rpartition(',')[2]!r} is not a view of feature points" in complaint(features=features)
     assert not (tmp_path / "store").exists()
 
 

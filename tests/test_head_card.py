@@ -53,9 +53,11 @@ def test_a_statistic_has_value_interval_rank_and_strip(page: Page, space: Corpus
 
 
 def test_a_statistic_leads_to_the_sentences_with_most_of_it(page: Page) -> None:
-    row(page, "confidence").get_by_role("link").click()
+    row(page, "mean maximum weight").get_by_role("link").click()
     expect(page).to_have_url(re.compile(r"/sentence\?.*by=confidence"))
-    expect(page.get_by_role("textbox", name="Ranked by (L1 H0)")).to_have_value("confidence")
+    expect(page.get_by_role("textbox", name="Ranked by (L1 H0)")).to_have_value(
+        "mean maximum weight (Voita's confidence)"
+    )
 
 
 def test_every_figure_is_drawn_and_saved(page: Page) -> None:

@@ -127,7 +127,7 @@ def test_both_figures_are_saved(page: Page) -> None:
 
 def test_a_link_restores_colour_and_head(open_page: Open, space_server: str) -> None:
     page = map_page(open_page, space_server, "?paint=entropy&layer=1&head=1")
-    expect(page.get_by_role("textbox", name="Colour")).to_have_value("entropy of the row")
+    expect(page.get_by_role("textbox", name="Colour")).to_have_value("attention entropy")
     expect(page.get_by_role("heading", name="Nearest to L1 H1")).to_be_visible()
 
 

@@ -227,7 +227,7 @@ def test_a_link_that_chooses_nothing_gives_the_exact_numbers_of_the_whole_corpus
 @pytest.mark.parametrize(
     ("where", "says"),
     [
-        ("entropy:1..2", "“entropy of the row” differs from head to head"),
+        ("entropy:1..2", "“attention entropy” differs from head to head"),
         ("norm:1..2", "differs from head to head"),
         ("role:key", "“query or key” is left out"),
         ("beauty:1..2", "no column “beauty”"),

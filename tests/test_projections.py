@@ -53,7 +53,7 @@ def publications(url: str | Path) -> int:
 
 @pytest.mark.parametrize("views", ["pca-exact", "pca-exact-2d,tsne-raw-4d", "isomap-raw-2d", "pca-whitened-2d"])
 def test_a_view_that_there_is_not_is_refused(views: str, complaint: Complaint, tmp_path: Path) -> None:
-    assert f"{views.rpartition(',')[2]!r} is no view" in complaint(views=views)
+    assert f"{views.rpartition(',')[2]!r} is not a view" in complaint(views=views)
     assert not (tmp_path / "store").exists()
 
 

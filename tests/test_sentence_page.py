@@ -178,7 +178,7 @@ def test_mixing_shows_each_token_s_share_of_the_others(page: Page, tiny_corpus: 
 
 def test_another_ratio_of_mixing_is_a_choice(page: Page) -> None:
     choose(page, "View", "Mixing")
-    choose(page, "Ratio", "mixing by the weights")
+    choose(page, "Ratio", "mixing ratio by weights")
     expect(page).to_have_url(re.compile(r"ratio=attn_w(&|$)"))
     expect(page.get_by_text("Mixing by the weights: the share of")).to_be_visible()
 

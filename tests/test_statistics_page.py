@@ -57,7 +57,7 @@ def test_the_cells_are_the_means_of_the_store(page: Page, space: Corpus) -> None
 
 
 def test_another_statistic_has_its_own_cells(page: Page, space: Corpus) -> None:
-    choose(page, "Statistic", "entropy of the row")
+    choose(page, "Statistic", "attention entropy")
     expect(cells(page)).to_have_text([f"{one:.1f}" for one in mean(space, "entropy").ravel()])
     expect(page).to_have_url(re.compile("statistic=entropy"))
 

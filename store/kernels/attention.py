@@ -1,4 +1,4 @@
-"""Attention itself: from queries and keys to the pattern, and the norm of what a token would hand on."""
+"""Attention patterns from queries and keys, attention between words, rollout, and value norms."""
 
 from collections.abc import Sequence
 
@@ -6,22 +6,35 @@ import numpy as np
 
 from store.kernels import AnyArray, as_float, namespace
 
+#: Indices of the wordpieces of each word; no word is empty.
+Groups = Sequence[tuple[int, ...]]
+
 
 def attention_logits(query: AnyArray, key: AnyArray) -> AnyArray:
-    """Scaled dot products, q.k / sqrt(channel): (..., query_token, key_token) from (..., token, channel)."""
+    """Attention logits q.k / sqrt(channel) (Vaswani et al. 2017, section 3.2.1).
+
+    Parameters
+    ----------
+    query, key
+        (..., token, channel).
+
+    Returns
+    -------
+    (..., query_token, key_token).
+    """
     xp = namespace(query)
     return xp.matmul(query, xp.swapaxes(key, -1, -2)) * query.shape[-1] ** -0.5
 
 
 def attention_pattern(query: AnyArray, key: AnyArray, real: AnyArray | None = None) -> AnyArray:
-    """Attention weights after the softmax; every row sums to 1 (Vaswani et al. 2017, section 3.2.1).
+    """Attention weights softmax(q.k / sqrt(channel)); every row sums to 1 (Vaswani et al. 2017, section 3.2.1).
 
     Parameters
     ----------
     query, key
         (..., token, channel), before the 1/sqrt(channel) scale.
     real
-        (..., key_token), True for tokens of the sentence; the others get weight 0. None: all are real.
+        (..., key_token), False for padding, which gets weight 0; None where there is no padding.
 
     Returns
     -------
@@ -35,7 +48,7 @@ def attention_pattern(query: AnyArray, key: AnyArray, real: AnyArray | None = No
 
 
 def softmax(logits: AnyArray) -> AnyArray:
-    """Softmax over the last axis; torch's fused one where there is torch."""
+    """Softmax over the last axis; for tensors torch's own."""
     xp = namespace(logits)
     if hasattr(xp, "softmax"):
         return xp.softmax(logits, -1)
@@ -44,19 +57,36 @@ def softmax(logits: AnyArray) -> AnyArray:
 
 
 def output_gram(weight: AnyArray) -> AnyArray:
-    """Gram matrix of each head's part of the output projection: (head, channel, channel).
+    """Gram matrix G = W W' of each head's part W of the output projection, so that ||f(x)||^2 = v G v'.
 
-    `weight` is (head, channel, feature), so that f(x) = value @ weight[head]; then ||f(x)||^2 = v G v'.
-    The output projection's bias is not a part of f (Kobayashi et al. 2020, section 3).
+    The bias of the output projection is not a part of f (Kobayashi et al. 2020, section 3).
+
+    Parameters
+    ----------
+    weight
+        (head, channel, feature), so that f(x) = value @ weight[head].
+
+    Returns
+    -------
+    (head, channel, channel).
     """
     xp = namespace(weight)
     return xp.matmul(weight, xp.swapaxes(weight, -1, -2))
 
 
 def value_norm(value: AnyArray, gram: AnyArray) -> AnyArray:
-    """||f(x)|| of every token for every head: (..., head, token) from values (..., head, token, channel).
+    """Value norm ||f(x)|| with f(x) = (x W_V + b_V) W_O (Kobayashi et al. 2020, equation 4).
 
-    Kobayashi et al. 2020, equation 4: f(x) = (x W_V + b_V) W_O. `gram` is `output_gram` of the layer.
+    Parameters
+    ----------
+    value
+        x W_V + b_V (..., head, token, channel).
+    gram
+        `output_gram` of the layer: (head, channel, channel).
+
+    Returns
+    -------
+    (..., head, token).
     """
     xp = namespace(value)
     square = (xp.matmul(value, gram) * value).sum(axis=-1)
@@ -66,11 +96,11 @@ def value_norm(value: AnyArray, gram: AnyArray) -> AnyArray:
 def expansion_rate(
     value_weight: AnyArray, value_bias: AnyArray, output_weight: AnyArray, output_bias: AnyArray
 ) -> float:
-    """How much x -> f(x) of all heads together lengthens a vector, the root mean square over directions; from the weights alone.
+    """Root mean square gain of x -> f(x) of all heads together, from the weights alone.
 
-    The root of the mean square of the singular values of the affine map [x, 1] -> [f(x), 1] (Kobayashi et al. 2021,
-    section 5); that sum of squares is the sum of the squares of the map's entries. As in the authors' code, whose numbers
-    were published, the output projection's bias is one more column of it, though it is not a part of f.
+    The root mean square of the singular values of the affine map [x, 1] -> [f(x), 1] (Kobayashi et al. 2021, section 5);
+    their sum of squares is that of the entries of the map. As in the authors' code, whose numbers were published, the
+    bias of the output projection is one more column of the map, though it is not a part of f.
 
     Parameters
     ----------
@@ -90,14 +120,15 @@ def expansion_rate(
 
 
 def attention_rollout(pattern: AnyArray) -> AnyArray:
-    """Share of every input token in every token after each layer; rows sum to 1 (Abnar & Zuidema 2020, section 3).
+    """Attention rollout: share of each input token in each token after every layer; rows sum to 1.
 
-    A = 0.5 W + 0.5 I, with W the mean over heads and I for the residual connection; rollout_l = A_l rollout_(l-1).
+    A = 0.5 W + 0.5 I, with W the mean pattern of the heads and I for the residual connection; rollout_l = A_l rollout_(l-1)
+    (Abnar & Zuidema 2020, section 3).
 
     Parameters
     ----------
     pattern
-        (layer, head, query_token, key_token), the first layer first; rows sum to 1.
+        (layer, head, query_token, key_token), first layer first; rows sum to 1.
 
     Returns
     -------
@@ -105,27 +136,23 @@ def attention_rollout(pattern: AnyArray) -> AnyArray:
     """
     xp = namespace(pattern)
     mixed = 0.5 * pattern.mean(axis=1) + 0.5 * as_float(np.eye(pattern.shape[-1]), like=pattern)
-    traced = [mixed[0]]
+    rollout = [mixed[0]]
     for layer in mixed[1:]:
-        traced.append(xp.matmul(layer, traced[-1]))
-    return xp.stack(traced)
-
-
-#: Places of the wordpieces of each word on the token axis; none is empty.
-Groups = Sequence[tuple[int, ...]]
+        rollout.append(xp.matmul(layer, rollout[-1]))
+    return xp.stack(rollout)
 
 
 def merge_words(pattern: AnyArray, queries: Groups, keys: Groups) -> AnyArray:
-    """Attention between words; rows that sum to 1 still do (Clark et al. 2019, section 4.1).
+    """Attention between words: to a word the sum over its wordpieces, from a word their mean (Clark et al. 2019, section 4.1).
 
-    Attention to a word is the sum over its wordpieces, attention from a word the mean over its wordpieces.
+    Rows that sum to 1 still do.
 
     Parameters
     ----------
     pattern
         (..., query_token, key_token).
     queries, keys
-        Wordpieces of the words that are wanted; a token that is in none is left out.
+        Wordpieces of the words of the result. Tokens that are in no word are left out.
 
     Returns
     -------
@@ -137,7 +164,7 @@ def merge_words(pattern: AnyArray, queries: Groups, keys: Groups) -> AnyArray:
 
 
 def _summed(weights: AnyArray, groups: Groups, *, mean: bool = False) -> AnyArray:
-    """Sums, or means, over groups of the last axis."""
+    """Sums over groups of the last axis, or means."""
     total = weights[..., [group[0] for group in groups]]
     for place in range(1, max(map(len, groups), default=1)):
         longer = [number for number, group in enumerate(groups) if len(group) > place]

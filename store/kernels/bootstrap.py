@@ -1,8 +1,8 @@
-"""How far a mean over sentences would move with another sample of sentences: a bootstrap that never sees them all.
+"""Bootstrap intervals of means over sentences, for sentences that arrive one block at a time.
 
-In every replicate a sentence counts as often as a draw from Poisson(1) says, independently of all others, so that
-sentences can be added as they come and forgotten (Chamandy et al. 2012, "Estimating uncertainty for massive data
-streams", section 2). With many sentences this is Efron's bootstrap, whose counts are multinomial.
+In each replicate a sentence counts as often as a draw from Poisson(1), independently of all others: sentences can be
+added as they come, and need not be stored (Chamandy et al. 2012, "Estimating uncertainty for massive data streams",
+section 2). With many sentences this is Efron's bootstrap, whose counts are multinomial.
 """
 
 from typing import NamedTuple
@@ -10,22 +10,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+#: Number of replicates.
 REPLICATES = 500
-#: Percentiles at which a 95 % interval begins and ends.
+#: Percentiles of the ends of a 95 % interval.
 PERCENTILES = (2.5, 97.5)
 
 
 class Segments(NamedTuple):
-    """The rows of one source in consecutive sentences, of which some may have none.
+    """Rows of one source in consecutive sentences, of which some may have no such rows.
 
     Attributes
     ----------
     rows
-        Ascending places on the token axis: (row,).
+        Ascending indices on the token axis: (row,).
     start, size
-        Where each sentence that has such rows begins among `rows`, and how many it has: (present,).
+        Start among `rows` and number of rows of each sentence that has any: (present,).
     sentences
-        Which sentences these are: (present,).
+        Indices of these sentences: (present,).
     """
 
     rows: NDArray[np.intp]
@@ -34,7 +35,7 @@ class Segments(NamedTuple):
     sentences: NDArray[np.intp]
 
     def means(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Mean over each sentence's rows: (..., present) from (..., token)."""
+        """Mean over the rows of each sentence: (..., present) in float64 from (..., token)."""
         if not len(self.start):
             return np.zeros((*values.shape[:-1], 0))
         # `take` is four times as fast as an index of float16.
@@ -44,24 +45,45 @@ class Segments(NamedTuple):
 
 
 def find_segments(rows: NDArray[np.bool_], lengths: NDArray[np.integer]) -> Segments:
-    """The rows (token,) that count, of sentences with these lengths that stand one after the other."""
+    """Group the chosen rows by sentence.
+
+    Parameters
+    ----------
+    rows
+        Whether each row counts: (token,).
+    lengths
+        Tokens of each sentence, one after the other: (sentence,).
+    """
     owner = np.repeat(np.arange(len(lengths)), lengths)[rows]
     sentences, start, size = np.unique(owner, return_index=True, return_counts=True)
     return Segments(np.flatnonzero(rows), start, size, sentences)
 
 
 def draw_counts(seed: int, block: int, sentences: int) -> NDArray[np.float64]:
-    """How often each of a block's sentences counts in each replicate: (sentence, replicate).
+    """Counts of the sentences of a block in each replicate, drawn from Poisson(1).
 
-    The same for every layer, head and statistic, and for the same seed and block bit for bit.
+    The same for every layer, head and statistic; for a seed and a block always the same bits.
+
+    Parameters
+    ----------
+    seed
+        Any integer.
+    block
+        Number of the block.
+    sentences
+        Number of sentences of the block.
+
+    Returns
+    -------
+    (sentence, replicate), whole numbers.
     """
-    # A seed may be negative, which numpy refuses; as 64 bits it is as good.
+    # numpy refuses negative seeds: take its 64 bits.
     generator = np.random.default_rng([seed & (1 << 64) - 1, block])
     return generator.poisson(1, (sentences, REPLICATES)).astype(np.float64)
 
 
 class Replicates:
-    """Sums of every replicate. Their size does not depend on how many sentences are added."""
+    """Sums of every replicate, to which sentences are added. Their size does not depend on the number of sentences."""
 
     def __init__(
         self, *, sources: int, statistics: int, layers: int, heads: int, dtype: type[np.floating] = np.float64
@@ -71,28 +93,28 @@ class Replicates:
         self.sentences = np.zeros(sources, np.int64)
 
     def count(self, source: int, segments: Segments, counts: NDArray[np.floating]) -> None:
-        """Add the sentences that have rows of a source to what is divided by."""
+        """Add the counts (sentence, replicate) of the sentences that have rows of a source to the denominators."""
         self.counts[source] += counts[segments.sentences].sum(axis=0)
         self.sentences[source] += len(segments.sentences)
 
     def add(self, layer: int, source: int, means: NDArray[np.float64], counts: NDArray[np.float64]) -> None:
-        """Add sentences' means (statistic, head, present) that count (present, replicate)."""
+        """Add means of sentences (statistic, head, present) with their counts (present, replicate)."""
         self.sums[layer, source] += means @ counts
 
     def add_statistic(self, statistic: int, means: NDArray[np.float32], counts: NDArray[np.float32]) -> None:
-        """Add sentences' means of one statistic (source, layer, head, sentence), 0 where a sentence has no such rows."""
+        """Add means of one statistic (source, layer, head, sentence), 0 where a sentence has no such rows."""
         sums = means.reshape(-1, means.shape[-1]) @ counts
         self.sums[:, :, statistic] += sums.reshape(*means.shape[:-1], REPLICATES).swapaxes(0, 1)
 
     def interval(self) -> NDArray[np.float64]:
         """95 % percentile intervals of the means: (bound, source, statistic, layer, head).
 
-        NaN where fewer than two sentences have rows of a source: one says nothing of how sentences differ.
+        NaN where fewer than two sentences have rows of a source.
         """
         return self._percentiles(self.sums)
 
     def layer_interval(self) -> NDArray[np.float64]:
-        """The same of the mean over heads: (bound, source, statistic, layer). Heads of a replicate have the same sentences."""
+        """95 % percentile intervals of the mean over heads: (bound, source, statistic, layer). Heads share each replicate."""
         return self._percentiles(self.sums.mean(axis=3, keepdims=True))[..., 0]
 
     def _percentiles(self, replicates: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -1,22 +1,22 @@
-"""How far apart the attention of two heads is, and how well a map of the heads shows it (Clark et al. 2019, section 6)."""
+"""Divergence between the attention of two heads, and the stress of a map of the heads (Clark et al. 2019, section 6)."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from store.kernels import AnyArray, as_float, namespace
 
-#: Share of every row that is spread evenly over the keys, as in Clark's code: no weight is 0 then.
+#: Share of each row that is spread evenly over the keys, as in Clark's code, so that no weight is 0.
 SMOOTHING = 0.001
-#: Weights of a head that are looked at together: with those of all other heads they fit into a core's cache.
+#: Weights of a head that are processed together: with those of all other heads they fit into the cache of a core.
 TILE = 4096
-#: The most by which two rows can diverge, in nats.
+#: Largest possible divergence of two rows, in nats.
 LARGEST_DIVERGENCE = float(np.log(2))
 
 
 def divergence_sums(patterns: AnyArray, *, tile: int = TILE) -> AnyArray:
-    """Jensen-Shannon divergence of every two heads, sum over the query rows: (head, other_head) in nats.
+    """Jensen-Shannon divergence of each pair of heads in nats, sum over queries.
 
-    With p' = 0.001 / keys + 0.999 p and m = (p' + q') / 2 a row adds the sum over its keys of
+    With p' = 0.001 / keys + 0.999 p and m = (p' + q') / 2, a query adds the sum over its keys of
     (p' ln p' + q' ln q') / 2 - m ln m, at most ln 2; no square root (Clark et al. 2019, head_distances.py).
 
     Parameters
@@ -24,11 +24,11 @@ def divergence_sums(patterns: AnyArray, *, tile: int = TILE) -> AnyArray:
     patterns
         (head, ..., query_token, key_token): heads of all layers, rows that sum to 1, no padding.
     tile
-        Weights of a head that are looked at together.
+        Weights of a head that are processed together.
 
     Returns
     -------
-    Symmetric, 0 on the diagonal, in the dtype of `patterns`.
+    (head, other_head), symmetric, 0 on the diagonal, in the dtype of `patterns`.
     """
     weights = smoothed(patterns).reshape(len(patterns), -1)
     bits = as_float(np.zeros((len(weights), len(weights))), like=weights)
@@ -38,14 +38,16 @@ def divergence_sums(patterns: AnyArray, *, tile: int = TILE) -> AnyArray:
 
 
 def row_divergence(patterns: AnyArray, others: AnyArray) -> AnyArray:
-    """Jensen-Shannon divergence of every row from its counterpart, in nats: (..., query_token), 0 to ln 2.
-
-    Rows are smoothed as in `divergence_sums` (Clark et al. 2019, head_distances.py), so that the two agree.
+    """Jensen-Shannon divergence of each row from its counterpart in nats, smoothed as in `divergence_sums`.
 
     Parameters
     ----------
     patterns, others
         (..., query_token, key_token), rows that sum to 1, no padding.
+
+    Returns
+    -------
+    (..., query_token), 0 to ln 2.
     """
     own, other = smoothed(patterns), smoothed(others)
     bits = (_row_negentropy(own) + _row_negentropy(other)) / 2 - _row_negentropy((own + other) / 2)
@@ -53,21 +55,21 @@ def row_divergence(patterns: AnyArray, others: AnyArray) -> AnyArray:
 
 
 def smoothed(patterns: AnyArray) -> AnyArray:
-    """Rows (..., key_token) mixed with a thousandth of uniform attention."""
+    """Rows (..., key_token) mixed with 0.001 of uniform attention (Clark et al. 2019, head_distances.py)."""
     return SMOOTHING / patterns.shape[-1] + (1 - SMOOTHING) * patterns
 
 
 def map_stress(divergence: NDArray[np.floating], place: NDArray[np.floating]) -> float:
-    """Kruskal's stress-1 of a map: 0 where its distances are the divergences, 0.1 is fair, 0.2 poor (Kruskal 1964).
+    """Kruskal's stress-1 of a map: 0 is perfect, 0.1 fair, 0.2 poor (Kruskal 1964).
 
-    The root of the sum over pairs of (distance - divergence)^2 over the sum of distance^2; 0 where all is in one place.
+    sqrt(sum of (distance - divergence)^2 / sum of distance^2) over pairs of heads; 0 where all heads coincide.
 
     Parameters
     ----------
     divergence
         (head, other_head), symmetric.
     place
-        (head, component).
+        Positions of the heads on the map: (head, component).
     """
     distance = np.sqrt(((place[:, None] - place[None, :]) ** 2).sum(axis=-1))
     square = (distance**2).sum()
@@ -75,7 +77,7 @@ def map_stress(divergence: NDArray[np.floating], place: NDArray[np.floating]) ->
 
 
 def _above_diagonal(weights: AnyArray) -> AnyArray:
-    """Divergence in bits of every head (head, weight) from those after it; 0 elsewhere."""
+    """Divergence in bits of each head (head, weight) from the heads after it; 0 elsewhere."""
     own, halves = _negative_entropy(weights), weights / 2
     bits = as_float(np.zeros((len(weights), len(weights))), like=weights)
     for head in range(len(weights) - 1):
@@ -90,6 +92,6 @@ def _row_negentropy(weights: AnyArray) -> AnyArray:
 
 
 def _negative_entropy(weights: AnyArray) -> AnyArray:
-    """Sum of w log2 w (head) over (head, weight). In bits, as log2 is the fastest logarithm of numpy."""
+    """Sum of w log2 w (head) over (head, weight). In bits: log2 is numpy's fastest logarithm."""
     xp = namespace(weights)
     return xp.einsum("hw,hw->h", weights, xp.log2(weights))

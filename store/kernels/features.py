@@ -1,4 +1,4 @@
-"""How alike the vectors of the same tokens are at two feature points. numpy only."""
+"""Similarity of the vectors of the same tokens at two feature points, and their variance between groups. numpy and scipy."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -11,29 +11,40 @@ Floats = NDArray[np.floating]
 
 
 def summed_cosine(vectors: Floats) -> NDArray[np.float64]:
-    """Sum over tokens of the cosine between a token's vectors at two points: (point, other_point).
+    """Sum over tokens of the cosine between the vectors of a token at two feature points.
 
-    `vectors` are (point, token, feature); a vector of zeros has the cosine 0 with every other.
+    Parameters
+    ----------
+    vectors
+        (point, token, feature). A zero vector has the cosine 0 with every vector.
+
+    Returns
+    -------
+    (point, other_point).
     """
     flat = unit(vectors).reshape(len(vectors), -1)
     return np.asarray(flat @ flat.T, np.float64)
 
 
 def linear_cka(vectors: Sequence[Floats], *, each: Callable[..., Iterable[float]] = map) -> NDArray[np.float64]:
-    """Linear centred kernel alignment of the tokens' vectors at any two points: (point, other_point), 0 to 1.
+    """Linear centred kernel alignment (CKA) of the vectors of the same tokens at two feature points, 0 to 1.
 
-    |Y'X|^2 / (|X'X| |Y'Y|) in Frobenius norms with every feature's mean taken away (Kornblith et al. 2019, section 3).
-    Rotations and one scale of a point change nothing. NaN where all tokens have one vector.
+    |Y'X|^2 / (|X'X| |Y'Y|) in Frobenius norms, with the mean of each feature subtracted (Kornblith et al. 2019, section 3).
+    Rotating or scaling the vectors of a point changes nothing.
 
     Parameters
     ----------
     vectors
-        Of each point (token, feature).
+        (token, feature) of each point.
     each
-        How the pairs of points are worked through: `map`, or that of a pool.
+        Maps a function over pairs of points: `map`, or that of a pool.
+
+    Returns
+    -------
+    (point, other_point), NaN where all tokens have the same vector.
     """
     points = len(vectors)
-    centred = [one - one.mean(axis=0) for one in vectors]
+    centred = [own - own.mean(axis=0) for own in vectors]
     pairs = np.tril_indices(points)
     squared = np.zeros((points, points))
     squared[pairs] = list(each(lambda pair: _squared_product(centred[pair[0]], centred[pair[1]]), np.transpose(pairs)))
@@ -43,30 +54,29 @@ def linear_cka(vectors: Sequence[Floats], *, each: Callable[..., Iterable[float]
     return np.where(scale > 0, squared / np.where(scale > 0, scale, 1), np.nan)
 
 
-def _squared_product(one: Floats, other: Floats) -> float:
-    return float(np.square(one.T @ other, dtype=np.float64).sum())
+def _squared_product(own: Floats, other: Floats) -> float:
+    return float(np.square(own.T @ other, dtype=np.float64).sum())
 
 
 def explained_share(vectors: Floats, group: NDArray[np.integer]) -> float:
     """Share of the variance between groups, epsilon squared (Kelley 1935): 1 - (within / (n - k)) / (total / (n - 1)).
 
-    Sums of squares are of all features together. Groups drawn by chance give 0 on average, also where they are many,
-    so that single numbers may lie a little below. NaN for fewer than two groups, where every token is a group of its own,
-    and where nothing varies.
+    Sums of squares are over all features. Random groups give 0 on average, however many: single values may be slightly
+    negative. NaN for fewer than two groups, where each token is its own group, and where nothing varies.
 
     Parameters
     ----------
     vectors
         (token, feature).
     group
-        Group of each token (token,), any numbers; tokens below 0 belong to none and are left out.
+        Group of each token (token,), any integers; tokens of a negative group are left out.
     """
     from scipy.sparse import csr_array
 
     chosen = group >= 0
     own = vectors[chosen].astype(np.float64)
-    found, index = np.unique(group[chosen], return_inverse=True)
-    tokens, groups = len(own), len(found)
+    names, index = np.unique(group[chosen], return_inverse=True)
+    tokens, groups = len(own), len(names)
     if groups < 2 or groups == tokens:
         return float("nan")
     own -= own.mean(axis=0)

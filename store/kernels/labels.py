@@ -1,4 +1,4 @@
-"""What a head is, in a word: labels by Clark et al.'s thresholds, the heads nearest to one, an order of all of them."""
+"""Labels of heads by the thresholds of Clark et al. 2019, nearest heads, and an order that groups similar heads."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from store.kernels import AnyArray
 
-#: A head is broad above this share of the entropy of uniform attention: Clark's 3.8 nats of the 4.78 of their texts.
+#: A head is broad above this share of the entropy of uniform attention: Clark's 3.8 nats of 4.78 in their texts.
 BROAD = 0.795
-#: Statistic of every label and its threshold, as a share of the most that it can be in the sentences.
+#: Statistic and threshold of each label, as a share of the largest possible value in the sentences.
 THRESHOLDS: Mapping[str, tuple[str, float]] = {
     "next": ("to_next", 0.5),
     "previous": ("to_previous", 0.5),
@@ -20,7 +20,7 @@ THRESHOLDS: Mapping[str, tuple[str, float]] = {
     "[SEP]": ("to_sep", 0.6),
     "punctuation": ("to_punctuation", 0.6),
 }
-#: Every label and its rule for a person, in Clark's order: where more than one holds the last counts.
+#: Labels with their rules, in Clark's order: where several hold, the last counts.
 LABELS: Mapping[str, str] = {
     "next": "more than 50 % of its attention goes to the next token, the last token left out as it has none",
     "previous": "more than 50 % of its attention goes to the previous token, the first token left out as it has none",
@@ -33,7 +33,7 @@ LABELS: Mapping[str, str] = {
 
 
 class NearHead(NamedTuple):
-    """A head and its divergence from another, nats a token."""
+    """A head and its divergence from another in nats per token."""
 
     layer: int
     head: int
@@ -41,29 +41,40 @@ class NearHead(NamedTuple):
 
 
 def head_labels(head_statistic: AnyArray, lengths: NDArray[np.integer]) -> AnyArray:
-    """The label of every head (layer, head), "" where no rule of `LABELS` holds (Clark et al. 2019, General_Analysis).
+    """Label of each head, by the rules of `LABELS` (Clark et al. 2019, General_Analysis).
 
     Parameters
     ----------
     head_statistic
-        Means (source, statistic, layer, head), a labelled DataArray; those over all rows count.
+        DataArray (source, statistic, layer, head), of which the source `all` is used.
     lengths
-        Tokens of every sentence (sentence,): in short ones entropy is less, and more rows lack a neighbour.
+        Tokens of each sentence (sentence,): in short sentences entropy is smaller, and more queries lack a neighbour.
+
+    Returns
+    -------
+    DataArray (layer, head), "" where no rule holds.
     """
     neighbours, uniform = float((1 - 1 / lengths).mean()), float(np.log(lengths).mean())
-    most = {"to_next": neighbours, "to_previous": neighbours, "entropy": uniform}
+    largest = {"to_next": neighbours, "to_previous": neighbours, "entropy": uniform}
     means = head_statistic.sel(source="all", drop=True)
     entropy = means.sel(statistic="entropy", drop=True)
     labels = np.full(entropy.shape, "", dtype="U11")
     for label, (statistic, threshold) in THRESHOLDS.items():
-        labels[means.sel(statistic=statistic).values > threshold * most.get(statistic, 1)] = label
+        labels[means.sel(statistic=statistic).values > threshold * largest.get(statistic, 1)] = label
     return entropy.copy(data=labels).drop_attrs().rename("head_label")
 
 
 def nearest_heads(mean_divergence: ArrayLike, layer: int, head: int, count: int) -> list[NearHead]:
-    """The `count` heads of least divergence from one, the nearest first, of equal ones the first; fewer where there are fewer.
+    """Heads with the smallest divergence from one head, nearest first, of equal ones the first.
 
-    `mean_divergence` is (layer, head, other_layer, other_head).
+    Parameters
+    ----------
+    mean_divergence
+        (layer, head, other_layer, other_head), nats per token.
+    layer, head
+        The one head, 0-based.
+    count
+        Number of heads; fewer where the model has fewer.
     """
     divergence = np.array(np.asarray(mean_divergence)[layer, head], np.float64)
     divergence[layer, head] = np.inf
@@ -73,17 +84,25 @@ def nearest_heads(mean_divergence: ArrayLike, layer: int, head: int, count: int)
 
 
 def clustered_order(mean_divergence: ArrayLike) -> NDArray[np.intp]:
-    """An order in which like heads stand together: places (head,) of the heads counted layer by layer.
+    """Order of all heads in which similar heads stand together.
 
-    Average linkage, the leaves ordered so that neighbours are as near as they can be (Bar-Joseph et al. 2001).
-    `mean_divergence` is (layer, head, other_layer, other_head).
+    Average linkage, with leaves ordered so that neighbours are as near as possible (Bar-Joseph et al. 2001).
+
+    Parameters
+    ----------
+    mean_divergence
+        (layer, head, other_layer, other_head), nats per token.
+
+    Returns
+    -------
+    Indices (head,) of the heads counted layer by layer.
     """
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 
-    four = np.asarray(mean_divergence)
-    heads = four.shape[0] * four.shape[1]
+    divergence = np.asarray(mean_divergence)
+    heads = divergence.shape[0] * divergence.shape[1]
     if heads == 1:
         return np.zeros(1, np.intp)
-    pairs = squareform(four.reshape(heads, heads), checks=False)
+    pairs = squareform(divergence.reshape(heads, heads), checks=False)
     return np.asarray(leaves_list(linkage(pairs, "average", optimal_ordering=True)), np.intp)

@@ -1,20 +1,20 @@
-"""Ways to move queries and keys without changing attention, so that distance can stand for it.
+"""Normalise queries and keys without changing attention, so that distances agree with attention.
 
-Attention is a softmax over keys, so what adds the same to all keys of a query changes nothing: k + a adds q.a.
-So does q c with k / c, and one more coordinate in which all queries are 0. Moving queries is not allowed: (q + b).k
-adds b.k, which differs from key to key (AttentionViz, section 4).
+Attention is a softmax over keys: adding the same to all logits of a query changes nothing. k + a adds q.a to each; q c
+with k / c, and an extra coordinate that is 0 in all queries, change no logit. Shifting queries is not allowed: (q + b).k
+adds b.k, which differs between keys (AttentionViz, section 4).
 """
 
 from store.kernels import AnyArray, namespace
 
-#: The share of pairs, the nearest ones, that the weighted correlation looks at (AttentionViz's scaling experiments: 0.5 %).
+#: Share of pairs, the nearest, that enter the weighted correlation (0.5 % in the scaling experiments of AttentionViz).
 NEAREST_SHARE = 0.005
-#: With fewer pairs a correlation says nothing: two always give 1 or -1.
+#: Smallest number of pairs for a correlation: two pairs always give 1 or -1.
 FEWEST_PAIRS = 200
 
 
 def moved(query: AnyArray, key: AnyArray, *, scale: AnyArray, shift: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Query times c and key / c + a, which leave attention as it is.
+    """Scale and shift: query * c and key / c + a. Attention does not change.
 
     Parameters
     ----------
@@ -24,6 +24,10 @@ def moved(query: AnyArray, key: AnyArray, *, scale: AnyArray, shift: AnyArray) -
         c (...,).
     shift
         a (..., channel).
+
+    Returns
+    -------
+    Two arrays (..., token, channel).
     """
     return query * scale[..., None, None], key / scale[..., None, None] + shift[..., None, :]
 
@@ -31,23 +35,35 @@ def moved(query: AnyArray, key: AnyArray, *, scale: AnyArray, shift: AnyArray) -
 def normalized(
     query: AnyArray, key: AnyArray, *, scale: AnyArray, shift: AnyArray, radius: AnyArray | None
 ) -> tuple[AnyArray, AnyArray]:
-    """`moved`, then in exact mode where a radius (...,) is given: (..., token, channel [+ 1])."""
+    """Scale and shift, then exact mode where there is a radius. Attention does not change.
+
+    Parameters
+    ----------
+    query, key, scale, shift
+        As in `moved`.
+    radius
+        As in `exact_mode`; None for no exact mode.
+
+    Returns
+    -------
+    Two arrays (..., token, channel), in exact mode (..., token, channel + 1).
+    """
     query, key = moved(query, key, scale=scale, shift=shift)
     return (query, key) if radius is None else exact_mode(query, key, radius)
 
 
 def exact_mode(query: AnyArray, key: AnyArray, radius: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Queries and keys in one more channel in which the cosine orders keys exactly as attention does.
+    """Add a channel so that the cosine ranks the keys of a query exactly as attention does.
 
-    Every key gets the coordinate sqrt(radius^2 - |k|^2), every query a 0: dot products stay as they are, and all keys
-    have length `radius`, so that for one query the cosine is q.k up to a constant.
+    Each key gets the coordinate sqrt(radius^2 - |k|^2), each query a 0: dot products do not change, and all keys have
+    norm `radius`, so that the cosine is q.k up to a constant of the query.
 
     Parameters
     ----------
     query, key
         (..., token, channel).
     radius
-        (...,), at least the longest key. A longer key gets a 0: its cosine is too small by |k| / radius.
+        (...,), at least the largest key norm. A longer key gets a 0: its cosine is too small by |k| / radius.
 
     Returns
     -------
@@ -60,15 +76,24 @@ def exact_mode(query: AnyArray, key: AnyArray, radius: AnyArray) -> tuple[AnyArr
 
 
 def centroid_shift(query: AnyArray, key: AnyArray) -> AnyArray:
-    """Mean query - mean key (..., channel): brings the centres of both clouds together (AttentionViz, section 4.1)."""
+    """Mean query - mean key (..., channel): the shift of keys that joins both centroids (AttentionViz, section 4.1)."""
     return query.mean(axis=-2) - key.mean(axis=-2)
 
 
 def sphere_centre(key: AnyArray) -> AnyArray:
-    """Centre (..., channel) of the sphere that fits the keys (..., token, channel) best, in the sense of least squares.
+    """Centre of the sphere that fits the keys best by least squares.
 
-    |k|^2 = 2 k.centre + constant is linear in the unknowns. With keys on a sphere round the origin the cosine orders
-    them as attention does. Where keys lie in a subspace the centre nearest to their mean is taken.
+    |k|^2 = 2 k.centre + constant is linear in the unknowns. With keys on a sphere around the origin, the cosine ranks
+    them as attention does. Where keys lie in a subspace, the centre nearest to their mean is taken.
+
+    Parameters
+    ----------
+    key
+        (..., token, channel).
+
+    Returns
+    -------
+    (..., channel).
     """
     xp = namespace(key)
     mean = key.mean(axis=-2)
@@ -80,17 +105,17 @@ def sphere_centre(key: AnyArray) -> AnyArray:
 
 
 def unit(vectors: AnyArray) -> AnyArray:
-    """Vectors of length 1 in the same directions; a zero vector stays zero."""
+    """Vectors scaled to norm 1: (..., channel). A zero vector stays zero."""
     xp = namespace(vectors)
     norm = xp.sqrt((vectors * vectors).sum(axis=-1))[..., None]
     return vectors / xp.where(norm > 0, norm, 1)
 
 
 def weighted_correlation(dot: AnyArray, distance: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Correlation of dot product and distance over the nearest pairs, the nearer the heavier; -1 is best.
+    """Weighted correlation of dot product and distance over the nearest pairs; -1 is best.
 
-    AttentionViz's choice of the scale: pairs nearer than d, the 0.5 % quantile of all distances, with weight
-    (d - distance)^2; cov(x, y; w) / sqrt(cov(x, x; w) cov(y, y; w)).
+    cov(x, y; w) / sqrt(cov(x, x; w) cov(y, y; w)) with w = (d - distance)^2 over pairs nearer than d, the 0.5 % quantile
+    of all distances. AttentionViz chooses its scale by it.
 
     Parameters
     ----------
@@ -99,7 +124,7 @@ def weighted_correlation(dot: AnyArray, distance: AnyArray) -> tuple[AnyArray, A
 
     Returns
     -------
-    The correlation (...,), NaN below `FEWEST_PAIRS`, and the number of pairs behind it (...,).
+    Correlation (...,), NaN below `FEWEST_PAIRS` pairs, and number of pairs (...,).
     """
     xp = namespace(dot)
     nearest = max(1, int(NEAREST_SHARE * distance.shape[-1]))

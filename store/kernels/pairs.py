@@ -1,4 +1,4 @@
-"""The strongest pairs of a head: which query meets which key with the largest logit, each two wordpieces once."""
+"""Highest-scoring query-key pairs of a head by logit, each combination of two wordpieces once."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
@@ -9,22 +9,22 @@ from numpy.typing import NDArray
 from store.kernels.attention import attention_logits, softmax
 from store.schema.corpus import CLS, PAD, SEP
 
-#: Tokens that make no pair. Heads rest on them where they have nothing to say (Clark et al. 2019, section 3.2): in 45
-#: of the default model's 72 heads they would be in more than half of the 100 strongest pairs (300 sentences of IMDB).
+#: Tokens that form no pair. Idle heads attend to them (Clark et al. 2019, section 3.2): in 45 of the 72 heads of the
+#: default model they would be in more than half of the 100 highest-scoring pairs (300 sentences of IMDB).
 NO_PAIR = CLS | SEP | PAD
 
 
 class Admitted(NamedTuple):
-    """The pairs of a batch that count: flat places in (sentence, query_token, key_token), and their two wordpieces as one number."""
+    """Admitted pairs of a batch: flat indices into (sentence, query_token, key_token), and both wordpieces as one number."""
 
     places: NDArray[np.intp]
     combination: NDArray[np.int64]
 
 
 class Pairs(NamedTuple):
-    """Pairs by rank: arrays (..., rank). Where there are fewer, the tokens are -1 and the numbers NaN.
+    """Pairs by rank: arrays (..., rank). Where there are fewer pairs, tokens are -1 and numbers NaN.
 
-    `query_token` and `key_token` are rows of the token axis.
+    `query_token` and `key_token` are rows of the token axis; `logit` is q.k / sqrt(channel), `weight` the attention weight.
     """
 
     query_token: NDArray[np.int64]
@@ -37,12 +37,12 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 def combine(query_piece: NDArray[np.integer], key_piece: NDArray[np.integer]) -> NDArray[np.int64]:
-    """One number for two wordpieces in this order; both below 2^31."""
+    """One number for an ordered pair of wordpieces, each below 2^31."""
     return query_piece.astype(np.int64) << 32 | key_piece.astype(np.int64)
 
 
 def admitted_pairs(pieces: NDArray[np.integer], flags: NDArray[np.uint8], real: NDArray[np.bool_]) -> Admitted:
-    """Pairs within each sentence of two different tokens, none of them `NO_PAIR`.
+    """Pairs of two different tokens of a sentence, neither of them `NO_PAIR`.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def admitted_pairs(pieces: NDArray[np.integer], flags: NDArray[np.uint8], real: 
 def strongest_pairs(
     query: NDArray[np.float32], key: NDArray[np.float32], rows: NDArray[np.int64], admitted: Admitted, *, count: int
 ) -> Pairs:
-    """The pairs with the largest logit q.k / sqrt(channel), each combination of wordpieces at its strongest.
+    """Pairs with the largest logits q.k / sqrt(channel), each combination of wordpieces at its largest.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ def strongest_pairs(
     rows
         (sentence, token): row of the token axis, -1 for padding.
     admitted
-        Pairs that count.
+        The pairs to choose from.
     count
-        Ranks to fill.
+        Number of ranks.
 
     Returns
     -------
-    (head, rank), the strongest first; the weight is that of the softmax over every token of the sentence.
+    (head, rank), largest logit first. Weights are those of the softmax over all tokens of the sentence.
     """
     logits = attention_logits(query, key)
     chosen = np.full((len(logits), count), -1, np.intp)
@@ -84,7 +84,7 @@ def strongest_pairs(
 
 
 def _at(logits: NDArray[np.float32], chosen: NDArray[np.intp], rows: NDArray[np.int64]) -> Pairs:
-    """What stands at flat places (head, rank) of logits (head, sentence, query_token, key_token); -1 is none."""
+    """Pairs at flat indices (head, rank) into logits (head, sentence, query_token, key_token); -1 for no pair."""
     sentence, query, key = np.unravel_index(np.maximum(chosen, 0), logits.shape[1:])
     row = logits[np.arange(len(logits))[:, None], sentence, query]
     weight = softmax(np.where(rows[sentence] >= 0, row, np.float32(-np.inf)))
@@ -98,17 +98,24 @@ def _at(logits: NDArray[np.float32], chosen: NDArray[np.intp], rows: NDArray[np.
 
 
 def distinct_largest(values: NDArray[np.floating], combination: NDArray[np.int64], *, count: int) -> NDArray[np.intp]:
-    """Places of the `count` largest values of different combination, the largest first, of equal ones the first; exact.
+    """Indices of the largest values of different combinations, largest first, of equal ones the first. Exact.
 
-    Sorting everything would be most of the work: the largest few are tried first, and more of them where too many are
-    of one combination.
+    Sorting all values would be most of the work: the largest few are tried first, and more where too many of them have
+    the same combination.
+
+    Parameters
+    ----------
+    values, combination
+        (pair,).
+    count
+        Number of indices.
     """
     tried = 4 * count
     while tried < len(values):
         largest = np.flatnonzero(values >= np.partition(values, -tried)[-tried])
-        found = largest[_distinct(values[largest], combination[largest])]
-        if len(found) >= count:
-            return found[:count]
+        distinct = largest[_distinct(values[largest], combination[largest])]
+        if len(distinct) >= count:
+            return distinct[:count]
         tried *= 4
     return _distinct(values, combination)[:count]
 
@@ -120,16 +127,16 @@ def _distinct(values: NDArray[np.floating], combination: NDArray[np.int64]) -> N
 
 
 def merge_pairs(parts: Sequence[Pairs], pieces: NDArray[np.integer], *, count: int) -> Pairs:
-    """The strongest pairs of several parts of a corpus: exact, if every part brought its own `count` strongest.
+    """Highest-scoring pairs of several parts of a corpus. Exact where each part has its own `count` highest-scoring.
 
     Parameters
     ----------
     parts
         Pairs (head, rank) of each part.
     pieces
-        (token,): wordpiece of every row of the token axis.
+        Wordpiece of each row of the token axis: (token,).
     count
-        Ranks to fill.
+        Number of ranks.
     """
     candidates = Pairs(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
     chosen = [_strongest_of(candidates, head, pieces, count) for head in range(len(candidates.logit))]
@@ -137,7 +144,7 @@ def merge_pairs(parts: Sequence[Pairs], pieces: NDArray[np.integer], *, count: i
 
 
 def _strongest_of(candidates: Pairs, head: int, pieces: NDArray[np.integer], count: int) -> Pairs:
-    """The ranks of one head: arrays (rank)."""
+    """Pairs of one head: arrays (rank)."""
     there = np.flatnonzero(candidates.query_token[head] >= 0)
     query, key = candidates.query_token[head, there], candidates.key_token[head, there]
     among = there[distinct_largest(candidates.logit[head, there], combine(pieces[query], pieces[key]), count=count)]

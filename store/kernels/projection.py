@@ -1,6 +1,6 @@
-"""From head space to the picture. Fitted on a sample; every other token is then placed by the same formula.
+"""Project vectors onto a picture: fit on a sample, place all tokens by the same formula, align two pictures.
 
-The formulas take numpy or torch arrays; fitting PCA takes numpy only.
+Formulas that place tokens take numpy or torch arrays, the others numpy arrays.
 """
 
 import numpy as np
@@ -10,25 +10,47 @@ from store.kernels import AnyArray, namespace
 
 Floats = NDArray[np.floating]
 
-#: Fitted points among which another one is placed.
+#: Fitted points that `place_by_neighbours` averages.
 NEIGHBOURS = 5
 
 
 def fit_pca(points: Floats, *, components: int) -> tuple[Floats, Floats, Floats]:
-    """Principal axes of `points` (point, feature): mean (feature), axes (component, feature), explained share (component).
+    """Principal component analysis by scikit-learn's exact solver, whose signs are deterministic.
 
-    scikit-learn's exact solver with its deterministic signs: the same points give the same picture. Points that are all one
-    have no variance to explain: the share is 0.
+    Parameters
+    ----------
+    points
+        (point, feature).
+    components
+        Number of components.
+
+    Returns
+    -------
+    Mean (feature), axes (component, feature), share of the variance on each axis (component), 0 where nothing varies.
     """
     from sklearn.decomposition import PCA
 
     with np.errstate(invalid="ignore"):
-        found = PCA(n_components=components, svd_solver="covariance_eigh").fit(points)
-    return found.mean_, found.components_, np.nan_to_num(found.explained_variance_ratio_)
+        pca = PCA(n_components=components, svd_solver="covariance_eigh").fit(points)
+    return pca.mean_, pca.components_, np.nan_to_num(pca.explained_variance_ratio_)
 
 
 def place(points: AnyArray, mean: AnyArray, axes: AnyArray) -> AnyArray:
-    """Coordinates (..., point, component) of `points` (..., point, feature) on fitted axes."""
+    """Project points onto fitted axes: (point - mean) axes'.
+
+    Parameters
+    ----------
+    points
+        (..., point, feature).
+    mean
+        (..., feature).
+    axes
+        (..., component, feature).
+
+    Returns
+    -------
+    (..., point, component).
+    """
     xp = namespace(points)
     return xp.matmul(points - mean[..., None, :], xp.swapaxes(axes, -1, -2))
 
@@ -42,16 +64,22 @@ def place_by_network(
     weight_middle: AnyArray | None = None,
     bias_middle: AnyArray | None = None,
 ) -> AnyArray:
-    """Coordinates (..., token, component) of vectors (..., token, channel) by a network with one or two hidden layers.
+    """Project vectors by a network with one or two hidden layers of x / (1 + exp(-x)).
 
     Parameters
     ----------
+    vectors
+        (..., token, channel).
     weight_in, bias_in
         (..., channel, hidden) and (..., hidden).
     weight_out, bias_out
         (..., middle, component) and (..., component).
     weight_middle, bias_middle
-        (..., hidden, middle) and (..., middle); None where there is one hidden layer, as in stores of earlier versions.
+        (..., hidden, middle) and (..., middle); None for one hidden layer, as in stores of earlier versions.
+
+    Returns
+    -------
+    (..., token, component).
     """
     active = _swish(_layer(vectors, weight_in, bias_in))
     if weight_middle is not None and bias_middle is not None:
@@ -64,40 +92,48 @@ def _layer(vectors: AnyArray, weight: AnyArray, bias: AnyArray) -> AnyArray:
 
 
 def _swish(values: AnyArray) -> AnyArray:
-    """Smooth as GELU, and the same in numpy and torch without scipy."""
+    """Swish, x / (1 + exp(-x)): smooth like GELU, and the same in numpy and torch without scipy."""
     return values / (1 + namespace(values).exp(-values))
 
 
 def place_by_neighbours(distance: AnyArray, fitted: AnyArray) -> AnyArray:
-    """Coordinates (..., point, component): the mean of the places of a point's nearest fitted points, the nearer the heavier.
+    """Place points at the mean of their nearest fitted points, weighted by 1 / (distance + 1e-6).
 
     Parameters
     ----------
     distance
         (..., point, neighbour), squared distances in head space to the nearest fitted points.
     fitted
-        (..., point, neighbour, component), their places.
+        (..., point, neighbour, component), their positions.
+
+    Returns
+    -------
+    (..., point, component).
     """
     weight = 1 / (distance + 1e-6)
     return (weight[..., None] * fitted).sum(axis=-2) / weight.sum(axis=-1)[..., None]
 
 
 def align(places: Floats, onto: Floats) -> Floats:
-    """The places moved, turned or mirrored, and scaled as a whole, so that they lie near those they are laid onto.
+    """Shift, rotate or mirror, and scale a picture so that it lies as near as possible to another of the same tokens.
 
-    Orthogonal Procrustes (Schoenemann 1966) about both means. The one scale makes both equally large about their means;
-    that of least squares makes a picture the smaller the worse it fits, and of a chain of pictures the last a dot.
+    Orthogonal Procrustes (Schoenemann 1966) about both means. The scale gives both pictures the same size about their
+    means; the scale of least squares shrinks a picture the more, the worse it fits, and the last of a chain to a dot.
 
     Parameters
     ----------
     places, onto
         (token, component), the same tokens in the same order.
+
+    Returns
+    -------
+    (token, component).
     """
     from scipy.linalg import orthogonal_procrustes
 
-    own, other = (one - one.mean(axis=0) for one in (places, onto))
-    turn, _ = orthogonal_procrustes(own, other)
+    own, other = (picture - picture.mean(axis=0) for picture in (places, onto))
+    rotation, _ = orthogonal_procrustes(own, other)
     size = np.linalg.norm(own)
     scale = np.linalg.norm(other) / size if size > 0 else 1.0
-    aligned: Floats = scale * own @ turn + onto.mean(axis=0)
+    aligned: Floats = scale * own @ rotation + onto.mean(axis=0)
     return aligned

@@ -1,8 +1,7 @@
-"""What a head does, counted: statistics of attention rows, and their means over sentences.
+"""Head statistics: statistics of the query rows of patterns, profiles, and their means over sentences.
 
-Definitions follow Clark et al. 2019 ("What Does BERT Look At?", section 3): the denominator of an average is the
-number of query rows of the sentence, padding is never counted, sentences weigh equally. The number of [SEP] is
-taken from the sentence, not fixed at two.
+Definitions follow Clark et al. 2019 ("What Does BERT Look At?", section 3): an average is over the query rows of a
+sentence, padding never counts, sentences weigh equally. The number of [SEP] is that of the sentence, not always two.
 """
 
 import numpy as np
@@ -11,27 +10,31 @@ from store.kernels import AnyArray, as_float, namespace
 from store.schema.corpus import CLS, PUNCTUATION, SEP, SYMBOL
 from store.schema.model import FARTHEST, SOURCES, STATISTICS
 
-#: A key counts as attended above this weight (AttentionViz draws lines from here; its issue on sparsity).
+#: Weight above which a key counts as attended (AttentionViz draws lines above it; its issue on sparsity).
 ATTENDED = 0.05
-#: A token is a sink where its mean weight over the sentence's rows is above this (Gu et al. 2024, epsilon) ...
+#: A token is a sink where its mean weight over the queries of the sentence is above this (Gu et al. 2024, epsilon) ...
 SINK = 0.3
-#: ... and above so much of what uniform attention would give it: in sentences of fewer than 5 tokens that is more.
+#: ... and above this multiple of uniform attention, which is larger in sentences of fewer than 5 tokens.
 SINK_OF_UNIFORM = 1.5
 
 
 def token_statistics(pattern: AnyArray, flags: AnyArray, real: AnyArray, value_norm: AnyArray) -> AnyArray:
-    """Every statistic of `schema.STATISTICS`, in that order: (statistic, ..., head, token).
+    """Statistics of each token, in the order and with the formulas of `store.schema.model.STATISTICS`.
 
     Parameters
     ----------
     pattern
         (..., head, query_token, key_token); weight 0 on keys that are not real.
     flags
-        (..., token), the schema's token flags.
+        Token flags of the schema: (..., token).
     real
-        (..., token), False for padding. Statistics of padding are meaningless.
+        (..., token), False for padding, whose statistics have no meaning.
     value_norm
-        (..., head, token), ||f(x)|| of every token (Kobayashi et al. 2020).
+        Value norms ||f(x)|| (..., head, token) (Kobayashi et al. 2020).
+
+    Returns
+    -------
+    (statistic, ..., head, token).
     """
     xp = namespace(pattern)
     received = xp.matmul(as_float(real, like=pattern)[..., None, None, :], pattern)[..., 0, :]
@@ -54,7 +57,7 @@ def token_statistics(pattern: AnyArray, flags: AnyArray, real: AnyArray, value_n
 def _to_keys(
     pattern: AnyArray, flags: AnyArray, sinks: AnyArray, value_norm: AnyArray, to_self: AnyArray
 ) -> dict[str, AnyArray]:
-    """Sums over some of the keys, by the weights and by the weights times the norms, in one product."""
+    """Attention to classes of keys, by weight and by weight times value norm, in one product."""
     xp = namespace(pattern)
     classes = xp.broadcast_to(_key_classes(flags, like=pattern)[..., None, :, :], (*sinks.shape, 3))
     norms = value_norm[..., None]
@@ -71,26 +74,38 @@ def _to_keys(
 
 
 def _sinks(received: AnyArray, real: AnyArray) -> AnyArray:
-    """1 for keys whose mean weight over the sentence's rows is above the threshold, else 0: (..., head, token)."""
+    """1 for sinks, 0 for other keys: (..., head, token)."""
     rows = as_float(real, like=received).sum(axis=-1)[..., None, None]
     return as_float(received > sink_threshold(rows), like=received)
 
 
 def sink_threshold(rows: AnyArray) -> AnyArray:
-    """What a token has to receive of all rows of its sentence together, of as many as `rows` says, to be a sink."""
+    """Attention that a token must receive in total, from the `rows` queries of its sentence, to be a sink."""
     return namespace(rows).clip(SINK * rows, SINK_OF_UNIFORM, None)
 
 
 def confidence(pattern: AnyArray, flags: AnyArray) -> AnyArray:
-    """Largest weight of each row on a key other than [SEP]: (..., query_token) (Voita et al. 2019, section 4)."""
-    kept = as_float((flags & SEP) == 0, like=pattern)
-    return namespace(pattern).amax(pattern * kept[..., None, None, :], axis=-1)
+    """Maximum weight of each query on a key other than [SEP] (Voita et al. 2019, section 4).
+
+    Parameters
+    ----------
+    pattern
+        (..., head, query_token, key_token).
+    flags
+        Token flags: (..., key_token).
+
+    Returns
+    -------
+    (..., head, query_token).
+    """
+    counted = as_float((flags & SEP) == 0, like=pattern)
+    return namespace(pattern).amax(pattern * counted[..., None, None, :], axis=-1)
 
 
 def entropy(pattern: AnyArray) -> AnyArray:
-    """Entropy of each row in nats: (..., query_token). At most ln(tokens), reached by uniform attention.
+    """Attention entropy -sum p ln p of each query in nats: (..., query_token). At most ln(tokens), for uniform attention.
 
-    The exact value. Clark's code mixes 1e-4 of the uniform distribution into the row to avoid ln 0, which moves a row by less than 0.0015 nats.
+    Exact. Clark's code mixes 1e-4 of uniform attention into a row to avoid ln 0, which changes it by less than 0.0015 nats.
     """
     xp = namespace(pattern)
     smallest = xp.finfo(pattern.dtype).tiny
@@ -98,14 +113,24 @@ def entropy(pattern: AnyArray) -> AnyArray:
 
 
 def attention_distance(pattern: AnyArray) -> AnyArray:
-    """Mean distance in tokens between a query and what it attends to: (..., query_token)."""
-    place = np.arange(pattern.shape[-1])
-    distance = as_float(np.abs(place[:, None] - place[None, :]), like=pattern)
+    """Mean attention distance sum over j of p(i,j) |i - j| in tokens: (..., query_token)."""
+    position = np.arange(pattern.shape[-1])
+    distance = as_float(np.abs(position[:, None] - position[None, :]), like=pattern)
     return (pattern * distance).sum(axis=-1)
 
 
 def source_rows(flags: AnyArray, real: AnyArray) -> AnyArray:
-    """Which rows belong to each of `schema.SOURCES`: bool (source, ..., token)."""
+    """Rows of each source of `store.schema.model.SOURCES`.
+
+    Parameters
+    ----------
+    flags, real
+        Token flags, and False for padding: (..., token).
+
+    Returns
+    -------
+    (source, ..., token), bool.
+    """
     xp = namespace(flags)
     special = (flags & (CLS | SEP | PUNCTUATION | SYMBOL)) != 0
     by_name = {
@@ -120,32 +145,52 @@ def source_rows(flags: AnyArray, real: AnyArray) -> AnyArray:
 
 
 def row_weights(rows: AnyArray) -> AnyArray:
-    """What each row weighs in its sentence's mean, so that every sentence weighs 1: (source, sentence, token).
+    """Weight of each row in the mean of its sentence, so that each sentence weighs 1.
 
-    `rows` is `source_rows` as bool, or as 0 and 1 in float64 for exact weights. A sentence without such rows weighs nothing.
+    Parameters
+    ----------
+    rows
+        `source_rows` (source, sentence, token) as bool, or as 0 and 1 in float64 for exact weights.
+
+    Returns
+    -------
+    (source, sentence, token), 0 in sentences without such rows.
     """
     xp = namespace(rows)
     return rows / xp.clip(rows.sum(axis=-1), 1, None)[..., None]
 
 
 def sum_over_sentences(statistics: AnyArray, weights: AnyArray) -> AnyArray:
-    """Sum over sentences of the mean over a source's rows: (source, statistic, head).
+    """Sum over sentences of the mean over the rows of a source.
 
     Parameters
     ----------
     statistics
         (token, statistic, head), float64 for an exact sum.
     weights
-        (token, source), `row_weights` of the same tokens.
+        `row_weights` of the same tokens: (token, source).
+
+    Returns
+    -------
+    (source, statistic, head).
     """
     xp = namespace(statistics)
     return xp.einsum("tah,ts->sah", statistics, weights)
 
 
 def mean_over_sentences(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Mean over sentences (source, ...) from sums of that shape and the sentences that count (source); or by position.
+    """Mean over sentences from sums and counts.
 
-    NaN where no sentence has rows of a source.
+    Parameters
+    ----------
+    sums
+        (source, ...) or (position, ...).
+    counts
+        Sentences that count: (source,) or (position,).
+
+    Returns
+    -------
+    As `sums`, NaN where no sentence counts.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         means: np.ndarray = sums / counts.reshape(-1, *[1] * (sums.ndim - 1))
@@ -153,13 +198,13 @@ def mean_over_sentences(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _key_classes(flags: AnyArray, like: AnyArray) -> AnyArray:
-    """Columns [CLS], [SEP], punctuation as 0 or 1: (..., token, 3)."""
+    """Whether each token is [CLS], [SEP], punctuation, as 0 or 1: (..., token, 3)."""
     xp = namespace(flags)
     return as_float(xp.stack([(flags & bit) != 0 for bit in (CLS, SEP, PUNCTUATION)], -1), like=like)
 
 
 def _at_offset(pattern: AnyArray, offset: int) -> AnyArray:
-    """Weight on the key `offset` places to the right of the query; 0 where there is none."""
+    """Weight on the key `offset` tokens after the query, 0 where there is none."""
     xp = namespace(pattern)
     weights = xp.zeros_like(pattern[..., 0])
     diagonal = pattern.diagonal(offset, -2, -1)
@@ -169,16 +214,20 @@ def _at_offset(pattern: AnyArray, offset: int) -> AnyArray:
 
 
 def summed_pattern(pattern: AnyArray, real: AnyArray) -> AnyArray:
-    """Sum over sentences of the pattern, each row divided by the rows of its sentence: (head, query_token, key_token).
+    """Sum over sentences of the pattern, each row divided by the number of rows of its sentence.
 
-    Its columns sum to the mean weight on a position over a sentence's rows (Clark et al. 2019), summed over sentences.
+    Its columns are the attention received by position, mean over queries (Clark et al. 2019) and sum over sentences.
 
     Parameters
     ----------
     pattern
         (sentence, head, query_token, key_token); weight 0 on keys that are not real.
     real
-        (sentence, token), False for padding, whose rows are not counted.
+        (sentence, token), False for padding, whose rows do not count.
+
+    Returns
+    -------
+    (head, query_token, key_token).
     """
     rows = as_float(real, like=pattern)
     share = rows / rows.sum(axis=-1)[:, None]
@@ -186,9 +235,18 @@ def summed_pattern(pattern: AnyArray, real: AnyArray) -> AnyArray:
 
 
 def offset_profile(summed: AnyArray) -> AnyArray:
-    """Weight at each key - query of `schema.OFFSETS`, summed over rows: (offset, head) from (head, query, key).
+    """Attention by relative position key - query, sum over rows.
 
-    The first and the last offset are all that is farther than `schema.FARTHEST`.
+    The first and the last offset stand for all keys farther than `store.schema.model.FARTHEST` tokens.
+
+    Parameters
+    ----------
+    summed
+        `summed_pattern` (head, query_token, key_token).
+
+    Returns
+    -------
+    (offset, head), by `store.schema.model.OFFSETS`.
     """
     xp = namespace(summed)
     by_offset = _diagonal_sums(summed)
@@ -203,9 +261,9 @@ def offset_profile(summed: AnyArray) -> AnyArray:
 
 
 def _diagonal_sums(square: AnyArray) -> AnyArray:
-    """Sums along the diagonals, the main one in the middle: (head, offset); at least `FARTHEST` on each side.
+    """Sums along the diagonals, the main diagonal in the middle: (head, offset), more than `FARTHEST` on each side.
 
-    Row i is moved by n - 1 - i places, so that a diagonal becomes a column: written into rows of 2 n, read as rows of 2 n - 1.
+    Row i is shifted by n - 1 - i, so that a diagonal becomes a column: written into rows of 2 n, read as rows of 2 n - 1.
     """
     xp = namespace(square)
     heads, tokens = square.shape[0], square.shape[-1]
@@ -214,5 +272,5 @@ def _diagonal_sums(square: AnyArray) -> AnyArray:
     sums = wide[:, : tokens * (2 * tokens - 1)].reshape(heads, tokens, 2 * tokens - 1).sum(axis=1)
     if tokens > FARTHEST:
         return sums
-    room = as_float(xp.zeros((heads, FARTHEST + 1 - tokens)), like=sums)
-    return xp.concatenate([room, sums, room], -1)
+    margin = as_float(xp.zeros((heads, FARTHEST + 1 - tokens)), like=sums)
+    return xp.concatenate([margin, sums, margin], -1)

@@ -1,4 +1,4 @@
-"""How an array of a store is declared: dims, dtype, chunk, shard, and what its numbers mean."""
+"""Declaration of an array of a store: dims, dtype, chunk, shard, and the meaning of its numbers."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,21 @@ TILE = 2048
 
 @dataclass(frozen=True)
 class Array:
-    """One array of a group: its dims, and chunk and shard in the same order, as numbers or names of sizes."""
+    """An array of a group.
+
+    Attributes
+    ----------
+    dims, dtype
+        Names of the dims, numpy's name of the dtype or `str`.
+    chunk, shard
+        Lengths along the dims, as numbers or as names of sizes that `store.repository.arrays.create_arrays` gets.
+    meaning
+        What a number is; stored as an attribute.
+    fill
+        Value of what has not been written.
+    compressed
+        Whether chunks are compressed.
+    """
 
     dims: tuple[str, ...]
     dtype: str
@@ -26,10 +40,10 @@ class Array:
 
 
 def numbered(dim: str, meaning: str, dtype: str = "int16") -> Array:
-    """What stands at each place of a dim."""
+    """Declare the labels of a dim."""
     return Array((dim,), dtype, (dim,), meaning)
 
 
 def whole(dims: tuple[str, ...], meaning: str) -> Array:
-    """Exact numbers that are written at once, NaN before."""
+    """Declare an array in float64 that is written at once; NaN before."""
     return Array(dims, "float64", dims, meaning, fill=float("nan"))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from store.schema.array import Array, numbered
 
 CLS, SEP, PUNCTUATION, CONTINUATION, PAD, SYMBOL = 1, 2, 4, 8, 16, 32
-#: PUNCTUATION is "." and "," only (Clark et al. 2019); SYMBOL is every other token without letter or digit.
+#: Bits of `token_flags`. PUNCTUATION: "." and "," only (Clark 2019). SYMBOL: other tokens without letter or digit.
 TOKEN_FLAGS = {
     "cls": CLS,
     "sep": SEP,
@@ -41,5 +41,5 @@ CORPUS_ARRAYS: Mapping[str, Array] = {
     "vocab": numbered("vocab", "wordpiece of each token id", "str"),
 }
 
-#: Every array of `/corpus/<key>/columns`: a categorical column that came with the data.
+#: Declaration of each array of `/corpus/<key>/columns`: a categorical column of the data.
 COLUMN = _sentence("int16", "category of the sentence's review: index into `names`, -1 if it has none", -1)

@@ -1,4 +1,10 @@
-"""The places in a model at which the vectors of a sample of tokens are kept, and what they are measured by."""
+"""The group `/models/<key>/features/<token set>`: vectors of some tokens at every feature point, and their pictures.
+
+A token set is the sample of the corpus or a whole review. It is written in one transaction: readers see all of it or
+nothing. Attributes: `says` (its title), `tokens`, `sentences`, `points` (standard or fine), `cka_tokens`, `clipped`
+(number of values beyond float16), `label`, `document` and `cut` of a review, `class_names` of a classifier, `views` and
+`value_views` (names of the finished pictures, the default first), `features_hash`.
+"""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +14,7 @@ from store.schema.array import Array, numbered, whole
 from store.schema.corpus import CORPUS_ARRAYS
 from store.schema.model import MODEL_ARRAYS
 
-#: The material that stands for the corpus; the others are whole reviews, `review-<index in the data>`.
+#: The token set that samples the corpus; the others are whole reviews, `review-<index in the data>`.
 SAMPLE = "sample"
 
 _POINT = re.compile(r"L(\d{2,})\.([a-z_]+)")
@@ -16,17 +22,17 @@ _POINT = re.compile(r"L(\d{2,})\.([a-z_]+)")
 
 @dataclass(frozen=True)
 class PointKind:
-    """A kind of place in a model, for a person.
+    """A kind of feature point: a place in the model at which vectors are stored.
 
     Attributes
     ----------
     title, meaning
-        What it is called on screen, and what that is.
+        Its title on pages, and what the vectors are.
     fine
-        Whether only the finer set has it.
+        Whether only the fine set of feature points has it.
     own_basis
-        Whether its features are the channels of its layer's heads, not those of the residual stream, which all other
-        points have. A cosine of vectors in two bases means nothing.
+        Whether its features are the channels of the layer's heads instead of the residual stream, as at all other
+        points. A cosine between vectors of two bases has no meaning.
     """
 
     title: str
@@ -35,12 +41,12 @@ class PointKind:
     own_basis: bool = False
 
 
-#: What comes before the layers, in order.
+#: Feature points before the layers, in order.
 FIRST_KINDS: Mapping[str, PointKind] = {
     "embedding": PointKind("embedding", "word embeddings, before anything is added"),
     "position": PointKind("position", "sum of word, position and segment embeddings, after its layer norm"),
 }
-#: What every layer has, in order.
+#: Feature points of each layer, in order.
 LAYER_KINDS: Mapping[str, PointKind] = {
     "mixed": PointKind(
         "head outputs", "outputs of the heads side by side, before the output projection", own_basis=True
@@ -58,7 +64,7 @@ LAYER_KINDS: Mapping[str, PointKind] = {
 }
 POINT_KINDS: Mapping[str, PointKind] = {**FIRST_KINDS, **LAYER_KINDS}
 
-#: By what the tokens are grouped, to ask how much of the variance between them the groups explain.
+#: Factors that tokens are grouped by, to measure the share of the variance between groups.
 FACTORS: Mapping[str, str] = {
     "token": "the wordpiece",
     "position": "the position in the sentence",
@@ -68,48 +74,48 @@ FACTORS: Mapping[str, str] = {
 
 
 def point_names(layers: int, *, fine: bool = False) -> tuple[str, ...]:
-    """Names of the points of a model in its order: 2 and 3 a layer, or 5 a layer in the finer set."""
-    kinds = [kind for kind, said in LAYER_KINDS.items() if fine or not said.fine]
+    """Names of the feature points of a model in its order: 2, and 3 per layer, or 5 per layer in the fine set."""
+    kinds = [kind for kind, about in LAYER_KINDS.items() if fine or not about.fine]
     return (*FIRST_KINDS, *(f"L{layer:02d}.{kind}" for layer in range(layers) for kind in kinds))
 
 
 def point_kind(point: str) -> str:
-    """Key of `POINT_KINDS` of a point."""
+    """Kind of a feature point, a key of `POINT_KINDS`."""
     return point.rpartition(".")[2]
 
 
 def point_layer(point: str) -> int | None:
-    """Layer of a point, None before the layers."""
-    found = _POINT.fullmatch(point)
-    return int(found[1]) if found else None
+    """Layer of a feature point, None before the layers."""
+    match = _POINT.fullmatch(point)
+    return int(match[1]) if match else None
 
 
 def stored_point(name: str) -> str:
-    """The name in the store of a point that is called by its title, such as `L03.layer_output`; others stay as they are."""
-    found = _POINT.fullmatch(name)
+    """Stored name of a feature point from its title, such as `L03.layer_output`; other names stay as they are."""
+    match = _POINT.fullmatch(name)
     by_title = {kind.title.replace(" ", "_").replace("-", "_"): key for key, kind in LAYER_KINDS.items()}
-    return f"L{found[1]}.{by_title[found[2]]}" if found and found[2] in by_title else name
+    return f"L{match[1]}.{by_title[match[2]]}" if match and match[2] in by_title else name
 
 
-def same_basis(one: str, other: str) -> bool:
-    """Whether vectors at two points have the same features, so that a cosine between them means something."""
-    return one == other or not any(POINT_KINDS[point_kind(point)].own_basis for point in (one, other))
+def same_basis(point: str, other: str) -> bool:
+    """Whether vectors at two feature points have the same features, so that a cosine between them has a meaning."""
+    return point == other or not any(POINT_KINDS[point_kind(name)].own_basis for name in (point, other))
 
 
 def point_title(point: str) -> str:
-    """How a point is written for a person: `L0 head outputs`."""
+    """Title of a feature point, as pages show it: `L0 head outputs`."""
     layer, title = point_layer(point), POINT_KINDS[point_kind(point)].title
     return title if layer is None else f"L{layer} {title}"
 
 
 def _token(name: str) -> dict[str, Array]:
-    """As the corpus has it, in one piece."""
+    """Declare an array of the corpus for the tokens of the set, in one chunk."""
     known = CORPUS_ARRAYS[name]
     return {name: Array(("token",), known.dtype, ("token",), known.meaning, fill=known.fill)}
 
 
 def _vectors(first: tuple[str, ...], inner: tuple[int | str, ...], last: str, meaning: str) -> Array:
-    """Blocks of tokens as shards, as `store.schema` has them for queries."""
+    """Declare vectors with blocks of tokens as shards, as queries have."""
     chunk, shard = (1,) * len(first) + ("tile", last), (*inner, "shard", last)
     return Array((*first, "token", last), "float16", chunk, meaning, shard, float("nan"), compressed=False)
 
@@ -134,7 +140,7 @@ FEATURE_ARRAYS: Mapping[str, Array] = {
         "share of the variance of all features between the groups, epsilon squared (Kelley 1935); NaN for one group",
     ),
 }
-#: Only where the checkpoint is a classifier.
+#: Declaration of `class_probability`, which exists where the checkpoint is a classifier.
 CLASS_PROBABILITY = Array(
     ("sentence", "class"), "float32", ("sentence", "class"), "probability of each label, by the model's own classifier"
 )

@@ -1,11 +1,16 @@
-"""The group `/models/<key>`: what one model does on one corpus, and the statistics it is described by."""
+"""The group `/models/<key>`: what one model does on one corpus, and the statistics of its heads.
+
+Below a model: `normalizations` and `views/<name>` (`store.schema.pictures`), `features/<token set>`
+(`store.schema.features`), and here `pairs`, `divergence` and `importance`, each computed by a stage of the ingest.
+Layers and heads count from 0 and are shown as `L7 H9` (Clark's "8-10").
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from store.schema.array import Array, numbered, whole
 
-#: Query rows over which a head statistic is averaged; `other` is every row but that of [SEP] (Clark's rest_sep).
+#: Queries over which a head statistic is averaged; `other` is every query but [SEP] (Clark's rest_sep).
 SOURCES = ("all", "cls", "sep", "punctuation", "word", "other")
 ROLES = ("query", "key")
 
@@ -108,39 +113,39 @@ def _ratio(title: str, formula: str, meaning: str) -> Statistic:
     return Statistic(title, "share", formula, meaning, _MIXING)
 
 
-#: How much of a token's vector comes from other tokens; the share of mixing m_i beside what is preserved s_i,
-#: |m_i| / (|m_i| + |s_i|), with vectors f of all heads (Kobayashi 2021, section 3).
+#: Mixing ratios: the share of a token's vector that comes from other tokens, |m_i| / (|m_i| + |s_i|), where m_i is mixed
+#: in and s_i preserved, with vectors f of all heads (Kobayashi 2021, section 3).
 RATIOS: Mapping[str, Statistic] = {
     "attn_w": _ratio(
-        "mixing by the weights",
+        "mixing ratio by weights",
         "1 - mean over heads of p(i,i)",
         "Share of attention weight on other tokens.",
     ),
     "attnres_w": _ratio(
-        "mixing by the weights, with the residual",
+        "mixing ratio by weights, with residual",
         "half of it: (1 - mean of p(i,i)) / 2",
         "The same, with the residual connection counted as weight on the token itself.",
     ),
     "attn_n": _ratio(
-        "mixing by the vectors",
+        "mixing ratio by vectors",
         "|m| / (|m| + |s|), m = sum over heads and j other than i of p(i,j) f(j), s = sum over heads of p(i,i) f(i)",
         "Share of the norm of an attention output that comes from other tokens.",
     ),
     "attnres_n": _ratio(
-        "mixing by the vectors, with the residual",
+        "mixing ratio by vectors, with residual",
         "|m| / (|m| + |s + x(i)|)",
         "The same, with the residual connection added to the token's own part.",
     ),
     "attnresln_n": _ratio(
-        "mixing by the vectors, with the residual and the layer norm",
+        "mixing ratio by vectors, with residual and layer norm",
         "the same of gamma (y - mean y) / deviation, y = m and y = s + x(i), deviation that of the sum before the norm",
         "The same, after the layer norm: everything in the attention block.",
     ),
 }
 
-#: Farthest key that has a place of its own in a profile; -11 and 11 are all that is farther.
+#: Farthest key, in tokens, with an offset of its own in a profile; offsets -11 and 11 stand for all that are farther.
 FARTHEST = 10
-#: Key - query, as profiles count it.
+#: Relative positions key - query of a profile.
 OFFSETS = tuple(range(-FARTHEST - 1, FARTHEST + 2))
 #: Ends of the 95 % interval of a mean.
 BOUNDS = ("low", "high")
@@ -248,7 +253,7 @@ MODEL_ARRAYS: Mapping[str, Array] = {
     ),
 }
 
-#: Pairs that are kept of every head.
+#: Highest-scoring pairs that are stored of each head.
 PAIR_RANKS = 100
 
 
@@ -277,8 +282,9 @@ PAIR_ARRAYS: Mapping[str, Array] = {
 }
 
 
+#: Dims of a head.
 HEADS = ("layer", "head")
-#: The second head of a pair, where two stand beside each other.
+#: Dims of the second head of a pair of heads.
 OTHER_HEADS = ("other_layer", "other_head")
 
 DIVERGENCE_ARRAYS: Mapping[str, Array] = {
@@ -291,7 +297,7 @@ DIVERGENCE_ARRAYS: Mapping[str, Array] = {
     "place": whole((*HEADS, "component"), "map of the heads: metric MDS of the mean divergence of a token"),
 }
 
-#: The losses by which heads are judged, for a person.
+#: Losses that measure head importance, by the kind of the model.
 LOSSES: Mapping[str, str] = {
     "mlm": "cross entropy of the masked wordpieces, in nats",
     "classification": "cross entropy of the label of the sentence's review, in nats",
@@ -314,5 +320,5 @@ IMPORTANCE_ARRAYS: Mapping[str, Array] = {
 
 
 def head_name(layer: int, head: int) -> str:
-    """How a head is written for a person: 0-based, `L7 H9`."""
+    """Name of a head as pages show it, 0-based: `L7 H9`."""
     return f"L{layer} H{head}"

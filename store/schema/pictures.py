@@ -1,4 +1,4 @@
-"""The pictures of a store: how a view is named, and the arrays that hold its places, its formula and its fidelity."""
+"""The groups `normalizations` and `views/<name>` of a model: pictures of queries and keys, their parameters and fidelity."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from store.schema.array import Array
 from store.schema.features import POINT_KINDS, point_kind, point_title, stored_point
 from store.schema.model import MODEL_ARRAYS
 
-#: What each does, for a person. All leave attention as it is; `store/kernels/normalization.py` has the formulas.
+#: Normalisations with their descriptions. None changes attention; formulas: `store/kernels/normalization.py`.
 NORMALIZATIONS: Mapping[str, str] = {
     "raw": "queries and keys as the model computes them",
     "centroid": "keys are translated so that queries and keys have one centroid (Yeh et al. 2023, AttentionViz)",
@@ -47,7 +47,7 @@ NORMALIZATION_ARRAYS: Mapping[str, Array] = {
     ),
 }
 
-#: Projections, and how a person reads their names.
+#: Projections of heads with their titles.
 PROJECTIONS: Mapping[str, str] = {
     "attention": "Trained on attention",
     "pca": "PCA",
@@ -59,18 +59,18 @@ PROJECTIONS: Mapping[str, str] = {
 POINT_PROJECTIONS = ("pca", "umap", "tsne")
 #: Of pictures of feature points: fitted on all points together, or each for itself.
 JOINT, EACH = "joint", "each"
-#: Of what distance UMAP and t-SNE of feature points keep the neighbours.
+#: Distances whose neighbours UMAP and t-SNE of feature points preserve.
 METRICS = ("euclidean", "cosine")
-#: Tokens that AttentionViz's authors fit their pictures of a BERT on.
+#: Tokens on which the authors of AttentionViz fit their pictures of a BERT.
 ATTENTIONVIZ_TOKENS = 5_021
-#: spearman and recall: see `store/kernels/fidelity.py`; trustworthiness: scikit-learn's, of the 10 nearest neighbours in
-#: head space; across: Spearman of q.k and distance on screen over keys from anywhere, not only the query's sentence.
+#: Measures of fidelity. spearman, recall: see `store/kernels/fidelity.py`; trustworthiness: of the 10 nearest neighbours
+#: in head space (scikit-learn); across: Spearman of q.k and distance on screen over keys of all sentences.
 MEASURES = ("spearman", "recall", "trustworthiness", "across")
-#: On which sentences: those no picture was fitted on, NaN where the corpus is too small to hold any out, and those this one was.
+#: Sentences that fidelity is measured on: held out of every fit (NaN where the corpus is too small), or fitted on.
 JUDGED = ("held_out", "fitted")
-#: Keys that `recall` looks for.
+#: Number of keys k of the measure `recall`.
 RECALL_KEYS = 3
-#: The largest stored coordinate; places are in a cube with one side for all components.
+#: Largest stored coordinate. Positions are in a cube with the same side for all components.
 LARGEST_COORDINATE = 65535
 
 _OF_HEADS = re.compile(rf"({'|'.join(PROJECTIONS)})-({'|'.join(NORMALIZATIONS)})-([23])d")
@@ -79,13 +79,13 @@ _OF_POINTS = re.compile(rf"({'|'.join(POINT_PROJECTIONS)})-({JOINT}|{EACH}|embed
 
 @dataclass(frozen=True)
 class ViewName:
-    """A picture of every head, or of all feature points: which projection of which vectors, in how many dimensions.
+    """Name of a view of all heads or of all feature points: projection, vectors, number of components.
 
     Attributes
     ----------
     vectors
-        The normalisation of queries and keys; of feature points what the projection is fitted on: all points together
-        (`joint`), each for itself (`each`), or one of them by its name.
+        Normalisation of queries and keys. Of feature points, what the projection is fitted on: all points together
+        (`joint`), each point for itself (`each`), or the named point.
     """
 
     projection: str
@@ -94,23 +94,23 @@ class ViewName:
 
     @classmethod
     def parse(cls, name: str) -> "ViewName":
-        """Of heads, from `attention-raw-2d`; a ValueError where there is no such view."""
+        """Read the name of a view of heads, such as `attention-raw-2d`. ValueError where it is not one."""
         parts = _OF_HEADS.fullmatch(name)
         if not parts:
             raise ValueError(
-                f"{name!r} is no view: a view is <projection>-<normalization>-<2d or 3d>, with the projections "
+                f"{name!r} is not a view. A view is <projection>-<normalization>-<2d or 3d>, with the projections "
                 f"{', '.join(PROJECTIONS)} and the normalizations {', '.join(NORMALIZATIONS)}"
             )
         return cls(parts[1], parts[2], int(parts[3]))
 
     @classmethod
     def parse_points(cls, name: str) -> "ViewName":
-        """Of feature points, from `umap-joint`, `pca-each` or `pca-L03.mixed`; a ValueError where there is no such view."""
+        """Read the name of a view of feature points: `umap-joint`, `pca-each`, `pca-L03.mixed`. ValueError where it is not one."""
         parts = _OF_POINTS.fullmatch(name)
         fitted = stored_point(parts[2]) if parts else ""
         if not parts or (fitted not in (JOINT, EACH) and point_kind(fitted) not in POINT_KINDS):
             raise ValueError(
-                f"{name!r} is no view of feature points: a view is <projection>-<joint, each or a point>, with the "
+                f"{name!r} is not a view of feature points. A view is <projection>-<joint, each or a point>, with the "
                 f"projections {', '.join(POINT_PROJECTIONS)} and points such as embedding or L00.head_outputs"
             )
         return cls(parts[1], fitted)
@@ -121,17 +121,17 @@ class ViewName:
 
     @property
     def normalization(self) -> str:
-        """Of queries and keys, in a picture of heads."""
+        """Normalisation of queries and keys in a view of heads."""
         return self.vectors
 
     @property
     def point(self) -> str | None:
-        """The feature point it is fitted on, where it is one."""
+        """The one feature point that the view is fitted on; None where there is none."""
         return None if self.vectors in (JOINT, EACH, *NORMALIZATIONS) else self.vectors
 
     @property
     def title(self) -> str:
-        """How a person reads it."""
+        """Title of the view, as pages show it."""
         projection = PROJECTIONS[self.projection]
         if self.vectors in NORMALIZATIONS:
             return f"{projection} of {self.vectors} vectors in {self.components}D"
@@ -183,7 +183,7 @@ VIEW_ARRAYS: Mapping[str, Array] = {
     ),
 }
 
-#: Of each projection what places another token; the formulas are in `store/kernels/projection.py`.
+#: Fitted parameters of each projection, which place further tokens; formulas: `store/kernels/projection.py`.
 PARAMETERS: Mapping[str, Mapping[str, Array]] = {
     "pca": {
         **_per_head("mean", ("feature",), "mean of the fitted points"),
