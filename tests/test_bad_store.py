@@ -94,7 +94,7 @@ def test_a_place_that_cannot_be_written_is_refused(complaint: Complaint) -> None
     "url", ["ftp://host/store", "s3://bucket", "s3://", "gs:///prefix", "http://host/a", "s3://[a"]
 )
 def test_an_address_of_another_kind_is_refused(url: str, complaint: Complaint) -> None:
-    assert f"{url} is not a place for a store" in complaint(store=url)
+    assert f"{url} is not a valid store URL" in complaint(store=url)
 
 
 @pytest.mark.parametrize("command", ["describe", "verify", "mend", "expire"])

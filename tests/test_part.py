@@ -182,7 +182,7 @@ def test_means_are_of_the_rows_of_each_source() -> None:
 
 @pytest.mark.parametrize("rows", [np.ones(3, bool), np.ones(1, np.int64)])
 def test_a_part_that_is_not_of_this_corpus_is_refused(two_views: Corpus, rows: np.ndarray) -> None:
-    with pytest.raises(StoreError, match=f"Give {two_views.n_tokens} of them"):
+    with pytest.raises(StoreError, match=f"each of the {two_views.n_tokens} tokens"):
         two_views.head_means(rows)
 
 
