@@ -231,7 +231,7 @@ def test_a_link_that_chooses_nothing_gives_the_exact_numbers_of_the_whole_corpus
         ("norm:1..2", "differs from head to head"),
         ("role:key", "“query or key” is left out"),
         ("beauty:1..2", "no column “beauty”"),
-        ("kind:unicorn", "never “unicorn”"),
+        ("kind:unicorn", "token type has no “unicorn”"),
     ],
 )
 def test_what_chooses_no_tokens_is_left_out_and_said(two_views: Corpus, where: str, says: str) -> None:

@@ -1,8 +1,12 @@
-"""`store.kernels.projection` against numpy's SVD."""
+"""`store.kernels.projection` against numpy's SVD, scipy and hand-made rotations."""
 
+import hypothesis.strategies as st
 import numpy as np
+import pytest
+from hypothesis import given
+from scipy.linalg import orthogonal_procrustes
 
-from store.kernels.projection import fit_pca, place
+from store.kernels.projection import align, fit_pca, place, place_by_neighbours
 
 
 def stretched_points(points: int = 200, seed: int = 0) -> np.ndarray:
@@ -33,6 +37,27 @@ def test_the_same_points_give_the_same_axes_bit_for_bit() -> None:
         np.testing.assert_array_equal(one, other)
 
 
+@given(seed=st.integers(0, 1000), points=st.integers(3, 40), features=st.integers(2, 8))
+def test_distances_in_all_components_are_those_of_the_points(seed: int, points: int, features: int) -> None:
+    vectors = np.random.default_rng(seed).normal(size=(points, features))
+    mean, axes, explained = fit_pca(vectors, components=min(points, features))
+    placed = place(vectors, mean, axes)
+    between = [np.linalg.norm(each[:, None] - each[None], axis=-1) for each in (placed, vectors)]
+    np.testing.assert_allclose(*between, atol=1e-8)
+    assert explained.sum() == pytest.approx(1)
+
+
+@given(seed=st.integers(0, 1000), neighbours=st.integers(1, 6))
+def test_a_point_is_placed_within_its_neighbours_and_on_one_that_it_equals(seed: int, neighbours: int) -> None:
+    random = np.random.default_rng(seed)
+    distance, fitted = random.uniform(0.1, 5, (4, neighbours)), random.normal(size=(4, neighbours, 2))
+    placed = place_by_neighbours(distance, fitted)
+    assert (fitted.min(axis=1) - 1e-9 <= placed).all()
+    assert (placed <= fitted.max(axis=1) + 1e-9).all()
+    distance[:, 0] = 0
+    np.testing.assert_allclose(place_by_neighbours(distance, fitted), fitted[:, 0], atol=1e-3)
+
+
 def test_axes_do_not_flip_when_the_points_come_in_another_order() -> None:
     points = stretched_points()
     _, axes, _ = fit_pca(points, components=2)
@@ -54,3 +79,63 @@ def test_every_head_is_placed_by_its_own_formula() -> None:
     for head in range(2):
         alone = [[(point - means[head]) @ axis for axis in axes[head]] for point in points[head]]
         np.testing.assert_allclose(together[head], alone)
+
+
+# -- aligning one picture with another ----------------------------------------------------------------
+
+
+SEEDS = st.integers(0, 10_000)
+
+
+def picture(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(3, 2, (12, 2))
+
+
+def turn(angle: float, mirrored: bool) -> np.ndarray:
+    rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    return rotation @ np.diag([-1, 1]) if mirrored else rotation
+
+
+@given(SEEDS, st.floats(0, 6), st.booleans(), st.floats(0.1, 10))
+def test_a_picture_that_was_turned_mirrored_scaled_and_moved_comes_back(
+    seed: int, angle: float, mirrored: bool, scale: float
+) -> None:
+    original = picture(seed)
+    moved = scale * original @ turn(angle, mirrored) + [20, -5]
+    np.testing.assert_allclose(align(moved, original), original, atol=1e-9)
+
+
+@given(SEEDS, SEEDS, st.floats(0, 6), st.booleans())
+def test_what_is_laid_on_does_not_depend_on_how_it_was_turned(
+    one: int, other: int, angle: float, mirrored: bool
+) -> None:
+    places, onto = picture(one), picture(other + 20_000)
+    np.testing.assert_allclose(align(places @ turn(angle, mirrored), onto), align(places, onto), atol=1e-6)
+
+
+@given(SEEDS, SEEDS)
+def test_the_turn_is_that_of_scipy(one: int, other: int) -> None:
+    places, onto = picture(one), picture(other)
+    centred = [each - each.mean(axis=0) for each in (places, onto)]
+    rotation, _ = orthogonal_procrustes(*centred)
+    scale = np.linalg.norm(centred[1]) / np.linalg.norm(centred[0])
+    np.testing.assert_allclose(align(places, onto), centred[0] @ rotation * scale + onto.mean(axis=0), atol=1e-9)
+
+
+@given(SEEDS, SEEDS)
+def test_a_picture_becomes_as_large_as_the_one_it_is_laid_on(one: int, other: int) -> None:
+    onto = picture(other)
+    found = align(picture(one), onto)
+    assert np.linalg.norm(found - found.mean(axis=0)) == pytest.approx(np.linalg.norm(onto - onto.mean(axis=0)))
+
+
+@given(SEEDS, SEEDS)
+def test_distances_keep_their_ratios(one: int, other: int) -> None:
+    places = picture(one)
+    found = align(places, picture(other))
+    ratios = [np.linalg.norm(each[:-1] - each[-1], axis=-1) for each in (found, places)]
+    np.testing.assert_allclose(ratios[0] / ratios[0][0], ratios[1] / ratios[1][0], rtol=1e-7)
+
+
+def test_a_single_place_is_laid_on_the_mean() -> None:
+    np.testing.assert_allclose(align(np.full((3, 2), 7.0), np.array([[0.0, 0], [2, 0], [1, 3]])), [[1, 1]] * 3)

@@ -1,4 +1,4 @@
-"""`store.kernels.statistics` of single rows, against hand-made cases and scipy."""
+"""`store.kernels.statistics` against hand-made cases, loops and scipy."""
 
 from typing import Any
 
@@ -6,10 +6,26 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
-from store.kernels.statistics import ATTENDED, SINK, attention_distance, entropy, source_rows, token_statistics
+from store.kernels.statistics import (
+    ATTENDED,
+    SINK,
+    attention_distance,
+    entropy,
+    mean_over_sentences,
+    offset_profile,
+    row_weights,
+    source_rows,
+    sum_over_sentences,
+    summed_pattern,
+    token_statistics,
+)
 from store.schema.corpus import CLS, PUNCTUATION, SEP, SYMBOL
-from store.schema.model import SOURCES, STATISTICS
+from store.schema.model import OFFSETS, SOURCES, STATISTICS
+from tests import definitions
 
 LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
 
@@ -214,3 +230,147 @@ def test_rows_of_a_source_are_those_of_its_tokens(source: str, expected: list[in
     flags = np.array([[CLS, 0, PUNCTUATION, SYMBOL, SEP, 0]], np.uint8)
     rows = source_rows(make(flags), make(np.array([[True] * 5 + [False]])))
     np.testing.assert_array_equal(np.asarray(rows)[SOURCES.index(source), 0], np.array(expected, bool))
+
+
+# -- profiles by relative position --------------------------------------------------------------------
+
+
+def patterns(sentences: int, heads: int, tokens: int) -> np.ndarray:
+    return np.random.default_rng(tokens).dirichlet(np.ones(tokens), size=(sentences, heads, tokens))
+
+
+def profile(pattern: np.ndarray, real: np.ndarray, make: Any) -> np.ndarray:
+    """(offset, head)."""
+    return np.asarray(offset_profile(summed_pattern(make(pattern), make(real))))
+
+
+def padded(pattern: np.ndarray, tokens: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same sentences with padding, whose own rows attend to real tokens as BERT's do."""
+    size = pattern.shape[-1]
+    wide = np.zeros((*pattern.shape[:2], tokens, tokens))
+    wide[..., :size, :size], wide[..., size:, :size] = pattern, 1 / size
+    return wide, np.tile(np.arange(tokens) < size, (len(pattern), 1))
+
+
+@LIBRARIES
+@given(sentences=st.integers(1, 3), heads=st.integers(1, 3), tokens=st.integers(1, 30))
+def test_a_profile_is_that_of_a_loop_over_the_pattern(sentences: int, heads: int, tokens: int, make: Any) -> None:
+    pattern = patterns(sentences, heads, tokens)
+    expected = sum(np.stack([definitions.offsets(head) for head in sentence], axis=-1) for sentence in pattern)
+    np.testing.assert_allclose(profile(pattern, np.ones((sentences, tokens), bool), make), expected, atol=1e-12)
+
+
+@LIBRARIES
+@given(tokens=st.integers(1, 40))
+def test_every_sentence_adds_one_to_a_profile(tokens: int, make: Any) -> None:
+    found = profile(patterns(2, 3, tokens), np.ones((2, tokens), bool), make)
+    np.testing.assert_allclose(found.sum(axis=0), 2)
+
+
+@LIBRARIES
+def test_a_profile_of_three_tokens_is_what_one_gets_by_hand(make: Any) -> None:
+    pattern = np.array([[[[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.96, 0.04, 0.0]]]])
+    found = dict(zip(OFFSETS, profile(pattern, np.ones((1, 3), bool), make)[:, 0], strict=True))
+    expected = {-2: 0.96 / 3, -1: 0.14 / 3, 0: 1.1 / 3, 1: 0.6 / 3, 2: 0.2 / 3}
+    assert found == pytest.approx({offset: expected.get(offset, 0) for offset in OFFSETS})
+
+
+@LIBRARIES
+@pytest.mark.parametrize(("distance", "offset"), [(10, 10), (11, 11), (12, 11), (-10, -10), (-11, -11), (-19, -11)])
+def test_what_is_farther_than_ten_tokens_stands_at_the_end(distance: int, offset: int, make: Any) -> None:
+    pattern = np.eye(20)
+    query, key = (0, distance) if distance > 0 else (19, 19 + distance)
+    pattern[query] = np.eye(20)[key]
+    found = profile(pattern[None, None], np.ones((1, 20), bool), make)[:, 0]
+    np.testing.assert_allclose(found[OFFSETS.index(offset)], 1 / 20)
+
+
+@LIBRARIES
+def test_padding_has_no_part_in_a_profile(make: Any) -> None:
+    pattern = patterns(2, 3, 5)
+    np.testing.assert_allclose(
+        profile(*padded(pattern, 13), make), profile(pattern, np.ones((2, 5), bool), make), atol=1e-12
+    )
+
+
+@LIBRARIES
+def test_columns_of_the_sum_are_the_mean_weights_on_a_position(make: Any) -> None:
+    pattern = patterns(4, 2, 6)
+    found = np.asarray(summed_pattern(make(pattern), make(np.ones((4, 6), bool)))).sum(axis=1)
+    for position in range(6):
+        expected = sum(sentence[:, :, position].mean(axis=1) for sentence in pattern)
+        np.testing.assert_allclose(found[:, position], expected)
+
+
+@LIBRARIES
+def test_padding_receives_nothing_and_gives_nothing(make: Any) -> None:
+    pattern = patterns(2, 3, 5)
+    wide, real = padded(pattern, 9)
+    found = np.asarray(summed_pattern(make(wide), make(real)))
+    np.testing.assert_allclose(found[:, :5, :5], pattern.sum(axis=0) / 5)
+    assert not found[:, 5:].any()
+    assert not found[:, :, 5:].any()
+
+
+# -- means over sentences -----------------------------------------------------------------------------
+
+
+SHAPES = st.tuples(*(st.integers(1, size) for size in (3, 5, 9)))
+
+
+@LIBRARIES
+@given(rows=arrays.arrays(bool, SHAPES))
+def test_every_sentence_with_rows_weighs_one_and_the_others_nothing(make: Any, rows: np.ndarray) -> None:
+    weights = np.asarray(row_weights(make(rows)), np.float64)
+    np.testing.assert_allclose(weights.sum(axis=-1), rows.any(axis=-1), atol=1e-6)
+
+
+@LIBRARIES
+@given(rows=arrays.arrays(bool, SHAPES))
+def test_rows_of_a_sentence_weigh_the_same_and_other_rows_nothing(make: Any, rows: np.ndarray) -> None:
+    weights = np.asarray(row_weights(make(rows)), np.float64)
+    expected = np.where(rows, 1 / np.maximum(rows.sum(axis=-1, keepdims=True), 1), 0)
+    np.testing.assert_allclose(weights, expected, rtol=1e-7)
+
+
+@LIBRARIES
+def test_sum_over_sentences_is_the_sum_of_an_explicit_loop(make: Any) -> None:
+    choose = np.random.default_rng(0)
+    statistics, weights = choose.standard_normal((20, 10, 3)), choose.random((20, 5))
+    expected = np.zeros((5, 10, 3))
+    for token in range(20):
+        for source in range(5):
+            expected[source] += statistics[token] * weights[token, source]
+    np.testing.assert_allclose(np.asarray(sum_over_sentences(make(statistics), make(weights))), expected, rtol=1e-12)
+
+
+def test_a_long_sentence_weighs_as_much_as_a_short_one() -> None:
+    rows = np.array([[[True, False, False, False], [True, True, True, True]]])
+    statistics = np.array([8.0, 1, 2, 3, 6])[:, None, None]
+    total = sum_over_sentences(statistics, row_weights(rows)[:, rows[0]].T)
+    assert total.item() == 8 + 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"), [([CLS, 0, SEP], 6), ([CLS, SEP, SEP], 5)], ids=["one separator", "two separators"]
+)
+def test_separators_are_averaged_over_those_that_are_there(flags: list[int], expected: float) -> None:
+    """Clark's code divides by 2 however many there are."""
+    rows = source_rows(np.array([flags], np.uint8), np.ones((1, 3), bool))
+    total = sum_over_sentences(np.array([2.0, 4, 6])[:, None, None], row_weights(rows)[:, 0].T)
+    assert total[SOURCES.index("sep")].item() == expected
+
+
+def test_padding_has_no_part_in_a_mean() -> None:
+    rows = source_rows(np.array([[CLS, SEP, 0]], np.uint8), np.array([[True, True, False]]))
+    total = sum_over_sentences(np.array([2.0, 4, 600])[:, None, None], row_weights(rows)[:, 0].T)
+    assert total[SOURCES.index("all")].item() == 3
+
+
+def test_head_means_divide_by_the_sentences_of_each_source() -> None:
+    sums = np.array([6.0, 6.0])[:, None, None, None]
+    np.testing.assert_array_equal(mean_over_sentences(sums, np.array([2, 3])).ravel(), [3, 2])
+
+
+def test_a_source_without_sentences_has_no_mean() -> None:
+    assert np.isnan(mean_over_sentences(np.zeros((1, 1, 1, 1)), np.array([0]))).all()

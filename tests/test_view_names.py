@@ -30,7 +30,7 @@ def test_what_reads_is_written_the_same(text: str) -> None:
     "text", ["", "pca", "pca-exact", "pca-exact-4d", "pca-exact-2d-3d", " pca-exact-2d", "PCA-exact-2d", "exact-pca-2d"]
 )
 def test_no_view_is_refused_with_all_there_are(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is no view.*attentionviz.*shared"):
+    with pytest.raises(ValueError, match=r"is not a view.*attentionviz.*shared"):
         ViewName.parse(text)
 
 

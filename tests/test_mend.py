@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import store
 from store.__main__ import main
@@ -107,6 +109,17 @@ def test_what_is_no_store_is_not_mended(tmp_path: Path) -> None:
         mend(str(tmp_path))
     with pytest.raises(StoreError, match="is not a local folder"):
         mend("s3://bucket/prefix")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(content=st.binary(max_size=60))
+def test_a_branch_file_of_any_content_is_a_problem_in_one_sentence(content: bytes, tmp_path: Path) -> None:
+    file = branch(str(tmp_path), MAIN)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+    problem = branch_problem(tmp_path, MAIN)
+    assert problem is not None
+    assert problem.count("\n") == 0
 
 
 def test_a_mended_branch_is_written_as_icechunk_writes_it(copy: str) -> None:

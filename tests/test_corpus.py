@@ -1,21 +1,14 @@
-"""The opened store: labelled selections, and a sentence with the next step where there is none."""
+"""`store.Corpus`: labelled selections, and errors that say what to do where something is missing."""
 
 import csv
-import json
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from shutil import rmtree
-from threading import Event
 
 import numpy as np
 import pytest
 
 import store
-from store.__main__ import main
-from store.describe import as_json, as_text, describe
 from store.errors import StoreError, StoreNotFound
-from store.repository.history import bytes_on_disk
 from store.schema.corpus import PAD
 from store.schema.model import RATIOS, SOURCES, STATISTICS, head_name
 
@@ -155,31 +148,6 @@ def test_a_folder_may_be_given_as_a_file_url(tiny_store: str) -> None:
     assert store.open_corpus(f"file://{tiny_store}").n_sentences == 40
 
 
-def test_description_tells_what_is_in_the_store(tiny_store: str, tiny_corpus: store.Corpus) -> None:
-    told = as_json(describe(store.open_snapshot(tiny_store)))
-    model, corpus = told["models"][0], told["corpora"][0]
-    assert (model["layers"], model["heads"], model["channels"], model["sentences"]) == (2, 2, 8, 40)
-    assert (model["tokens"], model["corpus"]) == (tiny_corpus.n_tokens, corpus["key"])
-    assert (corpus["name"], corpus["sentences"], corpus["max_length"]) == ("reviews", 40, 24)
-    assert told["history"][0]["snapshot"] == told["snapshot"]
-    assert told["bytes"] == sum(file.stat().st_size for file in Path(tiny_store).rglob("*") if file.is_file())
-
-
-def test_description_survives_json(tiny_store: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["describe", tiny_store, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == as_json(describe(store.open_snapshot(tiny_store)))
-
-
-def test_description_as_text_names_models_corpora_and_history(
-    tiny_store: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["describe", tiny_store]) == 0
-    shown = capsys.readouterr().out
-    assert shown == as_text(describe(store.open_snapshot(tiny_store))) + "\n"
-    for part in ("2 layers x 2 heads x 8 channels, float32", "40 sentences", "views: pca-exact-2d", "history:"):
-        assert part in shown
-
-
 def test_provenance_records_settings_versions_and_content(tiny_store: str, tiny_model: Path) -> None:
     model = next(iter(store.open_snapshot(tiny_store).models.values()))
     assert model["provenance"]["settings"]["model"] == str(tiny_model)
@@ -189,30 +157,3 @@ def test_provenance_records_settings_versions_and_content(tiny_store: str, tiny_
 
 def test_a_head_is_written_with_numbers_from_zero() -> None:
     assert head_name(7, 9) == "L7 H9"
-
-
-def test_files_that_come_and_go_do_not_hinder_the_count_of_bytes(tmp_path: Path) -> None:
-    """As those of an ingest do that runs meanwhile."""
-    (tmp_path / "stays").write_bytes(bytes(7))
-    stop = Event()
-
-    def come_and_go() -> None:
-        while not stop.is_set():
-            (tmp_path / "passing").mkdir()
-            for name in map(str, range(20)):
-                (tmp_path / "passing" / name).touch()
-            rmtree(tmp_path / "passing")
-
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(come_and_go)
-        try:
-            assert {bytes_on_disk(str(tmp_path)) for _ in range(500)} == {7}
-        finally:
-            stop.set()
-
-
-def test_bytes_are_counted_once_for_a_snapshot(copy: str) -> None:
-    snapshot = store.open_snapshot(copy)
-    before = describe(snapshot).bytes
-    (Path(copy) / "ballast").write_bytes(bytes(1000))
-    assert describe(snapshot).bytes == before
