@@ -26,7 +26,7 @@ def values_of(heads: int, seed: int = 0) -> np.ndarray:
 
 
 @given(heads=st.integers(1, 4), block=st.integers(0, 2), seed=st.integers(0, 99))
-def test_zarr_reads_what_was_written_and_nothing_else(heads: int, block: int, seed: int) -> None:
+def test_zarr_reads_the_written_block_and_fill_values_elsewhere(heads: int, block: int, seed: int) -> None:
     array, values = make_array(heads), values_of(heads, seed)
     write_block(array, values, block=block)
     expected = np.full(array.shape, np.nan, np.float16)

@@ -52,7 +52,7 @@ def test_an_interval_of_many_sentences_is_the_normal_one(seed: int) -> None:
     np.testing.assert_allclose(interval(means, seed=seed), expected, atol=0.35 * error)
 
 
-def test_the_mean_lies_within(skewed: np.ndarray) -> None:
+def test_an_interval_contains_its_mean(skewed: np.ndarray) -> None:
     low, high = interval(skewed)
     assert low < skewed.mean() < high
 
@@ -100,7 +100,7 @@ def test_too_few_sentences_have_no_interval(sentences: int) -> None:
     assert np.isnan(interval(np.full(sentences, 0.5))).all()
 
 
-def test_a_source_that_other_sentences_lack_is_judged_by_those_that_have_it() -> None:
+def test_the_interval_of_a_source_counts_only_sentences_with_its_rows() -> None:
     values = np.random.default_rng(0).random((1, 1, 300)).astype(np.float32)
     rows, lengths = np.arange(300) % 3 == 0, np.full(100, 3)
     segments, counts, found = find_segments(rows, lengths), draw_counts(0, 0, 100), replicates()

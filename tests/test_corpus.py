@@ -57,15 +57,15 @@ def test_mixing_ratios_are_labelled(odd_corpus: store.Corpus) -> None:
         assert array.ratio.values.tolist() == list(RATIOS)
 
 
-def test_a_profile_says_how_far_its_keys_are(odd_corpus: store.Corpus) -> None:
+def test_a_profile_is_labelled_with_relative_positions(odd_corpus: store.Corpus) -> None:
     assert odd_corpus.head_profile.offset.values.tolist() == list(range(-11, 12))
 
 
-def test_expansion_rates_are_of_the_layers(odd_corpus: store.Corpus) -> None:
+def test_expansion_rates_are_labelled_with_layers(odd_corpus: store.Corpus) -> None:
     assert odd_corpus.expansion_rate.layer.values.tolist() == [0, 1, 2]
 
 
-def test_tokens_of_any_number_say_where_they_stand(odd_corpus: store.Corpus) -> None:
+def test_numbers_of_tokens_are_labelled_with_sentence_and_position(odd_corpus: store.Corpus) -> None:
     array = odd_corpus.value_norm.isel(token=odd_corpus.sentence_rows(7))
     assert (array.sentence_index.values == 7).all()
     assert array.position.values.tolist() == list(range(array.sizes["token"]))
@@ -98,7 +98,7 @@ def test_rows_hold_every_token_and_no_padding(odd_corpus: store.Corpus) -> None:
     assert not (odd_corpus.tokens.token_flags.values[odd_corpus.rows] & PAD).any()
 
 
-def test_sentences_come_with_the_label_and_the_review_they_stand_in(odd_corpus: store.Corpus, tiny_data: Path) -> None:
+def test_sentences_have_the_label_and_index_of_their_review(odd_corpus: store.Corpus, tiny_data: Path) -> None:
     with tiny_data.open(encoding="utf-8", newline="") as file:
         reviews = list(csv.DictReader(file))
     names = odd_corpus.corpus_attributes["label_names"]
@@ -109,22 +109,22 @@ def test_sentences_come_with_the_label_and_the_review_they_stand_in(odd_corpus: 
 
 
 @pytest.mark.parametrize("sentence", [-1, 40, 10**9])
-def test_a_sentence_that_is_not_there_is_refused(sentence: int, odd_corpus: store.Corpus) -> None:
+def test_an_unknown_sentence_is_refused(sentence: int, odd_corpus: store.Corpus) -> None:
     with pytest.raises(StoreError, match=r"out of range\. Choose 0 to 39\.$"):
         odd_corpus.sentence_rows(sentence)
 
 
-def test_a_view_that_is_not_there_is_refused_with_those_that_are(odd_corpus: store.Corpus) -> None:
+def test_the_error_for_an_unknown_view_lists_the_views(odd_corpus: store.Corpus) -> None:
     with pytest.raises(StoreError, match=r"no view 'tsne'. Choose one of: pca-exact-2d\.$"):
         odd_corpus.view("tsne")
 
 
-def test_a_model_that_is_not_there_is_refused_with_those_that_are(tiny_store: str) -> None:
+def test_the_error_for_an_unknown_model_lists_the_models(tiny_store: str) -> None:
     with pytest.raises(StoreError, match=r"no model 'gpt' in .* Choose one of: tiny-bert-[0-9a-f]{8}\.$"):
         store.open_corpus(tiny_store, model="gpt")
 
 
-def test_a_place_without_a_store_is_refused_and_not_touched(tmp_path: Path) -> None:
+def test_opening_a_missing_store_fails_and_creates_nothing(tmp_path: Path) -> None:
     with pytest.raises(StoreNotFound, match=r"Run `make ingest STORE=.*`\.$"):
         store.open_corpus(str(tmp_path / "none"))
     assert list(tmp_path.iterdir()) == []
@@ -144,7 +144,7 @@ def test_a_corpus_is_opened_once(tiny_store: str) -> None:
     assert snapshot.corpus() is snapshot.corpus(next(iter(snapshot.models)))
 
 
-def test_a_folder_may_be_given_as_a_file_url(tiny_store: str) -> None:
+def test_a_file_url_opens_a_folder(tiny_store: str) -> None:
     assert store.open_corpus(f"file://{tiny_store}").n_sentences == 40
 
 
@@ -155,5 +155,5 @@ def test_provenance_records_settings_versions_and_content(tiny_store: str, tiny_
     assert len(model["weights_sha256"]) == 64
 
 
-def test_a_head_is_written_with_numbers_from_zero() -> None:
+def test_the_name_of_a_head_counts_from_zero() -> None:
     assert head_name(7, 9) == "L7 H9"

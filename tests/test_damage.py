@@ -39,7 +39,7 @@ def test_a_damaged_chunk_leads_to_verify(damage: Damage, tiny_store: str, tmp_pa
 
 
 @pytest.mark.parametrize("kind", [ValueError, RuntimeError, OSError, IndexError])
-def test_a_mistake_of_the_program_is_logged_with_its_traceback_and_not_put_on_the_store(
+def test_a_programming_error_is_logged_and_not_reported_as_damage(
     kind: type[Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
     def mistaken() -> None:

@@ -63,7 +63,7 @@ def test_a_head_does_not_diverge_from_itself(heads: np.ndarray) -> None:
 
 
 @given(patterns())
-def test_a_row_diverges_by_no_less_than_nothing_and_no_more_than_ln_2(heads: np.ndarray) -> None:
+def test_divergence_of_a_row_is_between_0_and_ln_2(heads: np.ndarray) -> None:
     found = divergence_sums(heads)
     assert (found >= 0).all()
     assert (found <= heads.shape[1] * np.log(2)).all()
@@ -74,7 +74,7 @@ def test_divergence_is_the_same_in_tiles(heads: np.ndarray, tile: int) -> None:
     np.testing.assert_allclose(divergence_sums(heads, tile=tile), divergence_sums(heads), atol=1e-12)
 
 
-def test_two_heads_with_nothing_in_common_differ_from_ln_2_by_the_smoothing() -> None:
+def test_divergence_of_disjoint_heads_is_ln_2_up_to_the_smoothing() -> None:
     heads = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
     expected = np.log(2) + 0.9995 * np.log(0.9995) + 0.0005 * np.log(0.0005)
     assert divergence_sums(heads)[0, 1] == pytest.approx(expected, rel=1e-12)
@@ -95,7 +95,7 @@ def test_every_query_is_in_one_part(sizes: list[int], weights: int) -> None:
 
 
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=20), st.integers(12, 200))
-def test_a_part_is_no_larger_than_it_may_be(sizes: list[int], weights: int) -> None:
+def test_a_batch_of_queries_is_within_its_limit(sizes: list[int], weights: int) -> None:
     ends = np.cumsum(sizes)
     parts = parts_of(np.stack([ends - sizes, ends], axis=-1), weights)
     assert max(part.tokens * part.rows.shape[1] for part in parts) <= weights

@@ -43,9 +43,7 @@ def test_nothing_expires_before_its_age(copy: str) -> None:
     assert sentences_by_snapshot(copy) == [15, 10, 5]
 
 
-def test_expiring_keeps_the_publication_that_was_current_so_long_ago(
-    copy: str, clock: Callable[[timedelta], None]
-) -> None:
+def test_expiring_keeps_the_snapshot_that_was_current_at_the_age(copy: str, clock: Callable[[timedelta], None]) -> None:
     """A reader who opened the second publication shortly before the third may still read."""
     second = history(open_repository(copy), copy)[1].published
     clock(second + timedelta(days=7, microseconds=1) - datetime.now(UTC))
@@ -55,7 +53,7 @@ def test_expiring_keeps_the_publication_that_was_current_so_long_ago(
         assert list(verify(store.open_snapshot(copy, publication.snapshot))) == []
 
 
-def test_expiring_frees_what_only_old_publications_needed(copy: str) -> None:
+def test_expiring_frees_chunks_of_old_snapshots_only(copy: str) -> None:
     def size() -> int:
         return sum(file.stat().st_size for file in Path(copy).rglob("*") if file.is_file())
 
@@ -65,7 +63,7 @@ def test_expiring_frees_what_only_old_publications_needed(copy: str) -> None:
     assert 0 < freed <= before - size() + freed * 0.05
 
 
-def test_an_expired_publication_says_so(copy: str) -> None:
+def test_an_expired_snapshot_is_reported_as_missing(copy: str) -> None:
     oldest = history(open_repository(copy), copy)[-1].snapshot
     expire(copy, timedelta(0))
     with pytest.raises(SnapshotNotFound, match=r"`make describe`\.$"):
@@ -86,6 +84,6 @@ def test_work_of_a_killed_ingest_survives_expiry(copy: str, ingest: Ingest) -> N
     assert store.open_corpus(ingest(Path(copy), sentences=20)).n_sentences == 20
 
 
-def test_a_place_without_a_store_cannot_expire(tmp_path: Path) -> None:
+def test_expiring_a_missing_store_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreNotFound):
         expire(str(tmp_path / "none"), timedelta(0))

@@ -39,7 +39,7 @@ def test_cosines_add_up_over_tokens(vectors: np.ndarray) -> None:
     np.testing.assert_allclose(parts, summed_cosine(vectors), rtol=1e-12)
 
 
-def test_a_vector_of_zeros_is_like_none() -> None:
+def test_the_cosine_of_a_zero_vector_is_0() -> None:
     assert summed_cosine(np.array([[[0.0, 0.0]], [[1.0, 2.0]]])).tolist() == [[0, 0], [0, pytest.approx(1)]]
 
 
@@ -83,19 +83,19 @@ def test_cka_is_symmetric_and_between_0_and_1(one: np.ndarray, other: np.ndarray
 # -- variance between groups --------------------------------------------------------------------------
 
 
-def test_groups_that_are_points_explain_everything() -> None:
+def test_groups_of_identical_vectors_explain_all_variance() -> None:
     vectors = np.array([[0.0, 1], [0, 1], [5, 2], [5, 2]])
     assert explained_share(vectors, np.array([3, 3, 8, 8])) == pytest.approx(1)
 
 
-def test_a_case_by_hand() -> None:
+def test_the_explained_share_of_a_case_computed_by_hand() -> None:
     """Means 1 and 4 about 2.5: between 9 of a total of 13; 1 - (4 / 2) / (13 / 3)."""
     vectors = np.array([[0.0], [2], [3], [5]])
     assert explained_share(vectors, np.array([0, 0, 1, 1])) == pytest.approx(1 - (4 / 2) / (13 / 3))
 
 
 @given(st.integers(0, 1000))
-def test_of_one_feature_it_follows_from_the_f_of_scipy(seed: int) -> None:
+def test_the_explained_share_of_one_feature_follows_from_the_f_of_scipy(seed: int) -> None:
     """Epsilon squared is (F - 1) / (F + (n - k) / (k - 1))."""
     random = np.random.default_rng(seed)
     group = np.repeat([0, 1, 2], [5, 9, 4])
@@ -134,9 +134,9 @@ def test_tokens_of_no_group_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("group", [[2, 2, 2], [0, 1, 2], [-1, -1, 4], [-1, -1, -1]])
-def test_one_group_or_groups_of_one_token_explain_no_share(group: list[int]) -> None:
+def test_a_single_group_and_groups_of_one_token_have_no_explained_share(group: list[int]) -> None:
     assert np.isnan(explained_share(np.arange(6.0).reshape(3, 2), np.array(group)))
 
 
-def test_of_tokens_that_are_alike_there_is_nothing_to_explain() -> None:
+def test_identical_tokens_have_no_explained_share() -> None:
     assert np.isnan(explained_share(np.ones((4, 2)), np.array([0, 0, 1, 1])))

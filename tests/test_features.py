@@ -93,7 +93,7 @@ def test_a_token_of_a_review_knows_its_sentence(review: Features, tiny_model: Pa
     assert review.attributes["sentences"] == len(sentences)
 
 
-def test_a_review_says_which_it_is(review: Features, tiny_data: Path) -> None:
+def test_a_review_has_its_label_and_index(review: Features, tiny_data: Path) -> None:
     read = read_reviews(find_data(str(tiny_data)), text="text", label="label")[3]
     facts = {name: review.attributes[name] for name in ("document", "label", "cut", "tokens")}
     assert facts == {"document": 3, "label": read.label, "cut": False, "tokens": review.n_tokens}
@@ -122,12 +122,12 @@ def test_similarity_is_the_mean_cosine_of_scipy(sample: Features) -> None:
     assert float(found) == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_point_is_as_like_itself_as_can_be(sample: Features) -> None:
+def test_similarity_and_cka_of_a_point_with_itself_are_one(sample: Features) -> None:
     np.testing.assert_allclose(np.diagonal(sample.similarity), 1, atol=1e-5)
     np.testing.assert_allclose(np.diagonal(sample.cka), 1, atol=1e-5)
 
 
-def test_cka_says_on_how_many_tokens(sample: Features) -> None:
+def test_cka_records_its_number_of_tokens(sample: Features) -> None:
     assert sample.attributes["cka_tokens"] == sample.n_tokens
 
 
@@ -168,7 +168,7 @@ def test_a_review_has_one_row_of_probabilities(judged: store.Corpus) -> None:
     assert float(found.sum()) == pytest.approx(1)
 
 
-def test_a_model_that_is_no_classifier_has_no_probabilities(sample: Features) -> None:
+def test_a_model_without_a_classifier_has_no_class_probabilities(sample: Features) -> None:
     assert sample.class_probability is None
 
 
@@ -182,16 +182,16 @@ def test_a_store_without_feature_points_has_no_materials(few_store: str) -> None
         corpus.features("sample")
 
 
-def test_a_material_that_there_is_not_is_refused(tiny_corpus: store.Corpus) -> None:
+def test_the_error_for_an_unknown_token_set_lists_the_token_sets(tiny_corpus: store.Corpus) -> None:
     with pytest.raises(StoreError, match=r"has no feature points of 'review-9'\. Choose one of: sample, review-3\.$"):
         tiny_corpus.features("review-9")
 
 
-def test_a_view_that_there_is_not_is_refused(sample: Features) -> None:
+def test_the_error_for_an_unknown_view_of_feature_points_lists_the_views(sample: Features) -> None:
     with pytest.raises(StoreError, match=r"There is no view 'umap-joint' of the feature points\. Choose one of: "):
         sample.view("umap-joint")
 
 
-def test_a_layer_that_a_view_of_values_has_not_is_refused(sample: Features) -> None:
+def test_the_error_for_an_unknown_layer_of_a_view_lists_its_layers(sample: Features) -> None:
     with pytest.raises(StoreError, match=r"no layer 7\. Choose one of: 0, 1\.$"):
         sample.value_places("pca", 7, 10)

@@ -44,7 +44,7 @@ def shifted(place: str) -> store.Corpus:
     return store.open_corpus(place)
 
 
-def test_a_part_that_all_keys_share_leaves_patterns_as_exact_as_without_it(
+def test_a_constant_of_all_keys_does_not_make_patterns_less_exact(
     shifted: store.Corpus, shifted_model: Path, eager: Callable[[Path], Any]
 ) -> None:
     ids = torch.from_numpy(shifted.tokens.token_id.values[shifted.sentence_rows(0)].astype(np.int64))[None]
@@ -71,7 +71,7 @@ def test_keys_are_those_of_the_model(shifted: store.Corpus, shifted_model: Path)
         {"layer": 0, "head": 1, "token": 3, "channel": 4},
     ],
 )
-def test_a_part_of_the_keys_is_that_of_all(chosen: dict[str, Any], shifted: store.Corpus) -> None:
+def test_a_selection_of_keys_equals_that_part_of_all_keys(chosen: dict[str, Any], shifted: store.Corpus) -> None:
     xr.testing.assert_equal(shifted.key.isel(chosen), shifted.key.load().isel(chosen))
 
 
@@ -81,7 +81,7 @@ def test_what_ingest_reads_are_the_keys_of_the_corpus(place: str, shifted: store
     np.testing.assert_array_equal(read, shifted.key[1, :, 3:9])
 
 
-def test_a_store_without_a_constant_has_its_keys_as_they_are_stored() -> None:
+def test_keys_of_a_store_without_a_constant_are_read_as_stored() -> None:
     stored = xr.Dataset({"key": (("layer", "head", "token", "channel"), np.ones((1, 1, 3, 2), np.float16))})
     assert with_keys(stored).identical(stored)
 

@@ -73,14 +73,14 @@ def test_the_threshold_of_broad_follows_the_length_of_the_sentences() -> None:
 
 
 @pytest.mark.parametrize("label", ["next", "previous"])
-def test_a_neighbour_counts_where_there_is_one(label: str) -> None:
+def test_the_threshold_of_neighbours_counts_only_tokens_that_have_one(label: str) -> None:
     """Of 4 and of 10 tokens 3 and 9 have one: all their attention would be 0.825 of all."""
     short = np.array([4, 10])
     assert label_of({f"to_{label}": 0.41}, lengths=short) == ""
     assert label_of({f"to_{label}": 0.42}, lengths=short) == label
 
 
-def test_numbers_that_are_not_there_make_no_label() -> None:
+def test_missing_statistics_give_no_label() -> None:
     assert label_of({"to_sep": float("nan")}) == ""
 
 
@@ -122,7 +122,7 @@ def test_of_heads_equally_near_the_first_comes_first() -> None:
     assert [near[:2] for near in nearest_heads(np.zeros((2, 2, 2, 2)), 0, 1, 3)] == [(0, 0), (1, 0), (1, 1)]
 
 
-def test_neighbours_do_not_change_what_they_are_found_in(apart: np.ndarray) -> None:
+def test_nearest_heads_do_not_change_the_divergence(apart: np.ndarray) -> None:
     before = apart.copy()
     nearest_heads(apart, 0, 0, 1)
     np.testing.assert_array_equal(apart, before)

@@ -17,7 +17,7 @@ KEEPS_IT = (
 )
 
 
-def test_a_process_has_the_lock_until_it_is_killed(tmp_path: Path) -> None:
+def test_a_lock_is_held_until_its_process_is_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-c", KEEPS_IT, str(tmp_path / "place")]
     with subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -30,14 +30,14 @@ def test_a_process_has_the_lock_until_it_is_killed(tmp_path: Path) -> None:
     left.close()
 
 
-def test_a_folder_has_one_lock_by_whatever_path(tmp_path: Path) -> None:
+def test_two_paths_of_a_folder_share_its_lock(tmp_path: Path) -> None:
     lock = take_lock(tmp_path / "place")
     assert lock is not None
     with lock:
         assert take_lock(tmp_path / "other" / ".." / "place") is None
 
 
-def test_the_folder_one_stands_in_has_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_working_directory_can_be_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its path has no name."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")

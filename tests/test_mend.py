@@ -34,7 +34,7 @@ def branch(url: str, name: str) -> Path:
 
 
 @damages
-def test_a_damaged_main_is_named_with_the_command_that_mends_it(
+def test_a_damaged_main_is_reported_with_the_command_that_repairs_it(
     damage: Damage, copy: str, capfd: pytest.CaptureFixture[str], complaint: Callable[..., str]
 ) -> None:
     damage(branch(copy, MAIN))
@@ -63,7 +63,9 @@ def test_mending_a_store_that_lost_all_its_branches(copy: str) -> None:
     assert store.open_snapshot(copy).id == newest
 
 
-def test_mending_goes_back_where_the_newest_snapshot_is_lost(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mending_returns_to_the_previous_snapshot_where_the_newest_is_lost(
+    copy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     newest, before = (publication.snapshot for publication in history(open_repository(copy), copy)[:2])
     (Path(copy) / "snapshots" / newest).unlink()
     with pytest.raises(StoreCorrupt, match=f"snapshots/{newest}, which refs/branch.main/ref.json names, is missing"):
@@ -87,7 +89,7 @@ def test_an_ingest_refuses_a_store_that_lost_its_branch_and_mending_keeps_what_w
     assert named_snapshot(Path(copy), MAIN) != newest
 
 
-def test_a_reader_needs_no_branch_of_ingest(copy: str) -> None:
+def test_a_store_without_branch_ingest_can_be_read(copy: str) -> None:
     branch(copy, INGEST).unlink()
     assert store.open_corpus(copy).n_sentences == 15
 
@@ -104,7 +106,7 @@ def test_a_store_that_lost_every_publication_cannot_be_mended(copy: str) -> None
         mend(copy)
 
 
-def test_what_is_no_store_is_not_mended(tmp_path: Path) -> None:
+def test_mending_refuses_what_is_not_a_local_store(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="There is no store"):
         mend(str(tmp_path))
     with pytest.raises(StoreError, match="is not a local folder"):
@@ -113,7 +115,7 @@ def test_what_is_no_store_is_not_mended(tmp_path: Path) -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(content=st.binary(max_size=60))
-def test_a_branch_file_of_any_content_is_a_problem_in_one_sentence(content: bytes, tmp_path: Path) -> None:
+def test_a_branch_file_of_random_bytes_is_reported_in_one_sentence(content: bytes, tmp_path: Path) -> None:
     file = branch(str(tmp_path), MAIN)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content)

@@ -81,7 +81,7 @@ def test_heads_may_cancel_by_their_vectors_and_not_by_their_weights(make: Any) -
 
 @LIBRARIES
 @given(heads=st.integers(1, 3), tokens=st.integers(1, 6), seed=st.integers(0, 99))
-def test_ratios_are_shares(heads: int, tokens: int, seed: int, make: Any) -> None:
+def test_mixing_ratios_are_between_0_and_1(heads: int, tokens: int, seed: int, make: Any) -> None:
     choose = np.random.default_rng(seed)
     pattern = choose.dirichlet(np.ones(tokens), size=(heads, tokens))
     value, residual = choose.standard_normal((heads, tokens, 4)), choose.standard_normal((tokens, heads * 4))

@@ -44,7 +44,7 @@ def older(written_before: str, tmp_path: Path) -> str:
     return str(shutil.copytree(written_before, tmp_path / "store"))
 
 
-def test_an_older_store_opens_with_its_keys_as_they_are_stored(older: str) -> None:
+def test_an_older_store_opens_and_its_keys_are_read_as_stored(older: str) -> None:
     snapshot = store.open_snapshot(older)
     assert snapshot.root.attrs["schema_version"] == 3
     stored = snapshot.group(f"models/{snapshot.corpus().name}")["key"]

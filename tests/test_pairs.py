@@ -108,7 +108,7 @@ def test_the_largest_of_different_combination_are_those_of_a_full_sort(combinati
     assert distinct_largest(values, combination, count=5).tolist() == expected[:5]
 
 
-def test_one_frequent_combination_hides_no_other() -> None:
+def test_a_frequent_combination_does_not_hide_others() -> None:
     values, combination = np.arange(1000, 0, -1.0), np.zeros(1000, np.int64)
     combination[[900, 950]] = 1, 2
     assert distinct_largest(values, combination, count=3).tolist() == [0, 900, 950]
@@ -182,7 +182,7 @@ def test_a_corpus_with_fewer_pairs_leaves_ranks_empty(ingest: Ingest, tmp_path: 
     xr.testing.assert_equal(pairs.logit.notnull(), pairs.query_token >= 0)
 
 
-def test_a_corpus_without_any_pair_is_no_mistake(ingest: Ingest, tmp_path: Path) -> None:
+def test_a_corpus_without_any_pair_has_empty_ranks(ingest: Ingest, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("Film\n")
     pairs = store.open_corpus(ingest(tmp_path / "store", data=tmp_path / "one.txt")).pairs
     assert (pairs.key_token == -1).all()
@@ -230,7 +230,7 @@ def test_an_interrupted_search_goes_on_where_it_was(
     assert store.open_corpus(copy).pairs.identical(store.open_corpus(tiny_store).pairs)
 
 
-def test_pairs_of_a_plan_are_not_seen_before_its_sentences(
+def test_pairs_of_a_larger_ingest_are_not_visible_before_its_sentences(
     copy: str,
     ingest: Ingest,
     odd_model: Path,
@@ -243,7 +243,7 @@ def test_pairs_of_a_plan_are_not_seen_before_its_sentences(
     assert store.open_snapshot(copy).corpus(before.name).pairs.identical(expected)
 
 
-def test_a_model_that_is_still_searched_for_the_first_time_has_no_pairs(
+def test_a_model_whose_pairs_are_not_finished_has_none(
     ingest: Ingest,
     odd_model: Path,
     tmp_path: Path,

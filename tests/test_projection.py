@@ -97,7 +97,7 @@ def turn(angle: float, mirrored: bool) -> np.ndarray:
 
 
 @given(SEEDS, st.floats(0, 6), st.booleans(), st.floats(0.1, 10))
-def test_a_picture_that_was_turned_mirrored_scaled_and_moved_comes_back(
+def test_alignment_undoes_rotation_reflection_scale_and_shift(
     seed: int, angle: float, mirrored: bool, scale: float
 ) -> None:
     original = picture(seed)
@@ -106,7 +106,7 @@ def test_a_picture_that_was_turned_mirrored_scaled_and_moved_comes_back(
 
 
 @given(SEEDS, SEEDS, st.floats(0, 6), st.booleans())
-def test_what_is_laid_on_does_not_depend_on_how_it_was_turned(
+def test_alignment_does_not_depend_on_the_rotation_before_it(
     one: int, other: int, angle: float, mirrored: bool
 ) -> None:
     places, onto = picture(one), picture(other + 20_000)
@@ -114,7 +114,7 @@ def test_what_is_laid_on_does_not_depend_on_how_it_was_turned(
 
 
 @given(SEEDS, SEEDS)
-def test_the_turn_is_that_of_scipy(one: int, other: int) -> None:
+def test_the_rotation_is_that_of_scipy(one: int, other: int) -> None:
     places, onto = picture(one), picture(other)
     centred = [each - each.mean(axis=0) for each in (places, onto)]
     rotation, _ = orthogonal_procrustes(*centred)
@@ -123,19 +123,19 @@ def test_the_turn_is_that_of_scipy(one: int, other: int) -> None:
 
 
 @given(SEEDS, SEEDS)
-def test_a_picture_becomes_as_large_as_the_one_it_is_laid_on(one: int, other: int) -> None:
+def test_an_aligned_picture_has_the_size_of_the_other(one: int, other: int) -> None:
     onto = picture(other)
     found = align(picture(one), onto)
     assert np.linalg.norm(found - found.mean(axis=0)) == pytest.approx(np.linalg.norm(onto - onto.mean(axis=0)))
 
 
 @given(SEEDS, SEEDS)
-def test_distances_keep_their_ratios(one: int, other: int) -> None:
+def test_alignment_preserves_ratios_of_distances(one: int, other: int) -> None:
     places = picture(one)
     found = align(places, picture(other))
     ratios = [np.linalg.norm(each[:-1] - each[-1], axis=-1) for each in (found, places)]
     np.testing.assert_allclose(ratios[0] / ratios[0][0], ratios[1] / ratios[1][0], rtol=1e-7)
 
 
-def test_a_single_place_is_laid_on_the_mean() -> None:
+def test_a_single_point_is_aligned_with_the_mean() -> None:
     np.testing.assert_allclose(align(np.full((3, 2), 7.0), np.array([[0.0, 0], [2, 0], [1, 3]])), [[1, 1]] * 3)

@@ -35,7 +35,7 @@ def test_nothing_is_published_before_the_first_ingest_ends(tmp_path: Path) -> No
         store.open_corpus(str(tmp_path / "store"))
 
 
-def test_readers_do_not_see_what_was_committed_and_not_published(copy: str) -> None:
+def test_readers_do_not_see_unpublished_commits(copy: str) -> None:
     before = store.open_snapshot(copy).id
     with open_writer(copy) as opened:
         opened.root.attrs["secret"] = True
@@ -45,7 +45,7 @@ def test_readers_do_not_see_what_was_committed_and_not_published(copy: str) -> N
     assert "secret" not in after.root.attrs
 
 
-def test_publishing_moves_readers_to_what_was_committed(copy: str) -> None:
+def test_readers_see_a_commit_once_it_is_published(copy: str) -> None:
     with open_writer(copy) as opened:
         opened.root.attrs["news"] = True
         snapshot = opened.publish("news")
@@ -53,7 +53,7 @@ def test_publishing_moves_readers_to_what_was_committed(copy: str) -> None:
     assert store.open_snapshot(copy).root.attrs["news"] is True
 
 
-def test_a_reader_keeps_what_it_opened_while_others_publish(copy: str) -> None:
+def test_an_open_corpus_does_not_change_when_others_publish(copy: str) -> None:
     corpus = store.open_corpus(copy)
     with open_writer(copy) as opened:
         array = opened.group(f"models/{corpus.name}")["value_norm"]
@@ -94,21 +94,21 @@ def test_an_unknown_snapshot_is_refused(three: str, snapshot: str) -> None:
         store.open_snapshot(three, snapshot)
 
 
-def test_a_store_that_does_not_answer_is_not_called_corrupt(copy: str) -> None:
+def test_a_store_that_does_not_answer_is_reported_as_unreachable(copy: str) -> None:
     repository = open_repository(copy)
     Path(copy).rename(f"{copy}-out-of-reach")
     with pytest.raises(StoreUnreachable, match=r"Check the address and your access to it\.$"):
         published_snapshot(repository, copy)
 
 
-def test_a_snapshot_of_a_store_that_does_not_answer_is_not_called_unknown(copy: str) -> None:
+def test_a_snapshot_of_an_unreachable_store_is_not_reported_as_unknown(copy: str) -> None:
     repository = open_repository(copy)
     Path(copy).rename(f"{copy}-out-of-reach")
     with pytest.raises(StoreUnreachable):
         store.Snapshot(repository, copy, "ZZZZZZZZZZZZZZZZZZZZ")
 
 
-def test_a_store_that_did_not_answer_once_is_read(copy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_answers_at_the_second_try_is_read(copy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     repository, expected = open_repository(copy), store.open_snapshot(copy).id
     answers = iter([IcechunkError("timeout"), next(iter(repository.ancestry(branch="main")))])
 
@@ -138,7 +138,7 @@ def test_expiring_is_refused_while_an_ingest_writes(copy: str) -> None:
         expire(copy, timedelta(0))
 
 
-def test_publishing_over_somebody_elses_publication_is_refused(copy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_publishing_after_another_process_has_published_is_refused(copy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On an object store there is no lock: another process may move `main` between our look and our move."""
     with open_writer(copy) as opened:
         look_up = opened.repository.lookup_branch
@@ -149,7 +149,7 @@ def test_publishing_over_somebody_elses_publication_is_refused(copy: str, monkey
             opened.publish("too late")
 
 
-def test_a_commit_over_somebody_elses_commit_is_refused(copy: str) -> None:
+def test_a_commit_after_another_process_has_committed_is_refused(copy: str) -> None:
     first, second = (writer.Writer(open_repository(copy), copy) for _ in range(2))
     for one in (first, second):
         one.root.attrs["who"] = repr(one)

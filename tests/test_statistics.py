@@ -268,7 +268,7 @@ def test_every_sentence_adds_one_to_a_profile(tokens: int, make: Any) -> None:
 
 
 @LIBRARIES
-def test_a_profile_of_three_tokens_is_what_one_gets_by_hand(make: Any) -> None:
+def test_a_profile_of_three_tokens_computed_by_hand(make: Any) -> None:
     pattern = np.array([[[[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.96, 0.04, 0.0]]]])
     found = dict(zip(OFFSETS, profile(pattern, np.ones((1, 3), bool), make)[:, 0], strict=True))
     expected = {-2: 0.96 / 3, -1: 0.14 / 3, 0: 1.1 / 3, 1: 0.6 / 3, 2: 0.2 / 3}
@@ -277,7 +277,7 @@ def test_a_profile_of_three_tokens_is_what_one_gets_by_hand(make: Any) -> None:
 
 @LIBRARIES
 @pytest.mark.parametrize(("distance", "offset"), [(10, 10), (11, 11), (12, 11), (-10, -10), (-11, -11), (-19, -11)])
-def test_what_is_farther_than_ten_tokens_stands_at_the_end(distance: int, offset: int, make: Any) -> None:
+def test_keys_farther_than_ten_tokens_share_the_outermost_offsets(distance: int, offset: int, make: Any) -> None:
     pattern = np.eye(20)
     query, key = (0, distance) if distance > 0 else (19, 19 + distance)
     pattern[query] = np.eye(20)[key]
@@ -303,7 +303,7 @@ def test_columns_of_the_sum_are_the_mean_weights_on_a_position(make: Any) -> Non
 
 
 @LIBRARIES
-def test_padding_receives_nothing_and_gives_nothing(make: Any) -> None:
+def test_padding_neither_gives_nor_receives_attention(make: Any) -> None:
     pattern = patterns(2, 3, 5)
     wide, real = padded(pattern, 9)
     found = np.asarray(summed_pattern(make(wide), make(real)))
@@ -354,7 +354,9 @@ def test_a_long_sentence_weighs_as_much_as_a_short_one() -> None:
 @pytest.mark.parametrize(
     ("flags", "expected"), [([CLS, 0, SEP], 6), ([CLS, SEP, SEP], 5)], ids=["one separator", "two separators"]
 )
-def test_separators_are_averaged_over_those_that_are_there(flags: list[int], expected: float) -> None:
+def test_attention_from_separators_is_averaged_over_the_separators_of_the_sentence(
+    flags: list[int], expected: float
+) -> None:
     """Clark's code divides by 2 however many there are."""
     rows = source_rows(np.array([flags], np.uint8), np.ones((1, 3), bool))
     total = sum_over_sentences(np.array([2.0, 4, 6])[:, None, None], row_weights(rows)[:, 0].T)

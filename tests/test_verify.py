@@ -39,7 +39,7 @@ def change(url: str, path: str, index: Any, value: Any) -> None:
         writer.publish("a wrong number")
 
 
-def test_a_sound_store_is_said_to_be_sound(tiny_store: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_reports_that_a_sound_store_is_sound(tiny_store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", tiny_store]) == 0
     assert capsys.readouterr().out.startswith(f"{tiny_store} is sound: every array of snapshot ")
 
@@ -101,7 +101,7 @@ def test_a_larger_store_of_odd_shape_is_sound(ingest: Callable[..., str], odd_mo
         ("corpus/sentence_hash", 3, 0, "not in the order of their hash"),
     ],
 )
-def test_a_wrong_number_is_found(
+def test_verify_finds_a_wrong_number(
     path: str, index: Any, value: Any, finding: str, copy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verification, "RECOMPUTED", 3)  # the first sentence is one of them
@@ -109,7 +109,7 @@ def test_a_wrong_number_is_found(
     assert any(finding in found for found in verify(store.open_snapshot(copy)))
 
 
-def test_what_heads_are_worth_must_be_a_number(ingest: Callable[..., str], tmp_path: Path) -> None:
+def test_verify_finds_head_importance_that_is_not_finite(ingest: Callable[..., str], tmp_path: Path) -> None:
     model = save_model(tmp_path / "judged", architecture="BertForMaskedLM")
     place = ingest(tmp_path / "store", model=model, importance=5)
     assert list(verify(store.open_snapshot(place))) == []
@@ -117,7 +117,7 @@ def test_what_heads_are_worth_must_be_a_number(ingest: Callable[..., str], tmp_p
     assert any("head importance is not finite" in found for found in verify(store.open_snapshot(place)))
 
 
-def test_findings_are_counted_and_the_next_step_is_told(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_counts_its_findings_and_says_what_to_do(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
     change(copy, "model/layer_mixing", (0, 0, 0), 0.123)
     assert main(["verify", copy]) == 1
     shown = capsys.readouterr()
@@ -132,9 +132,7 @@ def test_an_older_snapshot_stays_sound_when_a_newer_one_is_wrong(copy: str) -> N
 
 
 @pytest.mark.parametrize("damage", ["cut", "lost"])
-def test_a_damaged_chunk_is_found_and_its_array_named(
-    damage: str, copy: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verify_names_the_array_of_a_damaged_chunk(damage: str, copy: str, capsys: pytest.CaptureFixture[str]) -> None:
     chunk = largest(Path(copy) / "chunks")
     chunk.write_bytes(chunk.read_bytes()[:100]) if damage == "cut" else chunk.unlink()
     assert main(["verify", copy]) == 1
@@ -145,7 +143,7 @@ def test_a_damaged_chunk_is_found_and_its_array_named(
     assert all(place.match(line) for line in found)
 
 
-def test_a_damaged_manifest_is_found(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_finds_a_damaged_manifest(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
     manifest = largest(Path(copy) / "manifests")
     manifest.write_bytes(manifest.read_bytes()[:100])
     assert main(["verify", copy]) == 1
@@ -154,7 +152,7 @@ def test_a_damaged_manifest_is_found(copy: str, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize("command", ["describe", "verify"])
 @pytest.mark.parametrize("damage", ["cut", "lost"])
-def test_a_damaged_snapshot_is_told_in_one_sentence(
+def test_a_damaged_snapshot_is_reported_in_one_sentence(
     damage: str, command: str, copy: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = Path(copy) / "snapshots" / store.open_snapshot(copy).id
@@ -166,7 +164,9 @@ def test_a_damaged_snapshot_is_told_in_one_sentence(
 
 
 @pytest.mark.parametrize("damage", ["cut", "lost"])
-def test_a_damaged_branch_is_told_in_one_sentence(damage: str, copy: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_branch_is_reported_in_one_sentence(
+    damage: str, copy: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     file = Path(copy) / "refs" / "branch.main" / "ref.json"
     file.write_text("{") if damage == "cut" else file.unlink()
     assert main(["verify", copy]) == 1

@@ -29,12 +29,12 @@ def test_what_reads_is_written_the_same(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "pca", "pca-exact", "pca-exact-4d", "pca-exact-2d-3d", " pca-exact-2d", "PCA-exact-2d", "exact-pca-2d"]
 )
-def test_no_view_is_refused_with_all_there_are(text: str) -> None:
+def test_the_error_for_an_unknown_name_lists_projections_and_normalisations(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not a view.*attentionviz.*shared"):
         ViewName.parse(text)
 
 
-def test_a_title_says_it_in_words() -> None:
+def test_the_title_of_a_view_names_projection_vectors_and_dimensions() -> None:
     assert ViewName("attention", "raw", 3).title == "Trained on attention of raw vectors in 3D"
 
 

@@ -13,7 +13,7 @@ from store.repository import branches, checksums
 from store.repository.zarr_internals import CHUNK_READER, is_damage, run_in_zarr
 
 
-def test_zarr_runs_our_coroutines_and_raises_their_errors() -> None:
+def test_zarr_still_runs_coroutines_on_its_event_loop() -> None:
     ran = []
 
     async def work(error: Exception | None = None) -> None:
@@ -31,7 +31,7 @@ def test_zarr_runs_our_coroutines_and_raises_their_errors() -> None:
     assert ran == [True, True], advice
 
 
-def test_an_error_of_a_damaged_chunk_rises_through_the_module_that_is_damage_looks_for(tmp_path: Path) -> None:
+def test_zarr_still_reads_chunks_through_the_module_that_marks_damage(tmp_path: Path) -> None:
     array = zarr.create_array(tmp_path, shape=8, chunks=8, dtype="f4", compressors=[Crc32cCodec()])
     array[:] = np.arange(8)
     (chunk,) = (file for file in tmp_path.rglob("0") if file.is_file())
@@ -44,7 +44,7 @@ def test_an_error_of_a_damaged_chunk_rises_through_the_module_that_is_damage_loo
     assert not is_damage(mistake.value)
 
 
-def test_icechunk_writes_its_files_where_branches_and_checksums_look_for_them(tmp_path: Path) -> None:
+def test_icechunk_still_writes_its_branch_and_data_files_in_the_same_places(tmp_path: Path) -> None:
     repository = Repository.create(local_filesystem_storage(str(tmp_path)))
     session = repository.writable_session("main")
     zarr.create_array(session.store, shape=4096, dtype="f8", chunks=4096, compressors=None)[:] = np.arange(4096)
