@@ -11,7 +11,7 @@ import xarray as xr
 import zarr
 from numpy.typing import NDArray
 from xarray.backends import BackendArray
-from xarray.core import indexing
+from xarray.core import indexing  # xarray documents it for lazy backends ("How to add a new backend")
 
 from store.repository.arrays import array_of
 
