@@ -28,7 +28,7 @@ def head_figure(corpus: Corpus, layer: int, head: int, *, view: str | None, toke
             "width": SIZE,
             "height": SIZE,
             "template": "plotly_white",
-            "title": _title(corpus, name, layer, head, len(rows)),
+            "title": {"text": _title(corpus, name, layer, head, len(rows)), "font": {"size": 14}},
         },
     )
     hidden = {"showticklabels": False, "title": ""}
