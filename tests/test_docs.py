@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from dashboard.web.state import Address
+from dashboard.web.state import FIELDS, Address
 from ingest.finetuning.settings import FinetuningSettings
 from ingest.settings import DEFAULT_SENTENCES, Settings
 from store.kernels.labels import LABELS
 from store.schema.features import LAYER_KINDS
-from store.schema.model import RATIOS, STATISTICS
+from store.schema.model import RATIOS, SOURCES, STATISTICS
 from store.schema.pictures import NORMALIZATIONS, PROJECTIONS
 
 ROOT = Path(__file__).parents[1]
@@ -91,6 +91,15 @@ def test_every_field_of_a_link_is_explained_with_its_default() -> None:
     assert explained.keys() == defaults.keys()
     for name, default in defaults.items():
         assert default is None or explained[name].startswith(f"`{default}`"), name
+
+
+def test_every_word_of_a_choice_in_a_link_is_listed() -> None:
+    explained = rows("docs/links.md")
+    choices = {name: field.bounds for name, field in FIELDS.items() if isinstance(field.bounds, tuple)}
+    assert choices
+    for name, words in choices.items():
+        if set(words) != {*RATIOS} and len(words) <= len(SOURCES):  # statistics and ratios are in statistics.md
+            assert [word for word in words if f"`{word}`" not in explained[name]] == [], name
 
 
 def test_every_statistic_and_ratio_has_its_formula() -> None:
