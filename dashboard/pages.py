@@ -9,6 +9,7 @@ from dash import html
 
 from dashboard import shell
 from dashboard.about import page as about
+from dashboard.canvas.spec import Picture
 from dashboard.compare import page as compare
 from dashboard.features import page as features
 from dashboard.head_map import page as head_map
@@ -61,7 +62,7 @@ def page_content(library: Library, link: TabLink) -> dict[str, Any]:
     return _picture(place) | _text(place, link.search, library.newest)
 
 
-def picture_of(place: Place) -> dict[str, Any] | None:
+def picture_of(place: Place) -> Picture | None:
     """What the canvas shows; None on a page without a picture, and where no picture has been computed."""
     if place.address.page == "features":
         return features.picture(place)
@@ -81,7 +82,8 @@ def sentence_of(place: Place) -> dict[str, Any] | None:
 
 def _picture(place: Place) -> dict[str, Any]:
     try:
-        return {"picture": _for_reader(picture_of, place), "sentence": sentence_of(place), "said": None}
+        picture = _for_reader(picture_of, place)
+        return {"picture": picture and picture.json(), "sentence": sentence_of(place), "said": None}
     except Exception as error:
         return {"picture": None, "sentence": None, "said": condensed([problem(error)], "said")}
 

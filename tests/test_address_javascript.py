@@ -150,7 +150,7 @@ def test_a_picture_with_a_page_of_its_own_is_opened_and_left_there(address: Page
     address.evaluate("() => history.replaceState(null, '', '/features?point=embedding&at=0.5,0.5,2,0,0&q=a')")
     go = """(sent) => {
       window.dash_clientside.callback_context.triggered = [{ prop_id: sent }];
-      const picture = { page: "/features", leaves: ["point"], panels: [{ name: "L1 mixed", fields: { point: "L01.mixed" } }] };
+      const picture = { page: "/features", dropped_fields: ["point"], panels: [{ name: "L1 mixed", fields: { point: "L01.mixed" } }] };
       return headscape.address.go({ panel: 0 }, { panel: 0 }, picture);
     }"""
     assert address.evaluate(go, sent) == link
@@ -188,7 +188,7 @@ def test_a_chosen_point_and_a_region_become_a_link(address: Page) -> None:
 
 def test_a_chosen_token_and_a_region_of_other_pictures_have_names_of_their_own(address: Page) -> None:
     fields = "?layer=1&head=2&view=pca-raw-2d&where=kind%3Aword&at=0.5,0.5,2,0,0"
-    names = "{ names: { token: 'ftoken', lasso: 'flasso' } }"
+    names = "{ link_fields: { token: 'ftoken', lasso: 'flasso' } }"
     picked = address.evaluate(f"headscape.address.pick({{ token: 7, role: 'token' }}, {names})")
     assert picked == f"{fields}&ftoken=7"
     assert address.evaluate(f"headscape.address.lasso({{ lasso: 'v,1' }}, {names})") == f"{fields}&flasso=v,1"

@@ -279,4 +279,4 @@ def test_the_pages_picture_can_be_had_part_by_part(client: FlaskClient, tiny_sto
     shown = picture_of(place(tiny_store, "q=film&point=L00.mixed&ftoken=3&labels=1"))
     assert shown is not None
     parts = ("points", "raster", "colours", "mask", "labels", "focus")
-    assert {part: client.get(shown[part]).status_code for part in parts} == dict.fromkeys(parts, 200)
+    assert {part: client.get(getattr(shown, part)).status_code for part in parts} == dict.fromkeys(parts, 200)

@@ -55,7 +55,7 @@ def test_a_page_says_1_sentence(library: Library, link: str) -> None:
 def test_the_picture_of_one_token_says_1_token(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ShownFeatures, "tokens", 1)
     picture = features_picture(ShownFeatures.of(find(Library(tiny_store), "features", "")))
-    assert picture["label"].startswith("1 token of the sample at ")
+    assert picture.label.startswith("1 token of the sample at ")
 
 
 def test_two_models_of_one_sentence_are_said_to_be(library: Library) -> None:

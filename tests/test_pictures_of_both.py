@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
 
+from dashboard.canvas.spec import Picture
 from dashboard.compare.features import point_controls
 from dashboard.compare.page import above_pictures, layout
 from dashboard.compare.point_picture import ShownPoint, point_notices, point_picture
@@ -47,8 +47,10 @@ def shown_point(place: Place) -> ShownPoint:
     return found
 
 
-def picture_of(place: Place) -> dict[str, Any]:
-    return point_picture(place, both(place)) or {}
+def picture_of(place: Place) -> Picture:
+    picture = point_picture(place, both(place))
+    assert picture is not None
+    return picture
 
 
 def controls_of(place: Place) -> str:
@@ -83,7 +85,7 @@ def test_the_selection_is_counted_among_the_tokens_that_are_drawn(link: Link) ->
 
 
 def test_the_colours_know_the_chosen_token(link: Link) -> None:
-    colours = picture_of(link("tiny", "second", "pictures=point&fcolour=sentence&ftoken=5"))["colours"]
+    colours = picture_of(link("tiny", "second", "pictures=point&fcolour=sentence&ftoken=5")).colours
     assert colours.endswith("&token=5")
 
 
@@ -104,7 +106,7 @@ def classifiers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_one_model_predicts_does_not_colour_the_other(link: Link, column: str) -> None:
     place = link("tiny", "second", f"pictures=point&fcolour={column}")
     assert column not in shown_point(place).columns
-    assert "/colours/kind.bin" in picture_of(place)["colours"]
+    assert "/colours/kind.bin" in str(picture_of(place).colours)
     assert layout(place).notices == (
         "Each model predicts its own labels. Coloured is by kind of token; see predictions on page Features.",
     )
@@ -153,9 +155,9 @@ def test_a_point_of_a_review_is_that_of_the_sample(link: Link) -> None:
 
 
 def test_a_panel_opens_the_sample_with_the_chosen_token(link: Link) -> None:
-    leaves = picture_of(link("tiny", "second", "pictures=point&ftoken=5"))["leaves"]
-    assert {"material", "vectors", "other"} <= set(leaves)
-    assert "ftoken" not in leaves
+    dropped = picture_of(link("tiny", "second", "pictures=point&ftoken=5")).dropped_fields
+    assert {"material", "vectors", "other"} <= set(dropped)
+    assert "ftoken" not in dropped
 
 
 # -- a head ---------------------------------------------------------------------------------------------

@@ -135,7 +135,9 @@ def test_the_legend_over_the_points_has_the_colours_of_the_canvas() -> None:
 @pytest.mark.parametrize(("colour", "outlined"), [("kind", True), ("position", False), ("role", False)])
 def test_where_colours_are_categories_keys_are_outlines(library: Library, colour: str, outlined: bool) -> None:
     here = place(library, "head", f"colour={colour}")
-    assert picture_of(here)["outlined"] is outlined  # type: ignore[index]
+    picture = picture_of(here)
+    assert picture is not None
+    assert picture.outlined is outlined
     assert ("◇ key" in str(PAGES["head"](here).above)) == outlined
 
 

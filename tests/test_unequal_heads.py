@@ -44,8 +44,10 @@ def test_only_what_needs_no_counterparts_is_offered(three_models: str, unlike: T
 def test_the_canvas_shows_no_head_of_them(three_models: str, unlike: Two, alike: Two) -> None:
     shown = picture_of(place(three_models, unlike))
     assert shown is not None
-    assert "/features/" in shown["points"]
-    assert "/features/" not in picture_of(place(three_models, alike))["points"]  # type: ignore[index]
+    assert "/features/" in shown.points
+    shown = picture_of(place(three_models, alike))
+    assert shown is not None
+    assert "/features/" not in shown.points
 
 
 def test_heads_with_counterparts_are_compared(three_models: str, alike: Two) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.canvas.spec import Picture
 from dashboard.compare.data import head_divergence_is_cached
 from dashboard.compare.feature_points import both_features
 from dashboard.compare.features import below_point, point_controls, similarity_panel
@@ -131,7 +132,7 @@ def _faithful(place: Place, two: Two, view: str) -> list[html.P]:
     return [head_fidelity_caption(model, view, address.layer, address.head, of=f", {name}") for model, name in models]
 
 
-def picture(place: Place) -> dict[str, Any] | None:
+def picture(place: Place) -> Picture | None:
     """The picture of both models."""
     two = two_of(place)
     if two is None:

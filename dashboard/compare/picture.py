@@ -1,17 +1,16 @@
 """One head in two models: its positions on common axes, what is selected, and what the canvas draws."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.canvas.saved import saved
+from dashboard.canvas.spec import FileSource, Panel, Picture
 from dashboard.compare.two_models import Two, cached_result
 from dashboard.points.drawn import Drawn
 from dashboard.points.selection import Selection, mask
 from dashboard.points.shown_points import ShownPoints
-from dashboard.ui.theme import PALETTE, ramp
+from dashboard.ui.theme import ramp
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
 from dashboard.web.view import Place
@@ -97,7 +96,7 @@ def picture_notices(place: Place, two: Two) -> tuple[str, ...]:
     return (*said, f"{two.names[1]} has no view “{asked}”. {instead}. {remedy}")
 
 
-def both_picture(place: Place, two: Two) -> dict[str, Any] | None:
+def both_picture(place: Place, two: Two) -> Picture | None:
     """None where the models do not both have it."""
     view = shown_view(place, two)
     if view is None:
@@ -105,41 +104,39 @@ def both_picture(place: Place, two: Two) -> dict[str, Any] | None:
     return _picture(place, two, view, chosen_of(place, two))
 
 
-def _picture(place: Place, two: Two, view: str, chosen: ShownPoints) -> dict[str, Any]:
+def _picture(place: Place, two: Two, view: str, chosen: ShownPoints) -> Picture:
     where, tokens = f"{place.address.layer}/{place.address.head}", chosen.drawn.tokens
     base = f"{data_link(two.own)}/compare/{two.other.name}"
     mask = f"{base}/mask/{where}.bin?tokens={tokens}{chosen.query}" if chosen.selection else None
     colours = f"{base}/colours/{chosen.colour.name}/{where}.bin?tokens={tokens}" if chosen.coloured else None
     name = head_name(place.address.layer, place.address.head)
-    return {
-        "roles": list(ROLES),
-        "dimensions": ViewName.parse(view).components,
-        "columns": 2,
-        "titled": True,
-        "least": SIDE,
-        "panels": _panels(place, two, name),
-        "page": "/head",
-        "leaves": ["other"],
-        "label": f"Queries and keys of {name} in {two.names[0]} and in {two.names[1]}",
-        "points": f"{base}/points/{view}/{where}.bin?tokens={tokens}",
-        "raster": f"{base}/raster/{view}/{where}.png?tokens={tokens}",
-        "cards": [f"{data_link(one)}/token/{where}/" for one in (two.own, two.other)],
-        "colours": colours,
-        "ramp": ramp(chosen.colour.kind) if colours else None,
-        "outlined": bool(colours) and chosen.colour.kind == "category",
-        "mask": mask,
-        "sizes": None,
-        "at": place.address.at,
-        "palette": PALETTE,
-        "saved": saved(place, chosen.selection.fields),
-    }
+    return Picture(
+        roles=ROLES,
+        dimensions=ViewName.parse(view).components,
+        columns=2,
+        titled=True,
+        min_side=SIDE,
+        panels=_panels(place, two, name),
+        page="/head",
+        dropped_fields=("other",),
+        label=f"Queries and keys of {name} in {two.names[0]} and in {two.names[1]}",
+        points=f"{base}/points/{view}/{where}.bin?tokens={tokens}",
+        raster=f"{base}/raster/{view}/{where}.png?tokens={tokens}",
+        cards=[f"{data_link(one)}/token/{where}/" for one in (two.own, two.other)],
+        colours=colours,
+        ramp=ramp(chosen.colour.kind) if colours else None,
+        outlined=bool(colours) and chosen.colour.kind == "category",
+        mask=mask,
+        at=place.address.at,
+        file=FileSource.of(place, chosen.selection.fields),
+    )
 
 
-def _panels(place: Place, two: Two, name: str) -> list[dict[str, Any]]:
+def _panels(place: Place, two: Two, name: str) -> list[Panel]:
     """A click opens the head in the model it is of."""
     address = place.address
     fields = {"layer": str(address.layer), "head": str(address.head)}
     return [
-        {"name": f"{which}: {title}", "says": name, "fields": fields | {"model": one.name}}
+        Panel(name=f"{which}: {title}", summary=name, fields=fields | {"model": one.name})
         for which, title, one in zip(("this", "other"), two.names, (two.own, two.other), strict=True)
     ]

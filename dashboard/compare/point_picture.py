@@ -1,17 +1,16 @@
 """What the canvas is asked to draw of one feature point in two models: two panels with the same tokens."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 from urllib.parse import quote
 
-from dashboard.canvas.saved import saved
+from dashboard.canvas.spec import FileSource, Panel, Picture
 from dashboard.compare.feature_points import BothFeatures, both_features
 from dashboard.compare.picture import MAKE_PICTURE, SIDE
 from dashboard.compare.two_models import Two
 from dashboard.features.columns import PREDICTED, TokenColumn
 from dashboard.features.data import ROLES
 from dashboard.features.shown import ShownFeatures
-from dashboard.ui.theme import PALETTE, ramp
+from dashboard.ui.theme import ramp
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
 from dashboard.web.view import Place
@@ -74,42 +73,40 @@ def point_notices(place: Place, two: Two) -> tuple[str, ...]:
     return () if found is None else (*found.shown.notices, *found.missing(place, two))
 
 
-def point_picture(place: Place, two: Two) -> dict[str, Any] | None:
+def point_picture(place: Place, two: Two) -> Picture | None:
     """None where there is none."""
     found = ShownPoint.of(place, two)
     return None if found is None else _picture(place, two, found)
 
 
-def _picture(place: Place, two: Two, found: ShownPoint) -> dict[str, Any]:
+def _picture(place: Place, two: Two, found: ShownPoint) -> Picture:
     shown, tokens = found.shown, found.both.tokens
     base = f"{data_link(two.own)}/compare/{two.other.name}/features"
     where = f"{found.view}/{quote(found.point)}"
     panels = [
-        {
-            "name": f"{which}: {name}",
-            "says": point_title(found.point),
-            "fields": {"point": found.point, "model": one.name},
-        }
+        Panel(
+            name=f"{which}: {name}",
+            summary=point_title(found.point),
+            fields={"point": found.point, "model": one.name},
+        )
         for which, name, one in zip(("this", "other"), two.names, (two.own, two.other), strict=True)
     ]
-    return {
-        "roles": list(ROLES),
-        "dimensions": 2,
-        "columns": 2,
-        "titled": True,
-        "least": SIDE,
-        "panels": panels,
-        "page": "/features",
-        "leaves": ["other", *(name for name in OF_FEATURES if place.address.fields[name] is None)],
-        "label": f"{tokens:,} tokens at {point_title(found.point)} in {two.names[0]} and in {two.names[1]}",
-        "points": f"{base}/points/{where}.bin",
-        "raster": f"{base}/raster/{where}.png?",
-        "cards": [f"{data_link(one)}/features/{SAMPLE}/card/" for one in (two.own, two.other)],
-        "colours": shown.colours,
-        "ramp": ramp(shown.colour.column.kind, ROLES),
-        "mask": f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,
-        "sizes": None,
-        "at": place.address.at,
-        "palette": PALETTE,
-        "saved": saved(place, shown.selection.fields),
-    }
+    return Picture(
+        roles=ROLES,
+        dimensions=2,
+        columns=2,
+        titled=True,
+        min_side=SIDE,
+        panels=panels,
+        page="/features",
+        dropped_fields=["other", *(name for name in OF_FEATURES if place.address.fields[name] is None)],
+        label=f"{tokens:,} tokens at {point_title(found.point)} in {two.names[0]} and in {two.names[1]}",
+        points=f"{base}/points/{where}.bin",
+        raster=f"{base}/raster/{where}.png?",
+        cards=[f"{data_link(one)}/features/{SAMPLE}/card/" for one in (two.own, two.other)],
+        colours=shown.colours,
+        ramp=ramp(shown.colour.column.kind, ROLES),
+        mask=f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,
+        at=place.address.at,
+        file=FileSource.of(place, shown.selection.fields),
+    )

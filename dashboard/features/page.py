@@ -1,10 +1,9 @@
 """Page Features: the same tokens at every point of the model, in small panels or in a large one that moves through them."""
 
-from typing import Any
-
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.canvas.spec import Picture
 from dashboard.features.captions import captions
 from dashboard.features.controls import controls
 from dashboard.features.figures import feature_charts
@@ -25,7 +24,7 @@ UNDRAWN = "There is no picture of the tokens of {} yet."
 OF_MATERIAL = ("vectors", "point", "fview", "ftoken", "flasso", "at")
 
 
-def picture(place: Place) -> dict[str, Any] | None:
+def picture(place: Place) -> Picture | None:
     """What the canvas shows; None where there is none."""
     return features_picture(ShownFeatures.of(place)) if is_drawn(place) else None
 

@@ -1,40 +1,34 @@
 """What the canvas is asked to draw of the feature points: the URLs of its parts."""
 
-from typing import Any
+from dataclasses import replace
 
-from dashboard.canvas.saved import saved
+from dashboard.canvas.spec import ChosenPoint, FileSource, LinkFields, Panel, Picture, Step
 from dashboard.features.data import ROLES, Series
 from dashboard.features.materials import material_title
 from dashboard.features.nearest import NEAR
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.told import focused, headline, told
-from dashboard.ui.theme import PALETTE, ramp
+from dashboard.ui.theme import ramp
 from store.wording import many
 
 PAGE = "/features"
 
 
-def features_picture(shown: ShownFeatures) -> dict[str, Any]:
+def features_picture(shown: ShownFeatures) -> Picture:
     """All panels, or the large one with the way through all of them."""
-    kind = _grid(shown) if shown.panel is None else _large(shown, shown.panel)
-    return _parts(shown) | kind
+    return _grid(shown) if shown.panel is None else _large(shown, shown.panel)
 
 
-def _grid(shown: ShownFeatures) -> dict[str, Any]:
+def _grid(shown: ShownFeatures) -> Picture:
     series = shown.series
     columns, slots = series.grid
     trust = series.trustworthiness(shown.view)
     panels = [
-        {"name": title, "says": f"trustworthiness {value:.2f}", "fields": {"point": name}}
+        Panel(name=title, summary=f"trustworthiness {value:.2f}", fields={"point": name})
         for name, title, value in zip(series.names, series.titles, trust.tolist(), strict=True)
     ]
-    return {
-        "columns": columns,
-        "slots": list(slots),
-        "titled": True,
-        "panels": panels,
-        "label": f"{many(shown.tokens, 'token')} of {material_title(series.features.name)} {_panels(series)}",
-    }
+    label = f"{many(shown.tokens, 'token')} of {material_title(series.features.name)} {_panels(series)}"
+    return replace(_picture(shown, panels, columns, label), slots=slots, titled=True)
 
 
 def _panels(series: Series) -> str:
@@ -46,57 +40,56 @@ def _panels(series: Series) -> str:
     )
 
 
-def _large(shown: ShownFeatures, panel: str) -> dict[str, Any]:
+def _large(shown: ShownFeatures, panel: str) -> Picture:
     series, address = shown.series, shown.place.address
     title = series.titles[series.index(panel)]
     where = f"{series}/{shown.view}/{panel}"
-    return {
-        "columns": 1,
-        "panels": [{"name": title, "says": ""}],
-        "label": f"{headline(shown)}{title}",
-        "sequence": [_passed(shown, *one) for one in zip(series.names, series.titles, strict=True)],
-        "labels": f"{shown.base}/tokens.json" if address.labels else None,
-        "card": f"{shown.base}/card/",
-        "chosen": None if address.ftoken is None else {"token": address.ftoken, "role": ROLES[0]},
-        "focus": None if address.ftoken is None else f"{shown.base}/focus/{where}/{address.ftoken}.json?near={NEAR}",
-        "focused": None if address.ftoken is None else focused(shown, address.ftoken),
-        "lasso": address.flasso,
-        "region": f"{series},{shown.view},{panel}",
-    }
+    return replace(
+        _picture(shown, [Panel(name=title)], 1, f"{headline(shown)}{title}"),
+        sequence=[_step(shown, *names) for names in zip(series.names, series.titles, strict=True)],
+        labels=f"{shown.base}/tokens.json" if address.labels else None,
+        card=f"{shown.base}/card/",
+        chosen=None if address.ftoken is None else ChosenPoint(token=address.ftoken, role=ROLES[0]),
+        focus=None if address.ftoken is None else f"{shown.base}/focus/{where}/{address.ftoken}.json?near={NEAR}",
+        focus_caption=None if address.ftoken is None else focused(shown, address.ftoken),
+        lasso=address.flasso,
+        region=f"{series},{shown.view},{panel}",
+    )
 
 
-def _passed(shown: ShownFeatures, name: str, title: str) -> dict[str, Any]:
+def _step(shown: ShownFeatures, name: str, title: str) -> Step:
     """One of the panels through which the tokens move."""
-    return {
-        "name": title,
-        "points": _points(shown, name),
-        "fields": {"point": name},
-        "label": f"{headline(shown)}{title}",
-        "told": told(shown, name),
-    }
+    return Step(
+        name=title,
+        points=_points(shown, name),
+        fields={"point": name},
+        label=f"{headline(shown)}{title}",
+        texts=told(shown, name),
+    )
 
 
-def _parts(shown: ShownFeatures) -> dict[str, Any]:
+def _picture(shown: ShownFeatures, panels: list[Panel], columns: int, label: str) -> Picture:
     """What both kinds have in common."""
     series, address, column = shown.series, shown.place.address, shown.colour.column
     where = shown.panel or "grid"
-    return {
-        "roles": list(ROLES),
-        "dimensions": 2,
-        "points": _points(shown, where),
-        "raster": f"{shown.base}/raster/{series}/{shown.view}/{where}.png?tokens={shown.tokens}",
-        "colours": shown.colours,
-        "ramp": ramp(column.kind, ROLES),
-        "mask": f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,
-        "sizes": None,
-        "at": address.at,
-        "palette": PALETTE,
-        "saved": saved(shown.place, shown.selection.fields),
-        "page": PAGE,
-        "after": shown.base,
-        "leaves": ["point"],
-        "names": {"token": "ftoken", "lasso": "flasso"},
-    }
+    return Picture(
+        panels=panels,
+        columns=columns,
+        label=label,
+        roles=ROLES,
+        dimensions=2,
+        points=_points(shown, where),
+        raster=f"{shown.base}/raster/{series}/{shown.view}/{where}.png?tokens={shown.tokens}",
+        colours=shown.colours,
+        ramp=ramp(column.kind, ROLES),
+        mask=f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,
+        at=address.at,
+        file=FileSource.of(shown.place, shown.selection.fields),
+        page=PAGE,
+        after=shown.base,
+        dropped_fields=("point",),
+        link_fields=LinkFields(token="ftoken", lasso="flasso"),
+    )
 
 
 def _points(shown: ShownFeatures, where: str) -> str:

@@ -1,11 +1,11 @@
 """Page Head: one head, up to all tokens of the corpus, and tabs on the head, the clicked point and the selection."""
 
 from collections.abc import Callable
-from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.canvas.spec import Picture
 from dashboard.points import distance, pairs
 from dashboard.points import point_panel as point
 from dashboard.points import selection_summary as selection
@@ -31,7 +31,7 @@ PANELS = {
 }
 
 
-def picture(place: Place) -> dict[str, Any]:
+def picture(place: Place) -> Picture:
     """The picture of one head."""
     return head_picture(place, _chosen(place))
 

@@ -1,10 +1,9 @@
 """Page Heads: queries and keys of every head, one panel each, on one canvas."""
 
-from typing import Any
-
 from dash import html
 
 from dashboard.canvas.encoding import grid_tokens
+from dashboard.canvas.spec import Picture
 from dashboard.points.captions import fidelity_caption, sample_caption
 from dashboard.points.controls import around_picture
 from dashboard.points.picture import grid_picture
@@ -16,7 +15,7 @@ from dashboard.web.view import Place
 from store.schema.model import head_name
 
 
-def picture(place: Place) -> dict[str, Any]:
+def picture(place: Place) -> Picture:
     """The picture of all heads."""
     return grid_picture(place, _chosen(place))
 

@@ -1,15 +1,15 @@
 """The picture of points at a place, as the canvas draws it: the URLs of its parts, and what its panels and lines are in words."""
 
-from typing import Any
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.canvas.saved import saved
+from dashboard.canvas.spec import ChosenPoint, FileSource, Panel, Picture
 from dashboard.points.captions import shown_fidelity
 from dashboard.points.shown_points import ShownPoints
-from dashboard.ui.theme import PALETTE, ramp
+from dashboard.ui.theme import ramp
 from dashboard.web.http import data_link
 from dashboard.web.view import Place
 from store import STATISTICS, Corpus
@@ -24,56 +24,57 @@ SHARES = ("to_cls", "to_sep", "to_punctuation", "to_previous", "to_next", "to_se
 NEAR = 10
 
 
-def grid_picture(place: Place, chosen: ShownPoints) -> dict[str, Any]:
+def grid_picture(place: Place, chosen: ShownPoints) -> Picture:
     """All heads."""
     corpus = place.corpus
-    return _picture(place, chosen, "grid") | {
-        "columns": corpus.heads,
-        "panels": panel_lines(corpus, place.view),
-        "label": f"Queries and keys of {corpus.layers} by {corpus.heads} heads",
-    }
+    panels = head_panels(corpus, place.view)
+    label = f"Queries and keys of {corpus.layers} by {corpus.heads} heads"
+    return _picture(place, chosen, "grid", panels=panels, columns=corpus.heads, label=label)
 
 
-def head_picture(place: Place, chosen: ShownPoints) -> dict[str, Any]:
+def head_picture(place: Place, chosen: ShownPoints) -> Picture:
     """One head, with what is shown of the clicked point."""
     address = place.address
     base, where = data_link(place.corpus), f"{address.layer}/{address.head}"
     name = head_name(address.layer, address.head)
     labelled = min(chosen.drawn.tokens, LABELLED)
-    return _picture(place, chosen, where) | {
-        "columns": 1,
-        "panels": [{"name": name, "says": ""}],
-        "shape": [place.corpus.layers, place.corpus.heads],
-        "label": f"Queries and keys of {name}",
-        "labels": f"{base}/tokens.json?tokens={labelled}" if address.labels else None,
-        "card": f"{base}/token/{where}/",
-        "chosen": None if address.token is None else {"token": address.token, "role": address.role},
-        "focus": focus_url(place),
-        "focused": focused(place),
-        "marks": marks(address.marks),
-        "lasso": address.lasso,
-        "region": f"{place.view},{address.layer},{address.head}",
-    }
+    label = f"Queries and keys of {name}"
+    return replace(
+        _picture(place, chosen, where, panels=[Panel(name=name)], columns=1, label=label),
+        shape=(place.corpus.layers, place.corpus.heads),
+        labels=f"{base}/tokens.json?tokens={labelled}" if address.labels else None,
+        card=f"{base}/token/{where}/",
+        chosen=None if address.token is None else ChosenPoint(token=address.token, role=address.role),
+        focus=focus_url(place),
+        focus_caption=focused(place),
+        marks=marks(address.marks),
+        lasso=address.lasso,
+        region=f"{place.view},{address.layer},{address.head}",
+    )
 
 
-def _picture(place: Place, chosen: ShownPoints, where: str) -> dict[str, Any]:
+def _picture(
+    place: Place, chosen: ShownPoints, where: str, *, panels: list[Panel], columns: int, label: str
+) -> Picture:
     address, base, tokens = place.address, data_link(place.corpus), chosen.drawn.tokens
     mask = f"{base}/mask/{where}.bin?tokens={tokens}{chosen.query}" if chosen.selection else None
     colours = f"{base}/colours/{chosen.colour.name}/{where}.bin?tokens={tokens}" if chosen.coloured else None
-    return {
-        "roles": list(ROLES),
-        "dimensions": ViewName.parse(place.view).components,
-        "points": f"{base}/points/{place.view}/{where}.bin?tokens={tokens}",
-        "raster": f"{base}/raster/{place.view}/{where}.png?tokens={tokens}",
-        "colours": colours,
-        "ramp": ramp(chosen.colour.kind) if colours else None,
-        "outlined": bool(colours) and chosen.colour.kind == "category",
-        "mask": mask,
-        "sizes": f"{base}/colours/norm/{where}.bin?tokens={tokens}" if address.size else None,
-        "at": address.at,
-        "palette": PALETTE,
-        "saved": saved(place, chosen.selection.fields),
-    }
+    return Picture(
+        panels=panels,
+        columns=columns,
+        label=label,
+        roles=ROLES,
+        dimensions=ViewName.parse(place.view).components,
+        points=f"{base}/points/{place.view}/{where}.bin?tokens={tokens}",
+        raster=f"{base}/raster/{place.view}/{where}.png?tokens={tokens}",
+        colours=colours,
+        ramp=ramp(chosen.colour.kind) if colours else None,
+        outlined=bool(colours) and chosen.colour.kind == "category",
+        mask=mask,
+        sizes=f"{base}/colours/norm/{where}.bin?tokens={tokens}" if address.size else None,
+        at=address.at,
+        file=FileSource.of(place, chosen.selection.fields),
+    )
 
 
 def focus_url(place: Place) -> str | None:
@@ -98,16 +99,16 @@ def marks(text: str | None) -> list[list[int]]:
     return [[int(position) for position in pair.split("-")] for pair in (text or "").split(".") if pair]
 
 
-def panel_lines(corpus: Corpus, view: str) -> list[dict[str, str]]:
-    """For every head its name and a line of statistics, shown on hover in the grid."""
+def head_panels(corpus: Corpus, view: str) -> list[Panel]:
+    """A panel for every head, with a line of statistics that the grid shows on hover."""
     shares = corpus.head_statistic.sel(source="all", statistic=list(SHARES)).values
     entropy = corpus.head_statistic.sel(source="all", statistic="entropy").values
     fidelity = shown_fidelity(corpus.view(view)).sel(measure=["spearman", "recall"]).values
     return [
-        {
-            "name": head_name(layer, head),
-            "says": _panel_line(shares[:, layer, head], entropy[layer, head], fidelity[:, layer, head]),
-        }
+        Panel(
+            name=head_name(layer, head),
+            summary=_panel_line(shares[:, layer, head], entropy[layer, head], fidelity[:, layer, head]),
+        )
         for layer in range(corpus.layers)
         for head in range(corpus.heads)
     ]

@@ -60,14 +60,14 @@
     /** The ring round a head, and what it does. */
     function showPanel(panel) {
       state.focus = panel;
-      const { name, says: line } = panels.picture.panels[panel];
+      const { name, summary } = panels.picture.panels[panel];
       const [left, top, side] = headscape.layout.rectangle(panels.layout, panels.camera, panel);
       const [x0, y0] = [Math.max(0, left), Math.max(0, top)];
       const [x1, y1] = [Math.min(panels.layout.width, left + side), Math.min(panels.layout.height, top + side)];
       if (x1 <= x0 || y1 <= y0) return hide();
       moveRing(x0, y0, x1 - x0, y1 - y0);
-      tip.replaceChildren(Object.assign(document.createElement("strong"), { textContent: name }), ` ${line}`);
-      says.textContent = `${name} ${line}`;
+      tip.replaceChildren(Object.assign(document.createElement("strong"), { textContent: name }), ` ${summary}`);
+      says.textContent = `${name} ${summary}`;
       placeTip((x0 + x1) / 2, y1 + 8, y1 - y0 + 8);
     }
 

@@ -6,10 +6,10 @@
   const BELOW = 24;
 
   function layoutOf({ picture, host, frame, single }) {
-    const { panels, columns, slots, titled, least, dimensions } = picture;
+    const { panels, columns, slots, titled, min_side, dimensions } = picture;
     const width = host.clientWidth - (single ? BESIDE.single : titled ? BESIDE.titled : BESIDE.grid);
     const height = root.innerHeight - frame.getBoundingClientRect().top - root.scrollY - BELOW;
-    return headscape.layout.fit({ count: panels.length, columns, slots, titled, least, dimensions, width, height });
+    return headscape.layout.fit({ count: panels.length, columns, slots, titled, least: min_side, dimensions, width, height });
   }
 
   /** What shows the picture gets its size; whether that emptied a canvas. */

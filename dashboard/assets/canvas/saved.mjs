@@ -58,7 +58,7 @@
   function drawing(panels, width) {
     const sheet = sheetOf(panels);
     const scale = scaleFor(panels, sheet, width);
-    const drawn = headscape.drawing.create({ ...sheet, scale, ground: panels.palette.background, title: titleOf(panels), source: panels.picture.saved.source });
+    const drawn = headscape.drawing.create({ ...sheet, scale, ground: panels.palette.background, title: titleOf(panels), source: panels.picture.file.source });
     panels.enlarged(scale, () => drawPoints(drawn, panels, sheet));
     drawRest(drawn, panels, sheet);
     return drawn.text();
@@ -67,7 +67,7 @@
   /** Saves a file as wide as this; `form` is png or svg. */
   function save(panels, form, width) {
     const { file } = headscape.sentence;
-    const name = [titleOf(panels), panels.picture.saved.stem];
+    const name = [titleOf(panels), panels.picture.file.stem];
     if (form === "svg") file.saveText(drawing(panels, width), "image/svg+xml", name, "svg");
     else file.savePicture(compose(panels, width), name);
   }

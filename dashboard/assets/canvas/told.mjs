@@ -30,8 +30,8 @@
 
   /** Paragraphs: what is shown, where it is from, what colours mean, how many of how many, how far it can be trusted. */
   function of({ picture, player, layer, palette }) {
-    const { source, notes } = picture.saved;
-    const above = [source, ...notes, layer.focused && picture.focused].filter(Boolean);
+    const { source, notes } = picture.file;
+    const above = [source, ...notes, layer.focused && picture.focus_caption].filter(Boolean);
     const said = [...document.querySelectorAll(SAID)].map(paragraph).filter(({ groups }) => groups.flat().length);
     return [line(player.label() || picture.label, palette.ink, true), ...above.map((text) => line(text, palette.ink)), ...said];
   }

@@ -115,7 +115,7 @@
   function pageLink(picture, fields) {
     if (!fields) return dash().no_update;
     const every = fieldsNow();
-    for (const field of ["at", ...picture.leaves]) every.delete(field);
+    for (const field of ["at", ...picture.dropped_fields]) every.delete(field);
     for (const [field, value] of Object.entries(fields)) every.set(field, value);
     return picture.page + link(every);
   }
@@ -132,7 +132,7 @@
   /** What a page says of the panel of a sequence that is passed, for each of the places that say something of it. */
   function told(passed, places, picture) {
     const there = picture?.sequence?.[passed?.panel];
-    return places.map((place) => there?.told[place.told] ?? dash().no_update);
+    return places.map((place) => there?.texts[place.told] ?? dash().no_update);
   }
 
   /** The page of all heads. */
@@ -161,13 +161,13 @@
   /** The point that was clicked, or none. */
   function pick(picked, picture) {
     if (!picked) return dash().no_update;
-    const fields = withField(fieldsNow(), picture?.names?.token || "token", picked.token < 0 ? null : String(picked.token));
-    return link(picture?.names ? fields : withField(fields, "role", picked.token < 0 ? null : picked.role));
+    const fields = withField(fieldsNow(), picture?.link_fields?.token || "token", picked.token < 0 ? null : String(picked.token));
+    return link(picture?.link_fields ? fields : withField(fields, "role", picked.token < 0 ? null : picked.role));
   }
 
   /** The region that was drawn, or none. */
   function lasso(lassoed, picture) {
-    return lassoed ? link(withField(fieldsNow(), picture?.names?.lasso || "lasso", lassoed.lasso)) : dash().no_update;
+    return lassoed ? link(withField(fieldsNow(), picture?.link_fields?.lasso || "lasso", lassoed.lasso)) : dash().no_update;
   }
 
   /** What a reader did in the views of a sentence, as fields of the link. */
