@@ -185,9 +185,9 @@ def _follow_canvas(app: Dash) -> None:
             prevent_initial_call=True,
         )
     app.clientside_callback(
-        "(passed, places, picture) => window.headscape.address.told(passed, places, picture)",
+        "(step, places, picture) => window.headscape.address.stepTexts(step, places, picture)",
         Output({"told": ALL}, "children"),
-        Input("points", "passed"),
+        Input("points", "step"),
         State({"told": ALL}, "id"),
         State("points", "picture"),
         prevent_initial_call=True,

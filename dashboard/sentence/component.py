@@ -1,11 +1,9 @@
 """The Dash component `SentenceViews`: the attention of one sentence, drawn. Its JavaScript is in assets/sentence/."""
 
-from typing import Any
-
-from dash.development.base_component import Component
+from dashboard.ui.component import BrowserComponent
 
 
-class SentenceViews(Component):
+class SentenceViews(BrowserComponent):
     """Lines, thumbnails, a heat map or the channels of one sentence. One instance serves the page.
 
     Parameters
@@ -36,14 +34,4 @@ class SentenceViews(Component):
         Out: to the layer below or above: `{"layer": 1, "count": 1}`; -1 is towards the first.
     """
 
-    _children_props: list[str] = []  # noqa: RUF012 (Dash reads these as plain class attributes)
-    _base_nodes = ["children"]  # noqa: RUF012
-    _namespace = "headscape"
-    _type = "SentenceViews"
-    _prop_names = ["id", "sentence", "opened", "headed", "selected", "hidden", "stepped"]  # noqa: RUF012
-    _valid_wildcard_attributes: list[str] = []  # noqa: RUF012
-    available_properties = _prop_names
-    available_wildcard_properties: list[str] = []  # noqa: RUF012
-
-    def __init__(self, **properties: Any) -> None:
-        super().__init__(**{name: value for name, value in properties.items() if value is not None})
+    properties = ("id", "sentence", "opened", "headed", "selected", "hidden", "stepped")

@@ -8,6 +8,8 @@ from typing import Any
 from dash import dcc
 from dash.development.base_component import Component
 
+from dashboard.ui.component import BrowserComponent
+
 #: An element is [tag, properties, *children]; a text is itself. `LINK` goes to another page without leaving this one.
 Tree = Any
 LINK = "link"
@@ -16,7 +18,7 @@ FOLLOWED = "data-followed"
 HTML = "dash_html_components"
 
 
-class Markup(Component):
+class Markup(BrowserComponent):
     """Elements and texts without callbacks. Its JavaScript is in assets/web/markup.mjs.
 
     Parameters
@@ -27,17 +29,7 @@ class Markup(Component):
         The elements and texts, one after the other.
     """
 
-    _children_props: list[str] = []  # noqa: RUF012 (Dash reads these as plain class attributes)
-    _base_nodes = ["children"]  # noqa: RUF012
-    _namespace = "headscape"
-    _type = "Markup"
-    _prop_names = ["id", "tree"]  # noqa: RUF012
-    _valid_wildcard_attributes: list[str] = []  # noqa: RUF012
-    available_properties = _prop_names
-    available_wildcard_properties: list[str] = []  # noqa: RUF012
-
-    def __init__(self, id: str, tree: list[Tree]) -> None:  # noqa: A002 (as Dash calls it)
-        super().__init__(id=id, tree=tree)
+    properties = ("id", "tree")
 
 
 def condensed(children: Any, place: str) -> list[Any]:
@@ -52,7 +44,7 @@ def condensed(children: Any, place: str) -> list[Any]:
 
 def _run(plain: bool, run: list[Any], place: str) -> list[Any]:
     if plain:
-        return [Markup(place, [_tree(one) for one in run])]
+        return [Markup(id=place, tree=[_tree(one) for one in run])]
     return [_inside(one, f"{place}-{number}") for number, one in enumerate(run)]
 
 

@@ -52,7 +52,7 @@
       const { sequence } = panels.picture;
       panels.frame.setAttribute("aria-label", sequence[at].label);
       mark(isAway());
-      if (at !== told) panels.send({ passed: { panel: (told = at) } });
+      if (at !== told) panels.send({ step: { panel: (told = at) } });
       slider.value = at;
       name.textContent = `${sequence[at].name} (${at + 1} of ${sequence.length})`;
       slider.setAttribute("aria-valuetext", sequence[at].name);

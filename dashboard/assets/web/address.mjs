@@ -129,9 +129,9 @@
     return link(fields);
   }
 
-  /** What a page says of the panel of a sequence that is passed, for each of the places that say something of it. */
-  function told(passed, places, picture) {
-    const there = picture?.sequence?.[passed?.panel];
+  /** The texts of the shown step of a sequence, for each of their places on the page. */
+  function stepTexts(step, places, picture) {
+    const there = picture?.sequence?.[step?.panel];
     return places.map((place) => there?.texts[place.told] ?? dash().no_update);
   }
 
@@ -207,6 +207,6 @@
     root.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
   }
 
-  headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, arrived, told, inSentence, copy, neighbour, visit };
+  headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, arrived, stepTexts, inSentence, copy, neighbour, visit };
   if (typeof module !== "undefined") module.exports = headscape.address;
 })(typeof window === "undefined" ? globalThis : window);
