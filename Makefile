@@ -100,8 +100,11 @@ test: install  ## run every test (those in a browser need chromium)
 test-quick: install  ## the tests without a browser, an ingest or a training, in less than a minute
 	@$(PYTHON) -m pytest -n auto --dist worksteal -m "not slow"
 
+MODULES = dashboard/assets tests/javascript
+
 lint: install  ## check style and types
 	@$(PYTHON) -m ruff check . && $(PYTHON) -m mypy
+	@.venv/bin/oxlint --import-plugin --deny-warnings $(MODULES) && .venv/bin/oxfmt --check $(foreach folder,$(MODULES),'$(folder)/**/*.mjs')
 
 check: lint test  ## lint and test: what main must always pass
 

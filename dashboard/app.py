@@ -1,8 +1,5 @@
 """The Dash application: the shell, and the callbacks by which its page follows the link."""
 
-import json
-from pathlib import Path
-
 from dash import ALL, MATCH, Dash, Input, Output, State, no_update
 from flask import Flask, abort
 from werkzeug.exceptions import HTTPException
@@ -14,22 +11,18 @@ from dashboard.statistics import page as statistics
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import problem
 from dashboard.ui.progress import UNDER_WAY
+from dashboard.web import assets, security
 from dashboard.web import errors as problems
-from dashboard.web import security
 from dashboard.web.cache import Cache
 from dashboard.web.callbacks import STANDING, Later, Painted, Shown, Text, snapshot_of, typed
 from dashboard.web.connections import BODY
 from dashboard.web.errors import sentence_for, stage_line
 from dashboard.web.library import Library
 from dashboard.web.security import AllowedHosts
-from dashboard.web.state import browser_table
 from dashboard.web.view import find
 
 #: Placeholders of the parts of a page, in the order of assets/web/follow.mjs.
 PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")
-INDEX = (Path(__file__).parent / "index.html").read_text("utf-8").replace("{%link-table%}", json.dumps(browser_table()))
-#: Modules run once the page is parsed, and this event is after them: the renderer looks for our components then.
-RENDERER = 'document.addEventListener("DOMContentLoaded", () => new DashRenderer());'
 
 
 def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
@@ -38,13 +31,13 @@ def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
         __name__,
         title="Headscape",
         update_title="",
-        index_string=INDEX,
-        assets_ignore="color_scheme.js",
+        index_string=assets.index_string(),
+        assets_ignore=assets.NAMED,
         health_endpoint="_healthz",
         compress=True,
         on_error=_log_error,
     )
-    app.renderer = RENDERER
+    app.renderer = assets.RENDERER
     app.server.config["MAX_CONTENT_LENGTH"] = BODY
     security.check_hosts(app.server, allowed or AllowedHosts())
     security.check_callbacks(app)

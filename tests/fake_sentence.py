@@ -11,12 +11,10 @@ from dash import Dash, Input, Output, dcc, html
 from flask import Response
 from playwright.sync_api import Locator, Page, expect
 
-from dashboard.app import INDEX, RENDERER
 from dashboard.sentence.component import SentenceViews
 from dashboard.ui.theme import CATEGORIES, PALETTE
-from dashboard.web import security
+from dashboard.web import assets, security
 from tests.browser import Open, listening
-from tests.scripts import ASSETS
 
 NAMES = ["[CLS]", "the", "<b>cat</b>", "سلام", "👩‍🚀", "[SEP]", "it", "sat", "[SEP]"]
 LAYERS, HEADS, CHANNELS = 2, 3, 4
@@ -100,8 +98,9 @@ def routes(app: Dash) -> None:
 
 def create_app() -> Dash:
     """The component alone. Its `sentence` is what the address asks for, as JSON; what it sends is written below it."""
-    app = Dash(__name__, assets_folder=str(ASSETS), assets_ignore="color_scheme.js", index_string=INDEX, title="Fake")
-    app.renderer = RENDERER
+    page = {"index_string": assets.index_string(), "assets_ignore": assets.NAMED}
+    app = Dash(__name__, assets_folder=str(assets.ASSETS), title="Fake", **page)
+    app.renderer = assets.RENDERER
     app.layout = html.Main(
         [dcc.Location(id="location"), html.H1("Fake"), SentenceViews(id="sentence"), html.Pre(id="sent")]
     )

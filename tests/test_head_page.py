@@ -10,8 +10,9 @@ from tests.browser import Open, canvas_place, choose, drawn, picture, said, seen
 
 #: Where in the picture (0..1 from the upper left) point 1 of the canvas stands: the first token's key.
 POINT = """(async () => {
+  const { decodePoints } = await import("/assets/canvas/decode.mjs");
   const source = document.querySelector(".frame").dataset.drawn;
-  const { places, most } = window.headscape.decode(await (await fetch(source)).arrayBuffer());
+  const { places, most } = decodePoints(await (await fetch(source)).arrayBuffer());
   return [places[2] / most, 1 - places[3] / most];
 })()"""
 

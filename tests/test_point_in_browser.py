@@ -14,7 +14,9 @@ PATH = "/head?layer=1&head=0"
 TOKEN = 12
 #: Where in the picture the query of a token stands, 0..1 from the upper left.
 PLACE = """(async (token) => {
-  const { places, most } = window.headscape.decode(await (await fetch(document.querySelector(".frame").dataset.drawn)).arrayBuffer());
+  const { decodePoints } = await import("/assets/canvas/decode.mjs");
+  const source = document.querySelector(".frame").dataset.drawn;
+  const { places, most } = decodePoints(await (await fetch(source)).arrayBuffer());
   return [places[4 * token] / most, 1 - places[4 * token + 1] / most];
 })"""
 #: Lines of the point that was clicked, how many of them its card covers, and whether it is inside the frame, below the controls.

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.app import create_app
 from dashboard.points.columns import columns
+from dashboard.web.assets import modules
 from dashboard.web.http import FORMAT
 from dashboard.web.library import Library
 from store import Corpus
@@ -21,9 +22,18 @@ def test_points_may_be_kept_for_ever(client: FlaskClient, base: str) -> None:
     assert "immutable" in answer.headers["Cache-Control"]
 
 
-@pytest.mark.parametrize(("asked", "kept"), [("?m=1.5", True), ("", False)], ids=["dated", "without a date"])
-def test_only_a_script_whose_address_is_dated_is_kept(client: FlaskClient, asked: str, kept: bool) -> None:
-    answer = client.get(f"/assets/web/chart.mjs{asked}")
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [
+        ("/assets/web/chart.mjs?m={}", True),
+        ("/assets/web/chart.mjs?m=older", False),
+        ("/assets/web/chart.mjs", False),
+        ("/assets/style.css?m=1.5", True),
+        ("/assets/style.css", False),
+    ],
+)
+def test_an_asset_is_cached_for_good_only_under_its_present_version(client: FlaskClient, path: str, kept: bool) -> None:
+    answer = client.get(path.format(modules()["/assets/web/chart.mjs"]))
     assert ("immutable" in answer.headers["Cache-Control"]) == kept
     answer.close()
 

@@ -1,16 +1,71 @@
-"""Our own scripts and styles: an address that says when its file changed is never asked for again."""
+"""How our scripts get into a page: as modules, each under an address that names its content and is fetched once.
 
+Modules import each other by their relative paths. An import map in the page leads each path to its address, so that after an
+upgrade no browser puts an old module beside a new one. Links in the page have all of them fetched at once.
+"""
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from dash import Dash
 from flask import Flask, Response, request
 
 from dashboard.web.http import lasting
 from dashboard.web.library import Library
+from dashboard.web.state import browser_table
+
+DASHBOARD = Path(__file__).parents[1]
+ASSETS = DASHBOARD / "assets"
+#: The module that registers our components and callbacks with Dash.
+ENTRY = "/assets/headscape.mjs"
+#: Assets that the page names itself, where Dash would add a script for each.
+NAMED = r"color_scheme\.js|\.mjs$"
+#: Dash starts when the modules have run: they are deferred, and this event comes after them.
+RENDERER = 'document.addEventListener("DOMContentLoaded", () => new DashRenderer());'
+IMPORT_MAP = re.compile(r'<script type="importmap">(.*?)</script>', re.DOTALL)
+
+
+def modules(folder: Path = ASSETS) -> dict[str, str]:
+    """The version of every module by its path in a URL."""
+    paths = sorted(folder.rglob("*.mjs"))
+    return {f"/assets/{path.relative_to(folder).as_posix()}": _version(path) for path in paths}
+
+
+def _version(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()[:12]
+
+
+def index_string() -> str:
+    """The page that loads our modules, as a template of Dash."""
+    page = (DASHBOARD / "index.html").read_text("utf-8")
+    tags = "\n      ".join(_tags(modules()))
+    return page.replace("{%modules%}", tags).replace("{%link-table%}", json.dumps(browser_table()))
+
+
+def _tags(versions: Mapping[str, str]) -> Iterator[str]:
+    addresses = {path: f"{path}?m={version}" for path, version in versions.items()}
+    yield f'<script type="importmap">{json.dumps({"imports": addresses})}</script>'
+    yield from (f'<link rel="modulepreload" href="{address}">' for address in addresses.values())
+    yield f'<script type="module" src="{addresses[ENTRY]}"></script>'
+
+
+def import_map_hashes(app: Dash) -> list[str]:
+    """Sources that a Content-Security-Policy has to allow for the import map in the page."""
+    found = IMPORT_MAP.findall(app.index_string)
+    return [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in found]
 
 
 def register(server: Flask, _library: Library) -> None:
-    """Let browsers keep what has a date in its address; Flask would have them ask for every script on every page."""
-    server.after_request(_dated)
+    """Let browsers keep what has its version in its address; Flask would have them ask for every script on every page."""
+    versions = modules()
 
+    def keep_versioned(response: Response) -> Response:
+        version = request.args.get("m") if request.path.startswith("/assets/") else None
+        is_current = version is not None and version == versions.get(request.path, version)
+        return lasting(response) if is_current and response.status_code == 200 else response
 
-def _dated(response: Response) -> Response:
-    dated = request.path.startswith("/assets/") and "m" in request.args
-    return lasting(response) if dated and response.status_code == 200 else response
+    server.after_request(keep_versioned)

@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from werkzeug.exceptions import BadRequest
 from werkzeug.sansio.utils import host_is_trusted
 
+from dashboard.web.assets import import_map_hashes
+
 CALLBACKS = "/_dash-update-component"
 #: Names of this machine that a browser resolves by itself.
 LOCAL = (".localhost", "127.0.0.1", "::1")
@@ -180,7 +182,7 @@ def add_headers(app: Dash) -> None:
     policy = "; ".join(
         [
             "default-src 'self'",
-            "script-src 'self' " + " ".join(app.csp_hashes()),
+            "script-src 'self' " + " ".join([*app.csp_hashes(), *import_map_hashes(app)]),
             "style-src 'self' 'unsafe-inline'",  # Mantine and plotly add style elements
             "img-src 'self' data: blob:",
             "connect-src 'self'",

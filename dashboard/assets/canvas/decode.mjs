@@ -1,71 +1,70 @@
 // What the server sends, as typed arrays: points (HSP3), colours or sizes (HSC2), masks (HSM2). All little-endian.
-(function (root) {
-  const headscape = (root.headscape = root.headscape || {});
-  const RELOAD = "Reload the page.";
 
-  /** The numbers after the four letters, and where the values start. */
-  function header(buffer, magic, what, count) {
-    const start = 4 + 4 * count;
-    const letters = buffer.byteLength < start ? "" : String.fromCharCode(...new Uint8Array(buffer, 0, 4));
-    if (letters !== magic) throw new Error(`These are no ${what}. ${RELOAD}`);
-    const view = new DataView(buffer);
-    return { numbers: Array.from({ length: count }, (_, i) => view.getUint32(4 + 4 * i, true)), start };
-  }
+const RELOAD = "Reload the page.";
 
-  function expectBytes(buffer, start, bytes, what) {
-    if (buffer.byteLength !== start + bytes) throw new Error(`The ${what} were cut on their way. ${RELOAD}`);
-  }
+/** The numbers after the four letters, and where the values start. */
+function header(buffer, magic, what, count) {
+  const start = 4 + 4 * count;
+  const letters = buffer.byteLength < start ? "" : String.fromCharCode(...new Uint8Array(buffer, 0, 4));
+  if (letters !== magic) throw new Error(`These are no ${what}. ${RELOAD}`);
+  const view = new DataView(buffer);
+  return { numbers: Array.from({ length: count }, (_, i) => view.getUint32(4 + 4 * i, true)), start };
+}
 
-  /** {panels, tokens, roles, components, width, places, most}; point i of a panel is token i / roles in its role i % roles. */
-  function decode(buffer) {
-    const { numbers, start } = header(buffer, "HSP3", "points", 5);
-    const [panels, tokens, roles, components, width] = numbers;
-    if (![1, 2].includes(roles) || ![2, 3].includes(components) || ![1, 2].includes(width)) throw new Error(`These points are of another version. ${RELOAD}`);
-    const count = panels * tokens * roles * components;
-    expectBytes(buffer, start, count * width, "points");
-    const places = width === 1 ? new Uint8Array(buffer, start, count) : new Uint16Array(buffer, start, count);
-    return { panels, tokens, roles, components, width, places, most: width === 1 ? 255 : 65535 };
-  }
+function expectBytes(buffer, start, bytes, what) {
+  if (buffer.byteLength !== start + bytes) throw new Error(`The ${what} were cut on their way. ${RELOAD}`);
+}
 
-  /** {panels, tokens, roles, values}: a code 0..254 per point, 255 where it is missing. */
-  function colours(buffer) {
-    const { numbers, start } = header(buffer, "HSC2", "colours", 3);
-    const [panels, tokens, roles] = numbers;
-    expectBytes(buffer, start, panels * tokens * roles, "colours");
-    return { panels, tokens, roles, values: new Uint8Array(buffer, start) };
-  }
+/**
+ * {panels, tokens, roles, components, width, places, most}; point i of a panel is token i / roles in its role i %
+ * roles.
+ */
+export function decodePoints(buffer) {
+  const { numbers, start } = header(buffer, "HSP3", "points", 5);
+  const [panels, tokens, roles, components, width] = numbers;
+  if (![1, 2].includes(roles) || ![2, 3].includes(components) || ![1, 2].includes(width))
+    throw new Error(`These points are of another version. ${RELOAD}`);
+  const count = panels * tokens * roles * components;
+  expectBytes(buffer, start, count * width, "points");
+  const places = width === 1 ? new Uint8Array(buffer, start, count) : new Uint16Array(buffer, start, count);
+  return { panels, tokens, roles, components, width, places, most: width === 1 ? 255 : 65535 };
+}
 
-  /** {panels, tokens, roles, values, selected}: 1 per selected point, else 0, and how many are selected. */
-  function mask(buffer) {
-    const { numbers, start } = header(buffer, "HSM2", "selected points", 3);
-    const [panels, tokens, roles] = numbers;
-    const count = panels * tokens * roles;
-    expectBytes(buffer, start, Math.ceil(count / 8), "selected points");
-    const bits = new Uint8Array(buffer, start);
-    const values = new Uint8Array(count);
-    let selected = 0;
-    for (let i = 0; i < count; i++) selected += values[i] = (bits[i >> 3] >> (7 - (i & 7))) & 1;
-    return { panels, tokens, roles, values, selected };
-  }
+/** {panels, tokens, roles, values}: a code 0..254 per point, 255 where it is missing. */
+export function decodeColours(buffer) {
+  const { numbers, start } = header(buffer, "HSC2", "colours", 3);
+  const [panels, tokens, roles] = numbers;
+  expectBytes(buffer, start, panels * tokens * roles, "colours");
+  return { panels, tokens, roles, values: new Uint8Array(buffer, start) };
+}
 
-  /** One value per point of all panels: values that are the same in every panel are repeated. */
-  function spread(decoded, panels) {
-    if (decoded.panels === panels) return decoded.values;
-    const all = new Uint8Array(panels * decoded.values.length);
-    for (let panel = 0; panel < panels; panel++) all.set(decoded.values, panel * decoded.values.length);
-    return all;
-  }
+/** {panels, tokens, roles, values, selected}: 1 per selected point, else 0, and how many are selected. */
+export function decodeMask(buffer) {
+  const { numbers, start } = header(buffer, "HSM2", "selected points", 3);
+  const [panels, tokens, roles] = numbers;
+  const count = panels * tokens * roles;
+  expectBytes(buffer, start, Math.ceil(count / 8), "selected points");
+  const bits = new Uint8Array(buffer, start);
+  const values = new Uint8Array(count);
+  let selected = 0;
+  for (let i = 0; i < count; i++) selected += values[i] = (bits[i >> 3] >> (7 - (i & 7))) & 1;
+  return { panels, tokens, roles, values, selected };
+}
 
-  /** Numbers of the selected points of all panels, ascending; a mask of one panel holds for every one. */
-  function selected(mask, panels) {
-    const { values, selected: count } = mask;
-    const numbers = new Uint32Array(mask.panels === panels ? count : count * panels);
-    let next = 0;
-    for (let panel = 0; panel < panels / mask.panels; panel++)
-      for (let i = 0; i < values.length; i++) if (values[i]) numbers[next++] = panel * values.length + i;
-    return numbers;
-  }
+/** One value per point of all panels: values that are the same in every panel are repeated. */
+export function spreadOverPanels(decoded, panels) {
+  if (decoded.panels === panels) return decoded.values;
+  const all = new Uint8Array(panels * decoded.values.length);
+  for (let panel = 0; panel < panels; panel++) all.set(decoded.values, panel * decoded.values.length);
+  return all;
+}
 
-  headscape.decode = Object.assign(decode, { colours, mask, selected, spread });
-  if (typeof module !== "undefined") module.exports = { decode };
-})(typeof window === "undefined" ? globalThis : window);
+/** Numbers of the selected points of all panels, ascending; a mask of one panel holds for every one. */
+export function selectedPoints(mask, panels) {
+  const { values, selected: count } = mask;
+  const numbers = new Uint32Array(mask.panels === panels ? count : count * panels);
+  let next = 0;
+  for (let panel = 0; panel < panels / mask.panels; panel++)
+    for (let i = 0; i < values.length; i++) if (values[i]) numbers[next++] = panel * values.length + i;
+  return numbers;
+}

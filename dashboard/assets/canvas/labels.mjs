@@ -1,40 +1,132 @@
-// Which labels fit: greedy, in the order given, on a raster of small cells of which each belongs to one label at most.
-(function (root) {
-  const headscape = (root.headscape = root.headscape || {});
-  const CELL = 4;
+// The labels of a head's points: those of the chosen point's sentence first, then as many others as fit.
 
-  /** An empty sheet of so many pixels. */
-  function sheet(width, height) {
-    const [columns, rows] = [Math.ceil(width / CELL), Math.ceil(height / CELL)];
-    return { columns, rows, taken: new Uint8Array(columns * rows) };
+const MOST_LABELS = 300;
+const LINE_HEIGHT = 15;
+const FONTS = { plain: "11px system-ui, sans-serif", strong: "600 12px system-ui, sans-serif" };
+const widths = new Map();
+
+function measure(context, kind, text) {
+  const name = kind + text;
+  if (!widths.has(name)) {
+    context.font = FONTS[kind];
+    widths.set(name, context.measureText(text).width);
   }
+  return widths.get(name);
+}
 
-  /** Takes a box on the sheet if all of it is there and free; says whether it did. */
-  function take({ columns, rows, taken }, left, top, width, height) {
-    const [x0, y0] = [Math.floor(left / CELL), Math.floor(top / CELL)];
-    const [x1, y1] = [Math.ceil((left + width) / CELL), Math.ceil((top + height) / CELL)];
-    if (x0 < 0 || y0 < 0 || x1 > columns || y1 > rows) return false;
-    for (let y = y0; y < y1; y++) for (let x = x0; x < x1; x++) if (taken[y * columns + x]) return false;
-    for (let y = y0; y < y1; y++) taken.fill(1, y * columns + x0, y * columns + x1);
-    return true;
-  }
-
-  /**
-   * The candidates whose label fits beside their point: right of it, else left.
-   * `candidates` yields {px, py, text, ...}; `measure` gives the width of a text. Chosen ones get `left` and `top`.
-   */
-  function choose(candidates, measure, onSheet, { most, height, beside }) {
-    const chosen = [];
-    for (const candidate of candidates) {
-      if (chosen.length >= most) break;
-      const width = measure(candidate.text);
-      const top = candidate.py - height / 2;
-      const left = [candidate.px + beside, candidate.px - beside - width].find((start) => take(onSheet, start, top, width, height));
-      if (left !== undefined) chosen.push({ ...candidate, left, top, width, height });
+/** Tokens and roles of the sentence: the chosen point, what its lines reach, then the rest. */
+function* ofSentence({ position, pieces, places, lines, near = [] }, role) {
+  const label = (token, side) => ({
+    place: places[token][side],
+    text: `${token}:${pieces[token]}`,
+    role: side,
+    kind: "strong",
+  });
+  const roles = places.find(Boolean)?.length || 0;
+  const own = role < 0 ? [] : lines.filter((edge) => edge[role] === position).sort((a, b) => b[2] - a[2]);
+  const seen = new Set();
+  const order = [[position, Math.max(0, role)], ...own.map((edge) => [edge[1 - role], 1 - role])];
+  const sides = Array.from({ length: roles }, (_, side) => side);
+  places.forEach((_, token) => order.push(...sides.map((side) => [token, side])));
+  for (const neighbour of near) if (role >= 0) order.splice(1 + own.length, 0, neighbour);
+  for (const item of order) {
+    if (!Array.isArray(item))
+      yield { place: item.place, text: `${item.position}:${item.piece}`, role: roles - 1 - role, kind: "strong" };
+    else if (places[item[0]] && !seen.has(2 * item[0] + item[1])) {
+      seen.add(2 * item[0] + item[1]);
+      yield label(...item);
     }
-    return chosen;
   }
+}
 
-  headscape.labels = { sheet, take, choose };
-  if (typeof module !== "undefined") module.exports = headscape.labels;
-})(typeof window === "undefined" ? globalThis : window);
+/** All points of the head with a label: what is selected first, then in the order of the corpus. */
+function* ofHead({ points, mask }, { pieces, ids }, quiet) {
+  const { components, places, most, roles } = points;
+  const count = roles * Math.min(points.tokens, ids.length);
+  for (const wanted of mask ? [1, 0] : [1])
+    for (let i = 0; i < count; i++) {
+      if (mask && mask.values[i] !== wanted) continue;
+      const place = Array.from({ length: components }, (_, c) => places[i * components + c] / most);
+      yield {
+        place,
+        text: pieces[ids[Math.floor(i / roles)]],
+        role: i % roles,
+        kind: "plain",
+        faint: quiet || wanted === 0,
+      };
+    }
+}
+
+function* onScreen(candidates, { layout }, toPixel) {
+  for (const candidate of candidates) {
+    const [px, py] = toPixel(candidate.place);
+    if (px >= 0 && py >= 0 && px <= layout.width && py <= layout.height) yield { ...candidate, px, py };
+  }
+}
+
+/** Labels that fit, each with its way from its point. */
+export function chooseLabels(panels, context, { focus, pieces, toPixel }) {
+  const sheet = emptySheet(panels.layout.width, panels.layout.height);
+  const role = panels.roles.indexOf(panels.picture.chosen?.role);
+  const { points } = panels.data;
+  const sources = [];
+  if (focus) sources.push(["strong", ofSentence(focus, role), 9]);
+  if (pieces && points?.panels === 1) sources.push(["plain", ofHead(panels.data, pieces, Boolean(focus)), 6]);
+  const chosen = [];
+  for (const [kind, candidates, beside] of sources) {
+    const fits = { most: MOST_LABELS - chosen.length, height: LINE_HEIGHT, beside };
+    chosen.push(
+      ...fitLabels(onScreen(candidates, panels, toPixel), (text) => measure(context, kind, text), sheet, fits),
+    );
+  }
+  return chosen.map((one) => ({ ...one, dx: one.left - one.px }));
+}
+
+export function drawLabels(context, labels, { palette, roles }, toPixel) {
+  Object.assign(context, { textBaseline: "middle", lineJoin: "round", strokeStyle: palette.panel, lineWidth: 3 });
+  for (const { place, text, role, kind, faint, dx } of labels) {
+    const [px, py] = toPixel(place);
+    context.font = FONTS[kind];
+    context.globalAlpha = faint ? 0.35 : 1;
+    context.strokeText(text, px + dx, py);
+    context.fillStyle = palette[roles[role]];
+    context.fillText(text, px + dx, py);
+  }
+  context.globalAlpha = 1;
+}
+
+const CELL = 4;
+
+/** An empty sheet of so many pixels. */
+export function emptySheet(width, height) {
+  const [columns, rows] = [Math.ceil(width / CELL), Math.ceil(height / CELL)];
+  return { columns, rows, taken: new Uint8Array(columns * rows) };
+}
+
+/** Takes a box on the sheet if all of it is there and free; says whether it did. */
+export function takeBox({ columns, rows, taken }, left, top, width, height) {
+  const [x0, y0] = [Math.floor(left / CELL), Math.floor(top / CELL)];
+  const [x1, y1] = [Math.ceil((left + width) / CELL), Math.ceil((top + height) / CELL)];
+  if (x0 < 0 || y0 < 0 || x1 > columns || y1 > rows) return false;
+  for (let y = y0; y < y1; y++) for (let x = x0; x < x1; x++) if (taken[y * columns + x]) return false;
+  for (let y = y0; y < y1; y++) taken.fill(1, y * columns + x0, y * columns + x1);
+  return true;
+}
+
+/**
+ * The candidates whose label fits beside their point: right of it, else left.
+ * `candidates` yields {px, py, text, ...}; `widthOf` gives the width of a text. Chosen ones get `left` and `top`.
+ */
+export function fitLabels(candidates, widthOf, onSheet, { most, height, beside }) {
+  const chosen = [];
+  for (const candidate of candidates) {
+    if (chosen.length >= most) break;
+    const width = widthOf(candidate.text);
+    const top = candidate.py - height / 2;
+    const left = [candidate.px + beside, candidate.px - beside - width].find((start) =>
+      takeBox(onSheet, start, top, width, height),
+    );
+    if (left !== undefined) chosen.push({ ...candidate, left, top, width, height });
+  }
+  return chosen;
+}

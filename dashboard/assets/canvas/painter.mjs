@@ -1,194 +1,328 @@
 // Draws all panels with one call on one WebGL2 canvas; what is selected is drawn once more, on top.
-(function (root) {
-  const headscape = (root.headscape = root.headscape || {});
-  /** Attributes beside the place: each one byte per point, replaced without touching the places. */
-  const BYTES = { colours: 1, sizes: 2 };
-  const ONWARD = 3;
-  const MISSING = { light: "#868a91", dark: "#8b8f96" };
+import { rotationRows } from "./camera.mjs";
+import { selectedPoints, spreadOverPanels } from "./decode.mjs";
+import { panelBox, slotOf } from "./layout.mjs";
 
-  const rgb = (hex) => [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16) / 255);
+/** Attributes beside the place: each one byte per point, replaced without touching the places. */
+const BYTES = { colours: 1, sizes: 2 };
+const ONWARD = 3;
+const MISSING = { light: "#868a91", dark: "#8b8f96" };
 
-  /** How many of ascending numbers are below `limit`. */
-  function lowerBound(numbers, limit) {
-    let [low, high] = [0, numbers.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (numbers[middle] < limit) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+const rgb = (hex) => [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16) / 255);
+
+/** How many of ascending numbers are below `limit`. */
+function lowerBound(numbers, limit) {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle] < limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Texture of 256 colours for the first role, below them those for the second. */
+function texels(ramp) {
+  const values = new Uint8Array(2 * 256 * 4).fill(255);
+  Object.values(ramp)
+    .slice(0, 2)
+    .forEach((colours, row) =>
+      colours.slice(0, 256).forEach((hex, i) =>
+        values.set(
+          rgb(hex).map((part) => Math.round(255 * part)),
+          4 * (256 * row + i),
+        ),
+      ),
+    );
+  return values;
+}
+
+/** A painter on a canvas, or null where there is no WebGL2. */
+export function createPainter(canvas) {
+  const gl = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: false });
+  if (!gl) return null;
+  let linked, buffers, ramp;
+  let parts = {};
+  let selected = new Uint32Array();
+  prepare();
+
+  function prepare() {
+    linked = linkProgram(gl);
+    buffers = Object.fromEntries(
+      ["points", "onward", "selected", ...Object.keys(BYTES)].map((name) => [name, gl.createBuffer()]),
+    );
+    ramp = null;
+    gl.useProgram(linked.program);
+    gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
+    for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER])
+      gl.texParameteri(gl.TEXTURE_2D, name, gl.NEAREST);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
 
-  /** Texture of 256 colours for the first role, below them those for the second. */
-  function texels(ramp) {
-    const values = new Uint8Array(2 * 256 * 4).fill(255);
-    Object.values(ramp).slice(0, 2).forEach((colours, row) => colours.slice(0, 256).forEach((hex, i) => values.set(rgb(hex).map((part) => Math.round(255 * part)), 4 * (256 * row + i))));
-    return values;
+  function fill(name, index, values, components, kind, normalized) {
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffers[name]);
+    gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
+    gl.enableVertexAttribArray(index);
+    gl.vertexAttribPointer(index, components, kind, normalized, 0, 0);
   }
 
-  /** A painter on a canvas, or null where there is no WebGL2. */
-  function create(canvas) {
-    const gl = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: false });
-    if (!gl) return null;
-    let linked, buffers, ramp;
-    let parts = {};
-    let selected = new Uint32Array();
-    prepare();
+  const fillPlaces = (name, index, { places, components, width }) =>
+    fill(name, index, places, components, width === 1 ? gl.UNSIGNED_BYTE : gl.UNSIGNED_SHORT, true);
 
-    function prepare() {
-      linked = headscape.shaders.link(gl);
-      buffers = Object.fromEntries(["points", "onward", "selected", ...Object.keys(BYTES)].map((name) => [name, gl.createBuffer()]));
-      ramp = null;
-      gl.useProgram(linked.program);
-      gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
-      for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, name, gl.NEAREST);
-      gl.enable(gl.BLEND);
-      gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    }
+  /** Where the same points are on their way to; null for nowhere. */
+  function takeOnward(points) {
+    if (points) fillPlaces("onward", ONWARD, points);
+    else gl.disableVertexAttribArray(ONWARD);
+  }
 
-    function fill(name, index, values, components, kind, normalized) {
-      gl.bindBuffer(gl.ARRAY_BUFFER, buffers[name]);
-      gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
-      gl.enableVertexAttribArray(index);
-      gl.vertexAttribPointer(index, components, kind, normalized, 0, 0);
-    }
+  function fillBytes(name, points, decoded) {
+    checkTokens(name, points, decoded);
+    if (decoded) fill(name, BYTES[name], spreadOverPanels(decoded, points.panels), 1, gl.UNSIGNED_BYTE, false);
+    else gl.disableVertexAttribArray(BYTES[name]);
+  }
 
-    const fillPlaces = (name, index, { places, components, width }) => fill(name, index, places, components, width === 1 ? gl.UNSIGNED_BYTE : gl.UNSIGNED_SHORT, true);
+  function checkTokens(name, points, decoded) {
+    if (decoded && (decoded.tokens !== points.tokens || decoded.roles !== points.roles))
+      throw new Error(`The ${name} belong to other points. Reload the page.`);
+  }
 
-    /** Where the same points are on their way to; null for nowhere. */
-    function takeOnward(points) {
-      if (points) fillPlaces("onward", ONWARD, points);
-      else gl.disableVertexAttribArray(ONWARD);
-    }
+  /** The selected points by their number, ascending: few are drawn twice, and the others need not know. */
+  function fillSelected(points, mask) {
+    checkTokens("mask", points, mask);
+    selected = mask ? selectedPoints(mask, points.panels) : new Uint32Array();
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffers.selected);
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, selected, gl.STATIC_DRAW);
+  }
 
-    function fillBytes(name, points, decoded) {
-      checkTokens(name, points, decoded);
-      if (decoded) fill(name, BYTES[name], headscape.decode.spread(decoded, points.panels), 1, gl.UNSIGNED_BYTE, false);
-      else gl.disableVertexAttribArray(BYTES[name]);
-    }
+  /**
+   * {points, colours, mask, sizes} as decoded or null; only what is another object than before goes to the graphics
+   * card.
+   */
+  function take(next) {
+    const { points } = next;
+    const renewed = parts.points !== points;
+    if (renewed) fillPlaces("points", 0, points);
+    for (const name of Object.keys(BYTES))
+      if (renewed || parts[name] !== next[name]) fillBytes(name, points, next[name]);
+    if (renewed || parts.mask !== next.mask) fillSelected(points, next.mask);
+    parts = next;
+  }
 
-    function checkTokens(name, points, decoded) {
-      if (decoded && (decoded.tokens !== points.tokens || decoded.roles !== points.roles)) throw new Error(`The ${name} belong to other points. Reload the page.`);
-    }
+  function takeRamp(colours) {
+    if (!colours || ramp === colours) return;
+    ramp = colours;
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 2, 0, gl.RGBA, gl.UNSIGNED_BYTE, texels(colours));
+  }
 
-    /** The selected points by their number, ascending: few are drawn twice, and the others need not know. */
-    function fillSelected(points, mask) {
-      checkTokens("mask", points, mask);
-      selected = mask ? headscape.decode.selected(mask, points.panels) : new Uint32Array();
-      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffers.selected);
-      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, selected, gl.STATIC_DRAW);
-    }
+  function uniforms({ layout, camera, scale, size, alpha, dim, between, palette, scheme, roles, outlined }) {
+    const { at } = linked;
+    const [width, height] = [layout.width * scale, layout.height * scale];
+    const pixels = {
+      side: layout.side * scale,
+      gap: layout.gap * scale,
+      title: layout.title * scale,
+      inset: layout.inset * scale,
+      size: size * scale,
+    };
+    const whole = {
+      perPanel: perPanel(),
+      roles: parts.points.roles,
+      columns: layout.columns,
+      coloured: parts.colours && ramp ? 1 : 0,
+    };
+    // Where nothing is selected there is nothing to make stand out: no point fades.
+    const flags = {
+      masked: selected.length ? 1 : 0,
+      outlined: outlined ? 1 : 0,
+      selected: 0,
+      sized: parts.sizes ? 1 : 0,
+      clipped: layout.single ? 0 : 1,
+    };
+    for (const [name, value] of Object.entries({ ...whole, ...flags })) gl.uniform1i(at[name], value);
+    for (const [name, value] of Object.entries({
+      ...pixels,
+      part: layout.part,
+      zoom: camera.zoom,
+      alpha,
+      dim,
+      between,
+    }))
+      gl.uniform1f(at[name], value);
+    gl.uniform2f(at.canvas, width, height);
+    gl.uniform2f(at.centre, camera.x * width, (1 - camera.y) * height);
+    const colours = {
+      firstColour: palette[roles[0]],
+      secondColour: palette[roles[1] || roles[0]],
+      missingColour: MISSING[scheme] || MISSING.light,
+    };
+    for (const [name, hex] of Object.entries(colours)) gl.uniform3f(at[name], ...rgb(hex));
+    gl.uniformMatrix3fv(
+      at.turn,
+      true,
+      parts.points.components === 3 ? rotationRows(camera).flat() : [1, 0, 0, 0, 1, 0, 0, 0, 0],
+    );
+  }
 
-    /** {points, colours, mask, sizes} as decoded or null; only what is another object than before goes to the graphics card. */
-    function take(next) {
-      const { points } = next;
-      const renewed = parts.points !== points;
-      if (renewed) fillPlaces("points", 0, points);
-      for (const name of Object.keys(BYTES)) if (renewed || parts[name] !== next[name]) fillBytes(name, points, next[name]);
-      if (renewed || parts.mask !== next.mask) fillSelected(points, next.mask);
-      parts = next;
-    }
-
-    function takeRamp(colours) {
-      if (!colours || ramp === colours) return;
-      ramp = colours;
-      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 2, 0, gl.RGBA, gl.UNSIGNED_BYTE, texels(colours));
-    }
-
-    function uniforms({ layout, camera, scale, size, alpha, dim, between, palette, scheme, roles, outlined }) {
-      const { at } = linked;
-      const [width, height] = [layout.width * scale, layout.height * scale];
-      const pixels = { side: layout.side * scale, gap: layout.gap * scale, title: layout.title * scale, inset: layout.inset * scale, size: size * scale };
-      const whole = { perPanel: perPanel(), roles: parts.points.roles, columns: layout.columns, coloured: parts.colours && ramp ? 1 : 0 };
-      // Where nothing is selected there is nothing to make stand out: no point fades.
-      const flags = { masked: selected.length ? 1 : 0, outlined: outlined ? 1 : 0, selected: 0, sized: parts.sizes ? 1 : 0, clipped: layout.single ? 0 : 1 };
-      for (const [name, value] of Object.entries({ ...whole, ...flags })) gl.uniform1i(at[name], value);
-      for (const [name, value] of Object.entries({ ...pixels, part: layout.part, zoom: camera.zoom, alpha, dim, between })) gl.uniform1f(at[name], value);
-      gl.uniform2f(at.canvas, width, height);
-      gl.uniform2f(at.centre, camera.x * width, (1 - camera.y) * height);
-      const colours = { firstColour: palette[roles[0]], secondColour: palette[roles[1] || roles[0]], missingColour: MISSING[scheme] || MISSING.light };
-      for (const [name, hex] of Object.entries(colours)) gl.uniform3f(at[name], ...rgb(hex));
-      gl.uniformMatrix3fv(at.turn, true, parts.points.components === 3 ? headscape.camera.rotation(camera).flat() : [1, 0, 0, 0, 1, 0, 0, 0, 0]);
-    }
-
-    /** The ground of every panel: scissored clears, so that nothing but points goes through a shader. */
-    function ground({ layout, camera, scale, palette }) {
-      gl.disable(gl.SCISSOR_TEST);
-      gl.clearColor(0, 0, 0, 0);
+  /** The ground of every panel: scissored clears, so that nothing but points goes through a shader. */
+  function ground({ layout, camera, scale, palette }) {
+    gl.disable(gl.SCISSOR_TEST);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    gl.enable(gl.SCISSOR_TEST);
+    gl.clearColor(...rgb(palette.panel), 1);
+    for (let panel = 0; panel < layout.count; panel++) {
+      const [left, top, side] = layout.single ? [0, 0, layout.width] : panelBox(layout, camera, panel);
+      gl.scissor(...[left, layout.height - top - side, side, side].map((pixels) => Math.round(pixels * scale)));
       gl.clear(gl.COLOR_BUFFER_BIT);
-      gl.enable(gl.SCISSOR_TEST);
-      gl.clearColor(...rgb(palette.panel), 1);
-      for (let panel = 0; panel < layout.count; panel++) {
-        const [left, top, side] = layout.single ? [0, 0, layout.width] : headscape.layout.rectangle(layout, camera, panel);
-        gl.scissor(...[left, layout.height - top - side, side, side].map((pixels) => Math.round(pixels * scale)));
-        gl.clear(gl.COLOR_BUFFER_BIT);
-      }
-      gl.disable(gl.SCISSOR_TEST);
     }
-
-    const perPanel = () => parts.points.tokens * parts.points.roles;
-
-    /**
-     * Ranges of points to draw, each with by how many places its panels are moved on: all in one, or panel by panel, of each
-     * its first `most`: any first part of a corpus is a fair sample.
-     */
-    function ranges({ only, most, shift, layout }) {
-      const each = perPanel();
-      const count = Math.min(each, most);
-      if (only !== undefined) return [[only * each, count, shift]];
-      if (count === each && !layout.slots) return [[0, parts.points.panels * each, shift]];
-      return Array.from({ length: parts.points.panels }, (_, panel) => [panel * each, count, shift + headscape.layout.slotOf(layout, panel) - panel]);
-    }
-
-    /** `only` draws one of the panels that were taken, `shift` moves panels on by so many places, `most` is the most points of each. */
-    function paint(view) {
-      if (gl.isContextLost()) return;
-      gl.viewport(0, 0, canvas.width, canvas.height);
-      ground(view);
-      if (!parts.points) return;
-      takeRamp(view.ramp);
-      uniforms(view);
-      for (const [first, count, shift] of ranges(view)) {
-        gl.uniform1i(linked.at.shift, shift);
-        gl.drawArrays(gl.POINTS, first, count);
-      }
-      if (parts.mask) paintSelected(view);
-    }
-
-    function paintSelected(view) {
-      gl.uniform1i(linked.at.selected, 1);
-      for (const [first, count, shift] of ranges(view)) {
-        gl.uniform1i(linked.at.shift, shift);
-        const [from, to] = [lowerBound(selected, first), lowerBound(selected, first + count)];
-        gl.drawElements(gl.POINTS, to - from, gl.UNSIGNED_INT, 4 * from);
-      }
-    }
-
-    /** Calls when all that was asked for is drawn: the graphics card works frames behind. */
-    function whenDone(act) {
-      const fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
-      gl.flush();
-      const look = () => {
-        if (gl.isContextLost()) return;
-        if (gl.getSyncParameter(fence, gl.SYNC_STATUS) !== gl.SIGNALED) return root.setTimeout(look, 15);
-        gl.deleteSync(fence);
-        act();
-      };
-      root.setTimeout(look, 15);
-    }
-
-    function restore() {
-      const before = parts;
-      parts = {};
-      prepare();
-      if (before.points) take(before);
-    }
-
-    /** Give the context back: a browser keeps only sixteen. */
-    const release = () => gl.getExtension("WEBGL_lose_context")?.loseContext();
-
-    return { take, takeOnward, paint, whenDone, restore, release };
+    gl.disable(gl.SCISSOR_TEST);
   }
 
-  headscape.painter = { create };
-})(window);
+  const perPanel = () => parts.points.tokens * parts.points.roles;
+
+  /**
+   * Ranges of points to draw, each with the number of places by which its panels shift: one range for all panels, or
+   * one for the first `most` points of each panel (any first part of a corpus is a fair sample).
+   */
+  function ranges({ only, most, shift, layout }) {
+    const each = perPanel();
+    const count = Math.min(each, most);
+    if (only !== undefined) return [[only * each, count, shift]];
+    if (count === each && !layout.slots) return [[0, parts.points.panels * each, shift]];
+    return Array.from({ length: parts.points.panels }, (_, panel) => [
+      panel * each,
+      count,
+      shift + slotOf(layout, panel) - panel,
+    ]);
+  }
+
+  /**
+   * `only` draws one of the panels that were taken, `shift` moves panels on by so many places, `most` is the most
+   * points of each.
+   */
+  function paint(view) {
+    if (gl.isContextLost()) return;
+    gl.viewport(0, 0, canvas.width, canvas.height);
+    ground(view);
+    if (!parts.points) return;
+    takeRamp(view.ramp);
+    uniforms(view);
+    for (const [first, count, shift] of ranges(view)) {
+      gl.uniform1i(linked.at.shift, shift);
+      gl.drawArrays(gl.POINTS, first, count);
+    }
+    if (parts.mask) paintSelected(view);
+  }
+
+  function paintSelected(view) {
+    gl.uniform1i(linked.at.selected, 1);
+    for (const [first, count, shift] of ranges(view)) {
+      gl.uniform1i(linked.at.shift, shift);
+      const [from, to] = [lowerBound(selected, first), lowerBound(selected, first + count)];
+      gl.drawElements(gl.POINTS, to - from, gl.UNSIGNED_INT, 4 * from);
+    }
+  }
+
+  /** Calls when all that was asked for is drawn: the graphics card works frames behind. */
+  function whenDone(act) {
+    const fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
+    const look = () => {
+      if (gl.isContextLost()) return;
+      if (gl.getSyncParameter(fence, gl.SYNC_STATUS) !== gl.SIGNALED) return setTimeout(look, 15);
+      gl.deleteSync(fence);
+      act();
+    };
+    setTimeout(look, 15);
+  }
+
+  function restore() {
+    const before = parts;
+    parts = {};
+    prepare();
+    if (before.points) take(before);
+  }
+
+  /** Give the context back: a browser keeps only sixteen. */
+  const release = () => gl.getExtension("WEBGL_lose_context")?.loseContext();
+
+  return { take, takeOnward, paint, whenDone, restore, release };
+}
+
+const VERTEX = `#version 300 es
+  layout(location = 0) in vec3 place;
+  layout(location = 1) in float code;      // 0..254, 255 is missing
+  layout(location = 2) in float scaled;    // 0..254, 255 is missing
+  layout(location = 3) in vec3 onward;      // the next place, on the way to it
+  uniform int perPanel, roles, columns, shift;
+  uniform bool coloured, masked, selected, sized, clipped;   // masked: dim; selected: stand out
+  uniform vec2 canvas, centre;             // pixels
+  uniform float side, gap, title, inset, part, zoom, size, alpha, dim, between;
+  uniform mat3 turn;
+  uniform vec3 firstColour, secondColour, missingColour;
+  uniform sampler2D ramp;
+  out vec4 colour;
+  out float pixels;
+  flat out int role;
+
+  vec3 colourOf(int role) {
+    if (!coloured) return role == 0 ? firstColour : secondColour;
+    return code > 254.5 ? missingColour : texelFetch(ramp, ivec2(int(code), role), 0).rgb;
+  }
+
+  void main() {
+    role = gl_VertexID % roles;
+    int panel = gl_VertexID / perPanel + shift;
+    vec3 seen = turn * (mix(place, onward, between) - 0.5);
+    if (clipped && any(greaterThan(abs(seen.xy) * part, vec2(0.5)))) {
+      gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
+      return;
+    }
+    vec2 corner = vec2(panel % columns, panel / columns) * (side + gap + vec2(0.0, title)) + vec2(0.0, title);
+    vec2 inFrame = corner + 0.5 * side + vec2(seen.x, -seen.y) * part * (side - 2.0 * inset);
+    vec2 pixel = (inFrame - centre) * zoom + 0.5 * canvas;
+    gl_Position = vec4(pixel / canvas * vec2(2.0, -2.0) + vec2(-1.0, 1.0), 0.0, 1.0);
+    float opacity = selected ? 1.0 : masked ? min(alpha, 0.045) : alpha * dim;
+    colour = vec4(colourOf(role) * opacity, opacity);
+    float grown = sized && scaled < 254.5 ? 0.5 + scaled / 254.0 * 2.0 : 1.0;
+    pixels = max(selected ? 4.5 : 2.0, size * grown * (selected ? 1.6 : 1.0) * (1.0 + 0.6 * seen.z));
+    gl_PointSize = pixels;
+  }`;
+
+const FRAGMENT = `#version 300 es
+  precision mediump float;
+  uniform bool outlined;                   // colours are categories: of the second role only the outline
+  in vec4 colour;
+  in float pixels;
+  flat in int role;
+  out vec4 shown;
+  void main() {
+    vec2 from = abs(gl_PointCoord - 0.5) * 2.0;
+    float edge = 1.0 - (role == 0 ? length(from) : from.x + from.y);
+    float covered = clamp(edge * pixels * 0.5 + 0.5, 0.0, 1.0);
+    if (covered <= 0.0) discard;
+    // A ring needs room: in a smaller mark the hole would take all of it.
+    float hole = outlined && role == 1 && pixels > 4.0 ? clamp((edge - 0.45) * pixels * 0.5 + 0.5, 0.0, 1.0) : 0.0;
+    shown = colour * covered * (1.0 - 0.85 * hole);
+  }`;
+
+function compile(gl, kind, source) {
+  const shader = gl.createShader(kind);
+  gl.shaderSource(shader, source);
+  gl.compileShader(shader);
+  if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS) && !gl.isContextLost())
+    throw new Error(gl.getShaderInfoLog(shader));
+  return shader;
+}
+
+/** The linked program, and the place of every uniform by its name. */
+export function linkProgram(gl) {
+  const program = gl.createProgram();
+  gl.attachShader(program, compile(gl, gl.VERTEX_SHADER, VERTEX));
+  gl.attachShader(program, compile(gl, gl.FRAGMENT_SHADER, FRAGMENT));
+  gl.linkProgram(program);
+  const count = gl.getProgramParameter(program, gl.ACTIVE_UNIFORMS) || 0;
+  const names = Array.from({ length: count }, (_, i) => gl.getActiveUniform(program, i).name);
+  return { program, at: Object.fromEntries(names.map((name) => [name, gl.getUniformLocation(program, name)])) };
+}

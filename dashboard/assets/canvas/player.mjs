@@ -1,224 +1,226 @@
-// The same tokens through the panels of a sequence, one after the other: a button, a slider, and the way from one to the next.
-(function (root) {
-  const headscape = (root.headscape = root.headscape || {});
-  /** Milliseconds on the way while it plays, at a step of the reader, between two ways, and until a rest becomes a link. */
-  const [PLAYED, STEPPED, REST, PAUSE] = [900, 280, 450, 300];
-  const isStill = () => root.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const urls = (picture) => (picture?.sequence || []).map((one) => one.points).join(" ");
+// The same tokens through the panels of a sequence, one after the other: a button, a slider, and the way from one to
+// the next.
+import { ease, isReduced } from "./camera_control.mjs";
+import { decodePoints } from "./decode.mjs";
+import { fetchPart, readBytes } from "../web/loading.mjs";
 
-  /** Whether two pictures show the same tokens at points of one sequence: there is a way from one to the other. */
-  const isOfOneWay = (before, picture) => Boolean(before?.sequence && picture?.sequence && urls(before) === urls(picture));
+/**
+ * Milliseconds on the way while it plays, at a step of the reader, between two ways, and until a rest becomes a link.
+ */
+const [PLAYED, STEPPED, REST, PAUSE] = [900, 280, 450, 300];
+const urls = (picture) => (picture?.sequence || []).map((one) => one.points).join(" ");
 
-  const indexOf = (picture) => picture.sequence.findIndex((one) => one.points === picture.points);
+/** Whether two pictures show the same tokens at points of one sequence: there is a way from one to the other. */
+export const shareSequence = (before, picture) =>
+  Boolean(before?.sequence && picture?.sequence && urls(before) === urls(picture));
 
-  /** Places on the way, 0 <= part <= 1, as whole numbers like those between which they are. */
-  const mix = (from, to, part) => from.map((value, i) => Math.round(value + (to[i] - value) * part));
+const indexOf = (picture) => picture.sequence.findIndex((one) => one.points === picture.points);
 
-  function create(panels) {
-    const state = { moving: false, between: 0, renew, step, pause, leave, placeOf, isAway, label };
-    const frame = panels.host.querySelector(".player");
-    const [button, name] = ["button", "output"].map((tag) => document.createElement(tag));
-    const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, step: 1 });
-    let [at, told, sent, turn, round, playing, waiting, drawing] = [0, 0, -1, 0, 0, false, 0, 0];
-    let fetched = new Map();
-    let onward = null;
-    build();
+/** Places on the way, 0 <= part <= 1, as whole numbers like those between which they are. */
+export const mixPlaces = (from, to, part) => from.map((value, i) => Math.round(value + (to[i] - value) * part));
 
-    function build() {
-      button.type = "button";
-      // What cannot be seen moving is not played: a still picture is another one at every step.
-      button.hidden = !panels.painter;
-      slider.setAttribute("aria-label", "Point of the model");
-      frame.replaceChildren(button, slider, name);
-      panels.on(button, "click", () => (playing ? pause() : play()));
-      panels.on(slider, "input", () => (pause(), go(Number(slider.value), STEPPED)));
-    }
+export function createPlayer(panels) {
+  const state = { moving: false, between: 0, renew, step, pause, leave, placeOf, isAway, label };
+  const frame = panels.host.querySelector(".player");
+  const [button, name] = ["button", "output"].map((tag) => document.createElement(tag));
+  const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, step: 1 });
+  let [at, told, sent, turn, round, playing, waiting, drawing] = [0, 0, -1, 0, 0, false, 0, 0];
+  let fetched = new Map();
+  let onward = null;
+  build();
 
-    /** Another picture has come: a step of the reader elsewhere is walked to, a new sequence begins where it says. */
-    function renew(isElsewhere) {
-      const { picture } = panels;
-      frame.hidden = !picture.sequence;
-      if (isElsewhere) leave();
-      if (!picture.sequence) return;
-      slider.max = picture.sequence.length - 1;
-      const shown = (told = indexOf(picture));
-      if (isElsewhere) [at, fetched] = [shown, new Map()];
-      else if (shown === sent) sent = -1;
-      else if (sent < 0 && shown !== at && !state.moving && !playing && !waiting) go(shown, STEPPED);
-      say();
-    }
-
-    function say() {
-      const { sequence } = panels.picture;
-      panels.frame.setAttribute("aria-label", sequence[at].label);
-      mark(isAway());
-      if (at !== told) panels.send({ step: { panel: (told = at) } });
-      slider.value = at;
-      name.textContent = `${sequence[at].name} (${at + 1} of ${sequence.length})`;
-      slider.setAttribute("aria-valuetext", sequence[at].name);
-      button.textContent = playing ? "❚❚ Pause" : "▶ Play";
-      button.setAttribute("aria-label", playing ? "Pause" : "Play");
-    }
-
-    /** What is shown now, where it is one of a sequence. */
-    function label() {
-      const here = panels.picture.sequence?.[at];
-      return here && (state.moving ? `${here.label}, on the way there` : here.label);
-    }
-
-    /** What stands beside the picture is of the link's point until the link is that of the shown one. */
-    const mark = (away) => panels.host.closest(".middle")?.toggleAttribute("data-away", away);
-
-    // -- from one to the next ---------------------------------------------------------------------
-
-    /** Points of a place of the sequence, asked for once. */
-    function fetchPoints(index) {
-      const url = panels.picture.sequence[index]?.points;
-      if (!url) return null;
-      if (!fetched.has(url)) {
-        const read = headscape.loading.bytes(headscape.decode);
-        const coming = headscape.loading.get(url).then(read);
-        coming.catch(() => fetched.delete(url));
-        fetched.set(url, coming);
-      }
-      return fetched.get(url);
-    }
-
-    /** To another place of the sequence within so many milliseconds; whether it came there. */
-    async function go(index, milliseconds) {
-      const mine = ++turn;
-      root.clearTimeout(waiting);
-      at = index;
-      if (!panels.painter) return send();
-      state.moving = true;
-      panels.hover.hide();
-      panels.layer.clear();
-      say();
-      try {
-        await panels.loaded;
-        const points = await fetchPoints(index);
-        Promise.resolve(fetchPoints(index + 1)).catch(() => {});
-        if (mine === turn) await walk(points, mine, isStill() ? 0 : milliseconds);
-      } catch (error) {
-        panels.problem.textContent = error.message;
-        pause();
-      }
-      if (mine !== turn) return false;
-      state.moving = false;
-      panels.layer.renew();
-      panels.layer.refresh();
-      if (!playing) waiting = root.setTimeout(rest, PAUSE);
-      return true;
-    }
-
-    function walk(points, mine, milliseconds) {
-      here();
-      if (!milliseconds || panels.data.points?.tokens !== points.tokens || panels.data.points.panels !== 1) return take(points);
-      onward = points;
-      panels.painter.takeOnward(points);
-      const begin = root.performance.now();
-      return new Promise((resolve) => {
-        const move = (now) => {
-          if (mine !== turn) return resolve();
-          const part = Math.max(0, Math.min(1, (now - begin) / milliseconds));
-          state.between = headscape.glide.ease(part);
-          if (part === 1) return take(points), resolve();
-          panels.paintNow();
-          drawing = root.requestAnimationFrame(move);
-        };
-        drawing = root.requestAnimationFrame(move);
-      });
-    }
-
-    /** The points stand where they are: what was on its way does not jump. */
-    function here() {
-      if (!onward) return;
-      const { points } = panels.data;
-      take({ ...points, places: mix(points.places, onward.places, state.between) });
-    }
-
-    function take(points) {
-      root.cancelAnimationFrame(drawing);
-      [onward, state.between] = [null, 0];
-      panels.data = { ...panels.data, points };
-      panels.painter.takeOnward(null);
-      panels.painter.take(panels.data);
-      panels.frame.dataset.at = panels.picture.sequence[at].points;
-      panels.paint();
-    }
-
-    /** Where a point is now, 0 to 1. */
-    function placeOf(point) {
-      const { components, places, most } = panels.data.points;
-      const now = (of, i) => of[point * components + i] / most;
-      const away = (i) => (onward ? (now(onward.places, i) - now(places, i)) * state.between : 0);
-      return Array.from({ length: components }, (_, i) => now(places, i) + away(i));
-    }
-
-    // -- what the reader does ---------------------------------------------------------------------
-
-    const last = () => panels.picture.sequence.length - 1;
-
-    function step(by) {
-      pause();
-      const index = Math.max(0, Math.min(last(), at + by));
-      if (index !== at) go(index, STEPPED);
-    }
-
-    async function play() {
-      const mine = ++round;
-      // Who pauses and plays on within a rest has begun another round: this one ends.
-      const goesOn = () => playing && mine === round;
-      playing = true;
-      panels.tool.cancel();
-      say();
-      if (at === last()) await go(0, STEPPED);
-      while (goesOn() && at < last()) {
-        if (!(await go(at + 1, PLAYED))) return;
-        await new Promise((resolve) => root.setTimeout(resolve, REST));
-      }
-      if (goesOn()) pause();
-    }
-
-    function pause() {
-      if (!playing) return;
-      playing = false;
-      say();
-      if (!state.moving) rest();
-    }
-
-    /** Where it stands is the link. */
-    function rest() {
-      waiting = 0;
-      if (!panels.picture?.sequence) return;
-      if (indexOf(panels.picture) !== at) return send();
-      say();
-      panels.layer.load();
-    }
-
-    function send() {
-      sent = at;
-      panels.address.forget();
-      panels.send({ arrived: { panel: at } });
-    }
-
-    /** Whether it stands or moves elsewhere than the link says. */
-    function isAway() {
-      return Boolean(panels.picture.sequence) && (state.moving || indexOf(panels.picture) !== at);
-    }
-
-    function leave() {
-      turn++;
-      root.clearTimeout(waiting);
-      root.cancelAnimationFrame(drawing);
-      [sent, playing, waiting, state.moving, onward, state.between] = [-1, false, 0, false, null, 0];
-      mark(false);
-      panels.painter?.takeOnward(null);
-    }
-
-    return state;
+  function build() {
+    button.type = "button";
+    // What cannot be seen moving is not played: a still picture is another one at every step.
+    button.hidden = !panels.painter;
+    slider.setAttribute("aria-label", "Point of the model");
+    frame.replaceChildren(button, slider, name);
+    panels.on(button, "click", () => (playing ? pause() : play()));
+    panels.on(slider, "input", () => (pause(), go(Number(slider.value), STEPPED)));
   }
 
-  headscape.player = { create, isOfOneWay, mix };
-  if (typeof module !== "undefined") module.exports = headscape.player;
-})(typeof window === "undefined" ? globalThis : window);
+  /** Another picture has come: a step of the reader elsewhere is walked to, a new sequence begins where it says. */
+  function renew(isElsewhere) {
+    const { picture } = panels;
+    frame.hidden = !picture.sequence;
+    if (isElsewhere) leave();
+    if (!picture.sequence) return;
+    slider.max = picture.sequence.length - 1;
+    const shown = (told = indexOf(picture));
+    if (isElsewhere) [at, fetched] = [shown, new Map()];
+    else if (shown === sent) sent = -1;
+    else if (sent < 0 && shown !== at && !state.moving && !playing && !waiting) go(shown, STEPPED);
+    say();
+  }
+
+  function say() {
+    const { sequence } = panels.picture;
+    panels.frame.setAttribute("aria-label", sequence[at].label);
+    mark(isAway());
+    if (at !== told) panels.send({ step: { panel: (told = at) } });
+    slider.value = at;
+    name.textContent = `${sequence[at].name} (${at + 1} of ${sequence.length})`;
+    slider.setAttribute("aria-valuetext", sequence[at].name);
+    button.textContent = playing ? "❚❚ Pause" : "▶ Play";
+    button.setAttribute("aria-label", playing ? "Pause" : "Play");
+  }
+
+  /** What is shown now, where it is one of a sequence. */
+  function label() {
+    const shown = panels.picture.sequence?.[at];
+    return shown && (state.moving ? `${shown.label}, on the way there` : shown.label);
+  }
+
+  /** What stands beside the picture is of the link's point until the link is that of the shown one. */
+  const mark = (away) => panels.host.closest(".middle")?.toggleAttribute("data-away", away);
+
+  // -- from one to the next ---------------------------------------------------------------------
+
+  /** Points of a place of the sequence, asked for once. */
+  function fetchPoints(index) {
+    const url = panels.picture.sequence[index]?.points;
+    if (!url) return null;
+    if (!fetched.has(url)) {
+      const read = readBytes(decodePoints);
+      const coming = fetchPart(url).then(read);
+      coming.catch(() => fetched.delete(url));
+      fetched.set(url, coming);
+    }
+    return fetched.get(url);
+  }
+
+  /** To another place of the sequence within so many milliseconds; whether it came there. */
+  async function go(index, milliseconds) {
+    const mine = ++turn;
+    clearTimeout(waiting);
+    at = index;
+    if (!panels.painter) return send();
+    state.moving = true;
+    panels.hover.hide();
+    panels.layer.clear();
+    say();
+    try {
+      await panels.loaded;
+      const points = await fetchPoints(index);
+      Promise.resolve(fetchPoints(index + 1)).catch(() => {});
+      if (mine === turn) await walk(points, mine, isReduced() ? 0 : milliseconds);
+    } catch (error) {
+      panels.problem.textContent = error.message;
+      pause();
+    }
+    if (mine !== turn) return false;
+    state.moving = false;
+    panels.layer.renew();
+    panels.layer.refresh();
+    if (!playing) waiting = setTimeout(rest, PAUSE);
+    return true;
+  }
+
+  function walk(points, mine, milliseconds) {
+    here();
+    if (!milliseconds || panels.data.points?.tokens !== points.tokens || panels.data.points.panels !== 1)
+      return take(points);
+    onward = points;
+    panels.painter.takeOnward(points);
+    const begin = performance.now();
+    return new Promise((resolve) => {
+      const move = (now) => {
+        if (mine !== turn) return resolve();
+        const part = Math.max(0, Math.min(1, (now - begin) / milliseconds));
+        state.between = ease(part);
+        if (part === 1) return (take(points), resolve());
+        panels.paintNow();
+        drawing = requestAnimationFrame(move);
+      };
+      drawing = requestAnimationFrame(move);
+    });
+  }
+
+  /** The points stand where they are: what was on its way does not jump. */
+  function here() {
+    if (!onward) return;
+    const { points } = panels.data;
+    take({ ...points, places: mixPlaces(points.places, onward.places, state.between) });
+  }
+
+  function take(points) {
+    cancelAnimationFrame(drawing);
+    [onward, state.between] = [null, 0];
+    panels.data = { ...panels.data, points };
+    panels.painter.takeOnward(null);
+    panels.painter.take(panels.data);
+    panels.frame.dataset.at = panels.picture.sequence[at].points;
+    panels.paint();
+  }
+
+  /** Where a point is now, 0 to 1. */
+  function placeOf(point) {
+    const { components, places, most } = panels.data.points;
+    const now = (of, i) => of[point * components + i] / most;
+    const away = (i) => (onward ? (now(onward.places, i) - now(places, i)) * state.between : 0);
+    return Array.from({ length: components }, (_, i) => now(places, i) + away(i));
+  }
+
+  // -- what the reader does ---------------------------------------------------------------------
+
+  const last = () => panels.picture.sequence.length - 1;
+
+  function step(by) {
+    pause();
+    const index = Math.max(0, Math.min(last(), at + by));
+    if (index !== at) go(index, STEPPED);
+  }
+
+  async function play() {
+    const mine = ++round;
+    // Who pauses and plays on within a rest has begun another round: this one ends.
+    const goesOn = () => playing && mine === round;
+    playing = true;
+    panels.tool.cancel();
+    say();
+    if (at === last()) await go(0, STEPPED);
+    while (goesOn() && at < last()) {
+      if (!(await go(at + 1, PLAYED))) return;
+      await new Promise((resolve) => setTimeout(resolve, REST));
+    }
+    if (goesOn()) pause();
+  }
+
+  function pause() {
+    if (!playing) return;
+    playing = false;
+    say();
+    if (!state.moving) rest();
+  }
+
+  /** Where it stands is the link. */
+  function rest() {
+    waiting = 0;
+    if (!panels.picture?.sequence) return;
+    if (indexOf(panels.picture) !== at) return send();
+    say();
+    panels.layer.load();
+  }
+
+  function send() {
+    sent = at;
+    panels.cameraLink.forget();
+    panels.send({ arrived: { panel: at } });
+  }
+
+  /** Whether it stands or moves elsewhere than the link says. */
+  function isAway() {
+    return Boolean(panels.picture.sequence) && (state.moving || indexOf(panels.picture) !== at);
+  }
+
+  function leave() {
+    turn++;
+    clearTimeout(waiting);
+    cancelAnimationFrame(drawing);
+    [sent, playing, waiting, state.moving, onward, state.between] = [-1, false, 0, false, null, 0];
+    mark(false);
+    panels.painter?.takeOnward(null);
+  }
+
+  return state;
+}

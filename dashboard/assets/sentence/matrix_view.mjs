@@ -1,92 +1,232 @@
 // The matrix view: one head as a heat map; the pointer or the arrow keys say query, key and weight.
-(function (root) {
-  const headscape = (root.headscape = root.headscape || {});
-  const sentence = (headscape.sentence = headscape.sentence || {});
-  const make = (...given) => sentence.make(...given);
-  const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+import { measureText, showPicture } from "./picture.mjs";
+import { hexOf, shadeOf } from "./shades.mjs";
+import { exactWeight, weightAt } from "./weights.mjs";
+import { make } from "../web/elements.mjs";
 
-  function create(views, stage, signal) {
-    const canvas = make("canvas", { "aria-hidden": "true" });
-    const ring = make("div", { className: "ring" });
-    const frame = make("div", { className: "frame matrix-view", tabIndex: 0, role: "application" }, canvas, ring);
-    let place = null;
-    let stood = [0, 0];
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-    stage.append(frame);
+export function createMatrixView(views, stage, signal) {
+  const canvas = make("canvas", { "aria-hidden": "true" });
+  const ring = make("div", { className: "ring" });
+  const frame = make("div", { className: "frame matrix-view", tabIndex: 0, role: "application" }, canvas, ring);
+  let place = null;
+  let stood = [0, 0];
 
-    /** A rollout has one head only. */
-    const shown = () => ({ ...views.shown, head: Math.min(views.shown.head || 0, views.shown.data.heads - 1) });
+  stage.append(frame);
 
-    function draw() {
-      frame.setAttribute("aria-label", `${views.shown.title}. Rows are queries, columns are keys; arrow keys say their weights.`);
-      const { units, keys } = views.shown;
-      stood = [Math.min(stood[0], Math.max(0, units.length - 1)), Math.min(stood[1], Math.max(0, keys.length - 1))];
-      paint();
-      views.say(units.length && keys.length ? "" : "No token is left to draw. Show hidden or special tokens again.");
-    }
+  /** A rollout has one head only. */
+  const shown = () => ({ ...views.shown, head: Math.min(views.shown.head || 0, views.shown.data.heads - 1) });
 
-    function paint() {
-      const { units, keys } = views.shown;
-      place = sentence.matrixPicture.layout(units, keys, views.host.clientWidth);
-      sentence.canvas.show(canvas, sentence.matrixPicture.picture(shown(), place, views.palette, views.ramp), root.devicePixelRatio || 1);
-      frame.dataset.cell = place.cell;
-    }
-
-    function point(found) {
-      const { units, keys, data } = views.shown;
-      if (!found || !units.length || !keys.length) return leave();
-      const [query, key] = (stood = found);
-      const [left, top] = [place.left + key * place.cell, place.top + query * place.cell];
-      Object.assign(ring.style, { display: "block", left: `${left - 2}px`, top: `${top - 2}px`, width: `${place.cell + 4}px`, height: `${place.cell + 4}px` });
-      const weight = sentence.weights.exact(sentence.weights.at(data, shown().head, query, key));
-      const names = [units[query].name, keys[key].name].map((name) => make("bdi", { textContent: name }));
-      views.pointer.place([make("p", { className: "what" }, names[0], " → ", names[1]), make("p", { className: "sum", textContent: weight })], ring.getBoundingClientRect());
-      views.announce(`query ${units[query].name}, key ${keys[key].name}, weight ${weight}`);
-    }
-
-    function leave() {
-      ring.style.display = "none";
-      views.leave();
-    }
-
-    function under(event) {
-      const [query, key] = [Math.floor((event.offsetY - place.top) / place.cell), Math.floor((event.offsetX - place.left) / place.cell)];
-      const { units, keys } = views.shown;
-      return query >= 0 && key >= 0 && query < units.length && key < keys.length ? [query, key] : null;
-    }
-
-    /** The token whose name stands under the pointer: of a row on the left, of a column above. */
-    function named(event) {
-      const { units, keys } = views.shown;
-      const [row, column] = [Math.floor((event.offsetY - place.top) / place.cell), Math.floor((event.offsetX - place.left) / place.cell)];
-      return event.offsetX < place.left ? units[row] : event.offsetY < place.top ? keys[column] : null;
-    }
-
-    function hide(unit) {
-      if (!unit) return;
-      leave();
-      views.send({ hidden: { positions: unit.positions } });
-    }
-
-    function press(event) {
-      if (event.key === "h" && !event.ctrlKey && !event.metaKey) return hide(views.shown.units[stood[0]]);
-      const step = STEPS[event.key];
-      if (event.key === "Escape") return leave();
-      if (!step) return;
-      event.preventDefault();
-      const { units, keys } = views.shown;
-      point([Math.max(0, Math.min(units.length - 1, stood[0] + step[0])), Math.max(0, Math.min(keys.length - 1, stood[1] + step[1]))]);
-      ring.scrollIntoView({ block: "nearest", inline: "nearest" });
-    }
-
-    canvas.addEventListener("pointermove", (event) => point(under(event)), { signal });
-    canvas.addEventListener("pointerleave", leave, { signal });
-    canvas.addEventListener("dblclick", (event) => hide(named(event)), { signal });
-    frame.addEventListener("keydown", press, { signal });
-    frame.addEventListener("focus", () => frame.matches(":focus-visible") && point(stood), { signal });
-    frame.addEventListener("blur", leave, { signal });
-    return { draw, resize: paint, picture: () => sentence.matrixPicture.titled(shown(), place, views.palette, views.ramp) };
+  function draw() {
+    frame.setAttribute(
+      "aria-label",
+      `${views.shown.title}. Rows are queries, columns are keys; arrow keys say their weights.`,
+    );
+    const { units, keys } = views.shown;
+    stood = [Math.min(stood[0], Math.max(0, units.length - 1)), Math.min(stood[1], Math.max(0, keys.length - 1))];
+    paint();
+    views.say(units.length && keys.length ? "" : "No token is left to draw. Show hidden or special tokens again.");
   }
 
-  sentence.matrixView = { create };
-})(window);
+  function paint() {
+    const { units, keys } = views.shown;
+    place = matrixLayout(units, keys, views.host.clientWidth);
+    showPicture(canvas, matrixPicture(shown(), place, views.palette, views.ramp), window.devicePixelRatio || 1);
+    frame.dataset.cell = place.cell;
+  }
+
+  function point(found) {
+    const { units, keys, data } = views.shown;
+    if (!found || !units.length || !keys.length) return leave();
+    const [query, key] = (stood = found);
+    const [left, top] = [place.left + key * place.cell, place.top + query * place.cell];
+    Object.assign(ring.style, {
+      display: "block",
+      left: `${left - 2}px`,
+      top: `${top - 2}px`,
+      width: `${place.cell + 4}px`,
+      height: `${place.cell + 4}px`,
+    });
+    const weight = exactWeight(weightAt(data, shown().head, query, key));
+    const names = [units[query].name, keys[key].name].map((name) => make("bdi", { textContent: name }));
+    views.pointer.place(
+      [
+        make("p", { className: "what" }, names[0], " → ", names[1]),
+        make("p", { className: "sum", textContent: weight }),
+      ],
+      ring.getBoundingClientRect(),
+    );
+    views.announce(`query ${units[query].name}, key ${keys[key].name}, weight ${weight}`);
+  }
+
+  function leave() {
+    ring.style.display = "none";
+    views.leave();
+  }
+
+  function under(event) {
+    const [query, key] = [
+      Math.floor((event.offsetY - place.top) / place.cell),
+      Math.floor((event.offsetX - place.left) / place.cell),
+    ];
+    const { units, keys } = views.shown;
+    return query >= 0 && key >= 0 && query < units.length && key < keys.length ? [query, key] : null;
+  }
+
+  /** The token whose name stands under the pointer: of a row on the left, of a column above. */
+  function named(event) {
+    const { units, keys } = views.shown;
+    const [row, column] = [
+      Math.floor((event.offsetY - place.top) / place.cell),
+      Math.floor((event.offsetX - place.left) / place.cell),
+    ];
+    return event.offsetX < place.left ? units[row] : event.offsetY < place.top ? keys[column] : null;
+  }
+
+  function hide(unit) {
+    if (!unit) return;
+    leave();
+    views.send({ hidden: { positions: unit.positions } });
+  }
+
+  function press(event) {
+    if (event.key === "h" && !event.ctrlKey && !event.metaKey) return hide(views.shown.units[stood[0]]);
+    const step = STEPS[event.key];
+    if (event.key === "Escape") return leave();
+    if (!step) return;
+    event.preventDefault();
+    const { units, keys } = views.shown;
+    point([
+      Math.max(0, Math.min(units.length - 1, stood[0] + step[0])),
+      Math.max(0, Math.min(keys.length - 1, stood[1] + step[1])),
+    ]);
+    ring.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  canvas.addEventListener("pointermove", (event) => point(under(event)), { signal });
+  canvas.addEventListener("pointerleave", leave, { signal });
+  canvas.addEventListener("dblclick", (event) => hide(named(event)), { signal });
+  frame.addEventListener("keydown", press, { signal });
+  frame.addEventListener("focus", () => frame.matches(":focus-visible") && point(stood), { signal });
+  frame.addEventListener("blur", leave, { signal });
+  return { draw, resize: paint, picture: () => titledMatrix(shown(), place, views.palette, views.ramp) };
+}
+
+const NUMBERS = 34;
+const CELL = { least: 3, most: 38 };
+const NAME = 12;
+const LONGEST = 130;
+const TURN = -50;
+
+const widest = (units) => Math.min(LONGEST, Math.max(20, ...units.map(({ name }) => measureText(name, NAME))));
+
+function cut(name) {
+  if (measureText(name, NAME) <= LONGEST) return name;
+  const letters = [...name];
+  while (letters.length && measureText(letters.join("") + "…", NAME) > LONGEST) letters.pop();
+  return letters.join("") + "…";
+}
+
+/** {cell, left, top, width, height}: where the cells are, in pixels; the rest is for the names. */
+export function matrixLayout(units, keys, room) {
+  const left = widest(units) + 8;
+  const lean = widest(keys) * Math.cos((TURN * Math.PI) / 180) + 8;
+  const top = Math.ceil(widest(keys) * Math.sin((-TURN * Math.PI) / 180) + 20);
+  const cell = Math.max(CELL.least, Math.min(CELL.most, Math.floor((room - left - lean) / (keys.length || 1))));
+  return { cell, left, top, width: left + cell * keys.length + lean, height: top + cell * units.length + 4 };
+}
+
+/** Rows of cells of one colour are one box. */
+function cellShapes({ data, head }, { cell, left, top }, ramp) {
+  const shapes = [];
+  for (let query = 0; query < data.queries; query++) {
+    const row = data.codes.subarray(
+      (head * data.queries + query) * data.keys,
+      (head * data.queries + query + 1) * data.keys,
+    );
+    for (let from = 0, to = 0; from < data.keys; from = to) {
+      const colour = shadeOf(row[from] / 65535);
+      while (to < data.keys && shadeOf(row[to] / 65535) === colour) to++;
+      shapes.push({ box: [left + from * cell, top + query * cell, (to - from) * cell, cell], colour: ramp[colour] });
+    }
+  }
+  return shapes;
+}
+
+/** Light of a colour, 0 to 1 (WCAG 2, relative luminance). */
+function luminance([red, green, blue]) {
+  const linear = [red, green, blue].map((part) =>
+    part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4,
+  );
+  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+}
+
+function numberShapes({ data, head }, { cell, left, top }, ramp) {
+  if (cell <= NUMBERS) return [];
+  return Array.from({ length: data.queries * data.keys }, (_, i) => {
+    const [query, key] = [Math.floor(i / data.keys), i % data.keys];
+    const weight = weightAt(data, head, query, key);
+    const ground = ramp[shadeOf(weight / data.most)];
+    const text = weight.toFixed(2).replace(/^0/, "");
+    return {
+      text,
+      at: [left + (key + 0.5) * cell, top + (query + 0.5) * cell],
+      colour: luminance(ground) > 0.18 ? "#000000" : "#ffffff",
+      size: 11,
+      align: "middle",
+    };
+  });
+}
+
+function nameShapes({ units, keys }, { cell, left, top }, ink) {
+  const every = Math.ceil(13 / cell);
+  const row = (unit, i) => ({
+    text: cut(unit.name),
+    at: [left - 8, top + (i + 0.5) * cell],
+    colour: ink,
+    size: NAME,
+    align: "end",
+  });
+  const column = (unit, i) => ({
+    text: cut(unit.name),
+    at: [left + (i + 0.5) * cell, top - 8],
+    colour: ink,
+    size: NAME,
+    turn: TURN,
+  });
+  const some = (_, i) => i % every === 0;
+  return [...units.map(row).filter(some), ...keys.map(column).filter(some)];
+}
+
+/** The picture of a head, moved by (x, y) for a title. */
+function shapesOf(shown, place, palette, ramp) {
+  const colours = ramp.map(hexOf);
+  return [
+    ...cellShapes(shown, place, colours),
+    ...numberShapes(shown, place, ramp),
+    ...nameShapes(shown, place, palette.ink),
+  ];
+}
+
+export function matrixPicture(shown, place, palette, ramp) {
+  return {
+    width: place.width,
+    height: place.height,
+    ground: palette.background,
+    title: shown.title,
+    shapes: shapesOf(shown, place, palette, ramp),
+  };
+}
+
+export function titledMatrix(shown, place, palette, ramp) {
+  const moved = { ...place, left: place.left + 20, top: place.top + 46 };
+  const title = { text: shown.title, at: [20, 26], colour: palette.ink, size: 15, weight: 600 };
+  const width = Math.max(place.width + 40, 40 + measureText(shown.title, 15) * 1.06);
+  return {
+    ...matrixPicture(shown, moved, palette, ramp),
+    width,
+    height: place.height + 66,
+    shapes: [title, ...shapesOf(shown, moved, palette, ramp)],
+  };
+}

@@ -1,164 +1,196 @@
 // BertViz's model view: every head of every layer as a thumbnail, rows are layers.
-(function (root) {
-  const headscape = (root.headscape = root.headscape || {});
-  const sentence = (headscape.sentence = headscape.sentence || {});
-  const make = (...given) => sentence.make(...given);
-  const LEFT = 34;
-  const TOP = 22;
-  const GAP = 4;
-  const SIDE = { least: 18, most: 96 };
-  const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+import { fontOf } from "./picture.mjs";
+import { shadeOf } from "./shades.mjs";
+import { make } from "../web/elements.mjs";
 
-  /** Where the thumbnails are: {side, width, height}, in pixels. */
-  function layout(layers, heads, room) {
-    const side = Math.max(SIDE.least, Math.min(SIDE.most, Math.floor((room - LEFT) / heads) - GAP));
-    return { side, width: LEFT + heads * (side + GAP), height: TOP + layers * (side + GAP) };
+const LEFT = 34;
+const TOP = 22;
+const GAP = 4;
+const SIDE = { least: 18, most: 96 };
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/** Where the thumbnails are: {side, width, height}, in pixels. */
+export function thumbnailLayout(layers, heads, room) {
+  const side = Math.max(SIDE.least, Math.min(SIDE.most, Math.floor((room - LEFT) / heads) - GAP));
+  return { side, width: LEFT + heads * (side + GAP), height: TOP + layers * (side + GAP) };
+}
+
+const corner = (side, layer, head) => [LEFT + head * (side + GAP), TOP + layer * (side + GAP)];
+
+/** [layer, head] at a pixel, or null. */
+export function headAt({ side }, { layers, heads }, x, y) {
+  const [layer, head] = [Math.floor((y - TOP) / (side + GAP)), Math.floor((x - LEFT) / (side + GAP))];
+  return layer >= 0 && head >= 0 && layer < layers && head < heads ? [layer, head] : null;
+}
+
+/** All thumbnails pixel for pixel: a canvas of layers * rows by heads * columns. */
+function atlas(data, ramp) {
+  const { layers, heads, rows, columns, codes } = data;
+  const image = new ImageData(heads * columns, layers * rows);
+  const colours = Uint32Array.from({ length: 256 }, (_, code) => {
+    const [red, green, blue] = ramp[shadeOf(code / 255)];
+    return (255 << 24) | (blue << 16) | (green << 8) | red;
+  });
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let i = 0; i < codes.length; i++) {
+    const [column, row] = [i % columns, Math.floor(i / columns) % rows];
+    const panel = Math.floor(i / (rows * columns));
+    pixels[(Math.floor(panel / heads) * rows + row) * heads * columns + (panel % heads) * columns + column] =
+      colours[codes[i]];
+  }
+  const sheet = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+  sheet.getContext("2d").putImageData(image, 0, 0);
+  return sheet;
+}
+
+export function createModelView(views, stage, signal) {
+  const canvas = make("canvas", { "aria-hidden": "true" });
+  const ring = make("div", { className: "ring" });
+  const frame = make("div", { className: "frame model-view", tabIndex: 0, role: "application" }, canvas, ring);
+  let place = null;
+  let stood = [0, 0];
+
+  stage.append(frame);
+
+  function draw(shown) {
+    frame.setAttribute("aria-label", `${shown.title}. Every head of every layer; arrow keys move, Enter opens a head.`);
+    stood = [Math.min(shown.layer, shown.data.layers - 1), Math.min(shown.head || 0, shown.data.heads - 1)];
+    paint();
+    views.say(
+      shown.data.layers * shown.data.heads * shown.data.rows * shown.data.columns
+        ? ""
+        : "No token is left to draw. Show hidden or special tokens again.",
+    );
   }
 
-  const corner = (side, layer, head) => [LEFT + head * (side + GAP), TOP + layer * (side + GAP)];
-
-  /** [layer, head] at a pixel, or null. */
-  function headAt({ side }, { layers, heads }, x, y) {
-    const [layer, head] = [Math.floor((y - TOP) / (side + GAP)), Math.floor((x - LEFT) / (side + GAP))];
-    return layer >= 0 && head >= 0 && layer < layers && head < heads ? [layer, head] : null;
+  function paint() {
+    const { data } = views.shown;
+    place = thumbnailLayout(data.layers, data.heads, views.host.clientWidth);
+    const scale = window.devicePixelRatio || 1;
+    Object.assign(canvas.style, { width: `${place.width}px`, height: `${place.height}px` });
+    Object.assign(canvas, { width: Math.round(place.width * scale), height: Math.round(place.height * scale) });
+    const context = canvas.getContext("2d");
+    context.scale(scale, scale);
+    paintOn(context);
   }
 
-  /** All thumbnails pixel for pixel: a canvas of layers * rows by heads * columns. */
-  function atlas(data, ramp) {
-    const { layers, heads, rows, columns, codes } = data;
-    const image = new ImageData(heads * columns, layers * rows);
-    const colours = Uint32Array.from({ length: 256 }, (_, code) => {
-      const [red, green, blue] = ramp[sentence.shades.code(code / 255)];
-      return (255 << 24) | (blue << 16) | (green << 8) | red;
+  function paintOn(context) {
+    const { data } = views.shown;
+    if (data.codes.length) paintHeads(context, atlas(data, views.ramp));
+    context.fillStyle = views.palette.ink;
+    context.font = fontOf(12);
+    context.textBaseline = "middle";
+    context.textAlign = "center";
+    for (let head = 0; head < data.heads; head++)
+      context.fillText(views.nameOf(head), corner(place.side, 0, head)[0] + place.side / 2, TOP / 2);
+    context.textAlign = "left";
+    outline(context);
+    for (let layer = 0; layer < data.layers; layer++)
+      context.fillText(`L${layer}`, 0, corner(place.side, layer, 0)[1] + place.side / 2);
+  }
+
+  /** The head that other views show. */
+  function outline(context) {
+    const { data, layer, head } = views.shown;
+    if (layer >= data.layers || (head || 0) >= data.heads) return;
+    context.strokeStyle = views.palette.ink;
+    context.lineWidth = 1.5;
+    const [left, top] = corner(place.side, layer, head || 0);
+    context.strokeRect(left - 1.5, top - 1.5, place.side + 3, place.side + 3);
+  }
+
+  function paintHeads(context, sheet) {
+    const { data } = views.shown;
+    const { rows, columns } = data;
+    context.imageSmoothingEnabled = Math.max(rows, columns) > place.side;
+    context.imageSmoothingQuality = "high";
+    for (let layer = 0; layer < data.layers; layer++)
+      for (let head = 0; head < data.heads; head++)
+        context.drawImage(
+          sheet,
+          head * columns,
+          layer * rows,
+          columns,
+          rows,
+          ...corner(place.side, layer, head),
+          place.side,
+          place.side,
+        );
+  }
+
+  function point(found) {
+    if (!found) return leave();
+    const [layer, head] = (stood = found);
+    const [left, top] = corner(place.side, layer, head);
+    Object.assign(ring.style, {
+      display: "block",
+      left: `${left - 2}px`,
+      top: `${top - 2}px`,
+      width: `${place.side + 4}px`,
+      height: `${place.side + 4}px`,
     });
-    const pixels = new Uint32Array(image.data.buffer);
-    for (let i = 0; i < codes.length; i++) {
-      const [column, row] = [i % columns, Math.floor(i / columns) % rows];
-      const panel = Math.floor(i / (rows * columns));
-      pixels[(Math.floor(panel / heads) * rows + row) * heads * columns + (panel % heads) * columns + column] = colours[codes[i]];
-    }
-    const sheet = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
-    sheet.getContext("2d").putImageData(image, 0, 0);
-    return sheet;
+    const text = `Layer ${layer}, ${views.nameOf(head).replace(/^H(?=\d)/, "head ")}`;
+    views.pointer.place([make("strong", { textContent: text })], ring.getBoundingClientRect());
+    views.announce(text);
   }
 
-  function create(views, stage, signal) {
-    const canvas = make("canvas", { "aria-hidden": "true" });
-    const ring = make("div", { className: "ring" });
-    const frame = make("div", { className: "frame model-view", tabIndex: 0, role: "application" }, canvas, ring);
-    let place = null;
-    let stood = [0, 0];
+  function leave() {
+    ring.style.display = "none";
+    views.leave();
+  }
 
-    stage.append(frame);
+  const open = ([layer, head]) => views.send({ opened: { layer, head } });
+  const under = (event) => headAt(place, views.shown.data, event.offsetX, event.offsetY);
 
-    function draw(shown) {
-      frame.setAttribute("aria-label", `${shown.title}. Every head of every layer; arrow keys move, Enter opens a head.`);
-      stood = [Math.min(shown.layer, shown.data.layers - 1), Math.min(shown.head || 0, shown.data.heads - 1)];
-      paint();
-      views.say(shown.data.layers * shown.data.heads * shown.data.rows * shown.data.columns ? "" : "No token is left to draw. Show hidden or special tokens again.");
-    }
+  function press(event) {
+    const step = STEPS[event.key];
+    if (event.key === "Escape") return leave();
+    if (!step && event.key !== "Enter") return;
+    event.preventDefault();
+    if (!step) return open(stood);
+    const { layers, heads } = views.shown.data;
+    point([
+      Math.max(0, Math.min(layers - 1, stood[0] + step[0])),
+      Math.max(0, Math.min(heads - 1, stood[1] + step[1])),
+    ]);
+  }
 
-    function paint() {
-      const { data } = views.shown;
-      place = layout(data.layers, data.heads, views.host.clientWidth);
-      const scale = root.devicePixelRatio || 1;
-      Object.assign(canvas.style, { width: `${place.width}px`, height: `${place.height}px` });
-      Object.assign(canvas, { width: Math.round(place.width * scale), height: Math.round(place.height * scale) });
-      const context = canvas.getContext("2d");
-      context.scale(scale, scale);
-      paintOn(context);
-    }
+  /** For a file: names as text, each thumbnail as an image of its cells. */
+  function picture() {
+    const { data, title } = views.shown;
+    const name = (text, x, y, align) => ({ text, at: [20 + x, 50 + y], colour: views.palette.ink, size: 12, align });
+    const heads = Array.from({ length: data.heads }, (_, head) =>
+      name(views.nameOf(head), corner(place.side, 0, head)[0] + place.side / 2, TOP / 2, "middle"),
+    );
+    const layers = Array.from({ length: data.layers }, (_, layer) =>
+      name(`L${layer}`, 0, corner(place.side, layer, 0)[1] + place.side / 2),
+    );
+    const shapes = [
+      { text: title, at: [20, 26], colour: views.palette.ink, size: 15, weight: 600 },
+      ...heads,
+      ...layers,
+      ...(data.codes.length ? images() : []),
+    ];
+    return { width: place.width + 40, height: place.height + 70, ground: views.palette.background, title, shapes };
+  }
 
-    function paintOn(context) {
-      const { data } = views.shown;
-      if (data.codes.length) paintHeads(context, atlas(data, views.ramp));
-      context.fillStyle = views.palette.ink;
-      context.font = sentence.canvas.font(12);
-      context.textBaseline = "middle";
-      context.textAlign = "center";
-      for (let head = 0; head < data.heads; head++) context.fillText(views.nameOf(head), corner(place.side, 0, head)[0] + place.side / 2, TOP / 2);
-      context.textAlign = "left";
-      outline(context);
-      for (let layer = 0; layer < data.layers; layer++) context.fillText(`L${layer}`, 0, corner(place.side, layer, 0)[1] + place.side / 2);
-    }
-
-    /** The head that other views show. */
-    function outline(context) {
-      const { data, layer, head } = views.shown;
-      if (layer >= data.layers || (head || 0) >= data.heads) return;
-      context.strokeStyle = views.palette.ink;
-      context.lineWidth = 1.5;
-      const [left, top] = corner(place.side, layer, head || 0);
-      context.strokeRect(left - 1.5, top - 1.5, place.side + 3, place.side + 3);
-    }
-
-    function paintHeads(context, sheet) {
-      const { data } = views.shown;
-      const { rows, columns } = data;
-      context.imageSmoothingEnabled = Math.max(rows, columns) > place.side;
-      context.imageSmoothingQuality = "high";
-      for (let layer = 0; layer < data.layers; layer++)
-        for (let head = 0; head < data.heads; head++) context.drawImage(sheet, head * columns, layer * rows, columns, rows, ...corner(place.side, layer, head), place.side, place.side);
-    }
-
-    function point(found) {
-      if (!found) return leave();
-      const [layer, head] = (stood = found);
+  function images() {
+    const { layers, heads, rows, columns } = views.shown.data;
+    const every = atlas(views.shown.data, views.ramp);
+    return Array.from({ length: layers * heads }, (_, i) => {
+      const [layer, head] = [Math.floor(i / heads), i % heads];
       const [left, top] = corner(place.side, layer, head);
-      Object.assign(ring.style, { display: "block", left: `${left - 2}px`, top: `${top - 2}px`, width: `${place.side + 4}px`, height: `${place.side + 4}px` });
-      const text = `Layer ${layer}, ${views.nameOf(head).replace(/^H(?=\d)/, "head ")}`;
-      views.pointer.place([make("strong", { textContent: text })], ring.getBoundingClientRect());
-      views.announce(text);
-    }
-
-    function leave() {
-      ring.style.display = "none";
-      views.leave();
-    }
-
-    const open = ([layer, head]) => views.send({ opened: { layer, head } });
-    const under = (event) => headAt(place, views.shown.data, event.offsetX, event.offsetY);
-
-    function press(event) {
-      const step = STEPS[event.key];
-      if (event.key === "Escape") return leave();
-      if (!step && event.key !== "Enter") return;
-      event.preventDefault();
-      if (!step) return open(stood);
-      const { layers, heads } = views.shown.data;
-      point([Math.max(0, Math.min(layers - 1, stood[0] + step[0])), Math.max(0, Math.min(heads - 1, stood[1] + step[1]))]);
-    }
-
-    /** For a file: names as text, each thumbnail as an image of its cells. */
-    function picture() {
-      const { data, title } = views.shown;
-      const name = (text, x, y, align) => ({ text, at: [20 + x, 50 + y], colour: views.palette.ink, size: 12, align });
-      const heads = Array.from({ length: data.heads }, (_, head) => name(views.nameOf(head), corner(place.side, 0, head)[0] + place.side / 2, TOP / 2, "middle"));
-      const layers = Array.from({ length: data.layers }, (_, layer) => name(`L${layer}`, 0, corner(place.side, layer, 0)[1] + place.side / 2));
-      const shapes = [{ text: title, at: [20, 26], colour: views.palette.ink, size: 15, weight: 600 }, ...heads, ...layers, ...(data.codes.length ? images() : [])];
-      return { width: place.width + 40, height: place.height + 70, ground: views.palette.background, title, shapes };
-    }
-
-    function images() {
-      const { layers, heads, rows, columns } = views.shown.data;
-      const every = atlas(views.shown.data, views.ramp);
-      return Array.from({ length: layers * heads }, (_, i) => {
-        const [layer, head] = [Math.floor(i / heads), i % heads];
-        const [left, top] = corner(place.side, layer, head);
-        const one = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
-        one.getContext("2d").drawImage(every, head * columns, layer * rows, columns, rows, 0, 0, columns, rows);
-        return { image: one, at: [20 + left, 50 + top, place.side, place.side] };
-      });
-    }
-
-    canvas.addEventListener("pointermove", (event) => point(under(event)), { signal });
-    canvas.addEventListener("pointerleave", leave, { signal });
-    canvas.addEventListener("click", (event) => under(event) && open(under(event)), { signal });
-    frame.addEventListener("keydown", press, { signal });
-    frame.addEventListener("focus", () => frame.matches(":focus-visible") && point(stood), { signal });
-    frame.addEventListener("blur", leave, { signal });
-    return { draw, resize: paint, picture };
+      const one = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
+      one.getContext("2d").drawImage(every, head * columns, layer * rows, columns, rows, 0, 0, columns, rows);
+      return { image: one, at: [20 + left, 50 + top, place.side, place.side] };
+    });
   }
 
-  sentence.modelView = { create, layout, headAt };
-})(window);
+  canvas.addEventListener("pointermove", (event) => point(under(event)), { signal });
+  canvas.addEventListener("pointerleave", leave, { signal });
+  canvas.addEventListener("click", (event) => under(event) && open(under(event)), { signal });
+  frame.addEventListener("keydown", press, { signal });
+  frame.addEventListener("focus", () => frame.matches(":focus-visible") && point(stood), { signal });
+  frame.addEventListener("blur", leave, { signal });
+  return { draw, resize: paint, picture };
+}

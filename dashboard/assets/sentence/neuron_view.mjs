@@ -1,138 +1,261 @@
 // BertViz's neuron view: how one query comes to its weights, channel by channel; a row a key.
-(function (root) {
-  const headscape = (root.headscape = root.headscape || {});
-  const sentence = (headscape.sentence = headscape.sentence || {});
-  const make = (...given) => sentence.make(...given);
-  const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-  const KINDS = ["key", "product"];
+import { measureText } from "./picture.mjs";
+import { divergingRamp, hexOf } from "./shades.mjs";
+import { createTokens } from "./tokens.mjs";
+import { exactWeight } from "./weights.mjs";
+import { make } from "../web/elements.mjs";
 
-  const largest = (rows) => Math.max(1e-12, ...rows.map((values) => Math.max(...values.map(Math.abs))));
-  const number = (value) => (value === 0 || Math.abs(value) >= 0.001 ? value.toFixed(3) : value.toExponential(1)).replace("-", "−");
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const KINDS = ["key", "product"];
 
-  /** A channel a pixel; the sheet stretches it. */
-  function strip(values, most, colours, kind) {
-    const canvas = make("canvas", { className: "strip", "aria-hidden": "true", "data-kind": kind });
-    Object.assign(canvas, { width: values.length, height: 1 });
-    const image = new ImageData(values.length, 1);
-    values.forEach((value, i) => image.data.set([...colours[Math.round(127.5 + (127.5 * value) / most)], 255], 4 * i));
-    canvas.getContext("2d").putImageData(image, 0, 0);
-    return canvas;
+const largest = (rows) => Math.max(1e-12, ...rows.map((values) => Math.max(...values.map(Math.abs))));
+const number = (value) =>
+  (value === 0 || Math.abs(value) >= 0.001 ? value.toFixed(3) : value.toExponential(1)).replace("-", "−");
+
+/** A channel a pixel; the sheet stretches it. */
+function strip(values, most, colours, kind) {
+  const canvas = make("canvas", { className: "strip", "aria-hidden": "true", "data-kind": kind });
+  Object.assign(canvas, { width: values.length, height: 1 });
+  const image = new ImageData(values.length, 1);
+  values.forEach((value, i) => image.data.set([...colours[Math.round(127.5 + (127.5 * value) / most)], 255], 4 * i));
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
+}
+
+function heads(channels) {
+  const names = ["Key", "k", "q × k", "q · k", `÷ √${channels}`, "Weight"];
+  return make(
+    "thead",
+    {},
+    make(
+      "tr",
+      {},
+      ...names.map((name, i) => make("th", { scope: "col", className: i > 2 ? "number" : "", textContent: name })),
+    ),
+  );
+}
+
+export function createNeuronView(views, stage, signal) {
+  const queries = createTokens("query", "Query");
+  const tokens = make(
+    "div",
+    { className: "neuron-queries" },
+    make("p", { className: "name query", textContent: "Query" }),
+    queries.list,
+  );
+  const table = make("table", { className: "neurons" });
+  const frame = make("div", { className: "neuron-view", tabIndex: 0, role: "group" }, table);
+  let stood = [0, 0, "product"];
+
+  stage.append(tokens, frame);
+
+  const nameOf = (i) => views.shown.data.keys[i].name ?? views.shown.keys[i]?.name ?? `position ${i}`;
+
+  function draw(shown) {
+    queries.renew(shown.units);
+    const isQuery = (shown.side || "query") === "query" && shown.queries.length > 0;
+    queries.mark(isQuery ? shown.queries.slice(0, 1) : []);
+    const pressed = queries.list.querySelector('[aria-pressed="true"]');
+    if (pressed) queries.list.scrollTop = pressed.offsetTop - queries.list.clientHeight / 2;
+    frame.hidden = !shown.data;
+    views.say(shown.data ? "" : "No query is chosen. Click a token above to see how its weights come about.");
+    if (shown.data) paint();
   }
 
-  function heads(channels) {
-    const names = ["Key", "k", "q × k", "q · k", `÷ √${channels}`, "Weight"];
-    return make("thead", {}, make("tr", {}, ...names.map((name, i) => make("th", { scope: "col", className: i > 2 ? "number" : "", textContent: name }))));
+  /** Colours, and what the strongest of them stands for. */
+  function scales() {
+    const { data } = views.shown;
+    const most = {
+      query: largest([data.query]),
+      key: largest(data.keys.map(({ key }) => key)),
+      product: largest(data.keys.map(({ product }) => product)),
+    };
+    return { most, colours: divergingRamp(views.palette) };
   }
 
-  function create(views, stage, signal) {
-    const queries = sentence.tokens.create("query", "Query");
-    const tokens = make("div", { className: "neuron-queries" }, make("p", { className: "name query", textContent: "Query" }), queries.list);
-    const table = make("table", { className: "neurons" });
-    const frame = make("div", { className: "neuron-view", tabIndex: 0, role: "group" }, table);
-    let stood = [0, 0, "product"];
-
-    stage.append(tokens, frame);
-
-    const nameOf = (i) => views.shown.data.keys[i].name ?? views.shown.keys[i]?.name ?? `position ${i}`;
-
-    function draw(shown) {
-      queries.renew(shown.units);
-      const isQuery = (shown.side || "query") === "query" && shown.queries.length > 0;
-      queries.mark(isQuery ? shown.queries.slice(0, 1) : []);
-      const pressed = queries.list.querySelector('[aria-pressed="true"]');
-      if (pressed) queries.list.scrollTop = pressed.offsetTop - queries.list.clientHeight / 2;
-      frame.hidden = !shown.data;
-      views.say(shown.data ? "" : "No query is chosen. Click a token above to see how its weights come about.");
-      if (shown.data) paint();
-    }
-
-    /** Colours, and what the strongest of them stands for. */
-    function scales() {
-      const { data } = views.shown;
-      const most = { query: largest([data.query]), key: largest(data.keys.map(({ key }) => key)), product: largest(data.keys.map(({ product }) => product)) };
-      return { most, colours: sentence.shades.diverging(views.palette), number };
-    }
-
-    function paint() {
-      const { data, title } = views.shown;
-      const { most, colours } = scales();
-      frame.setAttribute("aria-label", `${title}. Arrow keys say the numbers of a channel.`);
-      const query = make("tr", { className: "of-query" }, make("th", { scope: "row", textContent: "q" }), make("td", {}, strip(data.query, most.query, colours, "query")), ...Array.from({ length: 4 }, () => make("td")));
-      const rows = data.keys.map((one, i) => rowOf(one, i, most, colours));
-      table.replaceChildren(heads(data.query.length), make("tbody", {}, query, ...rows));
-    }
-
-    function rowOf(one, i, most, colours) {
-      const name = make("th", { scope: "row" }, make("bdi", { textContent: nameOf(i) }));
-      const strips = KINDS.map((kind) => make("td", {}, strip(one[kind], most[kind], colours, kind)));
-      const numbers = [one.dot, one.logit].map((value) => make("td", { className: "number", textContent: number(value) }));
-      const weight = make("td", { className: "number weight" }, make("span", { className: "bar" }), make("span", { textContent: sentence.weights.exact(one.weight) }));
-      weight.style.setProperty("--share", String(one.weight));
-      return make("tr", { "data-key": i }, name, ...strips, ...numbers, weight);
-    }
-
-    // -- numbers of a channel ---------------------------------------------------------------------
-
-    function words(i, channel, kind) {
-      const { query, keys } = views.shown.data;
-      if (kind === "query") return [`q ${number(query[channel])}`];
-      if (kind === "key") return [`k ${number(keys[i].key[channel])}`];
-      return [`q ${number(query[channel])}`, `k ${number(keys[i].key[channel])}`, `q × k ${number(keys[i].product[channel])}`];
-    }
-
-    function point(canvas, i, channel, kind) {
-      const box = canvas.getBoundingClientRect();
-      const wide = box.width / views.shown.data.query.length;
-      const at = new DOMRect(box.left + channel * wide, box.top, wide, box.height);
-      const lines = words(i, channel, kind);
-      views.pointer.place([make("p", { className: "what", textContent: `channel ${channel}` }), ...lines.map((line) => make("p", { className: "sum", textContent: line }))], at);
-      views.announce(`${kind === "query" ? "query" : nameOf(i)}, channel ${channel}: ${lines.join(", ")}`);
-    }
-
-    function move(event) {
-      const canvas = event.target.closest(".strip");
-      if (!canvas) return views.leave();
-      const channels = views.shown.data.query.length;
-      const channel = Math.max(0, Math.min(channels - 1, Math.floor((event.offsetX / canvas.clientWidth) * channels)));
-      point(canvas, Number(canvas.closest("tr").dataset.key ?? 0), channel, canvas.dataset.kind);
-    }
-
-    function press(event) {
-      const step = STEPS[event.key];
-      if (event.key === "Escape") return views.leave();
-      if (!step || !views.shown.data) return;
-      event.preventDefault();
-      const { keys, query } = views.shown.data;
-      const [row, channel, kind] = stood;
-      stood = [Math.max(0, Math.min(keys.length - 1, row + step[0])), Math.max(0, Math.min(query.length - 1, channel + step[1])), kind];
-      const canvas = table.querySelector(`tr[data-key="${stood[0]}"] .strip[data-kind="product"]`);
-      canvas.scrollIntoView({ block: "nearest" });
-      point(canvas, ...stood);
-    }
-
-    // -- the query --------------------------------------------------------------------------------
-
-    function select(unit) {
-      if (unit >= 0) views.choose({}, { selected: { side: "query", units: [unit] } });
-    }
-
-    function pressToken(event) {
-      const unit = queries.unitOf(event);
-      const to = { ArrowLeft: unit - 1, ArrowUp: unit - 1, ArrowRight: unit + 1, ArrowDown: unit + 1, Home: 0, End: queries.units.length - 1 }[event.key];
-      if (to === undefined || unit < 0) return;
-      event.preventDefault();
-      queries.focus(to);
-    }
-
-    frame.addEventListener("pointermove", move, { signal });
-    frame.addEventListener("pointerleave", () => views.leave(), { signal });
-    frame.addEventListener("keydown", press, { signal });
-    frame.addEventListener("blur", () => views.leave(), { signal });
-    queries.list.addEventListener("click", (event) => select(queries.unitOf(event)), { signal });
-    queries.list.addEventListener("keydown", pressToken, { signal });
-    const picture = () => sentence.neuronPicture.picture(views.shown, views.shown.data.keys.map((_, i) => nameOf(i)), scales(), views.palette);
-    return { draw, resize: () => {}, picture };
+  function paint() {
+    const { data, title } = views.shown;
+    const { most, colours } = scales();
+    frame.setAttribute("aria-label", `${title}. Arrow keys say the numbers of a channel.`);
+    const query = make(
+      "tr",
+      { className: "of-query" },
+      make("th", { scope: "row", textContent: "q" }),
+      make("td", {}, strip(data.query, most.query, colours, "query")),
+      ...Array.from({ length: 4 }, () => make("td")),
+    );
+    const rows = data.keys.map((one, i) => rowOf(one, i, most, colours));
+    table.replaceChildren(heads(data.query.length), make("tbody", {}, query, ...rows));
   }
 
-  sentence.neuronView = { create };
-})(window);
+  function rowOf(one, i, most, colours) {
+    const name = make("th", { scope: "row" }, make("bdi", { textContent: nameOf(i) }));
+    const strips = KINDS.map((kind) => make("td", {}, strip(one[kind], most[kind], colours, kind)));
+    const numbers = [one.dot, one.logit].map((value) =>
+      make("td", { className: "number", textContent: number(value) }),
+    );
+    const weight = make(
+      "td",
+      { className: "number weight" },
+      make("span", { className: "bar" }),
+      make("span", { textContent: exactWeight(one.weight) }),
+    );
+    weight.style.setProperty("--share", String(one.weight));
+    return make("tr", { "data-key": i }, name, ...strips, ...numbers, weight);
+  }
+
+  // -- numbers of a channel ---------------------------------------------------------------------
+
+  function words(i, channel, kind) {
+    const { query, keys } = views.shown.data;
+    if (kind === "query") return [`q ${number(query[channel])}`];
+    if (kind === "key") return [`k ${number(keys[i].key[channel])}`];
+    return [
+      `q ${number(query[channel])}`,
+      `k ${number(keys[i].key[channel])}`,
+      `q × k ${number(keys[i].product[channel])}`,
+    ];
+  }
+
+  function point(canvas, i, channel, kind) {
+    const box = canvas.getBoundingClientRect();
+    const wide = box.width / views.shown.data.query.length;
+    const at = new DOMRect(box.left + channel * wide, box.top, wide, box.height);
+    const lines = words(i, channel, kind);
+    views.pointer.place(
+      [
+        make("p", { className: "what", textContent: `channel ${channel}` }),
+        ...lines.map((line) => make("p", { className: "sum", textContent: line })),
+      ],
+      at,
+    );
+    views.announce(`${kind === "query" ? "query" : nameOf(i)}, channel ${channel}: ${lines.join(", ")}`);
+  }
+
+  function move(event) {
+    const canvas = event.target.closest(".strip");
+    if (!canvas) return views.leave();
+    const channels = views.shown.data.query.length;
+    const channel = Math.max(0, Math.min(channels - 1, Math.floor((event.offsetX / canvas.clientWidth) * channels)));
+    point(canvas, Number(canvas.closest("tr").dataset.key ?? 0), channel, canvas.dataset.kind);
+  }
+
+  function press(event) {
+    const step = STEPS[event.key];
+    if (event.key === "Escape") return views.leave();
+    if (!step || !views.shown.data) return;
+    event.preventDefault();
+    const { keys, query } = views.shown.data;
+    const [row, channel, kind] = stood;
+    stood = [
+      Math.max(0, Math.min(keys.length - 1, row + step[0])),
+      Math.max(0, Math.min(query.length - 1, channel + step[1])),
+      kind,
+    ];
+    const canvas = table.querySelector(`tr[data-key="${stood[0]}"] .strip[data-kind="product"]`);
+    canvas.scrollIntoView({ block: "nearest" });
+    point(canvas, ...stood);
+  }
+
+  // -- the query --------------------------------------------------------------------------------
+
+  function select(unit) {
+    if (unit >= 0) views.choose({}, { selected: { side: "query", units: [unit] } });
+  }
+
+  function pressToken(event) {
+    const unit = queries.unitOf(event);
+    const to = {
+      ArrowLeft: unit - 1,
+      ArrowUp: unit - 1,
+      ArrowRight: unit + 1,
+      ArrowDown: unit + 1,
+      Home: 0,
+      End: queries.units.length - 1,
+    }[event.key];
+    if (to === undefined || unit < 0) return;
+    event.preventDefault();
+    queries.focus(to);
+  }
+
+  frame.addEventListener("pointermove", move, { signal });
+  frame.addEventListener("pointerleave", () => views.leave(), { signal });
+  frame.addEventListener("keydown", press, { signal });
+  frame.addEventListener("blur", () => views.leave(), { signal });
+  queries.list.addEventListener("click", (event) => select(queries.unitOf(event)), { signal });
+  queries.list.addEventListener("keydown", pressToken, { signal });
+  const picture = () =>
+    neuronPicture(
+      views.shown,
+      views.shown.data.keys.map((_, i) => nameOf(i)),
+      scales(),
+      views.palette,
+    );
+  return { draw, resize: () => {}, picture };
+}
+
+const ROW = 20;
+const TOP = 64;
+const WIDE = 260;
+const GAP = 16;
+const NUMBERS = [70, 70, 70];
+const SIZE = 12;
+
+/** x of each column: names end there, channels and numbers begin there. */
+function columnsOf(names) {
+  const name = 20 + Math.max(40, ...names.map((one) => measureText(one, SIZE)));
+  const key = name + GAP;
+  const product = key + WIDE + GAP;
+  const ends = NUMBERS.map((_, i) => product + WIDE + NUMBERS.slice(0, i + 1).reduce((sum, width) => sum + width, 0));
+  return { name, key, product, ends, width: ends.at(-1) + 20 };
+}
+
+function stripShapes(values, most, colours, left, top) {
+  const wide = WIDE / values.length;
+  return values.map((value, i) => ({
+    box: [left + i * wide, top + 2, wide, ROW - 4],
+    colour: colours[Math.round(127.5 + (127.5 * value) / most)],
+  }));
+}
+
+function headShapes(place, channels, colour) {
+  const text = (words, x, align) => ({ text: words, at: [x, TOP - 12], colour, size: SIZE, weight: 600, align });
+  const numbers = ["q · k", `÷ √${channels}`, "Weight"].map((words, i) => text(words, place.ends[i], "end"));
+  return [text("Key", place.name, "end"), text("k", place.key), text("q × k", place.product), ...numbers];
+}
+
+/** `data` is the neuron's, `most` the largest number of each kind. */
+export function neuronPicture({ data, title }, names, { most, colours }, palette) {
+  const place = columnsOf(names);
+  const hexes = colours.map(hexOf);
+  const row = (i) => TOP + i * ROW;
+  const text = (words, x, i, align) => ({
+    text: words,
+    at: [x, row(i) + ROW / 2],
+    colour: palette.ink,
+    size: SIZE,
+    align,
+  });
+  const ofKey = (one, i) => [
+    text(names[i], place.name, i + 1, "end"),
+    ...stripShapes(one.key, most.key, hexes, place.key, row(i + 1)),
+    ...stripShapes(one.product, most.product, hexes, place.product, row(i + 1)),
+    ...[number(one.dot), number(one.logit), exactWeight(one.weight)].map((words, k) =>
+      text(words, place.ends[k], i + 1, "end"),
+    ),
+  ];
+  const query = [text("q", place.name, 0, "end"), ...stripShapes(data.query, most.query, hexes, place.key, row(0))];
+  const shapes = [
+    { text: title, at: [20, 26], colour: palette.ink, size: 15, weight: 600 },
+    ...headShapes(place, data.query.length, palette.ink),
+    ...query,
+    ...data.keys.flatMap(ofKey),
+  ];
+  return {
+    width: Math.max(place.width, 40 + measureText(title, 15) * 1.06),
+    height: row(data.keys.length + 1) + 20,
+    ground: palette.background,
+    title,
+    shapes,
+  };
+}

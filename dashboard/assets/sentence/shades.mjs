@@ -1,28 +1,23 @@
 // Colours of numbers: one hue from nothing to the largest weight, two hues round zero.
-(function (root) {
-  const headscape = (root.headscape = root.headscape || {});
-  const sentence = (headscape.sentence = headscape.sentence || {});
-  const DEEP = { light: "#00223D", dark: "#DFF3FF" };
 
-  const rgb = (colour) => [1, 3, 5].map((start) => parseInt(colour.slice(start, start + 2), 16));
-  const hex = (colour) => `#${colour.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
+const DEEP = { light: "#00223D", dark: "#DFF3FF" };
 
-  function between(stops, share) {
-    const place = share * (stops.length - 1);
-    const first = Math.min(Math.floor(place), stops.length - 2);
-    return stops[first].map((part, i) => part + (stops[first + 1][i] - part) * (place - first));
-  }
+const rgb = (colour) => [1, 3, 5].map((start) => parseInt(colour.slice(start, start + 2), 16));
+export const hexOf = (colour) => `#${colour.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
 
-  const spread = (stops) => Array.from({ length: 256 }, (_, i) => between(stops.map(rgb), i / 255));
+function between(stops, share) {
+  const place = share * (stops.length - 1);
+  const first = Math.min(Math.floor(place), stops.length - 2);
+  return stops[first].map((part, i) => part + (stops[first + 1][i] - part) * (place - first));
+}
 
-  /** 256 colours [red, green, blue] from no weight to the largest. */
-  const ramp = (palette, scheme) => spread([palette.panel, palette.query, DEEP[scheme] || DEEP.light]);
+const spread = (stops) => Array.from({ length: 256 }, (_, i) => between(stops.map(rgb), i / 255));
 
-  /** 256 colours from the most negative number over zero to the most positive. */
-  const diverging = (palette) => spread([palette.key, palette.panel, palette.query]);
+/** 256 colours [red, green, blue] from no weight to the largest. */
+export const weightRamp = (palette, scheme) => spread([palette.panel, palette.query, DEEP[scheme] || DEEP.light]);
 
-  /** Which of 256 colours a share 0..1 has. By its root: most weights are small, and would all look alike. */
-  const code = (share) => Math.round(255 * Math.sqrt(Math.max(0, Math.min(1, share))));
+/** 256 colours from the most negative number over zero to the most positive. */
+export const divergingRamp = (palette) => spread([palette.key, palette.panel, palette.query]);
 
-  sentence.shades = { ramp, diverging, code, hex };
-})(window);
+/** Which of 256 colours a share 0..1 has. By its window: most weights are small, and would all look alike. */
+export const shadeOf = (share) => Math.round(255 * Math.sqrt(Math.max(0, Math.min(1, share))));

@@ -1,26 +1,118 @@
-// Weights of one layer as numbers: one of them, or what some tokens together give each token of the other column.
-(function (root) {
-  const headscape = (root.headscape = root.headscape || {});
-  const sentence = (headscape.sentence = headscape.sentence || {});
-  const at = (layer, head, query, key) => (layer.codes[(head * layer.queries + query) * layer.keys + key] / 65535) * layer.most;
+// What the server sends of a sentence: the weights of a layer (HSL1), thumbnails of all heads (HST1). All little-
+// endian.
 
-  /** [token of the other column][chosen head]: the sum over the units, which are queries or keys as the side says. */
-  function sums(layer, chosen, side, units) {
-    const others = side === "query" ? layer.keys : layer.queries;
-    const one = (head, unit, other) => (side === "query" ? at(layer, head, unit, other) : at(layer, head, other, unit));
-    return Array.from({ length: others }, (_, other) => chosen.map((head) => units.reduce((sum, unit) => sum + one(head, unit, other), 0)));
-  }
+const RELOAD = "Reload the page.";
 
-  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / (values.length || 1);
+/** The numbers after the four letters, the largest weight, and where the values start. */
+function header(buffer, magic, what, count) {
+  const start = 4 + 4 * count + 4;
+  const letters = buffer.byteLength < start ? "" : String.fromCharCode(...new Uint8Array(buffer, 0, 4));
+  if (letters !== magic) throw new Error(`These are no ${what}. ${RELOAD}`);
+  const view = new DataView(buffer);
+  const numbers = Array.from({ length: count }, (_, i) => view.getUint32(4 + 4 * i, true));
+  return { numbers, most: view.getFloat32(start - 4, true), start };
+}
 
-  /** Attention is a share and said as per cent; a norm is not. */
-  function say(weight, most) {
-    if (most !== 1) return weight.toPrecision(3);
-    const percent = 100 * weight;
-    return `${percent >= 9.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)} %`;
-  }
+function expectBytes(buffer, start, bytes, what) {
+  if (buffer.byteLength !== start + bytes) throw new Error(`The ${what} were cut on their way. ${RELOAD}`);
+}
 
-  const exact = (weight) => weight.toFixed(4);
+/** {heads, queries, keys, most, codes}: a weight is its code / 65535 * most; codes are [head, query, key]. */
+export function decodeLayer(buffer) {
+  const { numbers, most, start } = header(buffer, "HSL1", "weights", 3);
+  const [heads, queries, keys] = numbers;
+  expectBytes(buffer, start, heads * queries * keys * 2, "weights");
+  return { heads, queries, keys, most, codes: new Uint16Array(buffer, start) };
+}
 
-  sentence.weights = { at, sums, mean, say, exact };
-})(window);
+/**
+ * {layers, heads, rows, columns, most, codes}: a weight is its code / 255 * most; codes are [layer, head, row,
+ * column].
+ */
+export function decodeThumbnails(buffer) {
+  const { numbers, most, start } = header(buffer, "HST1", "thumbnails", 4);
+  const [layers, heads, rows, columns] = numbers;
+  expectBytes(buffer, start, layers * heads * rows * columns, "thumbnails");
+  return { layers, heads, rows, columns, most, codes: new Uint8Array(buffer, start) };
+}
+
+export const weightAt = (layer, head, query, key) =>
+  (layer.codes[(head * layer.queries + query) * layer.keys + key] / 65535) * layer.most;
+
+/** [token of the other column][chosen head]: the sum over the units, which are queries or keys as the side says. */
+export function weightSums(layer, chosen, side, units) {
+  const others = side === "query" ? layer.keys : layer.queries;
+  const one = (head, unit, other) =>
+    side === "query" ? weightAt(layer, head, unit, other) : weightAt(layer, head, other, unit);
+  return Array.from({ length: others }, (_, other) =>
+    chosen.map((head) => units.reduce((sum, unit) => sum + one(head, unit, other), 0)),
+  );
+}
+
+export const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / (values.length || 1);
+
+/** Attention is a share and said as per cent; a norm is not. */
+export function formatWeight(weight, most) {
+  if (most !== 1) return weight.toPrecision(3);
+  const percent = 100 * weight;
+  return `${percent >= 9.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)} %`;
+}
+
+export const exactWeight = (weight) => weight.toFixed(4);
+
+/** More lines than this are a surface and no lines; the strongest are drawn. */
+export const MOST_LINES = 40000;
+
+const all = (count) => Uint32Array.from({ length: count }, (_, i) => i);
+const inside = (units, count) => units.filter((unit) => unit >= 0 && unit < count);
+
+/**
+ * Calls `act(head, query, key, code)` for every weight of at least `least` and more than nothing; `only` = {side,
+ * units} or null.
+ */
+function each(layer, chosen, least, only, act) {
+  const { codes, queries, keys, most } = layer;
+  const threshold = Math.max(1, (least / most) * 65535);
+  const rows = only?.side === "query" ? inside(only.units, queries) : all(queries);
+  const columns = only?.side === "key" ? inside(only.units, keys) : all(keys);
+  for (const head of inside(chosen, layer.heads))
+    for (const query of rows) {
+      const start = (head * queries + query) * keys;
+      for (let i = 0; i < columns.length; i++)
+        if (codes[start + columns[i]] >= threshold) act(head, query, columns[i], codes[start + columns[i]]);
+    }
+}
+
+/** How many lines are of each strength (256 steps), and of which step on they are drawn. */
+function steps(layer, chosen, least, only) {
+  const counts = new Uint32Array(256);
+  each(layer, chosen, least, only, (head, query, key, code) => counts[code >> 8]++);
+  let [first, kept] = [255, counts[255]];
+  while (first > 0 && kept + counts[first - 1] <= MOST_LINES) kept += counts[--first];
+  return { counts, first, kept: Math.min(kept, MOST_LINES), found: counts.reduce((sum, count) => sum + count, 0) };
+}
+
+/**
+ * {found, count, heads, queries, keys, codes}: `found` lines there are, `count` of them, the strongest, are in the
+ * arrays.
+ */
+export function findLines(layer, chosen, least, only) {
+  const { counts, first, kept, found } = steps(layer, chosen, least, only);
+  const made = {
+    found,
+    count: kept,
+    heads: new Uint16Array(kept),
+    queries: new Uint16Array(kept),
+    keys: new Uint16Array(kept),
+    codes: new Uint16Array(kept),
+  };
+  const next = new Uint32Array(256);
+  for (let step = first + 1; step < 256; step++) next[step] = next[step - 1] + counts[step - 1] * (step > first);
+  each(layer, chosen, least, only, (head, query, key, code) => {
+    const step = code >> 8;
+    if (step < first || next[step] >= kept) return;
+    const place = next[step]++;
+    [made.heads[place], made.queries[place], made.keys[place], made.codes[place]] = [head, query, key, code];
+  });
+  return made;
+}

@@ -1,212 +1,258 @@
 // Choices become links: what is on screen is in the URL. Used by clientside callbacks.
-(function (root) {
-  const headscape = (root.headscape = root.headscape || {});
-  const dash = () => root.dash_clientside;
-  /** The table of the fields of a link (dashboard/web/state.py), which the server writes into the page. */
-  let table = null;
-  const linkTable = () => (table ??= JSON.parse(root.document.getElementById("link-table").textContent));
-  const fieldOf = (field) => linkTable().fields[field] ?? {};
-  /** What a field holds by default: of some fields the store decides, and the page says it. */
-  const defaultOf = (field, shown) => shown?.defaults?.[field] ?? fieldOf(field).default;
 
-  /** The fields of the address bar: a page's own state may be older, the canvas writes the camera there. */
-  const fieldsNow = () => new URLSearchParams(root.location.search);
-  /** A comma may stand in a link as it is; regions and cameras are full of them. */
-  const link = (fields) => `?${fields}`.replaceAll("%2C", ",").replace(/^\?$/, "");
-  const isNothing = (value) => value === null || value === undefined || value === "" || value === false;
+const dash = () => window.dash_clientside;
+/** The table of the fields of a link (dashboard/web/state.py), which the server writes into the page. */
+let table = null;
+const linkTable = () => (table ??= JSON.parse(document.getElementById("link-table").textContent));
+const fieldOf = (field) => linkTable().fields[field] ?? {};
+/** What a field holds by default: of some fields the store decides, and the page says it. */
+const defaultOf = (field, shown) => shown?.defaults?.[field] ?? fieldOf(field).default;
 
-  const bytes = (text) => String(new URLSearchParams([["", text]])).length;
-  /** As much of a text as a link may hold. */
-  function short(value, longest = linkTable().longest) {
-    let letters = [...String(value)];
-    while (bytes(letters.join("")) > longest) letters = letters.slice(0, Math.floor((letters.length * longest) / bytes(letters.join(""))));
-    return letters.join("");
-  }
+/** The fields of the address bar: a page's own state may be older, the canvas writes the camera there. */
+const fieldsNow = () => new URLSearchParams(window.location.search);
+/** A comma may stand in a link as it is; regions and cameras are full of them. */
+const link = (fields) => `?${fields}`.replaceAll("%2C", ",").replace(/^\?$/, "");
+const isNothing = (value) => value === null || value === undefined || value === "" || value === false;
 
-  /** Of a pair each has what the other leaves, half of the room at least. */
-  function shortPair(fields) {
-    const text = fields.get("text");
-    const { longest, longestPair } = linkTable();
-    fields.set("second", short(fields.get("second"), Math.min(longest, longestPair - Math.min(bytes(text), longestPair / 2))));
-    fields.set("text", short(text, longestPair - bytes(fields.get("second"))));
-  }
+const bytes = (text) => String(new URLSearchParams([["", text]])).length;
+/** As much of a text as a link may hold. */
+function short(value, longest = linkTable().longest) {
+  let letters = [...String(value)];
+  while (bytes(letters.join("")) > longest)
+    letters = letters.slice(0, Math.floor((letters.length * longest) / bytes(letters.join(""))));
+  return letters.join("");
+}
 
-  /** The fields with one changed, or taken away where it says nothing that is not so anyway. */
-  function withField(fields, field, value, standard) {
-    if (isNothing(value) || (standard !== undefined && String(standard) === String(value))) fields.delete(field);
-    else fields.set(field, short(value));
-    if (field === "second" && fields.get("text") && fields.has("second")) shortPair(fields);
-    for (const other of fieldOf(field).clears ?? []) fields.delete(other);
-    return fields;
-  }
+/** Of a pair each has what the other leaves, half of the room at least. */
+function shortPair(fields) {
+  const text = fields.get("text");
+  const { longest, longestPair } = linkTable();
+  const room = longestPair - Math.min(bytes(text), longestPair / 2);
+  fields.set("second", short(fields.get("second"), Math.min(longest, room)));
+  fields.set("text", short(text, longestPair - bytes(fields.get("second"))));
+}
 
-  const same = (one, other) => (isNothing(one) ? isNothing(other) : String(one) === String(other));
+/** The fields with one changed, or taken away where it says nothing that is not so anyway. */
+function withField(fields, field, value, standard) {
+  if (isNothing(value) || (standard !== undefined && String(standard) === String(value))) fields.delete(field);
+  else fields.set(field, short(value));
+  if (field === "second" && fields.get("text") && fields.has("second")) shortPair(fields);
+  for (const other of fieldOf(field).clears ?? []) fields.delete(other);
+  return fields;
+}
 
-  /** What a field stands at: as the page shows it, unless the link says otherwise since and the page has yet to follow. */
-  function standing(field, shown) {
-    const now = fieldsNow().get(field);
-    return now === new URLSearchParams(shown.link).get(field) ? shown[field] : (now ?? defaultOf(field, shown));
-  }
+const same = (value, other) => (isNothing(value) ? isNothing(other) : String(value) === String(other));
 
-  /** The query string with one field changed; nothing if it stands there already. */
-  function choose(field, value, shown) {
-    if (!shown || value === undefined || same(standing(field, shown), value)) return dash().no_update;
-    return link(withField(fieldsNow(), field, value, defaultOf(field, shown)));
-  }
+/**
+ * What a field stands at: as the page shows it, unless the link says otherwise since and the page has yet to follow.
+ */
+function standing(field, shown) {
+  const now = fieldsNow().get(field);
+  return now === new URLSearchParams(shown.link).get(field) ? shown[field] : (now ?? defaultOf(field, shown));
+}
 
-  /** Fields that a reader has changed by controls since the page on screen came. */
-  let changed = { link: null, fields: new Set() };
+/** The query string with one field changed; nothing if it stands there already. */
+export function choose(field, value, shown) {
+  if (!shown || value === undefined || same(standing(field, shown), value)) return dash().no_update;
+  return link(withField(fieldsNow(), field, value, defaultOf(field, shown)));
+}
 
-  /** A choice by a control. One that stands as its page says was set by the page, which may be of the link before, unless its reader has changed it since. */
-  function control(field, value, shown) {
-    if (shown && changed.link !== shown.link) changed = { link: shown.link, fields: new Set() };
-    if (shown && same(shown[field], value) && !changed.fields.has(field)) return dash().no_update;
-    const search = choose(field, value, shown);
-    if (search !== dash().no_update) changed.fields.add(field);
-    return search;
-  }
+/** Fields that a reader has changed by controls since the page on screen came. */
+let changed = { link: null, fields: new Set() };
 
-  /** The identity and value of the control that was used: {"choose": "colour", "by": "control"}. */
-  function used() {
-    const [trigger] = dash().callback_context.triggered;
-    if (!trigger) return [{}, undefined];
-    return [JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf("."))), trigger.value];
-  }
+/**
+ * A choice by a control. One that stands as its page says was set by the page, which may be of the link before, unless
+ * its reader has changed it since.
+ */
+function control(field, value, shown) {
+  if (shown && changed.link !== shown.link) changed = { link: shown.link, fields: new Set() };
+  if (shown && same(shown[field], value) && !changed.fields.has(field)) return dash().no_update;
+  const search = choose(field, value, shown);
+  if (search !== dash().no_update) changed.fields.add(field);
+  return search;
+}
 
-  /** The query string after a choice or a switch. */
-  function chosen(shown) {
-    const [id, value] = used();
-    if (id.toggle) return value === undefined ? dash().no_update : control(id.toggle, value ? fieldOf(id.toggle).on : null, shown);
-    return id.choose ? control(id.choose, value, shown) : dash().no_update;
-  }
+/** The identity and value of the control that was used: {"choose": "colour", "by": "control"}. */
+function used() {
+  const [trigger] = dash().callback_context.triggered;
+  if (!trigger) return [{}, undefined];
+  return [JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf("."))), trigger.value];
+}
 
-  /** The query string after a condition was changed, taken away or added; `where` is "column:a|b;column:1..5". */
-  function filtered(shown) {
-    const [id, value] = used();
-    if (!shown || (id.remove && !value) || (id.add && !value)) return dash().no_update;
-    const conditions = new Map((standing("where", shown) || "").split(";").filter(Boolean).map((one) => [one.slice(0, one.indexOf(":")), one.slice(one.indexOf(":") + 1)]));
-    if (id.remove === "all") conditions.clear();
-    else if (id.remove) conditions.delete(id.remove);
-    else if (id.add) conditions.set(value, "");
-    else if (id.condition) conditions.set(id.condition, id.kind === "number" ? value.join("..") : value.map(encodeURIComponent).join("|"));
-    else return dash().no_update;
-    return control("where", [...conditions].map((pair) => pair.join(":")).join(";"), shown);
-  }
+/** The query string after a choice or a switch. */
+export function chosen(shown) {
+  const [id, value] = used();
+  if (id.toggle)
+    return value === undefined ? dash().no_update : control(id.toggle, value ? fieldOf(id.toggle).on : null, shown);
+  return id.choose ? control(id.choose, value, shown) : dash().no_update;
+}
 
-  /** Layer and head of a name. */
-  const numbersOf = (name) => name.match(/^L(\d+) H(\d+)$/).slice(1).map(Number);
+/** The query string after a condition was changed, taken away or added; `where` is "column:a|b;column:1..5". */
+export function filtered(shown) {
+  const [id, value] = used();
+  if (!shown || (id.remove && !value) || (id.add && !value)) return dash().no_update;
+  const conditions = new Map(
+    (standing("where", shown) || "")
+      .split(";")
+      .filter(Boolean)
+      .map((one) => [one.slice(0, one.indexOf(":")), one.slice(one.indexOf(":") + 1)]),
+  );
+  if (id.remove === "all") conditions.clear();
+  else if (id.remove) conditions.delete(id.remove);
+  else if (id.add) conditions.set(value, "");
+  else if (id.condition)
+    conditions.set(id.condition, id.kind === "number" ? value.join("..") : value.map(encodeURIComponent).join("|"));
+  else return dash().no_update;
+  return control("where", [...conditions].map((pair) => pair.join(":")).join(";"), shown);
+}
 
-  /** The page of a head. */
-  function headLink([layer, head]) {
-    return "/head" + link(withField(withField(fieldsNow(), "layer", String(layer)), "head", String(head)));
-  }
+/** Layer and head of a name. */
+const numbersOf = (name) =>
+  name
+    .match(/^L(\d+) H(\d+)$/)
+    .slice(1)
+    .map(Number);
 
-  /** The page of the neighbour of the head that the link names, null where the model ends: the picture may be of the one before. */
-  function neighbour(picture, step) {
-    const now = fieldsNow();
-    const within = (number, i) => number >= 0 && number < picture.shape[i];
-    const named = numbersOf(picture.panels[0].name);
-    const from = ["layer", "head"].map((field) => Number(now.get(field) ?? defaultOf(field))).map((number, i) => (within(number, i) ? number : named[i]));
-    const to = [from[0] + step.rows, from[1] + step.columns];
-    return to.every(within) ? headLink(to) : null;
-  }
+/** The page of a head. */
+function headLink([layer, head]) {
+  return "/head" + link(withField(withField(fieldsNow(), "layer", String(layer)), "head", String(head)));
+}
 
-  /** Another picture of the same page: one of its panels, or all of them. */
-  function pageLink(picture, fields) {
-    if (!fields) return dash().no_update;
-    const every = fieldsNow();
-    for (const field of ["at", ...picture.dropped_fields]) every.delete(field);
-    for (const [field, value] of Object.entries(fields)) every.set(field, value);
-    return picture.page + link(every);
-  }
+/**
+ * The page of the neighbour of the head that the link names, null where the model ends: the picture may be of the one
+ * before.
+ */
+export function neighbour(picture, step) {
+  const now = fieldsNow();
+  const within = (number, i) => number >= 0 && number < picture.shape[i];
+  const named = numbersOf(picture.panels[0].name);
+  const from = ["layer", "head"]
+    .map((field) => Number(now.get(field) ?? defaultOf(field)))
+    .map((number, i) => (within(number, i) ? number : named[i]));
+  const to = [from[0] + step.rows, from[1] + step.columns];
+  return to.every(within) ? headLink(to) : null;
+}
 
-  /** The panel of a sequence at which a reader stopped; where one looks at it stays. */
-  function arrived(sent, picture) {
-    const there = picture?.sequence?.[sent?.panel];
-    if (!there) return dash().no_update;
-    const fields = fieldsNow();
-    for (const [field, value] of Object.entries(there.fields)) fields.set(field, value);
-    return link(fields);
-  }
+/** Another picture of the same page: one of its panels, or all of them. */
+function pageLink(picture, fields) {
+  if (!fields) return dash().no_update;
+  const every = fieldsNow();
+  for (const field of ["at", ...picture.dropped_fields]) every.delete(field);
+  for (const [field, value] of Object.entries(fields)) every.set(field, value);
+  return picture.page + link(every);
+}
 
-  /** The texts of the shown step of a sequence, for each of their places on the page. */
-  function stepTexts(step, places, picture) {
-    const there = picture?.sequence?.[step?.panel];
-    return places.map((place) => there?.texts[place.told] ?? dash().no_update);
-  }
+/** The panel of a sequence at which a reader stopped; where one looks at it stays. */
+export function arrived(sent, picture) {
+  const there = picture?.sequence?.[sent?.panel];
+  if (!there) return dash().no_update;
+  const fields = fieldsNow();
+  for (const [field, value] of Object.entries(there.fields)) fields.set(field, value);
+  return link(fields);
+}
 
-  /** The page of all heads. */
-  function headsLink() {
-    const fields = fieldsNow();
-    for (const field of ["layer", "head", "at"]) fields.delete(field);
-    return "/" + link(fields);
-  }
+/** The texts of the shown step of a sequence, for each of their places on the page. */
+export function stepTexts(step, places, picture) {
+  const there = picture?.sequence?.[step?.panel];
+  return places.map((place) => there?.texts[place.told] ?? dash().no_update);
+}
 
-  /** Where to go: opened, left as the canvas sent them; `picture` is what it shows. */
-  function go(opened, left, picture) {
-    const sent = dash().callback_context.triggered.map((trigger) => trigger.prop_id);
-    if (!picture) return dash().no_update;
-    if (picture.page) return pageLink(picture, sent.includes("points.left") ? {} : picture.panels[opened?.panel]?.fields);
-    if (sent.includes("points.left") && left) return headsLink();
-    return opened && picture.panels[opened.panel] ? headLink(numbersOf(picture.panels[opened.panel].name)) : dash().no_update;
-  }
+/** The page of all heads. */
+function headsLink() {
+  const fields = fieldsNow();
+  for (const field of ["layer", "head", "at"]) fields.delete(field);
+  return "/" + link(fields);
+}
 
-  /** The page of the head that was clicked in a chart: a mark says which it is, in a matrix its row does. */
-  function opened() {
-    const point = used()[1]?.points?.[0];
-    const name = [point?.customdata, point?.y].find((said) => /^L\d+ H\d+$/.test(said));
-    return name ? headLink(numbersOf(name)) : dash().no_update;
-  }
+/** Where to go: opened, left as the canvas sent them; `picture` is what it shows. */
+export function go(opening, left, picture) {
+  const sent = dash().callback_context.triggered.map((trigger) => trigger.prop_id);
+  if (!picture) return dash().no_update;
+  if (picture.page)
+    return pageLink(picture, sent.includes("points.left") ? {} : picture.panels[opening?.panel]?.fields);
+  if (sent.includes("points.left") && left) return headsLink();
+  const panel = picture.panels[opening?.panel];
+  return panel ? headLink(numbersOf(panel.name)) : dash().no_update;
+}
 
-  /** The point that was clicked, or none. */
-  function pick(picked, picture) {
-    if (!picked) return dash().no_update;
-    const fields = withField(fieldsNow(), picture?.link_fields?.token || "token", picked.token < 0 ? null : String(picked.token));
-    return link(picture?.link_fields ? fields : withField(fields, "role", picked.token < 0 ? null : picked.role));
-  }
+/** The page of the head that was clicked in a chart: a mark says which it is, in a matrix its row does. */
+export function opened() {
+  const point = used()[1]?.points?.[0];
+  const name = [point?.customdata, point?.y].find((said) => /^L\d+ H\d+$/.test(said));
+  return name ? headLink(numbersOf(name)) : dash().no_update;
+}
 
-  /** The region that was drawn, or none. */
-  function lasso(lassoed, picture) {
-    return lassoed ? link(withField(fieldsNow(), picture?.link_fields?.lasso || "lasso", lassoed.lasso)) : dash().no_update;
-  }
+/** The point that was clicked, or none. */
+export function pick(picked, picture) {
+  if (!picked) return dash().no_update;
+  const fields = withField(
+    fieldsNow(),
+    picture?.link_fields?.token || "token",
+    picked.token < 0 ? null : String(picked.token),
+  );
+  return link(picture?.link_fields ? fields : withField(fields, "role", picked.token < 0 ? null : picked.role));
+}
 
-  /** What a reader did in the views of a sentence, as fields of the link. */
-  const DONE = {
-    opened: ({ layer, head }, fields, sentence) => [["layer", layer], ["head", head], ["heads", head], ["show", sentence.show === "model" ? null : sentence.show]],
-    headed: ({ heads }, fields, sentence) => [["heads", heads.length === sentence.heads ? null : heads.join(".")]],
-    selected: ({ side, units }) => [["queries", units.join(".") || null], ["role", units.length && side === "key" ? "key" : null]],
-    hidden: ({ positions }, fields) => [["hide", [...new Set([...(fields.get("hide") || "").split(".").filter(Boolean).map(Number), ...positions])].sort((a, b) => a - b).join(".")]],
-    stepped: ({ layer }, fields, sentence) => [["layer", Math.max(0, Math.min(sentence.layers - 1, sentence.layer + layer)) || null]],
-  };
+/** The region that was drawn, or none. */
+export function lasso(lassoed, picture) {
+  return lassoed
+    ? link(withField(fieldsNow(), picture?.link_fields?.lasso || "lasso", lassoed.lasso))
+    : dash().no_update;
+}
 
-  /** The query string after it. */
-  function inSentence(what, sent, sentence) {
-    if (!sent || !sentence) return dash().no_update;
-    const fields = fieldsNow();
-    for (const [field, value] of DONE[what](sent, fields, sentence)) withField(fields, field, value === 0 ? "0" : value);
-    return link(fields);
-  }
+/** What a reader did in the views of a sentence, as fields of the link. */
+const DONE = {
+  opened: ({ layer, head }, fields, sentence) => [
+    ["layer", layer],
+    ["head", head],
+    ["heads", head],
+    ["show", sentence.show === "model" ? null : sentence.show],
+  ],
+  headed: ({ heads }, fields, sentence) => [["heads", heads.length === sentence.heads ? null : heads.join(".")]],
+  selected: ({ side, units }) => [
+    ["queries", units.join(".") || null],
+    ["role", units.length && side === "key" ? "key" : null],
+  ],
+  hidden: ({ positions }, fields) => {
+    const before = (fields.get("hide") || "").split(".").filter(Boolean).map(Number);
+    const hidden = [...new Set([...before, ...positions])].sort((a, b) => a - b);
+    return [["hide", hidden.join(".")]];
+  },
+  stepped: ({ layer }, fields, sentence) => [
+    ["layer", Math.max(0, Math.min(sentence.layers - 1, sentence.layer + layer)) || null],
+  ],
+};
 
-  /** The link of what is on screen: with model and snapshot it shows the same after the next ingest. */
-  function lasting(shown) {
-    const fields = fieldsNow();
-    for (const field of ["model", "snapshot"]) if (shown?.[field]) fields.set(field, shown[field]);
-    return root.location.origin + root.location.pathname + link(fields);
-  }
+/** The query string after it. */
+export function inSentence(what, sent, sentence) {
+  if (!sent || !sentence) return dash().no_update;
+  const fields = fieldsNow();
+  for (const [field, value] of DONE[what](sent, fields, sentence)) withField(fields, field, value === 0 ? "0" : value);
+  return link(fields);
+}
 
-  /** Browsers lend their clipboard to pages of https and of this machine only: else the link goes to the address bar. */
-  function copy(clicks, shown) {
-    if (!clicks) return dash().no_update;
-    const refused = () => (root.history.replaceState(root.history.state, "", lasting(shown)), "Copy it from the address bar");
-    return navigator.clipboard ? navigator.clipboard.writeText(lasting(shown)).then(() => "Copied", refused) : refused();
-  }
+/** The link of what is on screen: with model and snapshot it shows the same after the next ingest. */
+function lasting(shown) {
+  const fields = fieldsNow();
+  for (const field of ["model", "snapshot"]) if (shown?.[field]) fields.set(field, shown[field]);
+  return window.location.origin + window.location.pathname + link(fields);
+}
 
-  /** To another link without leaving the page, as Dash's own link goes there: at once, so that whatever comes next is of it. */
-  function visit(href) {
-    root.history.pushState({}, "", href);
-    root.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
-  }
+/** Browsers lend their clipboard to pages of https and of this machine only: else the link goes to the address bar. */
+export function copy(clicks, shown) {
+  if (!clicks) return dash().no_update;
+  const refused = () => (
+    window.history.replaceState(window.history.state, "", lasting(shown)),
+    "Copy it from the address bar"
+  );
+  return navigator.clipboard ? navigator.clipboard.writeText(lasting(shown)).then(() => "Copied", refused) : refused();
+}
 
-  headscape.address = { choose, chosen, filtered, go, opened, pick, lasso, arrived, stepTexts, inSentence, copy, neighbour, visit };
-  if (typeof module !== "undefined") module.exports = headscape.address;
-})(typeof window === "undefined" ? globalThis : window);
+/**
+ * To another link without leaving the page, as Dash's own link goes there: at once, so that whatever comes next is of
+ * it.
+ */
+export function visit(href) {
+  window.history.pushState({}, "", href);
+  window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+}

@@ -1,41 +1,44 @@
-// What changes between two states of a page: the properties of components, where these are the same ones in the same places.
-(function (root) {
-  const headscape = (root.headscape = root.headscape || {});
-  const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
-  const isComponent = (node) => Boolean(node?.props && node.type);
-  const isText = (children) => typeof children === "string" || typeof children === "number";
-  /** What a reader or the picture changes without asking: it may stand at something else than what the page was given last. */
-  const OWN = ["value", "checked", "children"];
+// What changes between two states of a page: the properties of components, where these are the same ones in the same
+// places.
 
-  /** Without what is inside; a text inside of a component with a name is one of its properties. */
-  const properties = ({ props: { children, ...own } }) => (own.id !== undefined && isText(children) ? { ...own, children } : own);
+const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+const isComponent = (node) => Boolean(node?.props && node.type);
+const isText = (children) => typeof children === "string" || typeof children === "number";
+/**
+ * What a reader or the picture changes without asking: it may stand at something else than what the page was given
+ * last.
+ */
+const OWN = ["value", "checked", "children"];
 
-  function ofProperties(before, after, now) {
-    const [was, is] = [properties(before), properties(after)];
-    if (Object.keys(was).some((name) => !(name in is))) return null;
-    const standing = after.props.id === undefined ? was : { ...was, ...now(after.props.id) };
-    const changed = Object.keys(is).filter((name) => !same((OWN.includes(name) ? standing : was)[name], is[name]));
-    if (changed.length && after.props.id === undefined) return null;
-    return changed.length ? [{ id: after.props.id, type: after.type, props: Object.fromEntries(changed.map((name) => [name, is[name]])) }] : [];
-  }
+/** Without what is inside; a text inside of a component with a name is one of its properties. */
+const properties = ({ props: { children, ...own } }) =>
+  own.id !== undefined && isText(children) ? { ...own, children } : own;
 
-  function ofEach(before, after, now) {
-    if (before.length !== after.length) return null;
-    const every = after.map((one, i) => changes(before[i], one, now));
-    return every.includes(null) ? null : every.flat();
-  }
+function ofProperties(before, after, now) {
+  const [was, is] = [properties(before), properties(after)];
+  if (Object.keys(was).some((name) => !(name in is))) return null;
+  const standing = after.props.id === undefined ? was : { ...was, ...now(after.props.id) };
+  const changed = Object.keys(is).filter((name) => !same((OWN.includes(name) ? standing : was)[name], is[name]));
+  if (changed.length && after.props.id === undefined) return null;
+  return changed.length
+    ? [{ id: after.props.id, type: after.type, props: Object.fromEntries(changed.map((name) => [name, is[name]])) }]
+    : [];
+}
 
-  /** Each as {id, type, props}; null where it takes other components. `now(id)` is what one stands at. */
-  function changes(before, after, now) {
-    if (Array.isArray(before) && Array.isArray(after)) return ofEach(before, after, now);
-    if (!isComponent(before) || !isComponent(after)) return same(before, after) ? [] : null;
-    if (before.type !== after.type || before.namespace !== after.namespace || !same(before.props.id, after.props.id)) return null;
-    if (after.props.id?.later) return null; // it is filled anew for every page
-    const own = ofProperties(before, after, now);
-    const inner = "children" in properties(after) ? [] : changes(before.props.children, after.props.children, now);
-    return own && inner && [...own, ...inner];
-  }
+function ofEach(before, after, now) {
+  if (before.length !== after.length) return null;
+  const every = after.map((one, i) => changes(before[i], one, now));
+  return every.includes(null) ? null : every.flat();
+}
 
-  headscape.changes = changes;
-  if (typeof module !== "undefined") module.exports = headscape.changes;
-})(typeof window === "undefined" ? globalThis : window);
+/** Each as {id, type, props}; null where it takes other components. `now(id)` is what one stands at. */
+export function changes(before, after, now) {
+  if (Array.isArray(before) && Array.isArray(after)) return ofEach(before, after, now);
+  if (!isComponent(before) || !isComponent(after)) return same(before, after) ? [] : null;
+  if (before.type !== after.type || before.namespace !== after.namespace || !same(before.props.id, after.props.id))
+    return null;
+  if (after.props.id?.later) return null; // it is filled anew for every page
+  const own = ofProperties(before, after, now);
+  const inner = "children" in properties(after) ? [] : changes(before.props.children, after.props.children, now);
+  return own && inner && [...own, ...inner];
+}

@@ -1,59 +1,81 @@
 // Charts as files: plotly draws them again, so that a PNG is sharp and an SVG is one, below what they show and what of.
-(function (root) {
-  const headscape = (root.headscape = root.headscape || {});
-  const SHARP = 2;
-  const PAUSE = 100;
-  /** Pixels of a line of the title, of one below it, beside them, above and below. */
-  const [TITLE, SMALL, BESIDE, ROOM] = [15, 11, 12, 18];
-  /** By how many pixels plotly sets a title of several lines too high. */
-  const LIFT = 8;
-  const FONT = "system-ui, sans-serif";
-  /** A file is on white in either theme. */
-  const [INK, PAPER] = ["#1a1b1e", "#ffffff"];
+import { breakLines } from "./paragraphs.mjs";
 
-  /** Save the chart whose button was pressed: {"save": "svg", "of": "density-raw"}. */
-  function save() {
-    const { no_update, callback_context } = root.dash_clientside;
-    const [trigger] = callback_context.triggered;
-    if (!trigger?.value) return no_update;
-    const { save: format, of } = JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf(".")));
-    const { source, stem } = root.dash_component_api.getLayout("shown").props.data;
-    whenDrawn(of, (chart, title) => {
-      const figure = titled(chart, title, source);
-      const { width, height } = figure.layout;
-      root.Plotly.downloadImage(figure, { format, filename: `${of}-${stem}`, width, height, scale: format === "png" ? SHARP : 1 });
+const SHARP = 2;
+const PAUSE = 100;
+/** Pixels of a line of the title, of one below it, beside them, above and below. */
+const [TITLE, SMALL, BESIDE, ROOM] = [15, 11, 12, 18];
+/** By how many pixels plotly sets a title of several lines too high. */
+const LIFT = 8;
+const FONT = "system-ui, sans-serif";
+/** A file is on white in either theme. */
+const [INK, PAPER] = ["#1a1b1e", "#ffffff"];
+
+/** Save the chart whose button was pressed: {"save": "svg", "of": "density-raw"}. */
+export function saveChart() {
+  const { no_update, callback_context } = window.dash_clientside;
+  const [trigger] = callback_context.triggered;
+  if (!trigger?.value) return no_update;
+  const { save: format, of } = JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf(".")));
+  const { source, stem } = window.dash_component_api.getLayout("shown").props.data;
+  whenDrawn(of, (chart, title) => {
+    const figure = titled(chart, title, source);
+    const { width, height } = figure.layout;
+    window.Plotly.downloadImage(figure, {
+      format,
+      filename: `${of}-${stem}`,
+      width,
+      height,
+      scale: format === "png" ? SHARP : 1,
     });
-    return no_update;
-  }
+  });
+  return no_update;
+}
 
-  /** Its button may be there, and be pressed, before the chart is. */
-  function whenDrawn(of, act) {
-    const place = document.getElementById(of);
-    const chart = place?.querySelector(".js-plotly-plot");
-    if (chart) act(chart, place.getAttribute("aria-label") || "");
-    else if (place) root.setTimeout(() => whenDrawn(of, act), PAUSE);
-  }
+/** Its button may be there, and be pressed, before the chart is. */
+function whenDrawn(of, act) {
+  const place = document.getElementById(of);
+  const chart = place?.querySelector(".js-plotly-plot");
+  if (chart) act(chart, place.getAttribute("aria-label") || "");
+  else if (place) setTimeout(() => whenDrawn(of, act), PAUSE);
+}
 
-  /** As large as on the page, and as much higher as its title takes. */
-  function titled(chart, title, source) {
-    const [width, high] = [chart.offsetWidth, chart.offsetHeight];
-    const [large, small] = [wrapped(title, TITLE, width), wrapped(source, SMALL, width)];
-    const room = Math.ceil(1.3 * (TITLE * large.length + SMALL * small.length)) + 2 * ROOM;
-    const text = `<b>${large.join("<br>")}</b><br><span style="font-size: ${SMALL}px">${small.join("<br>")}</span>`;
-    const above = { text, x: BESIDE / width, xanchor: "left", xref: "container", y: 1 - (ROOM + LIFT) / (high + room), yanchor: "top", yref: "container", font: { size: TITLE, color: INK } };
-    const { margin, ...layout } = chart.layout;
-    return { data: chart.data, layout: { ...layout, title: above, margin: { ...margin, t: (margin?.t ?? 0) + room }, width, height: high + room, paper_bgcolor: PAPER } };
-  }
+/** As large as on the page, and as much higher as its title takes. */
+function titled(chart, title, source) {
+  const [width, high] = [chart.offsetWidth, chart.offsetHeight];
+  const [large, small] = [wrapped(title, TITLE, width), wrapped(source, SMALL, width)];
+  const room = Math.ceil(1.3 * (TITLE * large.length + SMALL * small.length)) + 2 * ROOM;
+  const text = `<b>${large.join("<br>")}</b><br><span style="font-size: ${SMALL}px">${small.join("<br>")}</span>`;
+  const above = {
+    text,
+    x: BESIDE / width,
+    xanchor: "left",
+    xref: "container",
+    y: 1 - (ROOM + LIFT) / (high + room),
+    yanchor: "top",
+    yref: "container",
+    font: { size: TITLE, color: INK },
+  };
+  const { margin, ...layout } = chart.layout;
+  return {
+    data: chart.data,
+    layout: {
+      ...layout,
+      title: above,
+      margin: { ...margin, t: (margin?.t ?? 0) + room },
+      width,
+      height: high + room,
+      paper_bgcolor: PAPER,
+    },
+  };
+}
 
-  /** Lines of a text that are no wider than there is room, in plotly's kind of HTML. */
-  function wrapped(text, size, width) {
-    const context = document.createElement("canvas").getContext("2d");
-    context.font = `600 ${size}px ${FONT}`;
-    const wide = ({ word }) => context.measureText(word).width;
-    const groups = text.split(" ").map((word) => [{ word }]);
-    const lines = headscape.paragraphs.lines(groups, width - 2 * BESIDE, { wide, apart: context.measureText(" ").width });
-    return lines.map((line) => line.map(({ word }) => word.replace(/&/g, "&amp;").replace(/</g, "&lt;")).join(" "));
-  }
-
-  headscape.chart = { save };
-})(window);
+/** Lines of a text that are no wider than there is room, in plotly's kind of HTML. */
+function wrapped(text, size, width) {
+  const context = document.createElement("canvas").getContext("2d");
+  context.font = `600 ${size}px ${FONT}`;
+  const wide = ({ word }) => context.measureText(word).width;
+  const groups = text.split(" ").map((word) => [{ word }]);
+  const lines = breakLines(groups, width - 2 * BESIDE, { wide, apart: context.measureText(" ").width });
+  return lines.map((line) => line.map(({ word }) => word.replace(/&/g, "&amp;").replace(/</g, "&lt;")).join(" "));
+}

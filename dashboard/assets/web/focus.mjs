@@ -1,44 +1,48 @@
-// A choice draws the controls anew; the keyboard stays where it was, a text that is being typed as it is, an open list open.
-(function () {
-  const FOCUSABLE = "a[href], button, input, [tabindex]";
-  const TEXT_BOX = ".mantine-TextInput-input";
-  const setText = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
-  let last = null;
-  /** What was typed into the control that has the keyboard, until Enter. */
-  let typed = null;
-  /** A searchable list opens when React hears that it is focused: it does not hear of a focus that is given back. */
-  let quiet = false;
+// A choice draws the controls anew; the keyboard stays where it was, a text that is being typed as it is, an open list
+// open.
 
-  const partsOf = (control) => [control, ...control.querySelectorAll(FOCUSABLE)];
+const FOCUSABLE = "a[href], button, input, [tabindex]";
+const TEXT_BOX = ".mantine-TextInput-input";
+let last = null;
+/** What was typed into the control that has the keyboard, until Enter. */
+let typed = null;
+/** A searchable list opens when React hears that it is focused: it does not hear of a focus that is given back. */
+let quiet = false;
 
-  /** The control an element belongs to, and which of its parts it is: a slider has two thumbs. Only Dash's own ids last. */
-  function placeOf(element) {
-    const control = element.closest('[id^="{"]') || (element.id && element);
-    return control ? { id: control.id, part: partsOf(control).indexOf(element), element } : null;
-  }
+const partsOf = (control) => [control, ...control.querySelectorAll(FOCUSABLE)];
 
-  /** React hears of a text only by an event of its element. */
-  function typeAgain(box) {
-    const { text, caret } = typed;
-    setText.call(box, text);
-    box.dispatchEvent(new Event("input", { bubbles: true }));
-    box.setSelectionRange(caret, caret);
-  }
+/**
+ * The control an element belongs to, and which of its parts it is: a slider has two thumbs. Only Dash's own ids last.
+ */
+function placeOf(element) {
+  const control = element.closest('[id^="{"]') || (element.id && element);
+  return control ? { id: control.id, part: partsOf(control).indexOf(element), element } : null;
+}
 
-  function restore() {
-    if (document.activeElement !== document.body || !last) return;
-    const control = document.getElementById(last.id);
-    if (!control?.closest("#above, #beside, #below")) return;
-    const part = partsOf(control)[last.part];
-    const wasOpen = last.element.hasAttribute("data-expanded");
-    quiet = true;
-    part?.focus({ preventScroll: true });
-    quiet = false;
-    if (part) last = { ...last, element: part };
-    if (part && wasOpen) part.click();
-    if (part && typed && part.value !== typed.text) typeAgain(part);
-  }
+/** React hears of a text only by an event of its element. */
+function typeAgain(box) {
+  const { text, caret } = typed;
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(box, text);
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+  box.setSelectionRange(caret, caret);
+}
 
+function restore() {
+  if (document.activeElement !== document.body || !last) return;
+  const control = document.getElementById(last.id);
+  if (!control?.closest("#above, #beside, #below")) return;
+  const part = partsOf(control)[last.part];
+  const wasOpen = last.element.hasAttribute("data-expanded");
+  quiet = true;
+  part?.focus({ preventScroll: true });
+  quiet = false;
+  if (part) last = { ...last, element: part };
+  if (part && wasOpen) part.click();
+  if (part && typed && part.value !== typed.text) typeAgain(part);
+}
+
+/** Installs it for as long as the page lives. */
+export function keepFocus() {
   window.addEventListener("focusin", (event) => quiet && event.stopImmediatePropagation(), true);
   document.addEventListener("focusin", (event) => {
     const place = placeOf(event.target);
@@ -52,4 +56,4 @@
   document.addEventListener("pointerdown", left, true);
   document.addEventListener("keydown", (event) => event.key === "Enter" && (typed = null), true);
   new MutationObserver(restore).observe(document.documentElement, { childList: true, subtree: true });
-})();
+}

@@ -1,117 +1,187 @@
-// The page follows the address: what is asked for, and how what is on screen becomes what came.
-(function (root) {
-  const headscape = (root.headscape = root.headscape || {});
-  const PARTS = ["above", "beside", "below", "navigation", "drawer", "header"];
-  /** Milliseconds: a title waits so long for the picture of its head at most, charts for its painting. */
-  const TOGETHER = 400;
-  const PAINTED = 1000;
-  /** Until the next head is asked for beforehand, and between two looks at whether the picture is painted. */
-  const REST = 150;
-  const LOOK = 20;
+// Pages as the server writes them. Only the newest is waited for: one that is asked for before is given up, at the
+// server too.
+import { neighbour } from "./address.mjs";
+import { changes } from "./changes.mjs";
+import { prefetch } from "./loading.mjs";
 
-  /** Fields of a link that say what is counted on a page. */
-  const COUNTED = ["model", "snapshot", "other", "where"];
+const URL_OF_PAGES = "/data/page";
+const SILENT = "The server does not answer. Reload the page in a while.";
 
-  const dash = () => root.dash_clientside;
-  const standing = (id) => root.dash_component_api.getLayout(id)?.props;
-  const isHead = (page) => page?.shown && root.location.pathname === "/head";
+/** What could not be had, as the page of a link would say it. */
+const problem = (sentence) => ({ problem: sentence });
 
-  const pages = headscape.asked.create();
-  /** What is on screen, and charts that have yet to follow it. */
-  let shown = {};
-  let late = [];
-  let resting = 0;
-  let newest = null;
+async function fetchPage(asked, signal) {
+  const response = await fetch(URL_OF_PAGES, { method: "POST", body: new URLSearchParams(asked), signal });
+  return response.ok ? response.json() : problem(await response.text());
+}
 
-  /** A sentence instead of a page. */
-  function refused(sentence) {
-    const alert = { namespace: "dash_mantine_components", type: "Alert", props: { children: sentence, color: "red", title: "This cannot be shown", className: "problem" } };
-    return { navigation: [], drawer: [], header: [], ...shown, picture: null, sentence: null, said: null, above: [alert], beside: [], below: [] };
+export function createPages() {
+  let waiting = null;
+  let ahead = null;
+
+  function start(asked) {
+    const ending = new AbortController();
+    const page = fetchPage(asked, ending.signal).catch((error) =>
+      error.name === "AbortError" ? null : problem(SILENT),
+    );
+    return { asked, ending, page, key: JSON.stringify(asked) };
   }
 
-  const pause = (milliseconds) => new Promise((resolve) => root.setTimeout(resolve, milliseconds));
-
-  /** Charts take long to draw: they follow when the picture is painted. */
-  async function drawLate(page) {
-    const isPainted = () => !page.picture || document.querySelector(".frame")?.dataset.drawn === page.picture.points;
-    for (let waited = 0; waited < PAINTED && !isPainted(); waited += LOOK) await pause(LOOK);
-    await new Promise(root.requestAnimationFrame);
-    await pause(0);
-    if (shown === page) late.splice(0).forEach(({ id, props }) => dash().set_props(id, props));
+  /** The page, or null where another one was asked for since. */
+  async function now(asked) {
+    waiting?.ending.abort();
+    const mine = (waiting = ahead?.key === JSON.stringify(asked) ? ahead : start(asked));
+    if (ahead !== mine) ahead?.ending.abort();
+    ahead = null;
+    const page = await mine.page;
+    if (waiting !== mine) return null;
+    return page;
   }
 
-  /** A part as a whole, where it has become another; else its components change, and it stays. */
-  function renew(part, page) {
-    const found = shown[part] && headscape.changes(shown[part], page[part], standing);
-    late = late.filter((change) => change.part !== part || (found && !found.some(({ id }) => id === change.id)));
-    if (!found) return page[part];
-    for (const change of found) change.type === "Graph" ? late.push({ ...change, part }) : dash().set_props(change.id, change.props);
-    return dash().no_update;
+  /** Have a page and its points come before anybody asks for them. */
+  function beforehand(asked) {
+    ahead?.ending.abort();
+    const mine = (ahead = start(asked));
+    mine.page.then((page) => page?.picture && mine === ahead && pointsOf(page, mine.ending.signal));
   }
 
-  function outputs(page) {
-    const parts = PARTS.map((part) => renew(part, page));
-    shown = page;
-    if (late.length) drawLate(page);
-    return [page.picture, page.sentence, page.said, ...parts, page.shown || dash().no_update];
-  }
+  return { now, beforehand };
+}
 
-  /** The next head in the direction of the last step comes beforehand. */
-  function lookAhead(before, page) {
-    root.clearTimeout(resting);
-    if (!isHead(before) || !isHead(page) || !page.picture) return;
-    const [rows, columns] = ["layer", "head"].map((field) => page.shown[field] - before.shown[field]);
-    if (Math.abs(rows) + Math.abs(columns) !== 1) return;
-    resting = root.setTimeout(() => {
-      const next = headscape.address.neighbour(page.picture, { rows, columns });
-      if (next) pages.beforehand(asked(...next.split(/(?=\?)/)));
-    }, REST);
-  }
+/** The points of the picture of a page are there, or are not to be had: the picture says which. */
+export const pointsOf = (page, signal) => prefetch(page.picture.points, signal).catch(() => null);
 
-  /** A tab stays at the snapshot that it shows until its reader asks for another one. */
-  const asked = (pathname, search = "") => ({ pathname, search, snapshot: shown.shown?.snapshot || "" });
+const PARTS = ["above", "beside", "below", "navigation", "drawer", "header"];
+/** Milliseconds: a title waits so long for the picture of its head at most, charts for its painting. */
+const TOGETHER = 400;
+const PAINTED = 1000;
+/** Until the next head is asked for beforehand, and between two looks at whether the picture is painted. */
+const REST = 150;
+const LOOK = 20;
 
-  /** Of the next head title, numbers and picture change together. */
-  async function together(page) {
-    const { picture } = page;
-    if (!isHead(shown) || !picture || picture.points === shown.picture?.points) return;
-    await Promise.race([headscape.asked.pointsOf(page), pause(TOGETHER)]);
-  }
+/** Fields of a link that say what is counted on a page. */
+const COUNTED = ["model", "snapshot", "other", "where"];
 
-  function isSameCount(before, after) {
-    const [was, is] = [before, after].map((link) => new URL(link, root.location.origin));
-    return was.pathname === is.pathname && COUNTED.every((field) => was.searchParams.get(field) === is.searchParams.get(field));
-  }
+const dash = () => window.dash_clientside;
+const standing = (id) => window.dash_component_api.getLayout(id)?.props;
+const isHead = (page) => page?.shown && window.location.pathname === "/head";
 
-  /** What is counted for the page on screen is counted no longer, unless the next page shows the same. */
-  function endCount(before, after) {
-    if (!isSameCount(before, after)) document.querySelector(".counting .cancel")?.click();
-  }
+const pages = createPages();
+/** What is on screen, and charts that have yet to follow it. */
+let shown = {};
+let late = [];
+let resting = 0;
+let newest = null;
 
-  /** What the parts of the page are at a link; nothing new where the reader has gone on. */
-  async function page(pathname, search) {
-    const link = asked(pathname, search);
-    const element = document.getElementById("page");
-    element.setAttribute("aria-busy", "true");
-    endCount(element.dataset.link || "", pathname + (search || ""));
-    root.clearTimeout(resting);
-    const mine = (newest = {});
-    const came = await pages.now(link);
-    if (came && !came.problem) await together(came);
-    if (!came || newest !== mine) return Array(PARTS.length + 4).fill(dash().no_update);
-    const before = shown;
-    const given = outputs(came.problem ? refused(came.problem) : came);
-    lookAhead(before, came);
-    element.removeAttribute("aria-busy");
-    element.dataset.link = pathname + (search || "");
-    return given;
-  }
-
-  /** Whether the navigation of a narrow window is open, for its button and for itself: either changes both, another page closes it. */
-  headscape.drawer = (burger, drawer) => {
-    const [used] = dash().callback_context.triggered.map(({ prop_id }) => prop_id);
-    const open = used === "burger.opened" ? burger : used === "drawer.opened" && drawer;
-    return [open, open];
+/** A sentence instead of a page. */
+function refused(sentence) {
+  const alert = {
+    namespace: "dash_mantine_components",
+    type: "Alert",
+    props: { children: sentence, color: "red", title: "This cannot be shown", className: "problem" },
   };
-  headscape.follow = { page };
-})(window);
+  return {
+    navigation: [],
+    drawer: [],
+    header: [],
+    ...shown,
+    picture: null,
+    sentence: null,
+    said: null,
+    above: [alert],
+    beside: [],
+    below: [],
+  };
+}
+
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Charts take long to draw: they follow when the picture is painted. */
+async function drawLate(page) {
+  const isPainted = () => !page.picture || document.querySelector(".frame")?.dataset.drawn === page.picture.points;
+  for (let waited = 0; waited < PAINTED && !isPainted(); waited += LOOK) await pause(LOOK);
+  await new Promise(requestAnimationFrame);
+  await pause(0);
+  if (shown === page) late.splice(0).forEach(({ id, props }) => dash().set_props(id, props));
+}
+
+/** A part as a whole, where it has become another; else its components change, and it stays. */
+function renew(part, page) {
+  const found = shown[part] && changes(shown[part], page[part], standing);
+  late = late.filter((change) => change.part !== part || (found && !found.some(({ id }) => id === change.id)));
+  if (!found) return page[part];
+  for (const change of found)
+    if (change.type === "Graph") late.push({ ...change, part });
+    else dash().set_props(change.id, change.props);
+  return dash().no_update;
+}
+
+function outputs(page) {
+  const parts = PARTS.map((part) => renew(part, page));
+  shown = page;
+  if (late.length) drawLate(page);
+  return [page.picture, page.sentence, page.said, ...parts, page.shown || dash().no_update];
+}
+
+/** The next head in the direction of the last step comes beforehand. */
+function lookAhead(before, page) {
+  clearTimeout(resting);
+  if (!isHead(before) || !isHead(page) || !page.picture) return;
+  const [rows, columns] = ["layer", "head"].map((field) => page.shown[field] - before.shown[field]);
+  if (Math.abs(rows) + Math.abs(columns) !== 1) return;
+  resting = setTimeout(() => {
+    const next = neighbour(page.picture, { rows, columns });
+    if (next) pages.beforehand(asked(...next.split(/(?=\?)/)));
+  }, REST);
+}
+
+/** A tab stays at the snapshot that it shows until its reader asks for another one. */
+const asked = (pathname, search = "") => ({ pathname, search, snapshot: shown.shown?.snapshot || "" });
+
+/** Of the next head title, numbers and picture change together. */
+async function together(page) {
+  const { picture } = page;
+  if (!isHead(shown) || !picture || picture.points === shown.picture?.points) return;
+  await Promise.race([pointsOf(page), pause(TOGETHER)]);
+}
+
+function isSameCount(before, after) {
+  const [was, is] = [before, after].map((link) => new URL(link, window.location.origin));
+  return (
+    was.pathname === is.pathname && COUNTED.every((field) => was.searchParams.get(field) === is.searchParams.get(field))
+  );
+}
+
+/** What is counted for the page on screen is counted no longer, unless the next page shows the same. */
+function endCount(before, after) {
+  if (!isSameCount(before, after)) document.querySelector(".counting .cancel")?.click();
+}
+
+/** What the parts of the page are at a link; nothing new where the reader has gone on. */
+export async function followPage(pathname, search) {
+  const link = asked(pathname, search);
+  const element = document.getElementById("page");
+  element.setAttribute("aria-busy", "true");
+  endCount(element.dataset.link || "", pathname + (search || ""));
+  clearTimeout(resting);
+  const mine = (newest = {});
+  const came = await pages.now(link);
+  if (came && !came.problem) await together(came);
+  if (!came || newest !== mine) return Array(PARTS.length + 4).fill(dash().no_update);
+  const before = shown;
+  const given = outputs(came.problem ? refused(came.problem) : came);
+  lookAhead(before, came);
+  element.removeAttribute("aria-busy");
+  element.dataset.link = pathname + (search || "");
+  return given;
+}
+
+/**
+ * Whether the navigation of a narrow window is open, for its button and for itself: either changes both, another page
+ * closes it.
+ */
+export function toggleDrawer(burger, drawer) {
+  const [used] = dash().callback_context.triggered.map(({ prop_id }) => prop_id);
+  const open = used === "burger.opened" ? burger : used === "drawer.opened" && drawer;
+  return [open, open];
+}

@@ -1,0 +1,97 @@
+// Two panels with the same tokens: a point under the pointer has a ring, and so has the same token's point in the other
+// panel.
+import { projectToSquare } from "./camera.mjs";
+import { DIAGONAL, buildIndex, flattenPlaces, nearestPoint, nextPoint, shrink } from "./grid_index.mjs";
+import { panelAt, panelBox, panelToPixel, pixelSize, pixelToPanel } from "./layout.mjs";
+
+const RADIUS = 14;
+
+/** The points of one panel. */
+export function pointsOfPanel(points, panel) {
+  const length = points.places.length / points.panels;
+  return { ...points, panels: 1, places: points.places.subarray(panel * length, (panel + 1) * length) };
+}
+
+export function createLinkedPanels(panels) {
+  const ring = Object.assign(document.createElement("div"), { className: "ring twin" });
+  panels.frame.append(ring);
+  let known = {};
+  let shown = "";
+
+  /** Indices of the points of each panel as they are seen now. */
+  function indices() {
+    const { points } = panels.data;
+    const { yaw, pitch } = panels.camera;
+    if (known.points !== points || known.yaw !== yaw || known.pitch !== pitch)
+      known = { points, yaw, pitch, built: [] };
+    return known;
+  }
+
+  function indexOf(panel) {
+    const { points, built } = indices();
+    const one = pointsOfPanel(points, panel);
+    built[panel] ??=
+      points.components === 3 ? buildIndex(flattenPlaces(one, panels.camera), 65535) : buildIndex(one.places, one.most);
+    return built[panel];
+  }
+
+  /** The point of a panel within so many pixels of a pixel, or -1. */
+  function nearest(panel, px, py, radius = RADIUS) {
+    const place = pixelToPanel(panels.layout, panels.camera, panel, px, py);
+    const reach = radius * pixelSize(panels.layout, panels.camera);
+    if (panels.data.points.components === 2) return nearestPoint(indexOf(panel), ...place, reach);
+    return nearestPoint(indexOf(panel), ...place.map(shrink), reach / DIAGONAL);
+  }
+
+  /** The point nearest to the middle of a panel, however far it is. */
+  function search(panel) {
+    const [left, top, side] = panelBox(panels.layout, panels.camera, panel);
+    for (let radius = RADIUS; radius < 4 * side; radius *= 2) {
+      const found = nearest(panel, left + side / 2, top + side / 2, radius);
+      if (found >= 0) return found;
+    }
+    return -1;
+  }
+
+  const towards = (panel, point, dx, dy) => nextPoint(indexOf(panel), point, dx, dy);
+
+  function pixelOf(panel, point) {
+    const { components, places, most } = pointsOfPanel(panels.data.points, panel);
+    const place = Array.from({ length: components }, (_, i) => places[point * components + i] / most);
+    return panelToPixel(panels.layout, panels.camera, panel, ...projectToSquare(panels.camera, place));
+  }
+
+  /** Whether both panels can be looked at point by point: the picture has two, and both have come. */
+  const areThere = () => Boolean(panels.picture.cards) && panels.data.points?.panels === panels.picture.cards.length;
+
+  /** What is under a pixel of the frame. */
+  function show(px, py) {
+    if (!areThere()) return;
+    const panel = panelAt(panels.layout, panels.camera, px, py);
+    const point = panel < 0 ? -1 : nearest(panel, px, py);
+    if (shown !== `${panel} ${point}`) showPoint(panel, point);
+  }
+
+  /** A point and its card, and the same token's point in the other panel. */
+  function showPoint(panel, point) {
+    panels.hover.hide();
+    if (point < 0) return;
+    shown = `${panel} ${point}`;
+    const [x, y] = pixelOf(1 - panel, point);
+    Object.assign(ring.style, {
+      display: "block",
+      left: `${x - 8}px`,
+      top: `${y - 8}px`,
+      width: "16px",
+      height: "16px",
+    });
+    panels.hover.around(point, ...pixelOf(panel, point), panels.picture.cards[panel]);
+  }
+
+  function hide() {
+    shown = "";
+    ring.style.display = "none";
+  }
+
+  return { areThere, show, showPoint, search, towards, pixelOf, hide };
+}

@@ -1,0 +1,136 @@
+// The picture as a file: ground, points, what is drawn over them, the names of panels, and below them what the page
+// says of it.
+import { drawNames } from "./panel_names.mjs";
+import { SvgContext } from "./svg_context.mjs";
+import { saveCanvas, saveText } from "../web/files.mjs";
+import { drawParagraphs, setParagraphs } from "../web/paragraphs.mjs";
+
+const MARGIN = 12;
+/** Room for the names of rows and columns. */
+const NAMED = { left: 34, top: 26 };
+/** Text is legible in so many pixels. */
+const NARROWEST = 480;
+/** No browser keeps a canvas with a longer side. */
+const LONGEST = 16000;
+
+const marginsOf = ({ single, title }) => (single || title ? { left: MARGIN, top: MARGIN } : NAMED);
+const titleOf = (panels) => panels.player.label() || panels.picture.label;
+
+/** Where everything stands on the sheet, in pixels of the page. */
+export function sheetOf(panels) {
+  const { layout } = panels;
+  const { left, top } = marginsOf(layout);
+  const measuring = document.createElement("canvas").getContext("2d");
+  const text = setParagraphs(measuring, captionOf(panels), Math.max(layout.width, NARROWEST));
+  const below = top + layout.height + MARGIN;
+  return {
+    left,
+    top,
+    text,
+    below,
+    width: left + Math.max(text.width, layout.width) + MARGIN,
+    height: below + text.height + MARGIN,
+  };
+}
+
+/** Pixels of a file that is so wide, for each of the page; as many as the screen's where no width is given. */
+const scaleFor = (panels, sheet, width) =>
+  Math.min(width ? width / sheet.width : panels.scale, LONGEST / Math.max(sheet.width, sheet.height));
+
+function drawPoints(context, panels, { left, top }) {
+  const { width, height } = panels.layout;
+  context.drawImage(panels.canvas, left, top, width, height);
+}
+
+/** What is drawn as lines and text: all but the points. */
+function drawRest(context, panels, { left, top, text, below }) {
+  context.save();
+  context.translate(left, top);
+  panels.layer.drawOn(context);
+  context.restore();
+  drawNames(context, panels, left, top);
+  drawParagraphs(context, text, left, below);
+}
+
+/** Everything on a canvas that is so many pixels wide, as wide as the screen shows it where no width is given. */
+function compose(panels, width) {
+  const sheet = sheetOf(panels);
+  const scale = scaleFor(panels, sheet, width);
+  const canvas = Object.assign(document.createElement("canvas"), {
+    width: Math.round(sheet.width * scale),
+    height: Math.round(sheet.height * scale),
+  });
+  const context = canvas.getContext("2d");
+  context.fillStyle = panels.palette.background;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.scale(canvas.width / sheet.width, canvas.width / sheet.width);
+  panels.enlarged(scale, () => drawPoints(context, panels, sheet));
+  drawRest(context, panels, sheet);
+  return canvas;
+}
+
+/** The same as text of an SVG file: the points are an image in it. */
+function drawing(panels, width) {
+  const sheet = sheetOf(panels);
+  const scale = scaleFor(panels, sheet, width);
+  const drawn = new SvgContext({
+    ...sheet,
+    scale,
+    ground: panels.palette.background,
+    title: titleOf(panels),
+    source: panels.picture.file.source,
+  });
+  panels.enlarged(scale, () => drawPoints(drawn, panels, sheet));
+  drawRest(drawn, panels, sheet);
+  return drawn.text();
+}
+
+/** Saves a file as wide as this; `form` is png or svg. */
+export function savePicture(panels, form, width) {
+  const name = [titleOf(panels), panels.picture.file.stem];
+  if (form === "svg") saveText(drawing(panels, width), "image/svg+xml", name, "svg");
+  else saveCanvas(compose(panels, width), name);
+}
+
+const SAID = ".of-picture";
+/** What is of use on the page alone. */
+const LEFT_OUT = "a, button, .on-page";
+
+const style = (element) => getComputedStyle(element);
+const wordsOf = (text, colour) =>
+  text
+    .split(/\s+/)
+    .filter(Boolean)
+    .map((word) => ({ word, colour }));
+const stops = (bar) => style(bar).backgroundImage.match(/rgba?\([^)]*\)/g) || [];
+
+/** Words, swatches and ramps of an entry of a legend, in order and in the colours that they have now. */
+function pieces(node) {
+  if (node.nodeType === Node.TEXT_NODE) return wordsOf(node.data, style(node.parentElement).color);
+  if (node.matches(".swatch")) return [{ colours: [style(node).backgroundColor], width: node.offsetWidth }];
+  if (node.matches(".bar")) return [{ colours: stops(node), width: node.offsetWidth }];
+  return [...node.childNodes].flatMap(pieces);
+}
+
+/** Text is broken between any words. */
+const lineOf = (text, colour, strong) => ({ groups: wordsOf(text, colour).map((word) => [word]), strong });
+
+/** Of a legend every entry stays on one line where it can. */
+function paragraph(element) {
+  if (element.matches(".legend")) return { groups: [...element.childNodes].map(pieces), apart: true };
+  const kept = element.cloneNode(true);
+  for (const one of kept.querySelectorAll(LEFT_OUT)) one.remove();
+  return lineOf(kept.textContent, style(element).color);
+}
+
+/** Paragraphs: what is shown, where it is from, what colours mean, how many of how many, how far it can be trusted. */
+export function captionOf({ picture, player, layer, palette }) {
+  const { source, notes } = picture.file;
+  const above = [source, ...notes, layer.focused && picture.focus_caption].filter(Boolean);
+  const said = [...document.querySelectorAll(SAID)].map(paragraph).filter(({ groups }) => groups.flat().length);
+  return [
+    lineOf(player.label() || picture.label, palette.ink, true),
+    ...above.map((text) => lineOf(text, palette.ink)),
+    ...said,
+  ];
+}

@@ -1,0 +1,21 @@
+// What the dashboard's modules are to Dash: components by their names, and the functions that its callbacks call.
+import { PointPanels } from "./canvas/component.mjs";
+import { SentenceViews } from "./sentence/views.mjs";
+import * as address from "./web/address.mjs";
+import { saveChart } from "./web/chart.mjs";
+import { keepFocus } from "./web/focus.mjs";
+import { followPage, toggleDrawer } from "./web/follow.mjs";
+import { Markup, scrollToParts } from "./web/markup.mjs";
+
+keepFocus();
+scrollToParts();
+
+window.headscape = {
+  PointPanels,
+  SentenceViews,
+  Markup,
+  address,
+  follow: { page: followPage },
+  drawer: toggleDrawer,
+  chart: { save: saveChart },
+};

@@ -1,0 +1,180 @@
+// The canvas of the head view: the part of it that a window shows, with its lines and the bars of one token.
+import { fontOf, measureText } from "./picture.mjs";
+import { ROW_HEIGHT, rowTops } from "./tokens.mjs";
+import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
+
+/** So much above and below the window is drawn as well, as a share of its height: scrolling need not draw at once. */
+const BEYOND = 0.6;
+const BAR = 10;
+const NUMBER = 52;
+
+export function createHeadSheet(views, box, columns, canvas) {
+  let top = 0;
+  let height = 0;
+
+  function band() {
+    const rectangle = box.getBoundingClientRect();
+    const from = Math.max(0, -rectangle.top - BEYOND * window.innerHeight);
+    return { rectangle, from, to: Math.min(box.offsetHeight, -rectangle.top + (1 + BEYOND) * window.innerHeight) };
+  }
+
+  /** Whether the window has left what is drawn. */
+  function moved() {
+    const { rectangle } = band();
+    const shown = [Math.max(0, -rectangle.top), Math.min(box.offsetHeight, window.innerHeight - rectangle.top)];
+    return shown[0] < top || shown[1] > top + height;
+  }
+
+  /** A cleared context, in pixels of the box. */
+  function clear() {
+    const { from, to } = band();
+    [top, height] = [from, Math.max(0, to - from)];
+    const scale = window.devicePixelRatio || 1;
+    Object.assign(canvas.style, { top: `${top}px`, width: `${box.offsetWidth}px`, height: `${height}px` });
+    Object.assign(canvas, { width: Math.round(box.offsetWidth * scale), height: Math.round(height * scale) });
+    const context = canvas.getContext("2d");
+    context.setTransform(scale, 0, 0, scale, 0, -top * scale);
+    return context;
+  }
+
+  /** Middle of every token, in pixels of the box. */
+  function middles(column) {
+    return rowTops(column.units).map((y) => column.list.offsetTop + y + ROW_HEIGHT / 2);
+  }
+
+  function paintLines(context, found, ys, [left, right]) {
+    const colours = Array.from({ length: views.shown.data.heads }, (_, head) => views.colour(head));
+    context.lineWidth = 2;
+    for (let i = 0; i < found.count; i++) {
+      const [from, to] = [ys.query[found.queries[i]], ys.key[found.keys[i]]];
+      if ((from < top && to < top) || (from > top + height && to > top + height)) continue;
+      context.globalAlpha = found.codes[i] / 65535;
+      context.strokeStyle = colours[found.heads[i]];
+      context.beginPath();
+      context.moveTo(left, from);
+      context.lineTo(right, to);
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** Beside every token of the other column: a bar of the chosen heads' parts, and their mean as a number. */
+  function paintBars(context, only, ys) {
+    const { data, chosen } = views.shown;
+    const across = only.side === "query" ? "key" : "query";
+    const sums = weightSums(data, chosen, only.side, only.units);
+    const most = Math.max(...sums.map((values) => meanOf(values)), 1e-9);
+    const { list } = columns[across];
+    const outwards = across === "key" ? 1 : -1;
+    const start = across === "key" ? list.offsetLeft + list.offsetWidth + 8 : list.offsetLeft - 8;
+    const room = (across === "key" ? box.offsetWidth - start : start) - NUMBER;
+    context.font = fontOf(12);
+    context.textBaseline = "middle";
+    context.textAlign = outwards > 0 ? "left" : "right";
+    sums.forEach((values, unit) =>
+      paintBar(context, { values, y: ys[across][unit], start, outwards, wide: room / most, most: data.most }),
+    );
+  }
+
+  function paintBar(context, { values, y, start, outwards, wide, most }) {
+    if (y < top || y > top + height) return;
+    const mean = meanOf(values);
+    let x = start;
+    values.forEach((value, i) => {
+      const width = (wide * value) / values.length;
+      context.fillStyle = views.colour(views.shown.chosen[i]);
+      context.fillRect(outwards > 0 ? x : x - width, y - BAR / 2, width, BAR);
+      x += outwards * width;
+    });
+    context.fillStyle = views.palette.ink;
+    if (mean >= most / 2000) context.fillText(formatWeight(mean, most), x + 6 * outwards, y);
+  }
+
+  function paint(only) {
+    const { data, chosen, least } = views.shown;
+    const context = clear();
+    const ys = { query: middles(columns.query), key: middles(columns.key) };
+    const found = findLines(data, chosen, least, only);
+    const { query, key } = columns;
+    paintLines(context, found, ys, [query.list.offsetLeft + query.list.offsetWidth + 4, key.list.offsetLeft - 4]);
+    if (only && chosen.length && query.units.length && key.units.length) paintBars(context, only, ys);
+    return found;
+  }
+
+  return { paint, moved };
+}
+
+const MARGIN = 20;
+const ABOVE = 84;
+const BETWEEN = 300;
+const NUMBER_ROOM = 64;
+
+const widest = (units) => Math.max(40, ...units.map(({ name }) => measureText(name, 13)));
+
+function legendShapes(views, y) {
+  return views.shown.chosen.flatMap((head, i) => [
+    { box: [MARGIN + 44 * i, y - 6, 12, 12], colour: views.colour(head) },
+    { text: views.nameOf(head), at: [MARGIN + 44 * i + 16, y], colour: views.palette.ink, size: 12 },
+  ]);
+}
+
+/** Those whose lines are drawn are bold. */
+function tokenShapes(views, units, ys, x, align, bold) {
+  return units.map((unit, i) => ({
+    text: unit.name,
+    at: [x, ys[i]],
+    colour: views.palette.ink,
+    align,
+    weight: bold.includes(i) ? 700 : 400,
+  }));
+}
+
+function lineShapes(views, only, ys, [left, right]) {
+  const { data, chosen, least } = views.shown;
+  const found = findLines(data, chosen, least, only);
+  const one = (i) => ({
+    line: [left, ys.query[found.queries[i]], right, ys.key[found.keys[i]]],
+    colour: views.colour(found.heads[i]),
+    opacity: found.codes[i] / 65535,
+  });
+  return Array.from({ length: found.count }, (_, i) => one(i));
+}
+
+function numberShapes(views, only, ys, { query, key }) {
+  if (!only) return [];
+  const { data, chosen } = views.shown;
+  const across = only.side === "query" ? "key" : "query";
+  const [x, align] = across === "key" ? [key, "end"] : [query, "start"];
+  const means = weightSums(data, chosen, only.side, only.units).map(meanOf);
+  const said = means.map((mean, i) => ({
+    text: formatWeight(mean, data.most),
+    at: [x, ys[across][i]],
+    colour: views.palette.ink,
+    size: 12,
+    align,
+  }));
+  return said.filter((_, i) => means[i] >= data.most / 2000);
+}
+
+export function headPicture(views, only) {
+  const { units, keys, title } = views.shown;
+  const place = (column) => rowTops(column).map((y) => ABOVE + y + ROW_HEIGHT / 2);
+  const ys = { query: place(units), key: place(keys) };
+  const left = MARGIN + NUMBER_ROOM + widest(units);
+  const width = Math.max(
+    left + BETWEEN + widest(keys) + NUMBER_ROOM + MARGIN,
+    2 * MARGIN + measureText(title, 15),
+    2 * MARGIN + 44 * views.shown.chosen.length,
+  );
+  const height = ABOVE + Math.max(...[units, keys].map((column) => rowTops(column).at(-1))) + MARGIN;
+  const boldOf = (side) => (only?.side === side ? only.units : []);
+  const shapes = [
+    { text: title, at: [MARGIN, 26], colour: views.palette.ink, size: 15, weight: 600 },
+    ...legendShapes(views, 54),
+    ...lineShapes(views, only, ys, [left + 6, left + BETWEEN - 6]),
+    ...tokenShapes(views, units, ys.query, left, "end", boldOf("query")),
+    ...tokenShapes(views, keys, ys.key, left + BETWEEN, "start", boldOf("key")),
+    ...numberShapes(views, only, ys, { query: MARGIN, key: left + BETWEEN + widest(keys) + NUMBER_ROOM }),
+  ];
+  return { width, height, ground: views.palette.background, title, shapes };
+}

@@ -1,0 +1,26 @@
+// In a saved page, which asks nothing of any server: the views on the weights that were saved.
+import { Views } from "./views.mjs";
+
+function codesOf(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return new Uint16Array(bytes.buffer);
+}
+
+/** The colour scheme of the reader's system. */
+function followScheme() {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const follow = () =>
+    document.documentElement.setAttribute("data-mantine-color-scheme", dark.matches ? "dark" : "light");
+  follow();
+  dark.addEventListener("change", follow);
+}
+
+function open(host, text) {
+  const { shown, layer } = JSON.parse(text);
+  const data = { ...layer, codes: codesOf(layer.codes) };
+  const views = new Views(host, { load: async () => ({ data }), cancel: () => {} }, { offline: true });
+  views.update(shown, () => {});
+}
+
+followScheme();
+open(document.getElementById("sentence"), document.getElementById("saved").textContent);

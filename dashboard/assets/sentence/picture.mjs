@@ -1,0 +1,129 @@
+// A picture as it is drawn, {width, height, ground, title, shapes}: on a canvas, or as the text of an SVG file. Colours
+// are
+// #rrggbb; a shape is a line, a box, a text or an image.
+import { escapeXml, shortNumber, svgElement, svgFile } from "../web/files.mjs";
+
+const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+/** No browser keeps a longer side, and few a larger area. */
+const SIDE = 16000;
+const AREA = 1.2e8;
+const ALIGN = { start: "left", middle: "center", end: "right" };
+
+export const fontOf = (size = 13, weight = 400) => `${weight} ${size}px ${FONT}`;
+let sheet = null;
+const measuring = () => (sheet ||= document.createElement("canvas").getContext("2d"));
+
+/** Width of a text in pixels. */
+export function measureText(text, size) {
+  const context = measuring();
+  context.font = fontOf(size);
+  return context.measureText(text).width;
+}
+
+function paintText(context, one) {
+  context.save();
+  context.translate(...one.at);
+  context.rotate(((one.turn || 0) * Math.PI) / 180);
+  context.font = fontOf(one.size, one.weight);
+  context.textAlign = ALIGN[one.align || "start"];
+  context.textBaseline = "middle";
+  context.fillStyle = one.colour;
+  context.fillText(one.text, 0, 0);
+  context.restore();
+}
+
+function paintLine(context, { line: [x1, y1, x2, y2], colour, opacity }) {
+  context.globalAlpha = opacity;
+  context.strokeStyle = colour;
+  context.beginPath();
+  context.moveTo(x1, y1);
+  context.lineTo(x2, y2);
+  context.stroke();
+  context.globalAlpha = 1;
+}
+
+function paintBox(context, { box, colour }) {
+  context.fillStyle = colour;
+  context.fillRect(...box);
+}
+
+function paint(context, picture) {
+  context.fillStyle = picture.ground;
+  context.fillRect(0, 0, picture.width, picture.height);
+  Object.assign(context, { lineWidth: 2, imageSmoothingEnabled: false });
+  for (const shape of picture.shapes) {
+    if (shape.line) paintLine(context, shape);
+    else if (shape.text !== undefined) paintText(context, shape);
+    else if (shape.image) context.drawImage(shape.image, ...shape.at);
+    else paintBox(context, shape);
+  }
+}
+
+const largest = ({ width, height }, wanted) =>
+  Math.min(wanted, SIDE / Math.max(width, height), Math.sqrt(AREA / (width * height)));
+
+/** Gives a canvas the size of a picture, at so many pixels a pixel, and paints it. */
+export function showPicture(canvas, picture, scale) {
+  const most = largest(picture, scale);
+  Object.assign(canvas, { width: Math.round(picture.width * most), height: Math.round(picture.height * most) });
+  Object.assign(canvas.style, { width: `${picture.width}px`, height: `${picture.height}px` });
+  const context = canvas.getContext("2d");
+  context.scale(most, most);
+  paint(context, picture);
+  return canvas;
+}
+
+/** x, y, width and height of a box or an image, as attributes. */
+function place(numbers) {
+  const [x, y, width, height] = numbers.map(shortNumber);
+  return { x, y, width, height };
+}
+
+function svgLine({ line, colour, opacity }) {
+  const [x1, y1, x2, y2] = line.map(shortNumber);
+  return svgElement("line", {
+    x1,
+    y1,
+    x2,
+    y2,
+    stroke: colour,
+    "stroke-opacity": opacity.toFixed(3),
+    "stroke-width": 2,
+  });
+}
+
+function svgLetters({ text, at, turn, colour, align = "start", size = 13, weight = 400 }) {
+  const [x, y] = at.map(shortNumber);
+  return svgElement(
+    "text",
+    {
+      x,
+      y,
+      fill: colour,
+      "text-anchor": align,
+      "font-size": size,
+      "font-weight": weight,
+      "dominant-baseline": "central",
+      transform: turn ? `rotate(${turn} ${x} ${y})` : undefined,
+    },
+    escapeXml(text),
+  );
+}
+
+function svgImage({ image, at }) {
+  const look = { preserveAspectRatio: "none", "image-rendering": "pixelated" };
+  return svgElement("image", { ...place(at), ...look, href: image.toDataURL() });
+}
+
+function svgShape(shape) {
+  if (shape.line) return svgLine(shape);
+  if (shape.box) return svgElement("rect", { ...place(shape.box), fill: shape.colour });
+  return shape.image ? svgImage(shape) : svgLetters(shape);
+}
+
+/** The picture as the text of an SVG file. */
+export function svgText({ width, height, ground, title, source, shapes }) {
+  const [w, h] = [width, height].map(Math.ceil);
+  const size = { width: w, height: h, viewBox: `0 0 ${w} ${h}`, "font-family": FONT };
+  return svgFile({ size, ground, title, source }, shapes.map(svgShape));
+}

@@ -1,0 +1,98 @@
+// What the views of a sentence show as a file: a picture, a drawing, or a page that works without a server.
+import { bundle } from "./bundle.mjs";
+import { measureText, showPicture, svgText } from "./picture.mjs";
+import { make } from "../web/elements.mjs";
+import { saveCanvas, saveText } from "../web/files.mjs";
+
+const SMALL = 11;
+
+/** With a line below it that says what it is of. */
+function withSource(picture, { source }, ink) {
+  const width = Math.max(picture.width, 40 + measureText(source, SMALL));
+  const line = { text: source, at: [20, picture.height + 4], colour: ink, size: SMALL };
+  return { ...picture, source, width, height: picture.height + 24, shapes: [...picture.shapes, line] };
+}
+
+export function createSaveButtons(views, { offline }) {
+  const name = () => [views.shown.title, views.shown.stem];
+  const picture = () => withSource(views.view.picture(), views.shown, views.palette.ink);
+  const png = button("PNG", () => saveCanvas(showPicture(document.createElement("canvas"), picture(), 2), name()));
+  const svg = button("SVG", () => saveText(svgText(picture()), "image/svg+xml", name(), "svg"));
+  const html = button("HTML", async () => saveText(await offlinePage(views), "text/html", name(), "html"));
+  views.tools.replaceChildren(png, svg, ...(offline ? [] : [html]));
+
+  function button(kind, act) {
+    const made = make("button", { type: "button", textContent: `Save ${kind}` });
+    made.addEventListener("click", () => views.trying(act));
+    return made;
+  }
+
+  /** Only what the view can give. */
+  function renew() {
+    png.hidden = svg.hidden = !views.view || !views.shown.data;
+    html.hidden = views.shown?.show !== "head";
+  }
+
+  return { renew };
+}
+
+/** The saved page asks nothing of any server. */
+const CLOSED = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+const STYLE = /\/assets\/style\.css/;
+
+async function textOf(url) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error("The page's own files cannot be read. Reload the page and save again.");
+  return response.text();
+}
+
+async function styles() {
+  const urls = [...document.querySelectorAll('link[rel="stylesheet"]')].map(({ href }) => href);
+  return (await Promise.all(urls.filter((url) => STYLE.test(url)).map(textOf))).join("\n");
+}
+
+/** Text that may stand in a script or a style element. */
+const inside = (text) => text.replace(/<\/(script|style)/gi, "<\\/$1").replace(/<!--/g, "<\\!--");
+const escapeHtml = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+
+function base64(codes) {
+  const bytes = new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength);
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 32768) text += String.fromCharCode(...bytes.subarray(i, i + 32768));
+  return btoa(text);
+}
+
+/** What the saved page shows, as JSON without a "<". */
+function contents({ data, ...shown }) {
+  const { codes, ...shape } = data;
+  const addresses = { layer_url: "saved", model_url: null, neuron_url: null };
+  const saved = { shown: { ...shown, ...addresses, show: "head" }, layer: { ...shape, codes: base64(codes) } };
+  return JSON.stringify(saved).replace(/</g, "\\u003c");
+}
+
+function page({ title, source }, style, script, json) {
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${CLOSED}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<style>${inside(style)}</style>
+</head>
+<body class="saved-sentence">
+<h1>${escapeHtml(title)}</h1>
+<p class="caption">${escapeHtml(source)}</p>
+<div id="sentence" class="sentence-views"></div>
+<script type="application/json" id="saved">${json}</script>
+<script type="module">${inside(script)}</script>
+</body>
+</html>
+`;
+}
+
+/** The head view as one HTML file: modules, style sheet and weights are in it. */
+async function offlinePage({ shown }) {
+  const [style, script] = await Promise.all([styles(), bundle(import.meta.resolve("./offline.mjs"), textOf)]);
+  return page(shown, style, script, contents(shown));
+}

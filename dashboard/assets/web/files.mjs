@@ -1,0 +1,46 @@
+// Files that the browser makes for a reader: their names, and the elements of an SVG file.
+
+const slug = (text) =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+
+/** From a title, and from the stem that all files of a store share. */
+export const fileName = ([title, stem], ending) =>
+  `${[slug(title).slice(0, 80), stem].filter(Boolean).join("-")}.${ending}`;
+
+function save(blob, named, ending) {
+  const link = Object.assign(document.createElement("a"), {
+    href: URL.createObjectURL(blob),
+    download: fileName(named, ending),
+  });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+export const saveText = (text, type, named, ending) => save(new Blob([text], { type }), named, ending);
+export const saveCanvas = (canvas, named) => canvas.toBlob((blob) => save(blob, named, "png"), "image/png");
+
+const ESCAPED = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+// Control characters are no XML, whatever a tokenizer makes of a text.
+// oxlint-disable-next-line no-control-regex
+const NO_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+
+export const escapeXml = (text) => text.replace(NO_XML, "\ufffd").replace(/[&<>"]/g, (letter) => ESCAPED[letter]);
+export const shortNumber = (number) => String(Math.round(number * 100) / 100);
+
+/** An element with these attributes, without those that are undefined; `inside` is text of elements. */
+export function svgElement(tag, attributes, inside = "") {
+  const named = Object.entries(attributes).filter(([, value]) => value !== undefined);
+  const start = [tag, ...named.map(([name, value]) => `${name}="${escapeXml(String(value))}"`)].join(" ");
+  return inside ? `<${start}>${inside}</${tag}>` : `<${start}/>`;
+}
+
+/** The text of an SVG file: `size` are attributes of its root, `elements` what is on its ground. */
+export function svgFile({ size, ground, title, source }, elements) {
+  const about = [svgElement("title", {}, escapeXml(title)), svgElement("desc", {}, escapeXml(source))];
+  const paper = svgElement("rect", { width: "100%", height: "100%", fill: ground });
+  const root = { xmlns: "http://www.w3.org/2000/svg", ...size };
+  return svgElement("svg", root, ["", ...about, paper, ...elements, ""].join("\n"));
+}

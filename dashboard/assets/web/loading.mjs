@@ -1,0 +1,70 @@
+// Parts of a picture by URL: what is there already is kept, what is no longer wanted is cancelled, what comes too late
+// is dropped.
+
+export async function fetchPart(url, signal) {
+  const response = await fetch(url, { signal });
+  if (!response.ok) throw new Error(await response.text());
+  return response;
+}
+
+/** Bytes that came before a picture asks for them: of the last few places only. */
+const early = new Map();
+const MOST_EARLY = 2;
+
+/** Fetch what a picture will ask for; resolves when it is there. */
+export function prefetch(url, signal) {
+  const body = early.get(url) || fetchPart(url, signal).then((response) => response.arrayBuffer());
+  early.delete(url);
+  early.set(url, body);
+  body.catch(() => early.get(url) === body && early.delete(url));
+  for (const other of [...early.keys()].slice(0, -MOST_EARLY)) early.delete(other);
+  return body;
+}
+
+function fetched(url, signal) {
+  const body = early.get(url);
+  early.delete(url);
+  return body ? body.then((bytes) => ({ arrayBuffer: () => bytes })) : fetchPart(url, signal);
+}
+
+/** `load({name: {url, read}})` resolves to {name: what was read, or null}; to null if it was asked again meanwhile. */
+export function createLoader() {
+  const parts = new Map();
+  let turn = 0;
+
+  function part(name, { url, read }) {
+    const known = parts.get(name);
+    if (known && known.url === url) return known.value;
+    known?.abort.abort();
+    parts.delete(name);
+    if (!url) return null;
+    const abort = new AbortController();
+    const value = fetched(url, abort.signal).then(read);
+    parts.set(name, { url, abort, value });
+    value.catch(() => parts.get(name)?.value === value && parts.delete(name));
+    return value;
+  }
+
+  async function load(wanted) {
+    const mine = ++turn;
+    try {
+      const names = Object.keys(wanted);
+      const values = await Promise.all(names.map((name) => part(name, wanted[name])));
+      return mine === turn ? Object.fromEntries(names.map((name, i) => [name, values[i]])) : null;
+    } catch (error) {
+      if (mine !== turn || error.name === "AbortError") return null;
+      throw error;
+    }
+  }
+
+  function cancel() {
+    turn++;
+    for (const { abort } of parts.values()) abort.abort();
+    parts.clear();
+  }
+
+  return { load, cancel };
+}
+
+export const readBytes = (read) => async (response) => read(await response.arrayBuffer());
+export const readJson = (response) => response.json();

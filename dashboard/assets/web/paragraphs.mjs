@@ -1,0 +1,65 @@
+// Paragraphs of words, swatches and ramps on a canvas, in lines no wider than there is room.
+
+const FONT = { plain: "12px system-ui, sans-serif", strong: "600 15px system-ui, sans-serif" };
+const HEIGHT = { plain: 18, strong: 22 };
+const SWATCH = 11;
+/** Between pieces, between the entries of a legend, between paragraphs. */
+const [SPACE, APART, BETWEEN] = [4, 14, 6];
+
+/** Lines of groups of pieces, each piece with its `left`; a group stays on one line where it fits on one. */
+export function breakLines(groups, width, { wide, apart }) {
+  const found = [[]];
+  let right = 0;
+  const isFull = (gap, length) => found.at(-1).length > 0 && right + gap + length > width;
+  const begin = () => ((right = 0), found.push([]));
+
+  function put(piece, gap) {
+    if (isFull(gap, wide(piece))) begin();
+    const left = found.at(-1).length ? right + gap : 0;
+    found.at(-1).push({ ...piece, left });
+    right = left + wide(piece);
+  }
+
+  for (const group of groups) {
+    const whole = group.reduce((sum, piece) => sum + wide(piece) + SPACE, -SPACE);
+    if (whole <= width && isFull(apart, whole)) begin();
+    group.forEach((piece, i) => put(piece, i ? SPACE : apart));
+  }
+  return found;
+}
+
+/** The paragraphs in lines of at most `width` pixels: {rows, width, height}. */
+export function setParagraphs(context, paragraphs, width) {
+  const rows = [];
+  let top = 0;
+  for (const { groups, apart, strong } of paragraphs) {
+    const kind = strong ? "strong" : "plain";
+    context.font = FONT[kind];
+    const wide = (piece) => piece.width ?? context.measureText(piece.word).width;
+    for (const pieces of breakLines(groups, width, { wide, apart: apart ? APART : SPACE })) {
+      rows.push({ pieces, kind, middle: top + HEIGHT[kind] / 2 });
+      top += HEIGHT[kind];
+    }
+    top += BETWEEN;
+  }
+  return { rows, width, height: Math.max(0, top - BETWEEN) };
+}
+
+function drawColours(context, { colours, width }, left, middle) {
+  const ramp = context.createLinearGradient(left, 0, left + width, 0);
+  colours.forEach((colour, i) => ramp.addColorStop(i / Math.max(1, colours.length - 1), colour));
+  context.fillStyle = ramp;
+  context.fillRect(left, middle - SWATCH / 2, width, SWATCH);
+}
+
+export function drawParagraphs(context, { rows, width }, left, top) {
+  Object.assign(context, { textBaseline: "middle", textAlign: "left" });
+  for (const { pieces, kind, middle } of rows)
+    for (const piece of pieces) {
+      if (piece.colours) drawColours(context, piece, left + piece.left, top + middle);
+      else {
+        Object.assign(context, { font: FONT[kind], fillStyle: piece.colour });
+        context.fillText(piece.word, left + piece.left, top + middle, width);
+      }
+    }
+}

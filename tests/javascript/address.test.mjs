@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import * as address from "../../dashboard/assets/web/address.mjs";
+
+const START = "/head?layer=1&head=2&view=pca-raw-2d&where=kind%3Aword&at=0.5,0.5,2,0,0";
+const FIELDS = START.slice("/head".length);
+
+/** What stands in the address bar. */
+const stand = (link) => {
+  const [pathname, search = ""] = link.split(/(?=\?)/);
+  window.location = { pathname, search, origin: "http://headscape.test" };
+};
+/** What Dash says has called back. */
+const trigger = (prop_id, value) => (window.dash_clientside.callback_context.triggered = [{ prop_id, value }]);
+
+/** The table of the fields of a link, which the server writes into the page: tests/test_javascript.py hands it on. */
+const TABLE = process.env.LINK_TABLE;
+assert.ok(TABLE, "This file needs the table of the fields of a link. Run it by pytest tests/test_javascript.py.");
+
+beforeEach(() => {
+  globalThis.document = { getElementById: () => ({ textContent: TABLE }) };
+  globalThis.window = { dash_clientside: { no_update: "stay", callback_context: { triggered: [] } } };
+  stand(START);
+});
+
+const CHOICES = [
+  [["colour", "kind", {}], `${FIELDS}&colour=kind`],
+  [["layer", "3", { layer: 1 }], "?layer=3&head=2&view=pca-raw-2d&where=kind%3Aword"],
+  [["view", "tsne", { view: "pca-raw-2d", defaults: { view: "tsne" } }], "?layer=1&head=2&where=kind%3Aword"],
+  [["where", "", { where: "kind:word" }], "?layer=1&head=2&view=pca-raw-2d&at=0.5,0.5,2,0,0"],
+  [["where", null, { where: "kind:word" }], "?layer=1&head=2&view=pca-raw-2d&at=0.5,0.5,2,0,0"],
+  [["layer", "1", { layer: 1 }], "stay"],
+  [["colour", null, {}], "stay"],
+  [["layer", "1", null], "stay"],
+];
+for (const [choice, search] of CHOICES)
+  test(`the choice ${JSON.stringify(choice)} changes its field and no other`, () =>
+    assert.equal(address.choose(...choice), search));
+
+const BEFORE = { q: "", where: "", defaults: { q: null }, link: "?layer=1" };
+const WAITING = {
+  "an empty search": [() => address.choose("q", "", BEFORE), "?layer=1&where=kind%3Aword"],
+  "the search of the link": [() => address.choose("q", "film", BEFORE), "stay"],
+  "another filter": [() => address.filtered(BEFORE), "?layer=1&where=kind%3Aword%3Blabel%3A&q=film"],
+};
+for (const [name, [choose, search]] of Object.entries(WAITING))
+  test(`${name} is chosen before the page has followed the choice before it`, () => {
+    stand("/?layer=1&where=kind%3Aword&q=film");
+    trigger('{"add":"condition"}.value', "label");
+    assert.equal(choose(), search);
+  });
+
+/** The link after a control of the search stands at this value. */
+function searchFor(value, shown) {
+  trigger('{"choose":"q","by":"picture"}.value', value);
+  return address.chosen(shown);
+}
+
+test("a control that its page has set chooses nothing, though the reader has gone on", () => {
+  stand("/?layer=1&q=film");
+  assert.equal(searchFor("actor", { q: "actor", link: "?layer=1&q=actor" }), "stay");
+});
+
+test("a reader may choose again what the page still shows", () => {
+  stand("/?layer=1");
+  assert.equal(searchFor("film", BEFORE), "?layer=1&q=film");
+  stand("/?layer=1&q=film");
+  assert.equal(searchFor("", BEFORE), "?layer=1");
+});
+
+test("what the page corrected in a link is no choice", () => {
+  stand("/?view=bogus");
+  assert.equal(address.choose("view", "pca-raw-2d", { view: "pca-raw-2d", link: "?view=bogus" }), "stay");
+});
+
+test("another text clears the second sentence of a pair", () => {
+  stand("/sentence?text=a&second=b&pair=ab&words=1");
+  assert.equal(address.choose("text", "", { text: "a" }), "?words=1");
+});
+
+for (const [sent, link] of [
+  ["opened", "/head?layer=4&head=5&view=pca-raw-2d&where=kind%3Aword"],
+  ["left", "/?view=pca-raw-2d&where=kind%3Aword"],
+])
+  test(`a picture that was ${sent} leads to ${link}`, () => {
+    trigger(`points.${sent}`);
+    const picture = { panels: [{ name: "L4 H5" }], shape: [6, 12] };
+    assert.equal(address.go({ panel: 0 }, { panel: 0 }, picture), link);
+  });
+
+const NEIGHBOURS = [
+  ["?layer=1&head=2", { rows: 1, columns: 0 }, "/head?layer=2&head=2"],
+  ["?layer=1", { rows: 0, columns: 1 }, "/head?layer=1&head=1"],
+  ["?layer=1&head=2", { rows: 0, columns: 1 }, null],
+  ["?layer=1&head=7", { rows: -1, columns: 0 }, "/head?layer=0&head=2"],
+  ["?layer=x&head=2", { rows: 0, columns: -1 }, "/head?layer=1&head=1"],
+  ["", { rows: -1, columns: 0 }, null],
+];
+// The picture may still be of the head before: arrow keys are faster than it.
+for (const [search, step, link] of NEIGHBOURS)
+  test(`from "${search}" a step of ${JSON.stringify(step)} leads to ${link}`, () => {
+    stand(`/head${search}`);
+    assert.equal(address.neighbour({ panels: [{ name: "L1 H2" }], shape: [4, 3] }, step), link);
+  });
+
+for (const [sent, link] of [
+  ["points.opened", "/features?q=a&point=L01.mixed"],
+  ["points.left", "/features?q=a"],
+])
+  test(`${sent} of a picture with a page of its own leads to ${link}`, () => {
+    stand("/features?point=embedding&at=0.5,0.5,2,0,0&q=a");
+    trigger(sent);
+    const panels = [{ name: "L1 mixed", fields: { point: "L01.mixed" } }];
+    const picture = { page: "/features", dropped_fields: ["point"], panels };
+    assert.equal(address.go({ panel: 0 }, { panel: 0 }, picture), link);
+  });
+
+test("the step at which a reader stops is in the link, and the camera stays", () => {
+  stand("/features?point=embedding&at=0.5,0.5,2,0,0");
+  const sequence = [{ fields: { point: "embedding" } }, { fields: { point: "L01.mixed" } }];
+  assert.equal(address.arrived({ panel: 1 }, { sequence }), "?point=L01.mixed&at=0.5,0.5,2,0,0");
+});
+
+for (const [point, link] of [
+  [{ customdata: "L4 H5", y: 0.5 }, "/head?layer=4&head=5&view=pca-raw-2d&where=kind%3Aword"],
+  [{ x: "L0 H1", y: "L4 H5" }, "/head?layer=4&head=5&view=pca-raw-2d&where=kind%3Aword"],
+  [{ x: 3, y: 0.5 }, "stay"],
+])
+  test(`a click on ${JSON.stringify(point)} of a chart leads to ${link}`, () => {
+    trigger('{"opens":"map"}.clickData', { points: [point] });
+    assert.equal(address.opened(), link);
+  });
+
+test("a chosen point and a region become a link", () => {
+  assert.equal(address.pick({ token: 7, role: "key" }), `${FIELDS}&token=7&role=key`);
+  assert.equal(address.pick({ token: -1, role: "key" }), FIELDS);
+  assert.equal(address.lasso({ lasso: "v,1,2" }), `${FIELDS}&lasso=v,1,2`);
+});
+
+test("a chosen token and a region of other pictures have fields of their own", () => {
+  const picture = { link_fields: { token: "ftoken", lasso: "flasso" } };
+  assert.equal(address.pick({ token: 7, role: "token" }, picture), `${FIELDS}&ftoken=7`);
+  assert.equal(address.lasso({ lasso: "v,1" }, picture), `${FIELDS}&flasso=v,1`);
+});

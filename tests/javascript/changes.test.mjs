@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { changes } from "../../dashboard/assets/web/changes.mjs";
+
+/** A component of a page. */
+const part = (id, props, type = "Select") => ({ type, namespace: "dmc", props: { id, ...props } });
+const changed = (before, after) => changes(before, after, () => ({}));
+
+const SAME = [
+  [part("a", { value: "1" }), part("a", { value: "1" }), []],
+  [part("a", { value: "1" }), part("a", { value: "2" }), [["a", { value: "2" }]]],
+  [part("a", { data: [1] }), part("a", { data: [1, 2] }), [["a", { data: [1, 2] }]]],
+  [part("a", { children: "x" }, "P"), part("a", { children: "y" }, "P"), [["a", { children: "y" }]]],
+  [
+    part("a", { children: [part("b", { value: "1" })] }, "Div"),
+    part("a", { children: [part("b", { value: "2" })] }, "Div"),
+    [["b", { value: "2" }]],
+  ],
+];
+for (const [i, [before, after, wanted]] of SAME.entries())
+  test(`the same components change their properties (${i})`, () =>
+    assert.deepEqual(
+      changed([before], [after]).map(({ id, props }) => [id, props]),
+      wanted,
+    ));
+
+const OTHER = [
+  [[part("a", {})], [part("b", {})]],
+  [[part("a", {})], [part("a", {}), part("b", {})]],
+  [[part("a", {}, "Select")], [part("a", {}, "Tabs")]],
+  [[part("a", { value: "1" })], [part("a", {})]],
+  [[part(undefined, { value: "1" })], [part(undefined, { value: "2" })]],
+  [[part({ later: "x" }, {})], [part({ later: "x" }, {})]],
+];
+for (const [i, [before, after]] of OTHER.entries())
+  test(`other components replace the whole part (${i})`, () => assert.equal(changed(before, after), null));
+
+test("a control that a reader has changed goes back to what the page says", () => {
+  const [{ props }] = changes([part("a", { value: 20 })], [part("a", { value: 20 })], () => ({ value: 99 }));
+  assert.deepEqual(props, { value: 20 });
+});

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fitPanels, panelAt, panelBox, panelToPixel, pixelToPanel } from "../../dashboard/assets/canvas/layout.mjs";
+
+test("the panel under a pixel is the panel that shows it", () => {
+  const layout = fitPanels({ count: 144, columns: 12, dimensions: 2, width: 900, height: 900 });
+  const camera = { x: 0.3, y: 0.6, zoom: 2.5, yaw: 0, pitch: 0 };
+  for (let panel = 0; panel < 144; panel++) {
+    const pixel = panelToPixel(layout, camera, panel, 0.3, 0.8);
+    const [x, y] = pixelToPanel(layout, camera, panel, ...pixel);
+    assert.equal(panelAt(layout, camera, ...pixel), panel);
+    assert.ok(Math.hypot(x - 0.3, y - 0.8) < 1e-9);
+  }
+});
+
+test("panels with titles and empty slots are under the pixels where they are drawn", () => {
+  const slots = [0, 4, 1, 5, 9, 2, 6, 10];
+  const layout = fitPanels({ count: 8, columns: 4, slots, titled: true, dimensions: 2, width: 900, height: 500 });
+  const camera = { x: 0.4, y: 0.6, zoom: 1.5, yaw: 0, pitch: 0 };
+  const under = slots.map((_, panel) => panelAt(layout, camera, ...panelToPixel(layout, camera, panel, 0.2, 0.9)));
+  const [left, top, side] = panelBox(layout, camera, 4);
+  assert.deepEqual(under, [0, 1, 2, 3, 4, 5, 6, 7]);
+  assert.equal(panelAt(layout, camera, left - 0.5 * side, top + 0.5 * side), -1);
+});

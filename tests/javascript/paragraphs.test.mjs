@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { breakLines } from "../../dashboard/assets/web/paragraphs.mjs";
+
+/** Lines of groups of words that are as wide as their letters are many. */
+function linesOf(groups, width, apart) {
+  const pieces = groups.map((group) => group.split(" ").map((word) => ({ word })));
+  return breakLines(pieces, width, { wide: ({ word }) => word.length, apart });
+}
+const wordsOf = (lines) => lines.map((line) => line.map(({ word }) => word));
+
+test("an entry that fits on a line is not broken", () =>
+  assert.deepEqual(wordsOf(linesOf(["one two", "three four", "five"], 18, 3)), [
+    ["one", "two"],
+    ["three", "four"],
+    ["five"],
+  ]));
+
+test("an entry longer than a line is broken between words", () =>
+  assert.deepEqual(wordsOf(linesOf(["one two three"], 9, 3)), [["one"], ["two"], ["three"]]));
+
+test("every word is on a line, in order, and none reaches over", () => {
+  const random = (most) => Math.floor(Math.random() * most);
+  const word = () => "a".repeat(1 + random(30));
+  for (let trial = 0; trial < 300; trial++) {
+    const groups = Array.from({ length: random(13) }, () => Array.from({ length: 1 + random(4) }, word).join(" "));
+    const lines = linesOf(groups, 40, 5);
+    assert.deepEqual(wordsOf(lines).flat(), groups.join(" ").split(" ").filter(Boolean));
+    for (const line of lines)
+      line.forEach((piece, i) => {
+        assert.ok(piece.left + piece.word.length <= 40);
+        assert.ok(!i || line[i - 1].left + line[i - 1].word.length < piece.left);
+      });
+  }
+});

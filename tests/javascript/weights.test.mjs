@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  decodeLayer,
+  decodeThumbnails,
+  findLines,
+  formatWeight,
+  weightAt,
+  weightSums,
+} from "../../dashboard/assets/sentence/weights.mjs";
+import { message } from "./messages.mjs";
+
+/** Weights of a layer by their number, and random ones that are small as attention is. */
+function layerOf(share, [heads, queries, keys] = [2, 3, 4], most = 1) {
+  const codes = Uint16Array.from({ length: heads * queries * keys }, (_, i) => Math.round(65535 * share(i)));
+  return { heads, queries, keys, most, codes };
+}
+const random = (shape) => layerOf(() => Math.random() ** 3, shape);
+
+test("weights are read as they were sent", () => {
+  const read = decodeLayer(message("HSL1", [1, 2, 3], Uint16Array.from([0, 1, 2, 65535, 4, 5]), 2.5));
+  const { codes, ...shape } = read;
+  assert.deepEqual([shape, [...codes]], [{ heads: 1, queries: 2, keys: 3, most: 2.5 }, [0, 1, 2, 65535, 4, 5]]);
+  assert.equal(weightAt(read, 0, 1, 0), 2.5);
+});
+
+test("thumbnails are read as they were sent", () => {
+  const { codes, ...shape } = decodeThumbnails(message("HST1", [1, 2, 1, 2], Uint8Array.from([0, 255, 7, 8]), 1));
+  assert.deepEqual(shape, { layers: 1, heads: 2, rows: 1, columns: 2, most: 1 });
+  assert.deepEqual([...codes], [0, 255, 7, 8]);
+});
+
+const REFUSED = [
+  [() => decodeLayer(message("HSL1", [1, 9, 9], [1, 2], 1)), "The weights were cut on their way."],
+  [() => decodeLayer(message("HST1", [1, 1, 1], [0, 0], 1)), "These are no weights."],
+  [() => decodeLayer(new ArrayBuffer(3)), "These are no weights."],
+  [() => decodeThumbnails(message("HST1", [1, 1, 9, 9], [1], 1)), "The thumbnails were cut on their way."],
+  [() => decodeThumbnails(message("HSL1", [1, 1, 1, 1], [1], 1)), "These are no thumbnails."],
+];
+for (const [read, problem] of REFUSED)
+  test(`a message that is not whole is refused: ${problem}`, () =>
+    assert.throws(read, { message: `${problem} Reload the page.` }));
+
+for (const only of [null, { side: "query", units: [2, 5] }, { side: "key", units: [0, 3] }])
+  test(`the lines of ${JSON.stringify(only)} are those that a search of all weights gives`, () => {
+    const layer = random([4, 9, 7]);
+    const wanted = [];
+    for (const head of [1, 3])
+      for (let query = 0; query < 9; query++)
+        for (let key = 0; key < 7; key++) {
+          const isInside = !only || only.units.includes(only.side === "query" ? query : key);
+          if (isInside && weightAt(layer, head, query, key) >= 0.05) wanted.push(`${head},${query},${key}`);
+        }
+    const lines = findLines(layer, [1, 3], 0.05, only);
+    const names = Array.from(lines.heads, (head, i) => `${head},${lines.queries[i]},${lines.keys[i]}`);
+    assert.equal(lines.found, wanted.length);
+    assert.deepEqual(names.sort(), wanted.sort());
+  });
+
+test("stronger lines are drawn over weaker ones", () => {
+  const { codes } = findLines(random([2, 30, 30]), [0, 1], 0, null);
+  codes.forEach((code, i) => assert.ok(i === 0 || code >> 8 >= codes[i - 1] >> 8));
+});
+
+test("of too many lines the strongest are drawn", () => {
+  const { found, count, codes } = findLines(random([12, 128, 128]), [...Array(12).keys()], 0, null);
+  assert.ok(found > 40_000 && count <= 40_000 && count > 30_000);
+  assert.ok(codes.at(-1) > 65_000);
+});
+
+test("a weight of zero is no line, whatever the threshold", () =>
+  assert.equal(
+    findLines(
+      layerOf((i) => (i === 5 ? 0.5 : 0)),
+      [0, 1],
+      0,
+      null,
+    ).found,
+    1,
+  ));
+
+test("the threshold of norms is a norm", () =>
+  assert.equal(
+    findLines(
+      layerOf((i) => i / 24, [2, 3, 4], 3),
+      [0, 1],
+      1.5,
+      null,
+    ).found,
+    12,
+  ));
+
+test("the lines of a long sentence come within a second", () => {
+  const layer = random([12, 512, 512]);
+  const heads = [...Array(12).keys()];
+  findLines(layer, heads, 0.9, null);
+  const start = performance.now();
+  findLines(layer, heads, 0.9, null);
+  assert.ok(performance.now() - start < 1_000);
+});
+
+const rounded = (sums) => sums.map(([sum]) => Math.round(24 * sum));
+
+test("selected queries give the sum of their weights to every key", () =>
+  assert.deepEqual(
+    rounded(
+      weightSums(
+        layerOf((i) => i / 24),
+        [1],
+        "query",
+        [0, 2],
+      ),
+    ),
+    [32, 34, 36, 38],
+  ));
+
+test("selected keys get the sum of their weights from every query", () =>
+  assert.deepEqual(
+    rounded(
+      weightSums(
+        layerOf((i) => i / 24),
+        [0],
+        "key",
+        [1, 3],
+      ),
+    ),
+    [4, 12, 20],
+  ));
+
+for (const [weight, most, text] of [
+  [0.344, 1, "34 %"],
+  [0.0123, 1, "1.2 %"],
+  [0.0999, 1, "10 %"],
+  [1, 1, "100 %"],
+  [1.2345, 3, "1.23"],
+])
+  test(`the weight ${weight} of at most ${most} is written ${text}`, () =>
+    assert.equal(formatWeight(weight, most), text));

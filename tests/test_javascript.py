@@ -1,0 +1,35 @@
+"""The modules of the browser: their pure parts, tested by node."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dashboard.web.state import browser_table
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted((ROOT / "dashboard" / "assets").rglob("*.mjs"))
+TESTS = sorted((ROOT / "tests" / "javascript").glob("*.test.mjs"))
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.name.removesuffix(".test.mjs"))
+def test_modules_pass_their_tests(path: Path) -> None:
+    if shutil.which("node") is None:
+        pytest.skip("node is missing; install the package nodejs")
+    environment = os.environ | {"LINK_TABLE": json.dumps(browser_table())}
+    run = subprocess.run(["node", "--test", path], capture_output=True, text=True, check=False, env=environment)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "# pass 0" not in run.stdout
+
+
+def test_no_line_is_longer_than_120_characters() -> None:
+    long = [
+        f"{path.name}:{number}"
+        for path in [*MODULES, *TESTS]
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if len(line) > 120
+    ]
+    assert long == []
