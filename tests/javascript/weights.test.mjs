@@ -53,7 +53,7 @@ for (const only of [null, { side: "query", units: [2, 5] }, { side: "key", units
         }
     const lines = findLines(layer, [1, 3], 0.05, only);
     const names = Array.from(lines.heads, (head, i) => `${head},${lines.queries[i]},${lines.keys[i]}`);
-    assert.equal(lines.found, wanted.length);
+    assert.equal(lines.total, wanted.length);
     assert.deepEqual(names.sort(), wanted.sort());
   });
 
@@ -63,8 +63,8 @@ test("stronger lines are drawn over weaker ones", () => {
 });
 
 test("of too many lines the strongest are drawn", () => {
-  const { found, count, codes } = findLines(random([12, 128, 128]), [...Array(12).keys()], 0, null);
-  assert.ok(found > 40_000 && count <= 40_000 && count > 30_000);
+  const { total, count, codes } = findLines(random([12, 128, 128]), [...Array(12).keys()], 0, null);
+  assert.ok(total > 40_000 && count <= 40_000 && count > 30_000);
   assert.ok(codes.at(-1) > 65_000);
 });
 
@@ -75,7 +75,7 @@ test("a weight of zero is no line, whatever the threshold", () =>
       [0, 1],
       0,
       null,
-    ).found,
+    ).total,
     1,
   ));
 
@@ -86,7 +86,7 @@ test("the threshold of norms is a norm", () =>
       [0, 1],
       1.5,
       null,
-    ).found,
+    ).total,
     12,
   ));
 

@@ -61,8 +61,8 @@ export function betweenCameras(from, to, part) {
 
 /** As it stands in a link, `x,y,zoom,yaw,pitch`; empty where nothing was moved. */
 export function formatCamera(camera, dimensions) {
-  const text = (one) =>
-    [one.x.toFixed(4), one.y.toFixed(4), one.zoom.toFixed(2), Math.round(one.yaw), Math.round(one.pitch)]
+  const text = (view) =>
+    [view.x.toFixed(4), view.y.toFixed(4), view.zoom.toFixed(2), Math.round(view.yaw), Math.round(view.pitch)]
       .map(Number)
       .join(",");
   return text(camera) === text(startCamera(dimensions)) ? "" : text(camera);

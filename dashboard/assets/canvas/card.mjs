@@ -3,10 +3,10 @@
 const AROUND = 24;
 
 function element(name, className, ...children) {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  made.append(...children);
-  return made;
+  const created = document.createElement(name);
+  if (className) created.className = className;
+  created.append(...children);
+  return created;
 }
 
 function sentence(card) {

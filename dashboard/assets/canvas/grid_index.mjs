@@ -46,15 +46,15 @@ function least(index, x, y, radius, cost, limit) {
   const [left, right] = range(x);
   const [bottom, top] = range(y);
   let best = limit;
-  let found = -1;
+  let nearest = -1;
   for (let row = bottom; row <= top; row++) {
     for (let slot = starts[row * CELLS + left]; slot < starts[row * CELLS + right + 1]; slot++) {
       const i = order[slot];
       const worth = cost(places[2 * i] - x * most, places[2 * i + 1] - y * most);
-      if (worth <= best) [best, found] = [worth, i];
+      if (worth <= best) [best, nearest] = [worth, i];
     }
   }
-  return found;
+  return nearest;
 }
 
 /** The point nearest to (x, y) within `radius`, all from 0 to 1; -1 if there is none. */
@@ -71,8 +71,8 @@ export function nextPoint(index, from, dx, dy) {
     return ahead > 0 && aside <= ahead ? across * across + up * up : Infinity;
   };
   for (let radius = 1 / CELLS; radius < 2; radius *= 2) {
-    const found = least(index, x, y, radius, cost, (radius * index.most) ** 2);
-    if (found >= 0) return found;
+    const nearest = least(index, x, y, radius, cost, (radius * index.most) ** 2);
+    if (nearest >= 0) return nearest;
   }
   return -1;
 }

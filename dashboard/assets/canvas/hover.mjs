@@ -13,7 +13,7 @@ export function createHover(panels) {
   const state = {
     focus: 0,
     point: -1,
-    kept: false,
+    pinned: false,
     hide,
     again,
     avoidLines,
@@ -49,19 +49,19 @@ export function createHover(panels) {
 
   /** The point within so many pixels of a pixel, or -1. */
   function nearest(px, py, radius = RADIUS) {
-    const found = indexNow();
-    if (!found) return -1;
+    const match = indexNow();
+    if (!match) return -1;
     const place = pixelToPanel(panels.layout, panels.camera, 0, px, py);
     const reach = radius * pixelSize(panels.layout, panels.camera);
-    const [x, y, within] = found.deep ? [...place.map(shrink), reach / DIAGONAL] : [...place, reach];
-    return nearestPoint(found.built, x, y, within);
+    const [x, y, within] = match.deep ? [...place.map(shrink), reach / DIAGONAL] : [...place, reach];
+    return nearestPoint(match.built, x, y, within);
   }
 
   /** The nearest point however far it is. */
   function search(px, py) {
     for (let radius = RADIUS; radius < 4 * panels.layout.side * panels.camera.zoom; radius *= 2) {
-      const found = nearest(px, py, radius);
-      if (found >= 0) return found;
+      const match = nearest(px, py, radius);
+      if (match >= 0) return match;
     }
     return -1;
   }
@@ -171,20 +171,20 @@ export function createHover(panels) {
 
   /** The picture has another size now: the ring goes round the same head, or point that the keyboard stands on. */
   function again() {
-    const { focus, point, kept } = state;
+    const { focus, point, pinned } = state;
     if (ring.style.display !== "block") return;
     hide();
     if (point < 0) showPanel(focus);
-    else if (kept && panels.single) showPoint(point);
-    else if (kept) panels.linkedPanels.showPoint(focus, point);
-    state.kept = kept;
+    else if (pinned && panels.single) showPoint(point);
+    else if (pinned) panels.linkedPanels.showPoint(focus, point);
+    state.pinned = pinned;
   }
 
   function hide() {
     clearTimeout(pausing);
     abort?.abort();
     state.point = -1;
-    state.kept = false;
+    state.pinned = false;
     ring.style.display = tip.style.display = "none";
     panels.linkedPanels?.hide();
   }

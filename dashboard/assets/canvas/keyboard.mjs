@@ -13,8 +13,8 @@ export function listenToKeyboard(panels) {
     const slot = slotOf(layout, hover.focus);
     const row = Math.max(0, Math.min(layout.rows - 1, Math.floor(slot / layout.columns) + rows));
     const column = Math.max(0, Math.min(layout.columns - 1, (slot % layout.columns) + columns));
-    const found = panelIn(layout, row * layout.columns + column);
-    const panel = found < 0 ? hover.focus : found;
+    const next = panelIn(layout, row * layout.columns + column);
+    const panel = next < 0 ? hover.focus : next;
     hover.hide();
     const [left, top, side] = panelBox(layout, panels.camera, panel);
     reveal(left + side / 2, top + side / 2);
@@ -26,7 +26,7 @@ export function listenToKeyboard(panels) {
     if (point < 0) return;
     reveal(...hover.pixelOf(point));
     hover.showPoint(point);
-    panels.keyboard = hover.kept = true;
+    panels.keyboard = hover.pinned = true;
   }
 
   /** The picture moves where it has to. */
@@ -40,7 +40,7 @@ export function listenToKeyboard(panels) {
     if (point < 0) return;
     reveal(...panels.linkedPanels.pixelOf(hover.focus, point));
     panels.linkedPanels.showPoint(hover.focus, point);
-    panels.keyboard = hover.kept = true;
+    panels.keyboard = hover.pinned = true;
   }
 
   function movePoint(rows, columns) {
@@ -102,5 +102,5 @@ export function listenToKeyboard(panels) {
     "focus",
     () => panels.picture && !panels.single && panels.frame.matches(":focus-visible") && hover.showPanel(hover.focus),
   );
-  panels.on(panels.frame, "blur", () => panels.keyboard || hover.kept || hover.hide());
+  panels.on(panels.frame, "blur", () => panels.keyboard || hover.pinned || hover.hide());
 }

@@ -79,7 +79,7 @@ export function chooseLabels(panels, context, { focus, pieces, toPixel }) {
       ...fitLabels(onScreen(candidates, panels, toPixel), (text) => measure(context, kind, text), sheet, fits),
     );
   }
-  return chosen.map((one) => ({ ...one, dx: one.left - one.px }));
+  return chosen.map((label) => ({ ...label, dx: label.left - label.px }));
 }
 
 export function drawLabels(context, labels, { palette, roles }, toPixel) {

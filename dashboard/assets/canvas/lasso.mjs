@@ -15,7 +15,7 @@ function apart([x, y], [ax, ay], [bx, by]) {
 
 /** Ramer-Douglas-Peucker, farthest place first: the outline with at most `most` vertices. */
 export function simplify(outline, most = MOST_VERTICES) {
-  const kept = new Set([0, outline.length - 1]);
+  const vertices = new Set([0, outline.length - 1]);
   const farthest = (first, last) => {
     let [best, at] = [0, -1];
     for (let i = first + 1; i < last; i++) {
@@ -25,14 +25,14 @@ export function simplify(outline, most = MOST_VERTICES) {
     return { best, at, first, last };
   };
   const open = [farthest(0, outline.length - 1)];
-  while (kept.size < most && open.length) {
+  while (vertices.size < most && open.length) {
     open.sort((a, b) => a.best - b.best);
     const { best, at, first, last } = open.pop();
     if (best < FINEST) continue;
-    kept.add(at);
+    vertices.add(at);
     open.push(farthest(first, at), farthest(at, last));
   }
-  return outline.filter((_, i) => kept.has(i));
+  return outline.filter((_, i) => vertices.has(i));
 }
 
 /** Twice the area, without sign: a click is no region. */

@@ -38,7 +38,8 @@ export function fitPanels({ count, columns, slots, titled, least, dimensions, wi
   };
 }
 
-export const sameLayout = (one, other) => Boolean(one) && Object.keys(other).every((name) => one[name] === other[name]);
+export const sameLayout = (layout, other) =>
+  Boolean(layout) && Object.keys(other).every((name) => layout[name] === other[name]);
 
 /** The place of the grid at which a panel stands, and the panel of a place, -1 where there is none. */
 export const slotOf = (layout, panel) => (layout.slots ? layout.slots[panel] : panel);

@@ -29,9 +29,11 @@ export function createLinkedPanels(panels) {
 
   function indexOf(panel) {
     const { points, built } = indices();
-    const one = pointsOfPanel(points, panel);
+    const panelPoints = pointsOfPanel(points, panel);
     built[panel] ??=
-      points.components === 3 ? buildIndex(flattenPlaces(one, panels.camera), 65535) : buildIndex(one.places, one.most);
+      points.components === 3
+        ? buildIndex(flattenPlaces(panelPoints, panels.camera), 65535)
+        : buildIndex(panelPoints.places, panelPoints.most);
     return built[panel];
   }
 
@@ -47,8 +49,8 @@ export function createLinkedPanels(panels) {
   function search(panel) {
     const [left, top, side] = panelBox(panels.layout, panels.camera, panel);
     for (let radius = RADIUS; radius < 4 * side; radius *= 2) {
-      const found = nearest(panel, left + side / 2, top + side / 2, radius);
-      if (found >= 0) return found;
+      const point = nearest(panel, left + side / 2, top + side / 2, radius);
+      if (point >= 0) return point;
     }
     return -1;
   }

@@ -33,12 +33,12 @@ export function createOverlay(panels) {
     const { picture } = panels;
     if (panels.frame.dataset.overlay !== (picture.focus || "")) clear();
     try {
-      const came = await parts.load({
+      const loaded = await parts.load({
         focus: { url: picture.focus, read: readJson },
         labels: { url: picture.labels, read: readJson },
       });
-      if (!came || panels.picture !== picture) return;
-      [focus, pieces] = [panels.player.isAway() ? null : came.focus, came.labels];
+      if (!loaded || panels.picture !== picture) return;
+      [focus, pieces] = [panels.player.isAway() ? null : loaded.focus, loaded.labels];
       state.focused = Boolean(focus);
       panels.frame.dataset.overlay = picture.focus || "";
       renew();

@@ -114,7 +114,7 @@ export class Panels {
     if (isElsewhere) this.arrive(before, picture);
     this.player.renew(isElsewhere);
     resize(this);
-    if (this.emerging && this.layout) this.camera = fillingCamera(this.layout, this.camera, this.came);
+    if (this.emerging && this.layout) this.camera = fillingCamera(this.layout, this.camera, this.gridPanel);
     // Else what is shown stays right until its new parts have come: where a processor draws, a painting more is felt.
     if (isElsewhere) this.paint();
     this.tool.renew();
@@ -135,16 +135,17 @@ export class Panels {
     this.hover.hide();
     this.tool.cancel();
     this.cameraLink.forget();
-    const [grid, one] = before && before.panels.length > picture.panels.length ? [before, picture] : [picture, before];
-    const across = before && grid.panels.length > 1 && one.panels.length === 1;
-    this.came = across ? grid.panels.findIndex((panel) => panel.name === one.panels[0].name) : -1;
-    this.emerging = Boolean(this.came >= 0 && grid === picture && !picture.at && this.painter);
+    const [grid, single] =
+      before && before.panels.length > picture.panels.length ? [before, picture] : [picture, before];
+    const across = before && grid.panels.length > 1 && single.panels.length === 1;
+    this.gridPanel = across ? grid.panels.findIndex((panel) => panel.name === single.panels[0].name) : -1;
+    this.emerging = Boolean(this.gridPanel >= 0 && grid === picture && !picture.at && this.painter);
     const turned = before && !picture.at && before.dimensions === 3 && picture.dimensions === 3;
     const { yaw, pitch } = this.camera;
     this.camera = parseCamera(picture.at, picture.dimensions);
     if (turned) this.camera = { ...this.camera, yaw, pitch };
     this.cameraLink.write();
-    this.hover.focus = grid === picture ? Math.max(0, this.came) : 0;
+    this.hover.focus = grid === picture ? Math.max(0, this.gridPanel) : 0;
     this.frame.dataset.zoom = this.camera.zoom.toFixed(2);
   }
 
@@ -165,10 +166,10 @@ export class Panels {
     }
   }
 
-  show(came) {
+  show(loaded) {
     const { points } = this.data;
-    const stays = this.player.isAway() && points?.panels === 1 && points.tokens === came.points.tokens;
-    const data = stays ? { ...came, points } : came;
+    const stays = this.player.isAway() && points?.panels === 1 && points.tokens === loaded.points.tokens;
+    const data = stays ? { ...loaded, points } : loaded;
     const renewed = Object.keys(data).some((name) => data[name] !== this.data[name]);
     this.painter.take(data);
     this.data = data;
@@ -257,8 +258,8 @@ export class Panels {
     const drawn = this.data.points?.panels;
     if (!drawn || drawn === this.picture.panels.length) return { shift: 0 };
     return drawn === 1
-      ? { only: 0, shift: slotOf(this.layout, Math.max(0, this.came)) }
-      : { only: Math.max(0, this.came), shift: -Math.max(0, this.came) };
+      ? { only: 0, shift: slotOf(this.layout, Math.max(0, this.gridPanel)) }
+      : { only: Math.max(0, this.gridPanel), shift: -Math.max(0, this.gridPanel) };
   }
 
   schemeChanged() {
@@ -286,7 +287,7 @@ export class Panels {
   leave() {
     this.player.leave();
     this.cameraLink.forget();
-    this.send({ left: { panel: this.came ?? -1 } });
+    this.send({ left: { panel: this.gridPanel ?? -1 } });
   }
 
   step(rows, columns) {

@@ -8,13 +8,13 @@ import { fetchPart, readBytes } from "../web/loading.mjs";
  * Milliseconds on the way while it plays, at a step of the reader, between two ways, and until a rest becomes a link.
  */
 const [PLAYED, STEPPED, REST, PAUSE] = [900, 280, 450, 300];
-const urls = (picture) => (picture?.sequence || []).map((one) => one.points).join(" ");
+const urls = (picture) => (picture?.sequence || []).map((step) => step.points).join(" ");
 
 /** Whether two pictures show the same tokens at points of one sequence: there is a way from one to the other. */
 export const shareSequence = (before, picture) =>
   Boolean(before?.sequence && picture?.sequence && urls(before) === urls(picture));
 
-const indexOf = (picture) => picture.sequence.findIndex((one) => one.points === picture.points);
+const indexOf = (picture) => picture.sequence.findIndex((step) => step.points === picture.points);
 
 /** Places on the way, 0 <= part <= 1, as whole numbers like those between which they are. */
 export const mixPlaces = (from, to, part) => from.map((value, i) => Math.round(value + (to[i] - value) * part));
@@ -24,7 +24,7 @@ export function createPlayer(panels) {
   const frame = panels.host.querySelector(".player");
   const [button, name] = ["button", "output"].map((tag) => document.createElement(tag));
   const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, step: 1 });
-  let [at, told, sent, turn, round, playing, waiting, drawing] = [0, 0, -1, 0, 0, false, 0, 0];
+  let [at, reported, sent, turn, round, playing, waiting, drawing] = [0, 0, -1, 0, 0, false, 0, 0];
   let fetched = new Map();
   let onward = null;
   build();
@@ -46,7 +46,7 @@ export function createPlayer(panels) {
     if (isElsewhere) leave();
     if (!picture.sequence) return;
     slider.max = picture.sequence.length - 1;
-    const shown = (told = indexOf(picture));
+    const shown = (reported = indexOf(picture));
     if (isElsewhere) [at, fetched] = [shown, new Map()];
     else if (shown === sent) sent = -1;
     else if (sent < 0 && shown !== at && !state.moving && !playing && !waiting) go(shown, STEPPED);
@@ -57,7 +57,7 @@ export function createPlayer(panels) {
     const { sequence } = panels.picture;
     panels.frame.setAttribute("aria-label", sequence[at].label);
     mark(isAway());
-    if (at !== told) panels.send({ step: { panel: (told = at) } });
+    if (at !== reported) panels.send({ step: { panel: (reported = at) } });
     slider.value = at;
     name.textContent = `${sequence[at].name} (${at + 1} of ${sequence.length})`;
     slider.setAttribute("aria-valuetext", sequence[at].name);

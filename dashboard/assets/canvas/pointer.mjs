@@ -23,7 +23,7 @@ export function listenToPointer(panels) {
     if (dragged) return drag(event, px, py);
     if (panels.cameraControl.animating || panels.player.moving || panels.tool.drawing) return;
     if (panels.single)
-      return panels.hover.kept || panels.keyboard ? undefined : panels.hover.showPoint(panels.hover.nearest(px, py));
+      return panels.hover.pinned || panels.keyboard ? undefined : panels.hover.showPoint(panels.hover.nearest(px, py));
     if (panels.picture.cards) return panels.linkedPanels.show(px, py);
     const panel = panelAt(panels.layout, panels.camera, px, py);
     return panel < 0 ? panels.hover.hide() : panels.hover.showPanel(panel);
@@ -74,9 +74,9 @@ export function listenToPointer(panels) {
     if (!panels.single) return panels.open(panelAt(panels.layout, panels.camera, px, py));
     if (!panels.painter || panels.player.moving) return;
     const point = panels.hover.nearest(px, py);
-    panels.hover.kept = false;
+    panels.hover.pinned = false;
     panels.hover.showPoint(point);
-    panels.hover.kept = point >= 0;
+    panels.hover.pinned = point >= 0;
     panels.pick(point);
   }
 
@@ -103,7 +103,7 @@ export function listenToPointer(panels) {
   on("pointerdown", down);
   on("pointerup", up);
   on("pointercancel", cancelled);
-  on("pointerleave", () => dragged || panels.hover.kept || panels.keyboard || panels.hover.hide());
+  on("pointerleave", () => dragged || panels.hover.pinned || panels.keyboard || panels.hover.hide());
   on("wheel", wheel, { passive: false });
   on("dblclick", () => panels.single && panels.painter && panels.cameraControl.reset());
 }

@@ -118,19 +118,19 @@ const lineOf = (text, colour, strong) => ({ groups: wordsOf(text, colour).map((w
 /** Of a legend every entry stays on one line where it can. */
 function paragraph(element) {
   if (element.matches(".legend")) return { groups: [...element.childNodes].map(pieces), apart: true };
-  const kept = element.cloneNode(true);
-  for (const one of kept.querySelectorAll(LEFT_OUT)) one.remove();
-  return lineOf(kept.textContent, style(element).color);
+  const copy = element.cloneNode(true);
+  for (const extra of copy.querySelectorAll(LEFT_OUT)) extra.remove();
+  return lineOf(copy.textContent, style(element).color);
 }
 
 /** Paragraphs: what is shown, where it is from, what colours mean, how many of how many, how far it can be trusted. */
 export function captionOf({ picture, player, layer, palette }) {
   const { source, notes } = picture.file;
   const above = [source, ...notes, layer.focused && picture.focus_caption].filter(Boolean);
-  const said = [...document.querySelectorAll(SAID)].map(paragraph).filter(({ groups }) => groups.flat().length);
+  const captions = [...document.querySelectorAll(SAID)].map(paragraph).filter(({ groups }) => groups.flat().length);
   return [
     lineOf(player.label() || picture.label, palette.ink, true),
     ...above.map((text) => lineOf(text, palette.ink)),
-    ...said,
+    ...captions,
   ];
 }

@@ -49,11 +49,11 @@ export function createToolbar(panels) {
   choose("move");
 
   function button(name, label, act) {
-    const made = Object.assign(document.createElement("button"), { type: "button", title: label });
-    made.setAttribute("aria-label", label);
-    made.append(icon(name));
-    if (act) panels.on(made, "click", act);
-    return made;
+    const element = Object.assign(document.createElement("button"), { type: "button", title: label });
+    element.setAttribute("aria-label", label);
+    element.append(icon(name));
+    if (act) panels.on(element, "click", act);
+    return element;
   }
 
   function choose(name) {
@@ -128,9 +128,9 @@ export function createSaveMenu(panels, button) {
   panels.on(menu, "toggle", ({ newState }) => newState === "open" && width.focus());
 
   function kind(form) {
-    const made = make("button", { type: "button", textContent: `Save ${form.toUpperCase()}` });
-    panels.on(made, "click", () => act(form));
-    return made;
+    const element = make("button", { type: "button", textContent: `Save ${form.toUpperCase()}` });
+    panels.on(element, "click", () => act(form));
+    return element;
   }
 
   function act(form) {

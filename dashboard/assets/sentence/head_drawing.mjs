@@ -42,14 +42,14 @@ export function createHeadSheet(views, box, columns, canvas) {
     return rowTops(column.units).map((y) => column.list.offsetTop + y + ROW_HEIGHT / 2);
   }
 
-  function paintLines(context, found, ys, [left, right]) {
+  function paintLines(context, drawn, ys, [left, right]) {
     const colours = Array.from({ length: views.shown.data.heads }, (_, head) => views.colour(head));
     context.lineWidth = 2;
-    for (let i = 0; i < found.count; i++) {
-      const [from, to] = [ys.query[found.queries[i]], ys.key[found.keys[i]]];
+    for (let i = 0; i < drawn.count; i++) {
+      const [from, to] = [ys.query[drawn.queries[i]], ys.key[drawn.keys[i]]];
       if ((from < top && to < top) || (from > top + height && to > top + height)) continue;
-      context.globalAlpha = found.codes[i] / 65535;
-      context.strokeStyle = colours[found.heads[i]];
+      context.globalAlpha = drawn.codes[i] / 65535;
+      context.strokeStyle = colours[drawn.heads[i]];
       context.beginPath();
       context.moveTo(left, from);
       context.lineTo(right, to);
@@ -94,11 +94,11 @@ export function createHeadSheet(views, box, columns, canvas) {
     const { data, chosen, least } = views.shown;
     const context = clear();
     const ys = { query: middles(columns.query), key: middles(columns.key) };
-    const found = findLines(data, chosen, least, only);
+    const drawn = findLines(data, chosen, least, only);
     const { query, key } = columns;
-    paintLines(context, found, ys, [query.list.offsetLeft + query.list.offsetWidth + 4, key.list.offsetLeft - 4]);
+    paintLines(context, drawn, ys, [query.list.offsetLeft + query.list.offsetWidth + 4, key.list.offsetLeft - 4]);
     if (only && chosen.length && query.units.length && key.units.length) paintBars(context, only, ys);
-    return found;
+    return drawn;
   }
 
   return { paint, moved };
@@ -131,13 +131,13 @@ function tokenShapes(views, units, ys, x, align, bold) {
 
 function lineShapes(views, only, ys, [left, right]) {
   const { data, chosen, least } = views.shown;
-  const found = findLines(data, chosen, least, only);
-  const one = (i) => ({
-    line: [left, ys.query[found.queries[i]], right, ys.key[found.keys[i]]],
-    colour: views.colour(found.heads[i]),
-    opacity: found.codes[i] / 65535,
+  const drawn = findLines(data, chosen, least, only);
+  const shapeOf = (i) => ({
+    line: [left, ys.query[drawn.queries[i]], right, ys.key[drawn.keys[i]]],
+    colour: views.colour(drawn.heads[i]),
+    opacity: drawn.codes[i] / 65535,
   });
-  return Array.from({ length: found.count }, (_, i) => one(i));
+  return Array.from({ length: drawn.count }, (_, i) => shapeOf(i));
 }
 
 function numberShapes(views, only, ys, { query, key }) {
@@ -146,14 +146,14 @@ function numberShapes(views, only, ys, { query, key }) {
   const across = only.side === "query" ? "key" : "query";
   const [x, align] = across === "key" ? [key, "end"] : [query, "start"];
   const means = weightSums(data, chosen, only.side, only.units).map(meanOf);
-  const said = means.map((mean, i) => ({
+  const texts = means.map((mean, i) => ({
     text: formatWeight(mean, data.most),
     at: [x, ys[across][i]],
     colour: views.palette.ink,
     size: 12,
     align,
   }));
-  return said.filter((_, i) => means[i] >= data.most / 2000);
+  return texts.filter((_, i) => means[i] >= data.most / 2000);
 }
 
 export function headPicture(views, only) {

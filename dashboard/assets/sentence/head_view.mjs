@@ -42,19 +42,19 @@ export function createHeadView(views, stage, signal) {
   function paint() {
     cancelAnimationFrame(waiting);
     waiting = 0;
-    const found = sheet.paint(only());
-    views.host.dataset.lines = found.found;
-    views.say(remark(found));
+    const drawn = sheet.paint(only());
+    views.host.dataset.lines = drawn.total;
+    views.say(remark(drawn));
   }
 
-  function remark({ found, count }) {
+  function remark({ total, count }) {
     const { chosen, least, units, keys } = views.shown;
     if (!units.length || !keys.length) return "No token is left to draw. Show hidden or special tokens again.";
     if (!chosen.length) return "No head is chosen. Click a head's colour above to see its lines.";
-    if (!found)
+    if (!total)
       return `No weight is ${least} or more here. Lower the least weight that is drawn, or choose more heads.`;
-    if (count >= found) return "";
-    const [drawn, every] = [count, found].map((number) => number.toLocaleString("en"));
+    if (count >= total) return "";
+    const [drawn, every] = [count, total].map((number) => number.toLocaleString("en"));
     return `The strongest ${drawn} of ${every} lines are drawn. Raise the least weight to see fewer.`;
   }
 

@@ -36,10 +36,10 @@ export function createMatrixView(views, stage, signal) {
     frame.dataset.cell = place.cell;
   }
 
-  function point(found) {
+  function point(position) {
     const { units, keys, data } = views.shown;
-    if (!found || !units.length || !keys.length) return leave();
-    const [query, key] = (stood = found);
+    if (!position || !units.length || !keys.length) return leave();
+    const [query, key] = (stood = position);
     const [left, top] = [place.left + key * place.cell, place.top + query * place.cell];
     Object.assign(ring.style, {
       display: "block",

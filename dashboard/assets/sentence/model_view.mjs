@@ -118,9 +118,9 @@ export function createModelView(views, stage, signal) {
         );
   }
 
-  function point(found) {
-    if (!found) return leave();
-    const [layer, head] = (stood = found);
+  function point(position) {
+    if (!position) return leave();
+    const [layer, head] = (stood = position);
     const [left, top] = corner(place.side, layer, head);
     Object.assign(ring.style, {
       display: "block",
@@ -180,9 +180,9 @@ export function createModelView(views, stage, signal) {
     return Array.from({ length: layers * heads }, (_, i) => {
       const [layer, head] = [Math.floor(i / heads), i % heads];
       const [left, top] = corner(place.side, layer, head);
-      const one = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
-      one.getContext("2d").drawImage(every, head * columns, layer * rows, columns, rows, 0, 0, columns, rows);
-      return { image: one, at: [20 + left, 50 + top, place.side, place.side] };
+      const thumbnail = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
+      thumbnail.getContext("2d").drawImage(every, head * columns, layer * rows, columns, rows, 0, 0, columns, rows);
+      return { image: thumbnail, at: [20 + left, 50 + top, place.side, place.side] };
     });
   }
 

@@ -84,23 +84,23 @@ export function createNeuronView(views, stage, signal) {
       make("td", {}, strip(data.query, most.query, colours, "query")),
       ...Array.from({ length: 4 }, () => make("td")),
     );
-    const rows = data.keys.map((one, i) => rowOf(one, i, most, colours));
+    const rows = data.keys.map((entry, i) => rowOf(entry, i, most, colours));
     table.replaceChildren(heads(data.query.length), make("tbody", {}, query, ...rows));
   }
 
-  function rowOf(one, i, most, colours) {
+  function rowOf(entry, i, most, colours) {
     const name = make("th", { scope: "row" }, make("bdi", { textContent: nameOf(i) }));
-    const strips = KINDS.map((kind) => make("td", {}, strip(one[kind], most[kind], colours, kind)));
-    const numbers = [one.dot, one.logit].map((value) =>
+    const strips = KINDS.map((kind) => make("td", {}, strip(entry[kind], most[kind], colours, kind)));
+    const numbers = [entry.dot, entry.logit].map((value) =>
       make("td", { className: "number", textContent: number(value) }),
     );
     const weight = make(
       "td",
       { className: "number weight" },
       make("span", { className: "bar" }),
-      make("span", { textContent: exactWeight(one.weight) }),
+      make("span", { textContent: exactWeight(entry.weight) }),
     );
-    weight.style.setProperty("--share", String(one.weight));
+    weight.style.setProperty("--share", String(entry.weight));
     return make("tr", { "data-key": i }, name, ...strips, ...numbers, weight);
   }
 
@@ -203,7 +203,7 @@ const SIZE = 12;
 
 /** x of each column: names end there, channels and numbers begin there. */
 function columnsOf(names) {
-  const name = 20 + Math.max(40, ...names.map((one) => measureText(one, SIZE)));
+  const name = 20 + Math.max(40, ...names.map((entry) => measureText(entry, SIZE)));
   const key = name + GAP;
   const product = key + WIDE + GAP;
   const ends = NUMBERS.map((_, i) => product + WIDE + NUMBERS.slice(0, i + 1).reduce((sum, width) => sum + width, 0));
@@ -236,11 +236,11 @@ export function neuronPicture({ data, title }, names, { most, colours }, palette
     size: SIZE,
     align,
   });
-  const ofKey = (one, i) => [
+  const ofKey = (entry, i) => [
     text(names[i], place.name, i + 1, "end"),
-    ...stripShapes(one.key, most.key, hexes, place.key, row(i + 1)),
-    ...stripShapes(one.product, most.product, hexes, place.product, row(i + 1)),
-    ...[number(one.dot), number(one.logit), exactWeight(one.weight)].map((words, k) =>
+    ...stripShapes(entry.key, most.key, hexes, place.key, row(i + 1)),
+    ...stripShapes(entry.product, most.product, hexes, place.product, row(i + 1)),
+    ...[number(entry.dot), number(entry.logit), exactWeight(entry.weight)].map((words, k) =>
       text(words, place.ends[k], i + 1, "end"),
     ),
   ];

@@ -22,9 +22,9 @@ export function createSaveButtons(views, { offline }) {
   views.tools.replaceChildren(png, svg, ...(offline ? [] : [html]));
 
   function button(kind, act) {
-    const made = make("button", { type: "button", textContent: `Save ${kind}` });
-    made.addEventListener("click", () => views.trying(act));
-    return made;
+    const element = make("button", { type: "button", textContent: `Save ${kind}` });
+    element.addEventListener("click", () => views.trying(act));
+    return element;
   }
 
   /** Only what the view can give. */

@@ -45,15 +45,15 @@ export function createSwatches(views, signal) {
   const count = () => views.shown.data.heads;
 
   function swatch(head) {
-    const made = make("button", {
+    const button = make("button", {
       type: "button",
       className: "head",
       role: "checkbox",
       "data-head": head,
       title: "Click: on or off, one stays on. Double click: this head alone, and again: all.",
     });
-    made.append(make("span", { className: "colour" }), make("span", { className: "head-name" }));
-    return made;
+    button.append(make("span", { className: "colour" }), make("span", { className: "head-name" }));
+    return button;
   }
 
   function draw(shown) {

@@ -8,7 +8,7 @@ function token(unit, i, side, units) {
     unit.segment === 1 && "second",
     beginsSegment(units, i) && "begins",
   ];
-  const made = make("button", {
+  const button = make("button", {
     type: "button",
     className: classes.filter(Boolean).join(" "),
     dir: "auto",
@@ -18,8 +18,8 @@ function token(unit, i, side, units) {
     "data-unit": i,
     "aria-label": `${unit.name}, ${side} ${i}${unit.segment ? ", sentence B" : ""}`,
   }))
-    made.setAttribute(name, value);
-  return made;
+    button.setAttribute(name, value);
+  return button;
 }
 
 export function createTokens(side, name) {
@@ -28,22 +28,22 @@ export function createTokens(side, name) {
   let units = [];
 
   /** The same tokens keep their elements, and with them the reader's place. */
-  function renew(given) {
-    const text = JSON.stringify(given);
+  function renew(tokens) {
+    const text = JSON.stringify(tokens);
     if (text === drawn) return;
-    [drawn, units] = [text, given];
+    [drawn, units] = [text, tokens];
     list.replaceChildren(...units.map((unit, i) => token(unit, i, side, units)));
     stand(0);
   }
 
   function mark(selected) {
-    [...list.children].forEach((one, i) => one.setAttribute("aria-pressed", String(selected.includes(i))));
+    [...list.children].forEach((button, i) => button.setAttribute("aria-pressed", String(selected.includes(i))));
   }
 
   /** The token that Tab reaches. */
   function stand(i) {
     list.querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
-    [...list.children].forEach((one, at) => (one.tabIndex = at === i ? 0 : -1));
+    [...list.children].forEach((button, at) => (button.tabIndex = at === i ? 0 : -1));
   }
 
   function focus(i) {
@@ -71,7 +71,9 @@ export function createTokens(side, name) {
 /** The selection once a token was clicked: that token alone, or with more added or taken away; [] for none. */
 export function selectToken(selected, unit, more) {
   if (more)
-    return selected.includes(unit) ? selected.filter((one) => one !== unit) : [...selected, unit].sort((a, b) => a - b);
+    return selected.includes(unit)
+      ? selected.filter((other) => other !== unit)
+      : [...selected, unit].sort((a, b) => a - b);
   return selected.length === 1 && selected[0] === unit ? [] : [unit];
 }
 
@@ -83,6 +85,6 @@ export const beginsSegment = (units, i) => i > 0 && units[i].segment !== units[i
 /** The upper edge of every unit, and of what would come after the last: (unit + 1,) pixels. */
 export function rowTops(units) {
   let y = 0;
-  const found = units.map((_, i) => (y += (i ? ROW_HEIGHT : 0) + (beginsSegment(units, i) ? ROW_GAP : 0)));
-  return [...found, units.length ? y + ROW_HEIGHT : 0];
+  const edges = units.map((_, i) => (y += (i ? ROW_HEIGHT : 0) + (beginsSegment(units, i) ? ROW_GAP : 0)));
+  return [...edges, units.length ? y + ROW_HEIGHT : 0];
 }

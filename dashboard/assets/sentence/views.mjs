@@ -24,7 +24,7 @@ export class Views {
   constructor(host, source, { offline = false } = {}) {
     this.host = host;
     this.source = source;
-    this.shown = this.asked = this.view = null;
+    this.shown = this.sentence = this.view = null;
     this.count = 0;
     this.build();
     this.pointer = createTip(this);
@@ -80,36 +80,36 @@ export class Views {
 
   // -- what is asked and what has come ------------------------------------------------------------
 
-  update(asked, setProps) {
+  update(sentence, setProps) {
     this.setProps = setProps;
-    const text = JSON.stringify(asked);
+    const text = JSON.stringify(sentence);
     if (text === this.text) return;
     this.text = text;
-    this.asked = asked;
-    if (asked) this.load();
+    this.sentence = sentence;
+    if (sentence) this.load();
     else this.clear();
   }
 
   async load() {
-    const { asked } = this;
-    const wanted = part(asked);
+    const { sentence } = this;
+    const wanted = part(sentence);
     this.host.setAttribute("aria-busy", "true");
     try {
       const come = await this.source.load({ data: wanted });
-      if (come && asked === this.asked) this.show(asked, come.data, wanted.url);
+      if (come && sentence === this.sentence) this.show(sentence, come.data, wanted.url);
     } catch (error) {
-      if (asked === this.asked) this.fail(error);
+      if (sentence === this.sentence) this.fail(error);
     }
   }
 
-  show(asked, data, url) {
+  show(sentence, data, url) {
     const before = this.view?.kind;
-    if (before !== asked.show) this.leaveView();
-    this.shown = { ...asked, queries: asked.queries || [], chosen: within(asked, data), data };
-    if (before !== asked.show) this.enterView(asked.show);
+    if (before !== sentence.show) this.leaveView();
+    this.shown = { ...sentence, queries: sentence.queries || [], chosen: within(sentence, data), data };
+    if (before !== sentence.show) this.enterView(sentence.show);
     for (const [name, value] of [
       ["role", "group"],
-      ["aria-label", asked.title],
+      ["aria-label", sentence.title],
     ])
       this.host.setAttribute(name, value);
     this.finish("", url);

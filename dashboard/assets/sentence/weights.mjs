@@ -42,10 +42,10 @@ export const weightAt = (layer, head, query, key) =>
 /** [token of the other column][chosen head]: the sum over the units, which are queries or keys as the side says. */
 export function weightSums(layer, chosen, side, units) {
   const others = side === "query" ? layer.keys : layer.queries;
-  const one = (head, unit, other) =>
+  const weightOf = (head, unit, other) =>
     side === "query" ? weightAt(layer, head, unit, other) : weightAt(layer, head, other, unit);
   return Array.from({ length: others }, (_, other) =>
-    chosen.map((head) => units.reduce((sum, unit) => sum + one(head, unit, other), 0)),
+    chosen.map((head) => units.reduce((sum, unit) => sum + weightOf(head, unit, other), 0)),
   );
 }
 
@@ -87,9 +87,9 @@ function each(layer, chosen, least, only, act) {
 function steps(layer, chosen, least, only) {
   const counts = new Uint32Array(256);
   each(layer, chosen, least, only, (head, query, key, code) => counts[code >> 8]++);
-  let [first, kept] = [255, counts[255]];
-  while (first > 0 && kept + counts[first - 1] <= MOST_LINES) kept += counts[--first];
-  return { counts, first, kept: Math.min(kept, MOST_LINES), found: counts.reduce((sum, count) => sum + count, 0) };
+  let [first, drawn] = [255, counts[255]];
+  while (first > 0 && drawn + counts[first - 1] <= MOST_LINES) drawn += counts[--first];
+  return { counts, first, drawn: Math.min(drawn, MOST_LINES), total: counts.reduce((sum, count) => sum + count, 0) };
 }
 
 /**
@@ -97,22 +97,22 @@ function steps(layer, chosen, least, only) {
  * arrays.
  */
 export function findLines(layer, chosen, least, only) {
-  const { counts, first, kept, found } = steps(layer, chosen, least, only);
-  const made = {
-    found,
-    count: kept,
-    heads: new Uint16Array(kept),
-    queries: new Uint16Array(kept),
-    keys: new Uint16Array(kept),
-    codes: new Uint16Array(kept),
+  const { counts, first, drawn, total } = steps(layer, chosen, least, only);
+  const lines = {
+    total,
+    count: drawn,
+    heads: new Uint16Array(drawn),
+    queries: new Uint16Array(drawn),
+    keys: new Uint16Array(drawn),
+    codes: new Uint16Array(drawn),
   };
   const next = new Uint32Array(256);
   for (let step = first + 1; step < 256; step++) next[step] = next[step - 1] + counts[step - 1] * (step > first);
   each(layer, chosen, least, only, (head, query, key, code) => {
     const step = code >> 8;
-    if (step < first || next[step] >= kept) return;
+    if (step < first || next[step] >= drawn) return;
     const place = next[step]++;
-    [made.heads[place], made.queries[place], made.keys[place], made.codes[place]] = [head, query, key, code];
+    [lines.heads[place], lines.queries[place], lines.keys[place], lines.codes[place]] = [head, query, key, code];
   });
-  return made;
+  return lines;
 }

@@ -95,7 +95,7 @@ export function filtered(shown) {
     (standing("where", shown) || "")
       .split(";")
       .filter(Boolean)
-      .map((one) => [one.slice(0, one.indexOf(":")), one.slice(one.indexOf(":") + 1)]),
+      .map((condition) => [condition.slice(0, condition.indexOf(":")), condition.slice(condition.indexOf(":") + 1)]),
   );
   if (id.remove === "all") conditions.clear();
   else if (id.remove) conditions.delete(id.remove);
@@ -178,7 +178,7 @@ export function go(opening, left, picture) {
 /** The page of the head that was clicked in a chart: a mark says which it is, in a matrix its row does. */
 export function opened() {
   const point = used()[1]?.points?.[0];
-  const name = [point?.customdata, point?.y].find((said) => /^L\d+ H\d+$/.test(said));
+  const name = [point?.customdata, point?.y].find((text) => /^L\d+ H\d+$/.test(text));
   return name ? headLink(numbersOf(name)) : dash().no_update;
 }
 

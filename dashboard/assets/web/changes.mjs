@@ -1,7 +1,7 @@
 // What changes between two states of a page: the properties of components, where these are the same ones in the same
 // places.
 
-const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+const same = (item, other) => JSON.stringify(item) === JSON.stringify(other);
 const isComponent = (node) => Boolean(node?.props && node.type);
 const isText = (children) => typeof children === "string" || typeof children === "number";
 /**
@@ -27,7 +27,7 @@ function ofProperties(before, after, now) {
 
 function ofEach(before, after, now) {
   if (before.length !== after.length) return null;
-  const every = after.map((one, i) => changes(before[i], one, now));
+  const every = after.map((item, i) => changes(before[i], item, now));
   return every.includes(null) ? null : every.flat();
 }
 

@@ -3,11 +3,11 @@
 const PROPERTIES = new Set(["className", "textContent", "hidden", "type", "title", "tabIndex", "disabled", "dir"]);
 
 export function make(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (PROPERTIES.has(name)) made[name] = value;
-    else made.setAttribute(name, value);
+    if (PROPERTIES.has(name)) element[name] = value;
+    else element.setAttribute(name, value);
   }
-  made.append(...children);
-  return made;
+  element.append(...children);
+  return element;
 }

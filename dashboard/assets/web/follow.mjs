@@ -10,8 +10,8 @@ const SILENT = "The server does not answer. Reload the page in a while.";
 /** What could not be had, as the page of a link would say it. */
 const problem = (sentence) => ({ problem: sentence });
 
-async function fetchPage(asked, signal) {
-  const response = await fetch(URL_OF_PAGES, { method: "POST", body: new URLSearchParams(asked), signal });
+async function fetchPage(request, signal) {
+  const response = await fetch(URL_OF_PAGES, { method: "POST", body: new URLSearchParams(request), signal });
   return response.ok ? response.json() : problem(await response.text());
 }
 
@@ -19,18 +19,18 @@ export function createPages() {
   let waiting = null;
   let ahead = null;
 
-  function start(asked) {
+  function start(request) {
     const ending = new AbortController();
-    const page = fetchPage(asked, ending.signal).catch((error) =>
+    const page = fetchPage(request, ending.signal).catch((error) =>
       error.name === "AbortError" ? null : problem(SILENT),
     );
-    return { asked, ending, page, key: JSON.stringify(asked) };
+    return { request, ending, page, key: JSON.stringify(request) };
   }
 
   /** The page, or null where another one was asked for since. */
-  async function now(asked) {
+  async function now(request) {
     waiting?.ending.abort();
-    const mine = (waiting = ahead?.key === JSON.stringify(asked) ? ahead : start(asked));
+    const mine = (waiting = ahead?.key === JSON.stringify(request) ? ahead : start(request));
     if (ahead !== mine) ahead?.ending.abort();
     ahead = null;
     const page = await mine.page;
@@ -39,9 +39,9 @@ export function createPages() {
   }
 
   /** Have a page and its points come before anybody asks for them. */
-  function beforehand(asked) {
+  function beforehand(request) {
     ahead?.ending.abort();
-    const mine = (ahead = start(asked));
+    const mine = (ahead = start(request));
     mine.page.then((page) => page?.picture && mine === ahead && pointsOf(page, mine.ending.signal));
   }
 
@@ -107,10 +107,10 @@ async function drawLate(page) {
 
 /** A part as a whole, where it has become another; else its components change, and it stays. */
 function renew(part, page) {
-  const found = shown[part] && changes(shown[part], page[part], standing);
-  late = late.filter((change) => change.part !== part || (found && !found.some(({ id }) => id === change.id)));
-  if (!found) return page[part];
-  for (const change of found)
+  const changed = shown[part] && changes(shown[part], page[part], standing);
+  late = late.filter((change) => change.part !== part || (changed && !changed.some(({ id }) => id === change.id)));
+  if (!changed) return page[part];
+  for (const change of changed)
     if (change.type === "Graph") late.push({ ...change, part });
     else dash().set_props(change.id, change.props);
   return dash().no_update;
@@ -131,12 +131,12 @@ function lookAhead(before, page) {
   if (Math.abs(rows) + Math.abs(columns) !== 1) return;
   resting = setTimeout(() => {
     const next = neighbour(page.picture, { rows, columns });
-    if (next) pages.beforehand(asked(...next.split(/(?=\?)/)));
+    if (next) pages.beforehand(requestOf(...next.split(/(?=\?)/)));
   }, REST);
 }
 
 /** A tab stays at the snapshot that it shows until its reader asks for another one. */
-const asked = (pathname, search = "") => ({ pathname, search, snapshot: shown.shown?.snapshot || "" });
+const requestOf = (pathname, search = "") => ({ pathname, search, snapshot: shown.shown?.snapshot || "" });
 
 /** Of the next head title, numbers and picture change together. */
 async function together(page) {
@@ -159,21 +159,21 @@ function endCount(before, after) {
 
 /** What the parts of the page are at a link; nothing new where the reader has gone on. */
 export async function followPage(pathname, search) {
-  const link = asked(pathname, search);
+  const link = requestOf(pathname, search);
   const element = document.getElementById("page");
   element.setAttribute("aria-busy", "true");
   endCount(element.dataset.link || "", pathname + (search || ""));
   clearTimeout(resting);
   const mine = (newest = {});
-  const came = await pages.now(link);
-  if (came && !came.problem) await together(came);
-  if (!came || newest !== mine) return Array(PARTS.length + 4).fill(dash().no_update);
+  const next = await pages.now(link);
+  if (next && !next.problem) await together(next);
+  if (!next || newest !== mine) return Array(PARTS.length + 4).fill(dash().no_update);
   const before = shown;
-  const given = outputs(came.problem ? refused(came.problem) : came);
-  lookAhead(before, came);
+  const values = outputs(next.problem ? refused(next.problem) : next);
+  lookAhead(before, next);
   element.removeAttribute("aria-busy");
   element.dataset.link = pathname + (search || "");
-  return given;
+  return values;
 }
 
 /**

@@ -20,8 +20,8 @@ function draw(node, around) {
   const make = window.React.createElement;
   const inner = children.map((child) => draw(child, properties.className || ""));
   if (tag === "link") return make("a", { ...properties, onClick: follow }, ...inner);
-  const made = make(tag, properties, ...inner);
-  return isWide(tag, around) ? make("div", { className: "wide" }, made) : made;
+  const element = make(tag, properties, ...inner);
+  return isWide(tag, around) ? make("div", { className: "wide" }, element) : element;
 }
 
 export const Markup = ({ tree }) =>

@@ -8,15 +8,15 @@ const [SPACE, APART, BETWEEN] = [4, 14, 6];
 
 /** Lines of groups of pieces, each piece with its `left`; a group stays on one line where it fits on one. */
 export function breakLines(groups, width, { wide, apart }) {
-  const found = [[]];
+  const lines = [[]];
   let right = 0;
-  const isFull = (gap, length) => found.at(-1).length > 0 && right + gap + length > width;
-  const begin = () => ((right = 0), found.push([]));
+  const isFull = (gap, length) => lines.at(-1).length > 0 && right + gap + length > width;
+  const begin = () => ((right = 0), lines.push([]));
 
   function put(piece, gap) {
     if (isFull(gap, wide(piece))) begin();
-    const left = found.at(-1).length ? right + gap : 0;
-    found.at(-1).push({ ...piece, left });
+    const left = lines.at(-1).length ? right + gap : 0;
+    lines.at(-1).push({ ...piece, left });
     right = left + wide(piece);
   }
 
@@ -25,7 +25,7 @@ export function breakLines(groups, width, { wide, apart }) {
     if (whole <= width && isFull(apart, whole)) begin();
     group.forEach((piece, i) => put(piece, i ? SPACE : apart));
   }
-  return found;
+  return lines;
 }
 
 /** The paragraphs in lines of at most `width` pixels: {rows, width, height}. */
