@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from dashboard.ui.files import provenance_of
 from dashboard.ui.theme import PALETTE, Scheme
-from dashboard.web.provenance import provenance_of
 from dashboard.web.view import Place
 
 #: Colours of the codes 0 to 255 by scheme, then by role.
