@@ -109,8 +109,8 @@ def _tokenizer_identity(folder: Path) -> str:
     """Hash of what determines the wordpieces of a sentence."""
     if (folder / "tokenizer.json").is_file():
         parts = _read_json(folder, "tokenizer.json")
-        kept = {name: part for name, part in parts.items() if name not in NOT_IDENTITY}
-        return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+        identity = {name: part for name, part in parts.items() if name not in NOT_IDENTITY}
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     files = [folder / file for file in ("vocab.txt", "tokenizer_config.json") if (folder / file).is_file()]
     if not files:
         raise IngestError(f"{folder} has no tokenizer. Save it there with tokenizer.save_pretrained.")

@@ -128,7 +128,7 @@ def model_config(config: Mapping[str, Any], **changes: Any) -> Any:
     return BertConfig(**(fields | changes))
 
 
-def _refused(name: str, found: str, expected: str) -> IngestError:
+def _refused(name: str, value: str, expected: str) -> IngestError:
     return IngestError(
-        f"config.json of {short(name)} says {found}, which must be {expected}. Save the model again with save_pretrained."
+        f"config.json of {short(name)} says {value}, which must be {expected}. Save the model again with save_pretrained."
     )

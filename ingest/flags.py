@@ -21,11 +21,11 @@ def parse_flags(settings: type[T], arguments: Sequence[str] | None, *, command: 
     """Settings from command line flags; an empty flag means the default, so that make can pass all of them."""
     parser = argparse.ArgumentParser(prog=command, description=description)
     kinds: dict[str, type] = {}
-    for one in fields(settings):  # type: ignore[arg-type]  # T is a dataclass
-        kinds[one.name] = one.metadata["type"]
-        parser.add_argument(_flag(one), metavar=one.name.upper(), help=_explanation(one))
-    given = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value not in (None, "")}
-    return settings(**{name: _convert(name, value, kinds[name]) for name, value in given.items()})
+    for flag in fields(settings):  # type: ignore[arg-type]  # T is a dataclass
+        kinds[flag.name] = flag.metadata["type"]
+        parser.add_argument(_flag(flag), metavar=flag.name.upper(), help=_explanation(flag))
+    values = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value not in (None, "")}
+    return settings(**{name: _convert(name, value, kinds[name]) for name, value in values.items()})
 
 
 def _flag(setting: Field[Any]) -> str:

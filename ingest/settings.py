@@ -139,9 +139,9 @@ class Settings:
     @property
     def feature_names(self) -> list[ViewName]:
         """The pictures of feature points asked for."""
-        asked = [] if self.features == NONE else self.features.split(",")
+        names = [] if self.features == NONE else self.features.split(",")
         try:
-            return [ViewName.parse_points(name.strip()) for name in asked if name.strip()]
+            return [ViewName.parse_points(name.strip()) for name in names if name.strip()]
         except ValueError as error:
             raise IngestError(f"{error}. Give some such as FEATURES=pca-joint,umap-each.") from error
 
@@ -150,10 +150,12 @@ class Settings:
         """The whole reviews asked for, or the default."""
         if self.reviews is None:
             return [DEFAULT_REVIEW]
-        asked = [] if self.reviews == NONE else [number.strip() for number in self.reviews.split(",") if number.strip()]
-        if not all(number.isascii() and number.isdigit() for number in asked):
+        numbers = (
+            [] if self.reviews == NONE else [number.strip() for number in self.reviews.split(",") if number.strip()]
+        )
+        if not all(number.isascii() and number.isdigit() for number in numbers):
             raise IngestError(f"REVIEWS={self.reviews} is no list of indices. Give some such as REVIEWS=3,17, or none.")
-        return list(dict.fromkeys(map(int, asked)))
+        return list(dict.fromkeys(map(int, numbers)))
 
     @property
     def view_names(self) -> list[ViewName]:

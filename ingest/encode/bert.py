@@ -211,9 +211,9 @@ def load_model(
         )
     except Exception as error:  # transformers lets through whatever a file makes of it
         raise refused(checkpoint, type(error).__name__) from error
-    model, said = loaded
-    absent = said["missing_keys"] | {name for name, *_shapes in said["mismatched_keys"]}
-    _check_encoder(checkpoint, said["unexpected_keys"])
+    model, info = loaded
+    absent = info["missing_keys"] | {name for name, *_shapes in info["mismatched_keys"]}
+    _check_encoder(checkpoint, info["unexpected_keys"])
     missing = {name for name in absent if not name.startswith(fresh)}
     if missing:
         raise refused(checkpoint, f"no weights that fit {min(missing)}")

@@ -114,10 +114,10 @@ def _as_one_input(checkpoint: Checkpoint, sentences: list[str], longest: int) ->
         [int(each.word_index[stop - length : stop].max()) + 1 for stop, length in zip(stops, each.lengths, strict=True)]
     )
     counted_on = each.word_index + (np.cumsum(words) - words)[owner]
-    kept = np.flatnonzero(inner)[: longest - 2]
+    inner_rows = np.flatnonzero(inner)[: longest - 2]
     ends = np.array([0, len(each.token_id) - 1])
-    rows = np.concatenate([ends[:1], kept, ends[1:]])
-    special = np.array([True, *np.zeros(len(kept), bool), True])
+    rows = np.concatenate([ends[:1], inner_rows, ends[1:]])
+    special = np.array([True, *np.zeros(len(inner_rows), bool), True])
     columns = {
         "row": np.full(len(rows), -1, np.int64),
         "token_id": each.token_id[rows],
@@ -126,4 +126,4 @@ def _as_one_input(checkpoint: Checkpoint, sentences: list[str], longest: int) ->
         "token_flags": each.token_flags[rows],
         "sentence_index": np.append(owner[rows[:-1]], owner[rows[-2]]).astype(np.int32),
     }
-    return columns, len(kept) < int(inner.sum())
+    return columns, len(inner_rows) < int(inner.sum())

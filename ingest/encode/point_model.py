@@ -73,15 +73,15 @@ class PointModel:
 
     def _run(self, batch: Batch, first: NDArray[np.integer], into: Vectors) -> int:
         """Keep what a batch gives; returns how many numbers were clipped."""
-        token_ids, real = (torch.from_numpy(one).to(self.bert.device) for one in (batch.token_ids, batch.real))
+        token_ids, real = (torch.from_numpy(array).to(self.bert.device) for array in (batch.token_ids, batch.real))
         capture = self.bert.run(token_ids, None if batch.real.all() else real)
         clipped = 0
         for number, point in enumerate(self.points):
             into.feature[number, batch.rows], beyond = as_half(capture.points[point][real])
             clipped += beyond
         for layer, value in enumerate(capture.value):
-            kept, beyond = as_half(value[real])
-            into.value[layer][:, batch.rows] = kept.reshape(len(kept), self.bert.heads, -1).swapaxes(0, 1)
+            half, beyond = as_half(value[real])
+            into.value[layer][:, batch.rows] = half.reshape(len(half), self.bert.heads, -1).swapaxes(0, 1)
             clipped += beyond
         if self._classifier is not None:
             sentences = np.searchsorted(first, batch.rows[np.cumsum(batch.real.sum(axis=1)) - 1], side="right") - 1

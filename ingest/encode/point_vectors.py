@@ -55,22 +55,24 @@ def _in_shards(vectors: Iterator[Vectors], shard: int) -> Iterator[tuple[int, Ve
         yield start, held
 
 
-def _joined(one: Vectors, other: Vectors) -> Vectors:
+def _joined(first: Vectors, second: Vectors) -> Vectors:
     return Vectors(
-        np.concatenate([one.feature, other.feature], axis=1),
-        np.concatenate([one.value, other.value], axis=2),
-        np.concatenate([one.class_probability, other.class_probability]),
-        one.clipped + other.clipped,
+        np.concatenate([first.feature, second.feature], axis=1),
+        np.concatenate([first.value, second.value], axis=2),
+        np.concatenate([first.class_probability, second.class_probability]),
+        first.clipped + second.clipped,
     )
 
 
-def _cut(one: Vectors, rows: slice) -> Vectors:
-    return Vectors(one.feature[:, rows], one.value[:, :, rows], one.class_probability, one.clipped)
+def _cut(vectors: Vectors, rows: slice) -> Vectors:
+    return Vectors(vectors.feature[:, rows], vectors.value[:, :, rows], vectors.class_probability, vectors.clipped)
 
 
-def _rest(one: Vectors, start: int) -> Vectors:
+def _rest(vectors: Vectors, start: int) -> Vectors:
     """What `_cut` has not: what is of sentences went with the first piece."""
-    return Vectors(one.feature[:, start:].copy(), one.value[:, :, start:].copy(), one.class_probability[:0], 0)
+    return Vectors(
+        vectors.feature[:, start:].copy(), vectors.value[:, :, start:].copy(), vectors.class_probability[:0], 0
+    )
 
 
 def _create(group: zarr.Group, material: Material, model: PointModel) -> None:

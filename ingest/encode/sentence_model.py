@@ -60,7 +60,7 @@ class SentenceModel:
         query, key, value = (
             [self._heads(layer) for layer in layers] for layers in (capture.query, capture.key, capture.value)
         )
-        norms = [value_norm(one, gram) for one, gram in zip(value, self._grams, strict=True)]
+        norms = [value_norm(vectors, gram) for vectors, gram in zip(value, self._grams, strict=True)]
         mixing = [
             self._mixing(layer, capture, *query_key_value)
             for layer, query_key_value in enumerate(zip(query, key, value, strict=True))

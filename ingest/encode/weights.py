@@ -54,8 +54,8 @@ def check_shapes(checkpoint: Checkpoint) -> None:
     shapes = {name.removeprefix("bert."): shape for name, shape in weight_shapes(checkpoint).items()}
     for name, shape in _expected(checkpoint.config).items():
         if shapes.get(name) != shape:
-            found = f"is {shapes[name]}" if name in shapes else "is missing"
-            raise refused(checkpoint, f"{name} {found}, where config.json says {shape}")
+            problem = f"is {shapes[name]}" if name in shapes else "is missing"
+            raise refused(checkpoint, f"{name} {problem}, where config.json says {shape}")
 
 
 def check_values(checkpoint: Checkpoint, weights: Mapping[str, Tensor]) -> None:

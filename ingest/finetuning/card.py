@@ -37,15 +37,20 @@ def _measured(metrics: Mapping[str, Any]) -> str:
     rows = [("held out of the training data", metrics["held_reviews"], metrics)]
     test = metrics["test"]
     rows += [("test split", test["reviews"], test)] if test else []
-    lines = [f"| {title} | {reviews:,} | {one['accuracy']:.4f} | {one['loss']:.4f} |" for title, reviews, one in rows]
-    said = (
+    lines = [
+        f"| {title} | {reviews:,} | {scores['accuracy']:.4f} | {scores['loss']:.4f} |"
+        for title, reviews, scores in rows
+    ]
+    note = (
         "The held-out reviews were never trained on, but say which of the evaluations is the best, "
         "so their accuracy is a little too high."
     )
-    said += _said_of_test(metrics)
-    curve = "".join(f"| {one['step']:,} | {one['accuracy']:.4f} | {one['loss']:.4f} |\n" for one in metrics["curve"])
+    note += _note_on_test(metrics)
+    curve = "".join(
+        f"| {scores['step']:,} | {scores['accuracy']:.4f} | {scores['loss']:.4f} |\n" for scores in metrics["curve"]
+    )
     return (
-        "| reviews | count | accuracy | loss |\n| --- | --- | --- | --- |\n" + "\n".join(lines) + f"\n\n{said}\n\n"
+        "| reviews | count | accuracy | loss |\n| --- | --- | --- | --- |\n" + "\n".join(lines) + f"\n\n{note}\n\n"
         f"| step | held-out accuracy | held-out loss |\n| --- | --- | --- |\n{curve}\n"
         f"Kept is step {metrics['step']:,} of {metrics['steps']:,} (planned: {metrics['planned_steps']:,}), "
         f"after {metrics['seconds'] / 60:.1f} minutes of training and evaluation "
@@ -53,7 +58,7 @@ def _measured(metrics: Mapping[str, Any]) -> str:
     )
 
 
-def _said_of_test(metrics: Mapping[str, Any]) -> str:
+def _note_on_test(metrics: Mapping[str, Any]) -> str:
     if metrics["test_left_out"]:
         return f" Left out of the test split: {metrics['test_left_out']:,} reviews that are in the training data too."
     return "" if metrics["test"] else " The data has no test split."
@@ -76,7 +81,7 @@ def _trained(checkpoint: Checkpoint, data: Data, asked: Mapping[str, Any], metri
         "device": f"{asked['device']}, {metrics['precision']}",
         "versions": ", ".join(f"{package} {number}" for package, number in metrics["versions"].items()),
     }
-    return "| | |\n| --- | --- |\n" + "\n".join(f"| {title} | {said} |" for title, said in rows.items())
+    return "| | |\n| --- | --- |\n" + "\n".join(f"| {title} | {value} |" for title, value in rows.items())
 
 
 def _usage(name: str) -> str:

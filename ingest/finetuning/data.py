@@ -46,9 +46,9 @@ def read_labelled(data: Data, *, text: str, label: str) -> Labelled:
     reviews = read_reviews(data, text=text, label=label)
     if not reviews.label_names:
         there = reviews.table.titles
-        said = f"is empty in {data.name}" if label in there else f"is not in {data.name}"
+        problem = f"is empty in {data.name}" if label in there else f"is not in {data.name}"
         raise IngestError(
-            f"The label column {label!r} {said}, which has: {listed(there)}. Name the label column with LABEL=..."
+            f"The label column {label!r} {problem}, which has: {listed(there)}. Name the label column with LABEL=..."
         )
     labelled = _labelled(reviews, reviews.label_names)
     _check_labels(data, labelled)
@@ -64,7 +64,7 @@ def read_test(data: Data, known: Labelled, *, text: str, label: str) -> tuple[La
         return known.select(np.array([], np.intp)), 0
     test = _labelled(read_reviews(data, text=text, label=label, split="test"), known.names)
     texts = set(known.texts)
-    new = [row for row, one in enumerate(test.texts) if one not in texts]
+    new = [row for row, review in enumerate(test.texts) if review not in texts]
     return test.select(np.array(new, np.intp)), len(test.texts) - len(new)
 
 
@@ -87,11 +87,11 @@ def _wordpieces(texts: Sequence[str], tokenizer: Any) -> Iterator[list[int]]:
 
 def _labelled(reviews: Reviews, names: Sequence[str]) -> Labelled:
     numbers = [names.index(name) if name in names else -1 for name in reviews.label_names]
-    found: dict[str, int] = {}
+    labels: dict[str, int] = {}
     for review in reviews:
         if review.label >= 0 and numbers[review.label] >= 0 and review.text.strip():
-            found.setdefault(review.text, numbers[review.label])
-    return Labelled(list(found), np.array(list(found.values()), np.int64), list(names))
+            labels.setdefault(review.text, numbers[review.label])
+    return Labelled(list(labels), np.array(list(labels.values()), np.int64), list(names))
 
 
 def _check_labels(data: Data, labelled: Labelled) -> None:
@@ -111,8 +111,8 @@ def _check_labels(data: Data, labelled: Labelled) -> None:
 
 def _names_of(names: Iterable[str], chosen: NDArray[np.bool_], most: int = 5) -> list[str]:
     """Some of the chosen names; no more than a person reads."""
-    found = [name for name, one in zip(names, chosen, strict=True) if one]
-    return found if len(found) <= most else [*found[:most], f"{len(found) - most} others"]
+    some = [name for name, one in zip(names, chosen, strict=True) if one]
+    return some if len(some) <= most else [*some[:most], f"{len(some) - most} others"]
 
 
 def hold_out(labels: NDArray[np.integer], *, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

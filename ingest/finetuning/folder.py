@@ -78,8 +78,8 @@ class Folder:
 
     def last_checkpoint(self) -> Path | None:
         """The newest that is whole; one that was being written or removed when the run was killed is removed."""
-        kept = [one for one in self.checkpoints.glob("checkpoint-*") if KEPT_NAME.fullmatch(one.name)]
-        for folder in sorted(kept, key=_step, reverse=True):
+        folders = [folder for folder in self.checkpoints.glob("checkpoint-*") if KEPT_NAME.fullmatch(folder.name)]
+        for folder in sorted(folders, key=_step, reverse=True):
             if _whole(folder):
                 return folder
             shutil.rmtree(folder)
@@ -103,8 +103,8 @@ class Folder:
         shutil.rmtree(self.checkpoints, ignore_errors=True)
 
     def _unwritable(self, error: OSError) -> IngestError:
-        said = error.strerror or type(error).__name__
-        return IngestError(f"{self.path} cannot be written ({said}). Give OUT=<a folder of yours>.")
+        reason = error.strerror or type(error).__name__
+        return IngestError(f"{self.path} cannot be written ({reason}). Give OUT=<a folder of yours>.")
 
     def _check(self) -> None:
         known = self._known()
@@ -123,16 +123,16 @@ class Folder:
     def _compare(self, known: Mapping[str, Any]) -> None:
         names = sorted(name for name in self.asked.keys() | known.keys() if self.asked.get(name) != known.get(name))
         if names:
-            said = ", ".join(f"{name.upper()} was {known.get(name)}" for name in names)
+            differences = ", ".join(f"{name.upper()} was {known.get(name)}" for name in names)
             raise IngestError(
-                f"{self.path} holds a model that was asked for with other settings ({said}). "
+                f"{self.path} holds a model that was asked for with other settings ({differences}). "
                 "Give another OUT, or the same settings, or remove that folder."
             )
 
     def _foreign(self) -> bool:
         """Whether there is anything that no fine-tuning begins with."""
         own = {self._begun, self._begun.with_suffix(".new")}
-        return any(one.is_file() and one not in own for one in self.path.rglob("*"))
+        return any(file.is_file() and file not in own for file in self.path.rglob("*"))
 
 
 def _step(folder: Path) -> int:

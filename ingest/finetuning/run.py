@@ -39,10 +39,10 @@ def run(settings: FinetuningSettings) -> None:
         folder.begin()
         if folder.finished:
             folder.remove_checkpoints()
-            say(f"Nothing to do: {folder.path} holds {checkpoint.name} fine-tuned so.{_said(folder.metrics)}")
+            say(f"Nothing to do: {folder.path} holds {checkpoint.name} fine-tuned so.{_result(folder.metrics)}")
             return
         metrics = Finetuning(settings, checkpoint, data, labelled, folder, device).run()
-        say(f"Saved {checkpoint.name} fine-tuned on {data.name} in {folder.path}.{_said(metrics)}")
+        say(f"Saved {checkpoint.name} fine-tuned on {data.name} in {folder.path}.{_result(metrics)}")
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ class Finetuning:
         """Once, after everything else is settled; None where there is nothing to test on."""
         if not test.texts:
             return None
-        found = trainer.evaluate(self._encode(test), metric_key_prefix="test")  # type: ignore[arg-type]  # a list serves
-        return {"accuracy": found["test_accuracy"], "loss": found["test_loss"], "reviews": len(test.texts)}
+        scores = trainer.evaluate(self._encode(test), metric_key_prefix="test")  # type: ignore[arg-type]  # a list serves
+        return {"accuracy": scores["test_accuracy"], "loss": scores["test_loss"], "reviews": len(test.texts)}
 
 
 def _asked(settings: FinetuningSettings, checkpoint: Checkpoint, data: Data, device: str) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _versions() -> dict[str, str]:
     return {name: version(name) for name in ("headscape", "torch", "transformers", "accelerate")}
 
 
-def _said(metrics: dict[str, Any]) -> str:
+def _result(metrics: dict[str, Any]) -> str:
     """What a person wants to know first."""
     test = metrics["test"]
     tested = f", {test['accuracy']:.3f} on the test split" if test else ""

@@ -117,7 +117,7 @@ def arguments(plan: Plan, *, reviews: int) -> TrainingArguments:
     """The plan as transformers' arguments."""
     steps = math.ceil(reviews / plan.batch)
     judged_every = math.ceil(steps / EVALUATIONS)
-    made = TrainingArguments(
+    chosen = TrainingArguments(
         output_dir=str(plan.checkpoints),
         per_device_train_batch_size=plan.batch,
         per_device_eval_batch_size=2 * plan.batch,
@@ -144,8 +144,8 @@ def arguments(plan: Plan, *, reviews: int) -> TrainingArguments:
         disable_tqdm=True,
         seed=plan.seed,
     )
-    made._n_gpu = min(made.n_gpu, 1)  # with several, Trainer would make larger batches than were asked for
-    return made
+    chosen._n_gpu = min(chosen.n_gpu, 1)  # with several, Trainer would make larger batches than were asked for
+    return chosen
 
 
 def accuracy(prediction: EvalPrediction) -> dict[str, float]:
@@ -157,8 +157,8 @@ def train(trainer: ClassifierTrainer, *, last: Path | None) -> dict[str, Any]:
     """Train, resuming from the checkpoint `last`; the model is then that of its best evaluation."""
     trainer.train(resume_from_checkpoint=None if last is None else str(last))
     state = trainer.state
-    evaluations = [one for one in state.log_history if "eval_accuracy" in one]
-    best = next(one for one in evaluations if one["step"] == state.best_global_step)
+    evaluations = [evaluation for evaluation in state.log_history if "eval_accuracy" in evaluation]
+    best = next(evaluation for evaluation in evaluations if evaluation["step"] == state.best_global_step)
     return {
         "accuracy": best["eval_accuracy"],
         "loss": best["eval_loss"],
@@ -168,7 +168,8 @@ def train(trainer: ClassifierTrainer, *, last: Path | None) -> dict[str, Any]:
         "seconds": seconds(state),
         "epochs": state.epoch,
         "curve": [
-            {"step": one["step"], "accuracy": one["eval_accuracy"], "loss": one["eval_loss"]} for one in evaluations
+            {"step": evaluation["step"], "accuracy": evaluation["eval_accuracy"], "loss": evaluation["eval_loss"]}
+            for evaluation in evaluations
         ],
     }
 
@@ -198,7 +199,7 @@ class Schedule(TrainerCallback):
 
 def judged(state: TrainerState) -> list[tuple[int, float]]:
     """Step and held-out accuracy of every evaluation so far."""
-    return [(int(one["step"]), one["eval_accuracy"]) for one in state.log_history if "eval_accuracy" in one]
+    return [(int(entry["step"]), entry["eval_accuracy"]) for entry in state.log_history if "eval_accuracy" in entry]
 
 
 def no_better(accuracies: Sequence[float], *, patience: int) -> bool:
@@ -222,7 +223,7 @@ class ProgressBar(TrainerCallback):
     def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Loss of the last steps, accuracy of the last evaluation."""
         state.log_history[-1]["seconds"] = self._before + time.monotonic() - self._start
-        losses = [one["loss"] for one in state.log_history if "loss" in one]
+        losses = [entry["loss"] for entry in state.log_history if "loss" in entry]
         shown = {"loss": f"{losses[-1]:.3f}"} if losses else {}
         shown |= {"held-out accuracy": f"{judged(state)[-1][1]:.3f}"} if judged(state) else {}
         self._bar.set_postfix(shown, refresh=False)
@@ -234,4 +235,4 @@ class ProgressBar(TrainerCallback):
 
 def seconds(state: TrainerState) -> float:
     """How long the training took so far."""
-    return max((one["seconds"] for one in state.log_history if "seconds" in one), default=0.0)
+    return max((entry["seconds"] for entry in state.log_history if "seconds" in entry), default=0.0)

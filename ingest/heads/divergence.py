@@ -80,8 +80,8 @@ def _divergence(
     sums = np.zeros((layers * heads, layers * heads))
     with bar("divergence", total=sample.tokens, unit="tokens") as progress:
         for spans in _by_block(sample.spans, corpus.blocks[0].length):
-            for part, found in _block_sums(source, spans, device):
-                sums += found
+            for part, own in _block_sums(source, spans, device):
+                sums += own
                 progress.update(part.tokens)
     return sums.reshape(layers, heads, layers, heads)
 
@@ -128,7 +128,7 @@ def _part_sums(query: Halves, key: Halves, device: str, part: Part) -> NDArray[n
         return np.asarray(divergence_sums(attention_pattern(queries, keys)), np.float64)
     import torch
 
-    pattern = attention_pattern(*(torch.from_numpy(one).to(device) for one in (queries, keys)))
+    pattern = attention_pattern(*(torch.from_numpy(vectors).to(device) for vectors in (queries, keys)))
     return np.asarray(divergence_sums(pattern, tile=GPU_WEIGHTS).cpu(), np.float64)
 
 

@@ -46,22 +46,25 @@ class JudgedModel:
         workers = cpu_count() if self.device.type == "cpu" else 1
         with one_thread_each(workers), ThreadPoolExecutor(workers, "judge") as pool:
             # Added in their order, so that the loss is the same bit for bit every time.
-            return sum(pool.map(lambda one: self._sum(one[0].token_ids, one[0].real, one[1]), batches)) / trial.asked
+            return (
+                sum(pool.map(lambda batch: self._sum(batch[0].token_ids, batch[0].real, batch[1]), batches))
+                / trial.asked
+            )
 
     def _sum(self, *arrays: Any) -> float:
         token_ids, real, answers = (torch.from_numpy(array).to(self.device) for array in arrays)
-        asked = answers != NOT_ASKED
+        answered = answers != NOT_ASKED
         with torch.inference_mode():
             tokens = self._model.bert(input_ids=token_ids, attention_mask=real.long()).last_hidden_state
             # On the host, as Apple's GPUs have no float64.
-            logits, right = self._answer(tokens, asked).cpu().double(), answers[asked].cpu()
+            logits, right = self._answer(tokens, answered).cpu().double(), answers[answered].cpu()
             return float(nn.functional.cross_entropy(logits, right, reduction="sum"))
 
-    def _guess_wordpieces(self, tokens: Tensor, asked: Tensor) -> Tensor:
+    def _guess_wordpieces(self, tokens: Tensor, answered: Tensor) -> Tensor:
         """(answer, wordpiece). Only of the tokens asked for: the vocabulary is large."""
-        return self._model.cls(tokens[asked])
+        return self._model.cls(tokens[answered])
 
-    def _guess_labels(self, tokens: Tensor, asked: Tensor) -> Tensor:  # noqa: ARG002
+    def _guess_labels(self, tokens: Tensor, answered: Tensor) -> Tensor:  # noqa: ARG002
         """(answer, label), one of every sentence."""
         return self._model.classifier(self._model.bert.pooler(tokens))
 

@@ -202,13 +202,13 @@ class Method:
 def near_fitted(vectors: Floats, fitted: Floats, places: Floats, *, metric: str) -> Floats:
     """Places (token, component) among the nearest of the fitted vectors (vector, feature) with their places."""
     known = torch.from_numpy(_comparable(fitted, metric))
-    found = []
+    placed = []
     for start in range(0, len(vectors), PLACED_TOKENS):
         own = torch.from_numpy(_comparable(vectors[start : start + PLACED_TOKENS], metric))
         square = (own * own).sum(1, keepdim=True) + (known * known).sum(1) - 2 * own @ known.T
         near, index = square.topk(min(NEIGHBOURS, len(known)), dim=1, largest=False)
-        found.append(place_by_neighbours(near.clamp(min=0).numpy(), places[index.numpy()]))
-    return np.concatenate(found).astype(np.float32)
+        placed.append(place_by_neighbours(near.clamp(min=0).numpy(), places[index.numpy()]))
+    return np.concatenate(placed).astype(np.float32)
 
 
 def _comparable(vectors: Floats, metric: str) -> NDArray[np.float32]:

@@ -97,8 +97,8 @@ def read_constants(writer: Writer, model: ModelGroup) -> dict[str, Constants]:
     """Of every normalisation, with a leading dim layer: `scale` (layer, head), and so on."""
     group = writer.group(f"{model.path}/normalizations")
     read = [np.asarray(array_of(group, name)[:]) for name in ("scale", "shift", "radius")]
-    found = {name: Constants(*one) for name, *one in zip(NORMALIZATIONS, *read, strict=True)}
-    return {name: one if name == "exact" else replace(one, radius=None) for name, one in found.items()}
+    constants = {name: Constants(*one) for name, *one in zip(NORMALIZATIONS, *read, strict=True)}
+    return {name: one if name == "exact" else replace(one, radius=None) for name, one in constants.items()}
 
 
 def _own(writer: Writer, model: ModelGroup, layer: int, sample: Sample, pairs: Pairs) -> dict[str, Constants]:
@@ -126,12 +126,12 @@ def _shared(
 ) -> Constants:
     """One translation for all heads, the mean of their centroid shifts, and the c that suits them best on average."""
     shift = np.mean([constants["centroid"].shift for constants in own], axis=(0, 1))
-    found = []
+    grids = []
     for layer in range(len(own)):
         query, key = read_rows(writer, model, layer, sample.rows[: pairs.tokens])
-        found += _each_head(partial(_on_grid, query, key, shift, pairs), len(key))
+        grids += _each_head(partial(_on_grid, query, key, shift, pairs), len(key))
         update()
-    means = np.mean(found, axis=0)
+    means = np.mean(grids, axis=0)
     scale = 1.0 if np.isnan(means).any() else STEP ** (int(means.argmin()) - GRID)
     heads = len(own[0]["raw"].scale)
     return Constants(np.full(heads, scale), np.tile(shift / scale, (heads, 1)))
@@ -165,8 +165,8 @@ def _correlation(
     def of_head(head: int) -> tuple[Floats, Floats]:
         dot = np.einsum("pc,pc->p", query[head, pairs.query], key[head, pairs.key])
         distance = np.linalg.norm(moved_query[head, pairs.query] - moved_key[head, pairs.key], axis=-1)
-        found: tuple[Floats, Floats] = weighted_correlation(dot, distance)
-        return found
+        correlation: tuple[Floats, Floats] = weighted_correlation(dot, distance)
+        return correlation
 
     correlation, count = zip(*_each_head(of_head, len(query)), strict=True)
     return np.array(correlation), np.array(count)

@@ -93,15 +93,17 @@ class _Terms:
 
 def _search(dot: Floats, terms: _Terms) -> tuple[float, float]:
     """The candidate with the lowest correlation, and that; NaN where there are too few pairs."""
-    found: dict[int, float] = {}
+    correlation_of: dict[int, float] = {}
     steps = range(-GRID, GRID + 1)
     while True:
-        found |= {
-            step: float(weighted_correlation(dot, terms.distance(STEP**step))[0]) for step in steps if step not in found
+        correlation_of |= {
+            step: float(weighted_correlation(dot, terms.distance(STEP**step))[0])
+            for step in steps
+            if step not in correlation_of
         }
-        if np.isnan(list(found.values())).any():
+        if np.isnan(list(correlation_of.values())).any():
             return 1.0, np.nan
-        best = min(found, key=lambda step: found[step])
-        if best not in (min(found), max(found)) or abs(best) >= WIDEST:
-            return STEP**best, found[best]
+        best = min(correlation_of, key=lambda step: correlation_of[step])
+        if best not in (min(correlation_of), max(correlation_of)) or abs(best) >= WIDEST:
+            return STEP**best, correlation_of[best]
         steps = range(best - WIDENED, best + WIDENED + 1)

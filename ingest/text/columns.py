@@ -62,8 +62,8 @@ def _categories(table: Table, titles: Sequence[str]) -> Iterator[tuple[str, list
     with bar("columns", total=len(titles), unit="columns", delay=1) as progress:
         for start in range(0, len(titles), COLUMNS_AT_ONCE):
             some = titles[start : start + COLUMNS_AT_ONCE]
-            found = _distinct_values(table, some, most=MOST)
-            yield from ((title, values) for title, values in found.items() if _are_categories(values))
+            values_of = _distinct_values(table, some, most=MOST)
+            yield from ((title, values) for title, values in values_of.items() if _are_categories(values))
             progress.update(len(some))
 
 
@@ -103,13 +103,13 @@ def label_column(table: Table, title: str, *, names: Sequence[str] | None = None
 
 def _distinct_values(table: Table, titles: Sequence[str], *, most: int) -> dict[str, list[Any]]:
     """Per column its different values in order; columns with more than `most` are left out."""
-    found: dict[str, set[Any]] = {title: set() for title in titles}
+    values_of: dict[str, set[Any]] = {title: set() for title in titles}
     for batch in table.columns.select(list(titles)).to_batches(ROWS_AT_ONCE):
-        for title in list(found):
-            found[title].update(_distinct(batch.column(title)))
-            if len(found[title]) > most + len(NO_NUMBER):
-                del found[title]
-    values = {title: _ordered(values) for title, values in found.items()}
+        for title in list(values_of):
+            values_of[title].update(_distinct(batch.column(title)))
+            if len(values_of[title]) > most + len(NO_NUMBER):
+                del values_of[title]
+    values = {title: _ordered(values) for title, values in values_of.items()}
     return {title: ordered for title, ordered in values.items() if len(ordered) <= most}
 
 

@@ -34,8 +34,8 @@ class Budget:
     @classmethod
     def of(cls, settings: Settings) -> "Budget":
         """The budget a person asked for, or the default."""
-        asked = settings.sentences is not None or settings.tokens is not None
-        return cls(settings.sentences if asked else DEFAULT_SENTENCES, settings.tokens)
+        chosen = settings.sentences is not None or settings.tokens is not None
+        return cls(settings.sentences if chosen else DEFAULT_SENTENCES, settings.tokens)
 
     def met_by(self, lengths: NDArray[np.int32]) -> bool:
         """Whether these sentences are enough to fill it."""
@@ -132,11 +132,11 @@ def _identity(settings: Settings, data: Data, checkpoint: Checkpoint) -> dict[st
 
 def _holds(group: zarr.Group, budget: Budget) -> bool:
     """Also where one more sentence would be too much for the tokens: then the sum stays below the budget."""
-    asked = int(str(group.attrs.get("tokens_asked", 0)))
+    budgeted = int(str(group.attrs.get("tokens_asked", 0)))
     return "row_size" in group and (
         budget.met_by(_read(group, "row_size"))
         or bool(group.attrs.get("exhausted"))
-        or 0 < (budget.tokens or 0) <= asked
+        or 0 < (budget.tokens or 0) <= budgeted
     )
 
 

@@ -86,11 +86,11 @@ def plain_rows(path: Path) -> Iterator[list[str]]:
 
 def _check_signature(path: Path, source: BinaryIO | gzip.GzipFile) -> None:
     first = source.peek(8)[:8]  # type: ignore[union-attr]  # both are buffered
-    found = next((kind for signature, kind in SIGNATURES.items() if first.startswith(signature)), None)
-    if found == SIGNATURES[b"\x1f\x8b"] and path.suffix != GZIP:
-        raise IngestError(f"{short(path)} is {found}. Name it {short(path.name)}{GZIP}, or unpack it.")
-    if found:
-        raise IngestError(f"{short(path)} is {found}. Save it as UTF-8 text.")
+    kind = next((kind for signature, kind in SIGNATURES.items() if first.startswith(signature)), None)
+    if kind == SIGNATURES[b"\x1f\x8b"] and path.suffix != GZIP:
+        raise IngestError(f"{short(path)} is {kind}. Name it {short(path.name)}{GZIP}, or unpack it.")
+    if kind:
+        raise IngestError(f"{short(path)} is {kind}. Save it as UTF-8 text.")
 
 
 def _decoded(path: Path, source: BinaryIO | gzip.GzipFile) -> Iterator[str]:

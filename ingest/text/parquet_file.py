@@ -41,7 +41,7 @@ def read_parquet(file: pq.ParquetFile, titles: list[str]) -> Iterator[pa.Table]:
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """Of the same columns once what is stored as a dictionary is looked up in it."""
-    return pa.schema([pa.field(one.name, plain_type(one.type)) for one in schema])
+    return pa.schema([pa.field(field.name, plain_type(field.type)) for field in schema])
 
 
 def _plain(column: pa.Array) -> pa.Array:
@@ -59,13 +59,13 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 def refused(schema: pa.Schema) -> Mapping[str, str]:
     """Columns of values that nobody could count by: lists, structs, bytes; and titles that two columns have."""
-    kinds = {one.name: str(one.type) for one in schema if not (is_text(one.type) or is_category(one.type))}
+    kinds = {field.name: str(field.type) for field in schema if not (is_text(field.type) or is_category(field.type))}
     return kinds | {name: "two columns" for name in schema.names if len(schema.get_all_field_indices(name)) > 1}
 
 
 def not_text(schema: pa.Schema) -> Mapping[str, str]:
     """Columns of anything but text."""
-    return {one.name: str(one.type) for one in schema if not is_text(one.type)}
+    return {field.name: str(field.type) for field in schema if not is_text(field.type)}
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -101,12 +101,12 @@ def take_smallest(sentences: Iterable[Sentence], count: int) -> list[Sentence]:
 
     A uniform sample without replacement, and a larger count only appends. Memory grows with `count`, not with the data.
     """
-    kept: dict[int, Sentence] = {}
+    smallest: dict[int, Sentence] = {}
     limit = 1 << 64
     for sentence in sentences:
-        if sentence.hash < limit and sentence.hash not in kept:
-            kept[sentence.hash] = sentence
-            if len(kept) > 2 * count + 1024:
-                kept = {hash_: kept[hash_] for hash_ in sorted(kept)[:count]}
-                limit = max(kept)
-    return [kept[hash_] for hash_ in sorted(kept)[:count]]
+        if sentence.hash < limit and sentence.hash not in smallest:
+            smallest[sentence.hash] = sentence
+            if len(smallest) > 2 * count + 1024:
+                smallest = {hash_: smallest[hash_] for hash_ in sorted(smallest)[:count]}
+                limit = max(smallest)
+    return [smallest[hash_] for hash_ in sorted(smallest)[:count]]

@@ -160,7 +160,7 @@ def _convert_parquet(path: Path, target: Path) -> None:
     with opened(path) as file:
         there = plain_schema(file.schema_arrow)
         useless = refused(there)
-        schema = pa.schema([one for one in there if one.name not in useless])
+        schema = pa.schema([field for field in there if field.name not in useless])
         schema = _described(schema, {REFUSED: useless, NOT_TEXT: not_text(there)})
         with pa.OSFile(str(target), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
             for batch in read_parquet(file, schema.names):

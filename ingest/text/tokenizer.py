@@ -76,17 +76,17 @@ class Tokenizer:
         # Told to cut a pair, the tokenizer also returns every part of one with every part of the other; told nothing, it warns.
         encoded = self._tokenizer([first, second], add_special_tokens=False, verbose=False)
         whole = [len(row) for row in encoded["input_ids"]]
-        kept = longest_first(*whole, room=self.max_length - 3)
-        ids = [row[:length] for row, length in zip(encoded["input_ids"], kept, strict=True)]
-        words = [np.array(encoded.word_ids(row)[:length], np.int16) for row, length in enumerate(kept)]
+        lengths = longest_first(*whole, room=self.max_length - 3)
+        ids = [row[:length] for row, length in zip(encoded["input_ids"], lengths, strict=True)]
+        words = [np.array(encoded.word_ids(row)[:length], np.int16) for row, length in enumerate(lengths)]
         cls, sep = self._tokenizer.cls_token_id, self._tokenizer.sep_token_id
         token_id = np.array([cls, *ids[0], sep, *ids[1], sep], np.int32)
         counted_on = words[1] + words[0].max(initial=-1) + 1
         word_index = np.array([-1, *words[0], -1, *counted_on, -1], np.int16)
-        segment = np.repeat(np.array([0, 1], np.uint8), [kept[0] + 2, kept[1] + 1])
+        segment = np.repeat(np.array([0, 1], np.uint8), [lengths[0] + 2, lengths[1] + 1])
         length, position = np.array([len(token_id)], np.int32), np.arange(len(token_id), dtype=np.int16)
         tokens = Tokens(
-            length, token_id, position, word_index, self._flags[token_id], np.array([kept != (whole[0], whole[1])])
+            length, token_id, position, word_index, self._flags[token_id], np.array([lengths != (whole[0], whole[1])])
         )
         return tokens, segment
 
