@@ -14,7 +14,7 @@ from ingest.process import exit_status, follow_parent
 
 
 def main() -> int:
-    """Exit status, see `exit_status`."""
+    """Run an ingest; the exit status, see `exit_status`."""
     follow_parent(os.environ)
     return exit_status(_ingest, name="ingest")
 

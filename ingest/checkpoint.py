@@ -1,4 +1,4 @@
-"""Find a BERT checkpoint and say exactly which one it is. Nothing is loaded; torch is not imported."""
+"""Find a BERT checkpoint and identify it by its content. Loads no weights and imports no torch."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ class Checkpoint:
 
 
 def find_checkpoint(model: str) -> Checkpoint:
-    """The checkpoint a person means by `model`: the embedded one, a local folder, or a name on the hub."""
+    """The checkpoint that `model` names: the embedded one, a local folder, or a name on the hub."""
     if model == EMBEDDED:
         return _embedded_checkpoint()
     if is_folder(Path(model)):
@@ -45,7 +45,7 @@ def find_checkpoint(model: str) -> Checkpoint:
 
 
 def check_length(checkpoint: Checkpoint, max_length: int) -> None:
-    """Say at once that the model has no position for so many wordpieces."""
+    """Refuse a MAX_LENGTH beyond the positions of the model."""
     longest = size_of(checkpoint.config, "max_position_embeddings")
     if max_length > longest:
         raise IngestError(f"{checkpoint.name} reads at most {longest} wordpieces. Give MAX_LENGTH={longest} or less.")
@@ -70,7 +70,7 @@ def _hub_checkpoint(model: str) -> Checkpoint:
 
 
 def _download(model: str, weights: str) -> Path:
-    """Where the files of a model of the hub are, once they are here."""
+    """Download the files of a model from the hub; their folder."""
     from huggingface_hub import snapshot_download
 
     try:
@@ -152,14 +152,14 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is such a file; what cannot be a path, since it is too long, is none."""
+    """Whether the file exists; a name that is too long for a path is no file."""
     with suppress(OSError):
         return path.is_file()
     return False
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is such a folder."""
+    """Whether the folder exists."""
     with suppress(OSError):
         return path.is_dir()
     return False

@@ -1,4 +1,4 @@
-"""The fields of a config.json that a BERT is built from: what each may be, and what it is where it is left out.
+"""The fields of a config.json that a BERT is built from: allowed values and defaults.
 
 Nothing else of a config.json reaches the model.
 """
@@ -26,7 +26,7 @@ MOST_LAYERS = 1_000
 
 @dataclass(frozen=True)
 class Field:
-    """What a value may be."""
+    """The allowed values of a field."""
 
     explanation: str
     accepts: Callable[[Any], bool]
@@ -113,7 +113,7 @@ def check_config(name: str, config: Mapping[str, Any]) -> None:
 
 
 def size_of(config: Mapping[str, Any], field: str) -> int:
-    """One of `DEFAULTS`, as a checked config.json says or leaves out."""
+    """A size from a checked config.json, or its default in `DEFAULTS`."""
     return int(config.get(field, DEFAULTS[field]))
 
 

@@ -1,4 +1,4 @@
-"""What a person can get wrong when asking for an ingest; every message ends with what to do next."""
+"""The error of an ingest that cannot be done as configured; every message ends with what to do next."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ LONGEST_NAME, LONGEST_LIST = 80, 20
 
 
 class IngestError(Exception):
-    """The ingest cannot be done as asked."""
+    """The ingest cannot be done with these settings."""
 
 
 def short(name: object) -> str:

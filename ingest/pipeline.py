@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def run(settings: Settings) -> None:
-    """Ingest as asked; what is already in the store is not computed again."""
+    """Run the stages that have something to do, and publish; what the store holds is not computed again."""
     checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
     check_length(checkpoint, settings.max_length)
     check_model(settings, checkpoint)
@@ -148,12 +148,12 @@ class Ingest:
                 self._show_early()
 
     def publish(self) -> None:
-        """Let readers see it."""
+        """Publish the branch: readers see it from now on."""
         snapshot = self.writer.publish(f"{self.checkpoint.name} on {self.data.name}: {self.held}")
         say(f"Published {self.model.key} with {self.held} in {self.settings.store} as snapshot {snapshot}.")
 
     def _show_early(self) -> None:
-        """Readers who had nothing of this model need not wait for the last picture; others keep what is whole."""
+        """Publish a new model picture by picture. Readers of a known model see all changes at the end."""
         if not self.held_before:
             self.publish()
 
@@ -170,14 +170,14 @@ class Ingest:
         self.changed = True
 
     def _names(self) -> list[ViewName]:
-        """The views asked for, and those that readers have had, which must not stay behind the corpus."""
+        """Names of the views in the settings, and of those already published: they grow with the corpus."""
         groups = dict(self.writer.group(f"{self.model.path}/views").groups())
         there = [ViewName.parse(name) for name in sorted(groups) if has_been_whole(groups[name])]
         return list(dict.fromkeys([*self.settings.view_names, *there]))
 
 
 def model_group(checkpoint: Checkpoint, corpus: PlannedCorpus, *, dtype: str) -> ModelGroup:
-    """Where the model stands in the store, by all that its numbers depend on but the sentences."""
+    """The group of a model, identified by everything its numbers depend on but the sentences."""
     identity = {
         "corpus": corpus.key,
         "model_id": checkpoint.name,
@@ -190,7 +190,7 @@ def model_group(checkpoint: Checkpoint, corpus: PlannedCorpus, *, dtype: str) ->
 
 
 def _provenance(settings: Settings, checkpoint: Checkpoint, data: Data, encoder: "Encoder") -> dict[str, Any]:
-    """What else a reader may want to know of how the numbers came about."""
+    """How the numbers were computed, for readers: settings, versions, device."""
     return {
         "settings": asdict(settings),
         "revision": checkpoint.revision,
@@ -204,5 +204,5 @@ def _provenance(settings: Settings, checkpoint: Checkpoint, data: Data, encoder:
 
 
 def say(sentence: str) -> None:
-    """Tell the person at the terminal."""
+    """Print a sentence to the terminal."""
     print(sentence, flush=True)

@@ -1,4 +1,4 @@
-"""Long work shows how far it is, how fast, and how long it will take: at the terminal, and to readers of the store."""
+"""Progress bars of an ingest: at the terminal, and noted beside the store for waiting readers."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""What an ingest is asked to do. Every flag of `headscape ingest` is a field here."""
+"""The settings of an ingest. Every flag of `headscape ingest` is a field here."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from store.schema.pictures import METRICS, ViewName
 DEFAULT_SENTENCES = 4000
 EMBEDDED = "embedded"
 STAGES = ("all", "projections")
-#: In the order they are made: the first is there after seconds, the second is the most faithful in two dimensions.
+#: In the order of computation: the first takes seconds, the second is the most faithful in two dimensions.
 DEFAULT_VIEWS = (
     "pca-exact-2d",
     "attention-raw-2d",
@@ -28,7 +28,7 @@ DEFAULT_VIEWS = (
     "tsne-raw-3d",
     "umap-raw-3d",
 )
-#: Of the feature points: those that are there at once, the seed's, and the most faithful that two minutes allow.
+#: Of the feature points: two that take no time, then the most faithful that two minutes allow.
 DEFAULT_FEATURES = ("pca-joint", "pca-each", "umap-joint", "tsne-each")
 #: Where the data has it.
 DEFAULT_REVIEW = 3
@@ -73,7 +73,7 @@ class Settings:
     )
     importance: int = setting(
         0,
-        "sentences on which the importance of every head is found by silencing it, for a model that guesses masked words "
+        "sentences on which head importance is computed: the loss with each head silenced, for a model that predicts masked words "
         "or labels; costs a forward pass over them per head; 0 is none",
         int,
     )
@@ -93,8 +93,8 @@ class Settings:
     )
     metric: str = setting(
         "euclidean",
-        "distance whose neighbours UMAP and t-SNE of feature points keep, or cosine; where a larger corpus or POINTS=fine "
-        "has all pictures made again, they take what METRIC, NEIGHBORS, MIN_DIST and SEED are then",
+        "distance whose neighbours UMAP and t-SNE of feature points keep, euclidean or cosine; where a larger corpus or POINTS=fine "
+        "changes the feature points, existing pictures are recomputed with the new settings",
     )
     neighbors: int = setting(
         15, f"neighbours that UMAP of feature points looks at, 2 to {MOST_NEIGHBORS}; see METRIC", int
@@ -109,13 +109,13 @@ class Settings:
         if self.importance < 0:
             raise IngestError(f"IMPORTANCE={self.importance} is too few. Give a number of sentences, such as 100.")
         if self.sentences is not None and self.tokens is not None:
-            raise IngestError("SENTENCES and TOKENS are two ways to say the same. Give one of them.")
+            raise IngestError("SENTENCES and TOKENS both limit the corpus. Give one of them.")
         if not -(1 << 63) <= self.seed < 1 << 63:
             raise IngestError(f"SEED={self.seed} is beyond 64 bits. Give a smaller one.")
         if self.max_length < 3:
             raise IngestError(f"MAX_LENGTH={self.max_length} leaves no room between [CLS] and [SEP]. Give at least 3.")
         if self.stage not in STAGES:
-            raise IngestError(f"STAGE={self.stage} is none. Give one of {', '.join(STAGES)}.")
+            raise IngestError(f"STAGE={self.stage} is not known. Give one of {', '.join(STAGES)}.")
         if not self.view_names:
             raise IngestError("VIEWS names no view. Give at least one, such as pca-exact-2d.")
         self._check_features()
@@ -138,7 +138,7 @@ class Settings:
 
     @property
     def feature_names(self) -> list[ViewName]:
-        """The pictures of feature points asked for."""
+        """Names of the pictures of feature points."""
         names = [] if self.features == NONE else self.features.split(",")
         try:
             return [ViewName.parse_points(name.strip()) for name in names if name.strip()]
@@ -147,7 +147,7 @@ class Settings:
 
     @property
     def review_numbers(self) -> list[int]:
-        """The whole reviews asked for, or the default."""
+        """Indices of the whole reviews, or the default."""
         if self.reviews is None:
             return [DEFAULT_REVIEW]
         numbers = (
@@ -159,7 +159,7 @@ class Settings:
 
     @property
     def view_names(self) -> list[ViewName]:
-        """The pictures asked for."""
+        """Names of the pictures of heads."""
         try:
             return [ViewName.parse(name.strip()) for name in self.views.split(",") if name.strip()]
         except ValueError as error:

@@ -167,11 +167,11 @@ def test_a_classifier_is_judged_by_its_own_loss(ingest: Ingest, tmp_path: Path) 
 
 
 def test_a_model_that_guesses_nothing_is_refused_before_anything_is_computed(complaint: Callable[..., str]) -> None:
-    assert "guesses neither masked words nor labels" in complaint(importance=SENTENCES, sentences=BUDGET)
+    assert "predicts neither masked words nor labels" in complaint(importance=SENTENCES, sentences=BUDGET)
 
 
 def test_the_default_model_is_refused_too(complaint: Callable[..., str]) -> None:
-    assert "all-MiniLM-L6-v2 guesses neither" in complaint(model="embedded", importance=SENTENCES, sentences=BUDGET)
+    assert "all-MiniLM-L6-v2 predicts neither" in complaint(model="embedded", importance=SENTENCES, sentences=BUDGET)
 
 
 def test_a_number_below_none_is_refused(complaint: Callable[..., str]) -> None:

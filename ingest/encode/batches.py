@@ -1,4 +1,4 @@
-"""Group sentences of like length, so that a forward pass is spent on tokens and not on padding."""
+"""Batches of sentences of like length, so that little of a forward pass is padding."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ def group_by_length(lengths: NDArray[np.int32], *, tokens: int) -> list[NDArray[
 
 
 def make_batches(block: Block, *, tokens: int) -> list[Batch]:
-    """Every sentence of the block in one of the batches."""
+    """Batches that hold every sentence of the block once."""
     offsets = np.concatenate([[0], np.cumsum(block.lengths)])
     return [_pad(block, offsets, group) for group in group_by_length(block.lengths, tokens=tokens)]
 

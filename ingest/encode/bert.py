@@ -1,4 +1,4 @@
-"""A BERT that shows what its attention heads work with: queries, keys, values and layer inputs, by hooks.
+"""A BERT whose hooks capture the queries, keys, values and layer inputs of its attention heads.
 
 The model runs on its fast attention path (sdpa), which never hands out a pattern; whoever needs one computes it from
 the captured queries and keys of a batch and drops it.
@@ -26,7 +26,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 @dataclass
 class Capture:
-    """What the layers worked with in one forward pass, one tensor a layer: (sentence, token, feature)."""
+    """Tensors captured in one forward pass, one per layer: (sentence, token, feature)."""
 
     query: list[Tensor] = field(default_factory=list)
     key: list[Tensor] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Bert:
             getattr(attention.self, name).register_forward_hook(self._keep_output(name))
 
     def listen_at_points(self, points: Sequence[str]) -> None:
-        """From now on also keep what the model works with at these feature points (`store.schema.features`)."""
+        """From now on also capture the vectors at these feature points (`store.schema.features`)."""
         embeddings: Any = self.model.embeddings
         self._keep_point(embeddings.word_embeddings, "embedding", points)
         self._keep_point(embeddings, "position", points)
@@ -122,7 +122,7 @@ class Bert:
         ]
 
     def output_projections(self) -> list["OutputProjection"]:
-        """Per layer, what follows the heads."""
+        """The output projection of every layer."""
         return [OutputProjection.of(layer.attention.output) for layer in self.model.encoder.layer]
 
     def expansion_rates(self) -> list[float]:
@@ -135,7 +135,7 @@ class Bert:
 
 @dataclass(frozen=True)
 class OutputProjection:
-    """What follows the heads of a layer, in float32: `weight` (head and channel, feature), `gain` (feature).
+    """The output projection of a layer, in float32: `weight` (head and channel, feature), `gain` (feature).
 
     The gain is gamma of the layer norm after it.
     """
@@ -161,7 +161,7 @@ class OutputProjection:
 
 
 def find_device(name: str) -> torch.device:
-    """The device a person means; `auto` takes the fastest there is."""
+    """The device of the setting DEVICE; `auto` takes the fastest one available."""
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
         return torch.device(next(kind for kind, available in there.items() if available))

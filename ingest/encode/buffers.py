@@ -1,4 +1,4 @@
-"""Room for one block's results on the device, and its way to the host while the next block is computed."""
+"""Buffers for the results of one block on the device, copied to the host while the next block is computed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ class BlockBuffers:
         self._copied: torch.cuda.Event | None = None
 
     def clear(self, tokens: int) -> None:
-        """Ready for a block of so many tokens: padding is NaN, sums are 0."""
+        """Prepare for a block of so many tokens: padding is NaN, sums are 0."""
         for name, tensor in self.per_token.items():
             axis = MODEL_ARRAYS[name].dims.index("token")
             tensor.narrow(axis, tokens, tensor.shape[axis] - tokens).fill_(float("nan"))
@@ -75,7 +75,7 @@ class BlockBuffers:
             tensor.zero_()
 
     def put(self, name: str, layer: int, rows: Tensor, values: Tensor) -> None:
-        """Keep a layer's values at rows of the block; `values` has the array's dims without the layer."""
+        """Store a layer's values at rows of the block; `values` has the array's dims without the layer."""
         into = self.per_token[name].select(layer_axis(name), layer)
         into.index_copy_(MODEL_ARRAYS[name].dims.index("token") - 1, rows, values.to(into.dtype))
 
@@ -85,7 +85,7 @@ class BlockBuffers:
             self.per_block[name][tuple(slice(size) for size in tensor.shape)] += tensor.to(self._exact_device)
 
     def exact(self, tensor: Tensor) -> Tensor:
-        """The same numbers where and how sums are exact: in float64."""
+        """The tensor in float64, where sums are exact."""
         return tensor.to(self._exact_device).double()
 
     def send(self) -> None:

@@ -1,4 +1,4 @@
-"""From the tokens of a block to everything the store keeps of them. Patterns live no longer than their batch."""
+"""Compute everything the store holds of the tokens of a block. Patterns live no longer than their batch."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ USUAL_LENGTH = 128
 
 
 def default_batch(device: str, *, max_length: int) -> int:
-    """Tokens of one forward pass. The patterns of longer sentences take no more of an accelerator's memory in all."""
+    """Default tokens of one forward pass: fewer for longer sentences, whose patterns then take no more memory."""
     tokens = BATCH_TOKENS[device]
     return tokens if device == "cpu" else min(tokens, tokens * USUAL_LENGTH // max_length)
 
@@ -53,7 +53,7 @@ class Encoder:
 
     @property
     def streams(self) -> int:
-        """Batches at a time."""
+        """How many batches run at the same time."""
         return torch.get_num_threads() if self.bert.device.type == "cpu" else 1
 
     def encode(self, block: Block, buffers: BlockBuffers) -> None:
@@ -68,7 +68,7 @@ class Encoder:
         buffers.send()
 
     def _encode_batch(self, batch: Batch, buffers: BlockBuffers) -> Sums:
-        """Keep what is per token, return what is summed over sentences, and how many there are of."""
+        """Store the values per token; return the sums over sentences with their counts."""
         tensors = BatchTensors.on(self.bert.device, batch)
         capture = self.bert.run(tensors.token_ids, tensors.mask)
         with torch.inference_mode():

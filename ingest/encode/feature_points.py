@@ -65,15 +65,15 @@ class FeaturePoints:
 
     @property
     def path(self) -> str:
-        """Where the materials stand in the store."""
+        """Group of the materials in the store."""
         return f"{self.model.path}/features"
 
     def group(self, name: str) -> zarr.Group:
-        """Of a material, as the transaction sees it."""
+        """The group of a material in the current transaction."""
         return self.writer.group(f"{self.path}/{name}")
 
     def materials(self) -> list[str]:
-        """Those of the settings, and those that have pictures, which must not stay behind."""
+        """Names of the materials in the settings, and of those that have pictures: they follow a changed corpus."""
         if not self.settings.feature_names:
             return []
         held: Any = self.writer.group(self.path).attrs.get("materials", [])
@@ -81,7 +81,7 @@ class FeaturePoints:
 
     @cached_property
     def wanted(self) -> list[str]:
-        """Those of the settings."""
+        """Names of the materials in the settings."""
         return [SAMPLE, *(f"review-{number}" for number in self._wanted_reviews())]
 
     def views_there(self, name: str) -> list[ViewName]:
@@ -115,7 +115,7 @@ class FeaturePoints:
         return "fine" in (self.settings.points, held)
 
     def features_hash(self, name: str) -> str:
-        """Changes when the vectors would. The model's identity has the corpus in it, and with that the data."""
+        """Hash of everything the vectors of a material depend on. The model's identity includes corpus and data."""
         identity = dict(self.model.identity) | {"version": VERSION, "fine": self._fine, "material": name}
         return str(content_hash(identity, *([self._sample_hash] if name == SAMPLE else [])))
 

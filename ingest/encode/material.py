@@ -1,4 +1,4 @@
-"""What feature points are computed of: the sample that stands for the corpus, or a whole review as one input."""
+"""The tokens whose feature points are computed: the sample of the corpus, or a whole review as one input."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -93,13 +93,13 @@ def find_review(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Review
 
 
 def has_review(checkpoint: Checkpoint, reviews: Reviews, number: int) -> bool:
-    """Whether there is such a review, and anything in it that the model reads."""
+    """Whether the review exists and has wordpieces."""
     sentences = split_review(reviews[number].text) if number < len(reviews) else []
     return bool(sentences) and bool((_tokenizer(checkpoint).tokenize(sentences).lengths > 2).any())
 
 
 def _tokenizer(checkpoint: Checkpoint) -> Tokenizer:
-    """That cuts nothing."""
+    """A tokenizer that cuts nothing."""
     return Tokenizer(checkpoint.folder, max_length=1 << 30)
 
 

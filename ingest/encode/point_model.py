@@ -1,4 +1,4 @@
-"""A model that hands out what it works with at every feature point, in float32 whatever the corpus was encoded in."""
+"""A model that returns the vectors at every feature point, in float32 whatever dtype encoded the corpus."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +24,7 @@ LARGEST = float(np.finfo(np.float16).max)
 
 @dataclass(frozen=True)
 class Vectors:
-    """What the model works with, of some inputs.
+    """Vectors at the feature points, of some inputs.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class PointModel:
         return Vectors(feature, value, probability, clipped)
 
     def _run(self, batch: Batch, first: NDArray[np.integer], into: Vectors) -> int:
-        """Keep what a batch gives; returns how many numbers were clipped."""
+        """Store the vectors of a batch; how many numbers were clipped."""
         token_ids, real = (torch.from_numpy(array).to(self.bert.device) for array in (batch.token_ids, batch.real))
         capture = self.bert.run(token_ids, None if batch.real.all() else real)
         clipped = 0
@@ -98,13 +98,13 @@ class PointModel:
 
 
 def as_half(vectors: torch.Tensor) -> tuple[NDArray[np.float16], int]:
-    """In float16, at most its largest number, and how many were beyond."""
+    """The vectors clipped to float16, and how many numbers were clipped."""
     beyond = int((vectors.abs() > LARGEST).sum())
     return vectors.clamp(-LARGEST, LARGEST).half().cpu().numpy(), beyond
 
 
 def class_names(checkpoint: Checkpoint) -> list[str]:
-    """Names of the labels that a checkpoint tells apart; empty where it was not trained to tell one of several."""
+    """Names of the labels of a classifier; empty for any other checkpoint."""
     config = checkpoint.config
     several = config.get("problem_type") in (None, "single_label_classification")
     if CLASSIFIER not in (config.get("architectures") or ()) or not several:

@@ -1,4 +1,4 @@
-"""Vectors of a material into the store, shard by shard, and what is measured of them."""
+"""Write the vectors of a material shard by shard, with similarity and explained variance of its points."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -102,7 +102,7 @@ def _write_classes(group: zarr.Group, probability: NDArray[np.float32], names: l
 
 
 def write_measures(group: zarr.Group, material: Material) -> None:
-    """How alike the points are, and what their variance is made of, from the stored vectors."""
+    """Write the similarity of the points and their explained variance, from the stored vectors."""
     feature = array_of(group, "feature")
     array_of(group, "similarity")[:] = _similarity(feature)
     chosen = evenly(feature.shape[1], CKA_TOKENS)

@@ -1,4 +1,4 @@
-"""Which tokens normalisations and pictures are fitted on, and on which sentences they are judged."""
+"""The sample that normalisations and pictures are fitted on, and the held-out sentences that judge them."""
 
 from dataclasses import dataclass
 
@@ -56,7 +56,7 @@ class Sample:
         return Sample(spans, self.rows[: int(lengths(spans).sum())])
 
     def content_hash(self, model: ModelGroup, corpus: PlannedCorpus, **identity: object) -> int:
-        """Changes when a fit on it would: with its rows, or the numbers of the blocks they stand in."""
+        """Hash of everything a fit on this sample depends on: its rows, and the numbers of their blocks."""
         blocks = corpus.blocks[: int(self.rows[-1]) // corpus.blocks[0].length + 1]
         return content_hash(identity, self.rows, np.array([model.block_hash(block) for block in blocks], np.uint64))
 
@@ -83,14 +83,14 @@ class Split:
 
     @property
     def judged_on(self) -> str:
-        """What a person reads below a measure."""
+        """Which sentences judge, for a person."""
         if len(self.held_out):
             return f"{len(self.held_out):,} held-out sentences"
         return f"{many(len(self.judging), 'sentence')} of the fit, as the corpus is too small to hold any out"
 
 
 def split_sentences(corpus: PlannedCorpus) -> Split:
-    """Where a plan has few sentences, the fit leaves a share of them to judge it."""
+    """Split a plan into fitted and held-out sentences; a small plan holds out a share of its sentences."""
     whole = whole_sample(corpus)
     spared = min(JUDGED_SENTENCES, whole.sentences // HELD_OUT_ONE_IN)
     fitted = whole.first_sentences(whole.sentences - spared).first(FIT_TOKENS)
@@ -103,7 +103,7 @@ def take_sample(corpus: PlannedCorpus) -> Sample:
 
 
 def whole_sample(corpus: PlannedCorpus) -> Sample:
-    """All of a plan."""
+    """All sentences of a plan."""
     rows = np.concatenate([block.index * block.length + np.arange(block.tokens) for block in corpus.blocks])
     return Sample(sentence_spans(corpus), rows)
 

@@ -1,4 +1,4 @@
-"""A model that reads one sentence or one pair at a time, and keeps all of it: for a sentence that a reader types."""
+"""The model for a typed sentence or pair: everything that its heads compute."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from store.kernels.attention import attention_pattern, value_norm
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """What every head works with in one sentence, in float32."""
+    """Queries, keys and further vectors of every head in one sentence, in float32."""
 
     query: NDArray[np.float32]  # (layer, head, token, channel), before the 1/sqrt(channel) scale
     key: NDArray[np.float32]  # (layer, head, token, channel)
@@ -25,7 +25,7 @@ class Vectors:
 
 
 class SentenceModel:
-    """A checkpoint with its tokenizer, in float32 on the fastest device there is. For one thread at a time."""
+    """A checkpoint with its tokenizer, in float32 on the fastest device available. One thread at a time."""
 
     def __init__(self, checkpoint: Checkpoint, *, max_length: int) -> None:
         longest = size_of(checkpoint.config, "max_position_embeddings")

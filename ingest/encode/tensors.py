@@ -47,11 +47,11 @@ class ModelGroup:
 
     @property
     def path(self) -> str:
-        """Where it stands in the store."""
+        """Path of the group in the store."""
         return f"models/{self.key}"
 
     def block_hash(self, block: Block) -> int:
-        """Changes when anything the block's numbers depend on changes."""
+        """Hash of everything the numbers of the block depend on."""
         return content_hash(dict(self.identity) | {"version": VERSION}, block.lengths, block.token_ids)
 
 
@@ -69,7 +69,7 @@ def pending_blocks(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> 
 def encode_corpus(
     writer: Writer, model: ModelGroup, corpus: PlannedCorpus, blocks: list[Block], encoder: Encoder
 ) -> None:
-    """Compute and write `blocks`; a commit each, so that a kill loses at most the two in flight."""
+    """Compute and write `blocks`, each with a commit: a kill loses at most two."""
     shape = _prepare(writer, model, corpus, encoder)
     done = corpus.tokens - sum(block.tokens for block in blocks)
     with bar("tensors", total=corpus.tokens, unit="tokens", done=done) as progress:
@@ -174,7 +174,7 @@ def _check_finite(arrays: Mapping[str, NDArray[np.floating]], tokens: int) -> No
 
 
 def complete(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, views: list[str]) -> None:
-    """Means over sentences from the blocks' exact sums, and the plan's size: from this commit on the model says it holds it.
+    """Write the means over sentences and the size of the plan: from this commit on readers see the new sentences.
 
     Until here nothing a reader goes by has changed, so that an ingest killed on the way cannot be half seen, not even
     if another model is published meanwhile.

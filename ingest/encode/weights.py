@@ -1,4 +1,4 @@
-"""The tensors in a checkpoint's files: their names and shapes, read before a model is built, and whether its numbers are numbers."""
+"""Checks of a checkpoint's tensors: names and shapes before a model is built, finite numbers afterwards."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -76,7 +76,7 @@ def check_values(checkpoint: Checkpoint, weights: Mapping[str, Tensor]) -> None:
 
 
 def refused(checkpoint: Checkpoint, reason: str) -> IngestError:
-    """What is said of a checkpoint that is not the BERT it claims to be."""
+    """The error for a checkpoint that is not the BERT that its config.json describes."""
     return IngestError(
         f"{short(checkpoint.name)} cannot be loaded as a BERT ({reason}). Save the model again with save_pretrained."
     )

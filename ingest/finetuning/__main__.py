@@ -11,7 +11,7 @@ from ingest.process import exit_status, follow_parent
 
 
 def main() -> int:
-    """Exit status, see `exit_status`."""
+    """Fine-tune a classifier; the exit status, see `exit_status`."""
     follow_parent(os.environ)
     return exit_status(_finetune, name="finetune")
 

@@ -42,7 +42,7 @@ class Labelled:
 
 
 def read_labelled(data: Data, *, text: str, label: str) -> Labelled:
-    """The reviews to train on; a text that comes again is left out, or it might be trained on and held out."""
+    """The different reviews to train on: a text in both the training and the held-out part would flatter the result."""
     reviews = read_reviews(data, text=text, label=label)
     if not reviews.label_names:
         there = reviews.table.titles

@@ -25,7 +25,7 @@ VERSION = "finetuning/1"
 
 
 def run(settings: FinetuningSettings) -> None:
-    """Fine-tune as asked; what is there already is not computed again."""
+    """Fine-tune a checkpoint; an existing result is not computed again."""
     from ingest.encode.bert import find_device
     from ingest.finetuning.model import check_freeze
 
@@ -135,7 +135,7 @@ def _versions() -> dict[str, str]:
 
 
 def _result(metrics: dict[str, Any]) -> str:
-    """What a person wants to know first."""
+    """The accuracy, for a person."""
     test = metrics["test"]
     tested = f", {test['accuracy']:.3f} on the test split" if test else ""
     return f" Accuracy {metrics['accuracy']:.3f} on {metrics['held_reviews']:,} held-out reviews{tested}."

@@ -1,4 +1,4 @@
-"""What a fine-tuning is asked to do. Every flag of `headscape finetune` is a field here."""
+"""The settings of a fine-tuning. Every flag of `headscape finetune` is a field here."""
 
 import math
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def parse(arguments: Sequence[str] | None = None) -> FinetuningSettings:
 
 
 def choose_rate(settings: FinetuningSettings, hidden_size: int) -> float:
-    """The learning rate asked for, or that of a model of this size."""
+    """The learning rate of the settings, or the default for a model of this size."""
     if settings.learning_rate is not None:
         return settings.learning_rate
     return BASE_RATE if hidden_size >= BASE_SIZE else SMALL_RATE

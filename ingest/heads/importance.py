@@ -1,7 +1,7 @@
-"""Stage `importance`: how much the loss grows when a head is silenced, for every head, on sentences that no fit has seen.
+"""Stage `importance`: the increase of the loss when a head is silenced, for every head, on held-out sentences.
 
 The loss is that of the head the checkpoint was trained with (Michel et al. 2019, section 3: one head at a time). It costs
-a forward pass over these sentences for every head and one more, which is why it is made only where it is asked for.
+a forward pass over these sentences for every head and one more, so it is computed only where IMPORTANCE is set.
 """
 
 from datetime import UTC, datetime
@@ -32,13 +32,13 @@ VERSION = "importance/1"
 
 
 def check_model(settings: Settings, checkpoint: Checkpoint) -> None:
-    """Say at once, not after the hours of an ingest, that a model has no loss."""
+    """Refuse a model without a loss at once, not after the hours of an ingest."""
     if settings.importance:
         _find_kind(checkpoint)
 
 
 def check_labels(writer: Writer, settings: Settings, checkpoint: Checkpoint, corpus: PlannedCorpus) -> None:
-    """Say before anything is computed that a classifier knows other labels than the data."""
+    """Refuse a classifier whose labels are not those of the data, before anything is computed."""
     if settings.importance and _find_kind(checkpoint) == "classification":
         label_outputs(checkpoint.config, label_names(writer.group(f"corpus/{corpus.key}")))
 
@@ -53,7 +53,7 @@ def find_importance(
     checkpoint: Checkpoint,
     device: "torch.device",
 ) -> bool:
-    """Bring the importance up to date; False if it was, or is not asked for. A commit a layer."""
+    """Bring the importance up to date, with a commit per layer; False if there was nothing to do."""
     if not settings.importance:
         return False
     trial = _make_trial(writer, corpus, sample, settings, checkpoint)

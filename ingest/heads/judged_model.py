@@ -93,6 +93,6 @@ def find_kind(checkpoint: Checkpoint) -> str:
     if {"classifier.weight", "bert.pooler.dense.weight"} <= names:
         return "classification"
     raise IngestError(
-        f"{checkpoint.name} guesses neither masked words nor labels, so no loss can say what its heads are worth. "
+        f"{checkpoint.name} predicts neither masked words nor labels, so head importance has no loss to measure. "
         "Give a MODEL that does, such as bert-base-uncased or what `make finetune` made, or leave IMPORTANCE out."
     )

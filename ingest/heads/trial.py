@@ -1,4 +1,4 @@
-"""What a model is asked to guess, so that its loss says what a head is worth: masked wordpieces, or labels."""
+"""The task that head importance is measured on: predict masked wordpieces, or labels."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ NOT_ASKED = -1
 
 @dataclass(frozen=True)
 class Trial:
-    """Sentences as the model gets them, and the answer asked of each token: (token,), a wordpiece or a label."""
+    """Sentences as the model reads them, and the right answer per token (token,): a wordpiece or a label."""
 
     kind: str
     block: Block
@@ -31,7 +31,7 @@ class Trial:
 
     @property
     def asked(self) -> int:
-        """How many answers are asked."""
+        """How many tokens have an answer."""
         return int((self.answer != NOT_ASKED).sum())
 
     def batches(self, *, tokens: int) -> list[tuple[Batch, NDArray[np.int64]]]:
@@ -39,7 +39,7 @@ class Trial:
         return [(batch, self._padded(batch)) for batch in make_batches(self.block, tokens=tokens)]
 
     def content_hash(self, identity: Mapping[str, Any]) -> int:
-        """Changes when the loss would."""
+        """Hash of everything the loss depends on."""
         return content_hash(dict(identity) | {"kind": self.kind}, self.block.lengths, self.block.token_ids, self.answer)
 
     def _padded(self, batch: Batch) -> NDArray[np.int64]:
@@ -49,7 +49,7 @@ class Trial:
 
 
 def masked_trial(sentences: Block, *, mask_id: int, seed: int) -> Trial:
-    """Some wordpieces of every sentence are hidden and asked for."""
+    """Predict masked wordpieces, some of every sentence."""
     hidden = choose_hidden(sentences, seed=seed)
     answer = np.where(hidden, sentences.token_ids, NOT_ASKED).astype(np.int64)
     token_ids = np.where(hidden, mask_id, sentences.token_ids).astype(np.int32)
@@ -57,7 +57,7 @@ def masked_trial(sentences: Block, *, mask_id: int, seed: int) -> Trial:
 
 
 def label_trial(sentences: Block, labels: NDArray[np.integer]) -> Trial:
-    """The label of every sentence is asked of its [CLS]."""
+    """Predict the label of every sentence at its [CLS]."""
     answer = np.full(sentences.tokens, NOT_ASKED, np.int64)
     answer[np.cumsum(sentences.lengths) - sentences.lengths] = labels
     return Trial("classification", sentences, answer)

@@ -1,4 +1,4 @@
-"""Stage `normalizations`: for every head the constants of every normalisation, and what each does to the correlation."""
+"""Stage `normalizations`: the constants of every normalisation for every head, and the correlations they reach."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +38,7 @@ class Constants:
     radius: Floats | None = None
 
     def of_layer(self, layer: int) -> "Constants":
-        """Those of a layer, where the first dim is the layer."""
+        """The constants of a layer, where the first dim is the layer."""
         return Constants(self.scale[layer], self.shift[layer], None if self.radius is None else self.radius[layer])
 
     def apply(self, query: Floats, key: Floats) -> tuple[Floats, Floats]:
@@ -183,6 +183,6 @@ def judge(query: Floats, key: Floats, moved_query: Floats, moved_key: Floats, si
 
 
 def _each_head(act: Callable[[int], T], heads: int) -> list[T]:
-    """The same for every head, on all cores: numpy lets others run while it computes."""
+    """Call `act` for every head, on all cores: numpy releases the lock while it computes."""
     with ThreadPoolExecutor(cpu_count()) as pool:
         return list(pool.map(act, range(heads)))

@@ -1,4 +1,4 @@
-"""Stage `projections`: the one way in which pictures of heads, of feature points and of values are brought up to date.
+"""Stage `projections`: bring pictures of heads, of feature points and of values up to date.
 
 A picture is fitted on a sample of the tokens; every other token is placed by a stated rule; the places are judged
 against the vectors and stored as whole numbers in a cube. Hashes tell what each part was computed from: what is up to
@@ -20,11 +20,11 @@ class Drawing(Protocol):
         ...
 
     def draw(self) -> Iterator[str]:
-        """Fit, place, judge, write. Yields the message of a commit wherever what is written can stand for itself."""
+        """Fit, place, judge and write. Yields a commit message wherever the store may be left as it is."""
         ...
 
     def finish(self, seconds: float) -> str:
-        """Say how the pictures came about, and that they are whole; the message of the last commit."""
+        """Describe the pictures and mark them as whole; the message of the last commit."""
         ...
 
 
@@ -32,7 +32,7 @@ Drawn = TypeVar("Drawn", bound=Drawing)
 
 
 def project(writer: Writer, drawings: Sequence[Drawn]) -> Iterator[Drawn]:
-    """Compute what is not up to date; each is yielded when it is whole and committed."""
+    """Compute pictures one after the other; each is yielded when it is whole and committed."""
     for drawing in drawings:
         drawing.begin()
     for drawing in drawings:

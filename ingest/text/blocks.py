@@ -1,4 +1,4 @@
-"""The plan of an ingest: which sentences stand in which block of the token axis, and what makes a block up to date."""
+"""The plan of an ingest: which sentences are in which block of the token axis, and the hashes that tell what is up to date."""
 
 import hashlib
 import json
@@ -82,6 +82,6 @@ def content_hash(identity: Mapping[str, Any], *arrays: NDArray[Any]) -> int:
 
 
 def short_key(name: str, identity: Mapping[str, Any]) -> str:
-    """A group's name: readable, and different wherever the identity is."""
+    """A readable name of a group, different for every identity."""
     slug = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name).strip("-.")
     return f"{slug[:60] or 'unnamed'}-{content_hash(identity):016x}"[:-8]

@@ -1,4 +1,4 @@
-"""Which columns of the data sort its reviews into a few categories, and the category of each review; labels are such too.
+"""The categorical columns of the data, labels among them, and the category of each review.
 
 Nothing is kept per review: a sentence knows its review, and its category is looked up when the sentences are chosen.
 """
@@ -119,7 +119,7 @@ def _distinct(column: pa.Array) -> set[Any]:
 
 
 def _ordered(values: set[Any]) -> list[Any]:
-    """Numbers by their size, also where they are written as text."""
+    """Values in order: numbers by size, also where they are written as text."""
     numbers = {value for value in values if isinstance(value, str) and _NUMBER.fullmatch(value)}
     if numbers and values <= numbers | NO_NUMBER:
         return sorted(numbers, key=lambda number: (float(number), number))
@@ -152,7 +152,7 @@ def _name(value: Any) -> str:
 
 
 def _array_name(title: str, taken: set[str]) -> str:
-    """Letters of ASCII, digits and underscores, like no other."""
+    """A unique name of ASCII letters, digits and underscores."""
     stem = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:60] or "column"
     candidates = (stem if number == 1 else f"{stem}_{number}" for number in range(1, len(taken) + 2))
     return next(name for name in candidates if name not in taken)

@@ -33,7 +33,7 @@ class Budget:
 
     @classmethod
     def of(cls, settings: Settings) -> "Budget":
-        """The budget a person asked for, or the default."""
+        """The budget of the settings, or the default."""
         chosen = settings.sentences is not None or settings.tokens is not None
         return cls(settings.sentences if chosen else DEFAULT_SENTENCES, settings.tokens)
 
@@ -72,7 +72,7 @@ class PlannedCorpus:
 
 
 def prepare_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint) -> PlannedCorpus:
-    """Make sure the store holds the sentences of the budget; returns their plan."""
+    """Write the sentences of the budget unless the store holds them; returns their plan."""
     budget = Budget.of(settings)
     identity = _identity(settings, data, checkpoint)
     key = short_key(data.name, identity)
@@ -99,19 +99,19 @@ def prepare_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: C
 
 
 def find_corpus(writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint) -> PlannedCorpus | None:
-    """All sentences that the store holds of the data; None if it holds none."""
+    """The plan of all stored sentences of the data; None where there are none."""
     key = short_key(data.name, _identity(settings, data, checkpoint))
     group = writer.group(f"corpus/{key}")
     return stored_corpus(writer, key, len(_read(group, "row_size"))) if "row_size" in group else None
 
 
 def stored_corpus(writer: Writer, key: str, sentences: int) -> PlannedCorpus:
-    """The plan of so many sentences that the store holds already."""
+    """The plan of the first stored sentences."""
     return PlannedCorpus(key, _stored_plan(writer.group(f"corpus/{key}"), Budget(sentences, None)))
 
 
 def label_names(group: zarr.Group) -> list[str]:
-    """Of a corpus group, by their numbers; empty where the data has no labels, or the group nothing yet."""
+    """Names of the labels of a corpus by number; empty where it has none."""
     names: Any = group.attrs.get("label_names", [])
     return list(names)
 

@@ -1,4 +1,4 @@
-"""The records of a JSON file: an object a line, or one array of objects; and what their columns hold."""
+"""The records of a JSON file, one object a line or one array of objects, and the types of their columns."""
 
 import json
 from collections.abc import Iterator

@@ -106,12 +106,12 @@ def _decoded(path: Path, source: BinaryIO | gzip.GzipFile) -> Iterator[str]:
 
 
 def csv_header(path: Path) -> list[str]:
-    """Titles of the columns."""
+    """The header of a csv file: titles of its columns."""
     return next(_rows(path), [])
 
 
 def csv_rows(path: Path) -> Iterator[list[str]]:
-    """Every row after the header; empty lines are none.
+    """Every row of a csv file after the header, without empty lines.
 
     Raises
     ------

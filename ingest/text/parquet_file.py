@@ -15,7 +15,7 @@ ROWS_AT_ONCE = 10_000
 
 @contextmanager
 def opened(path: Path) -> Iterator[pq.ParquetFile]:
-    """The file, which need not be whole.
+    """Open a Parquet file.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def read_parquet(file: pq.ParquetFile, titles: list[str]) -> Iterator[pa.Table]:
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """Of the same columns once what is stored as a dictionary is looked up in it."""
+    """The schema with the value types of columns that are stored as dictionaries."""
     return pa.schema([pa.field(field.name, plain_type(field.type)) for field in schema])
 
 
@@ -58,18 +58,18 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def refused(schema: pa.Schema) -> Mapping[str, str]:
-    """Columns of values that nobody could count by: lists, structs, bytes; and titles that two columns have."""
+    """Columns that cannot be categories: lists, structs, bytes, and titles that two columns share."""
     kinds = {field.name: str(field.type) for field in schema if not (is_text(field.type) or is_category(field.type))}
     return kinds | {name: "two columns" for name in schema.names if len(schema.get_all_field_indices(name)) > 1}
 
 
 def not_text(schema: pa.Schema) -> Mapping[str, str]:
-    """Columns of anything but text."""
+    """Columns that hold no text, with their types."""
     return {field.name: str(field.type) for field in schema if not is_text(field.type)}
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether every value is text; a column of nothing may be."""
+    """Whether every value is text; an empty column counts as text."""
     is_string = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
     return any(check(kind) for check in is_string)
 

@@ -1,4 +1,4 @@
-"""Find a data set, say exactly which one it is, and read its reviews."""
+"""Find a data set, identify it by its content, and read its reviews."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -75,7 +75,7 @@ class Reviews:
 
     @property
     def _titles(self) -> list[str]:
-        """The columns that make a review."""
+        """The text column and the label column."""
         return list(dict.fromkeys([self.text, self.labels.title] if self.labels else [self.text]))
 
     def numbered_as(self, names: list[str]) -> "Reviews":
@@ -91,7 +91,7 @@ class Reviews:
 
 
 def find_data(data: str) -> Data:
-    """The data set a person means by `data`: the embedded one, a file, or a name on the hub. Nothing is read yet."""
+    """The data set that `data` names: the embedded one, a file, or a name on the hub. Nothing is read yet."""
     if data == EMBEDDED:
         return _embedded_data()
     path = Path(data)

@@ -1,4 +1,4 @@
-"""From reviews to the sentences of a corpus: clean, split, deduplicate, and take those with the smallest hash."""
+"""Sentences of a corpus: reviews are cleaned and split, duplicates dropped, those with the smallest hash taken."""
 
 import hashlib
 import re
@@ -75,7 +75,7 @@ def _spans(paragraph: str, start: int, stop: int) -> list[tuple[int, int]]:
 
 
 def sentence_hash(text: str, *, seed: int) -> int:
-    """Where a sentence stands in the order of the corpus: 64 bits of blake2b, salted with the seed."""
+    """Key of a sentence in the order of the corpus: 64 bits of blake2b, salted with the seed."""
     digest = hashlib.blake2b(
         text.encode("utf-8", "surrogatepass"), digest_size=8, salt=seed.to_bytes(8, "little", signed=True)
     )

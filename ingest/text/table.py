@@ -87,7 +87,7 @@ def _mapped(converted: Path) -> Table:
 
 @contextmanager
 def _new_file(path: Path) -> Iterator[Path]:
-    """A file to write that gets its name when it is whole."""
+    """Write a file under another name, and rename it when it is whole."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     os.close(descriptor)
     try:
@@ -98,7 +98,7 @@ def _new_file(path: Path) -> Iterator[Path]:
 
 
 def _cache() -> Path:
-    """Beside what is downloaded from the hub."""
+    """The folder of converted tables, beside what is downloaded from the hub."""
     from huggingface_hub.constants import HF_HOME
 
     folder = Path(HF_HOME) / "headscape"
@@ -119,7 +119,7 @@ Row = Sequence[str | None]
 
 
 def form_of(path: Path) -> str | None:
-    """What its name says a file is, without a `.gz`; None where that cannot be read. Parquet is compressed inside."""
+    """Form of a file by its name, without a `.gz`; None where it cannot be read. Parquet is compressed inside."""
     compressed = path.suffix == GZIP
     form = path.with_suffix("").suffix if compressed else path.suffix
     return form if form in FORMS and not (compressed and form == ".parquet") else None

@@ -1,4 +1,4 @@
-"""From sentences to wordpieces, with what every wordpiece is: special, punctuation, or the inside of a word."""
+"""Wordpieces of sentences with their flags: special, punctuation, or continuation of a word."""
 
 import re
 import unicodedata
@@ -115,7 +115,7 @@ def longest_first(first: int, second: int, *, room: int) -> tuple[int, int]:
 
 
 def concatenate(parts: Sequence[Tokens]) -> Tokens:
-    """One after the other."""
+    """Join the tokens of several texts."""
     fields = ("lengths", "token_id", "position", "word_index", "token_flags", "truncated")
     joined = {field: np.concatenate([getattr(part, field) for part in parts]) for field in fields}
     return Tokens(**joined)
