@@ -183,7 +183,7 @@ def test_numbers_beyond_float16_are_spoken_of(
     monkeypatch.setattr("ingest.encode.point_model.LARGEST", 1.0)
     features = store.open_corpus(ingest(tmp_path / "store", sentences=5, **JOINT)).features("sample")
     assert features.attributes["clipped"] > 0
-    assert f"{features.attributes['clipped']:,} numbers of the feature points are beyond" in capsys.readouterr().out
+    assert f"Clipped {features.attributes['clipped']:,} numbers of the feature points" in capsys.readouterr().out
     assert float(abs(features.feature).max()) == 1
 
 
@@ -195,7 +195,14 @@ def test_the_description_names_the_materials(copy: Path) -> None:
 # -- what readers see meanwhile -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("target", ["write_measures", "write_vectors", "draw"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "ingest.encode.feature_points.write_measures",
+        "ingest.encode.feature_points.write_vectors",
+        "ingest.projections.feature_stage.FeatureDrawing.draw",
+    ],
+)
 def test_readers_of_an_interrupted_ingest_see_no_part_of_a_material(
     target: str, copy: Path, ingest: Ingest, read_arrays: ReadArrays
 ) -> None:
@@ -204,7 +211,7 @@ def test_readers_of_an_interrupted_ingest_see_no_part_of_a_material(
     interrupted(
         ingest,
         copy,
-        f"ingest.projections.feature_stage.{target}",
+        target,
         after=0,
         sentences=5,
         features="pca-each",
