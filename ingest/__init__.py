@@ -1,8 +1,14 @@
 """Headscape's ingest: runs a BERT over the sentences of a corpus and writes the store.
 
-Stages, in order: `sentences` (reviews -> sentences -> tokens), `tensors` (tokens -> queries, keys, statistics),
-`normalizations`, `projections` (queries and keys -> pictures; the first here, the others after `intervals`), `pairs`,
-`divergence`, `intervals`, `features` (vectors at the feature points, and their pictures), `importance` (where it is
-asked for). Each is resumable and ends in a commit. Readers see a new model as soon as it has its first picture, then
-picture by picture; a model they have seen before changes for them at the end.
+The stages in order (`pipeline.py`), each resumable and ending in a commit:
+
+- `sentences`: reviews -> sentences -> tokens (`text/`)
+- `tensors`: tokens -> queries, keys, statistics (`encode/`)
+- `normalizations`, `projections`: queries and keys -> pictures (`projections/`); the first picture here, the others last
+- `pairs`, `divergence`, `intervals`: what is measured of heads (`heads/`)
+- `features`: vectors at the feature points (`encode/`), and their pictures (`projections/`)
+- `importance`: the loss without each head, where IMPORTANCE is set (`heads/`)
+
+Readers see a new model as soon as it has its first picture, then picture by picture; a model they have seen before
+changes for them at the end.
 """

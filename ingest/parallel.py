@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def one_thread_each(workers: int | None) -> Iterator[None]:
-    """Where several work at once each takes one core; afterwards torch has all of them again."""
+    """Give each of several workers one core of torch's; afterwards torch has all cores again."""
     threads = torch.get_num_threads()
     torch.set_num_threads(threads if workers == 1 else 1)
     try:
@@ -31,20 +31,20 @@ def one_thread_each(workers: int | None) -> Iterator[None]:
 
 @contextmanager
 def cores() -> Iterator[ThreadPoolExecutor]:
-    """Workers, each on one core, where a product of matrices is the same bit for bit every time."""
+    """A pool of workers on one core each, where a matrix product is the same bit for bit every time."""
     with one_thread_each(None), threadpool_limits(1), ThreadPoolExecutor(cpu_count()) as pool:
         yield pool
 
 
 def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """As `map`, several at once."""
+    """Map a function over items, several at a time."""
     with cores() as pool:
         return list(pool.map(function, items))
 
 
 @cache
 def processes() -> ProcessPoolExecutor:
-    """A process for every core, for all pictures: each takes seconds to import the libraries.
+    """The pool of processes for fits, one per core: each takes seconds to import the libraries.
 
     Started anew, not forked: icechunk's and torch's threads do not survive that.
     """
@@ -65,7 +65,7 @@ def fit_later(fit: Callable[[Input], Result], read: Callable[[], Input]) -> Futu
 
 @contextmanager
 def fits_ended() -> Iterator[None]:
-    """Where what is done here ends early, so do the fits: the interpreter would wait for all that run or are to come."""
+    """End all fits where the context ends early: the interpreter would wait for them otherwise."""
     try:
         yield
     except BaseException:

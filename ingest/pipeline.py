@@ -1,4 +1,4 @@
-"""The stages in order, each only where there is something to do, and the publication at the end."""
+"""The stages of an ingest in order, and the publication at the end."""
 
 import platform
 from dataclasses import asdict
@@ -15,7 +15,7 @@ from ingest.heads.importance import check_labels, check_model, find_importance
 from ingest.heads.intervals import intervals_outdated, write_intervals
 from ingest.heads.pairs import find_pairs
 from ingest.parallel import fits_ended
-from ingest.progress import noting
+from ingest.progress import noting, say
 from ingest.projections.feature_stage import project_features
 from ingest.projections.head_pictures import Material, finished_views, project_heads, show_views
 from ingest.projections.head_view import has_been_whole
@@ -63,7 +63,7 @@ def _planned(writer: Writer, settings: Settings, checkpoint: Checkpoint, data: D
 
 
 class Ingest:
-    """The stages that follow the sentences, for one model on one corpus; says whether any had something to do."""
+    """The stages after the sentences, for one model on one corpus; `changed` tells whether any had something to do."""
 
     def __init__(
         self, writer: Writer, settings: Settings, checkpoint: Checkpoint, data: Data, corpus: PlannedCorpus
@@ -91,7 +91,7 @@ class Ingest:
         return f"{sentences} ({tokens}), {many(len(attributes['views']), 'picture')}"
 
     def bring_up_to_date(self) -> None:
-        """Tensors and normalisations, then picture by picture; a new model can be read after the first of them."""
+        """Run the stages; a new model can be read after its first picture."""
         self._encode()
         sample, split = take_sample(self.corpus), split_sentences(self.corpus)
         self.changed |= normalize_corpus(self.writer, self.model, self.corpus, split)
@@ -99,7 +99,7 @@ class Ingest:
         names = self._names()
         grown = self.changed or self.held_before < self.corpus.sentences
         self._project(material, names[:1], names)
-        # The last before `complete`, which commits what they found.
+        # Committed by `complete`, together with the size of the plan.
         found = find_pairs(self.writer, self.model, self.corpus)
         found |= find_divergence(self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed)
         if found or grown or intervals_outdated(self.writer, self.model):
@@ -201,8 +201,3 @@ def _provenance(settings: Settings, checkpoint: Checkpoint, data: Data, encoder:
         "python": platform.python_version(),
         "versions": {name: version(name) for name in ("headscape", "torch", "transformers", "zarr", "icechunk")},
     }
-
-
-def say(sentence: str) -> None:
-    """Print a sentence to the terminal."""
-    print(sentence, flush=True)

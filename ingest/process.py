@@ -30,7 +30,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def exit_status(work: Callable[[], None], *, name: str) -> int:
-    """0 done or nothing to do, 1 with one sentence on what to do next, 130 interrupted, 141 nobody reads."""
+    """Run a command; 0 done, 1 failed with one sentence on what to do next, 130 interrupted, 141 pipe closed."""
     interruption = Interruption(name)
     try:
         with interruption.watched():
@@ -57,7 +57,7 @@ def _done(work: Callable[[], None]) -> int:
 
 
 def _sentence(error: Exception) -> str | None:
-    """For what was asked wrongly, or what the machine or the network lacks; None for a mistake in the program."""
+    """The message for wrong settings, or a lack of the machine or the network; None for a mistake in the program."""
     from icechunk import IcechunkError  # slow, as what imports it is; an interruption comes before or after
 
     from ingest.errors import IngestError
@@ -92,7 +92,7 @@ def _accelerator_full(error: Exception) -> bool:
 
 
 class Interruption:
-    """One interruption of the command `name`, however many signals ask for it."""
+    """The interruption of the command `name`, by one signal or several."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -100,14 +100,14 @@ class Interruption:
         self._unsaid = Lock()
 
     def say(self) -> None:
-        """Tell the person at the terminal, the first time."""
+        """Print once that the command was interrupted."""
         if self._unsaid.acquire(blocking=False):
             sentence = "Interrupted; what was committed is kept. Run the same command again to go on."
             print(f"{self._name}: {sentence}", file=sys.stderr, flush=True)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """A signal raises KeyboardInterrupt here, and the process ends soon. Signals that were ignored stay ignored.
+        """Raise KeyboardInterrupt at a signal, and end the process soon after. Ignored signals stay ignored.
 
         A thread hears of signals too, by a pipe that the system's own handler writes to: the main thread may be in
         the middle of a long computation, or wait for those of others.
@@ -143,7 +143,7 @@ class Interruption:
 
 
 def end_with_pool() -> None:
-    """In a process of a pool: end at once when the process that started it has ended. Ctrl-C is left to that process.
+    """End a process of a pool when the process that started it has ended; ignore Ctrl-C, which that process handles.
 
     The threads that start processes live as long as the pool. On Linux the system ends this process, also where
     compiled code lets none of its threads run for seconds.

@@ -1,4 +1,4 @@
-"""Progress bars of an ingest: at the terminal, and noted beside the store for waiting readers."""
+"""What an ingest says at the terminal: sentences, and progress bars, which are noted beside the store too."""
 
 import sys
 import time
@@ -18,30 +18,30 @@ PAUSE = 1.0
 
 
 class Notes:
-    """What an ingest notes beside the store that it writes. Nothing, before `noting` says which."""
+    """The progress note beside the store that is being written; none outside of `noting`."""
 
     def __init__(self) -> None:
         self.store: str | None = None
         self._last = IngestProgress("")
 
     def begin(self, store: str, of: str) -> None:
-        """An ingest of this."""
+        """Begin the notes of an ingest."""
         self.store, self._last = store, IngestProgress(of)
         note_progress(store, self._last)
 
     def stage(self, name: str, *, total: float, done: float) -> None:
-        """A stage begins."""
+        """Begin a stage."""
         self._last = replace(self._last, stage=name, total=total, done=done, first=done, began=time.time(), updated=0)
         self.update(done)
 
     def update(self, done: float) -> None:
-        """So much of it is done."""
+        """Note how much of the stage is done, at most once a second."""
         if self.store is not None and time.time() - self._last.updated >= PAUSE:
             self._last = replace(self._last, done=done, updated=time.time())
             note_progress(self.store, self._last)
 
     def end(self) -> None:
-        """The ingest has ended, one way or the other."""
+        """Remove the note: the ingest has ended."""
         if self.store is not None:
             forget_progress(self.store)
         self.store = None
@@ -52,7 +52,7 @@ _notes = Notes()
 
 @contextmanager
 def noting(store: str, of: str) -> Iterator[None]:
-    """As long as the context lasts, what the bars show is noted beside the store."""
+    """Note beside the store what the bars show, as long as the context lasts."""
     _notes.begin(store, of)
     try:
         yield
@@ -61,7 +61,7 @@ def noting(store: str, of: str) -> Iterator[None]:
 
 
 class NotedBar(tqdm):  # type: ignore[misc]
-    """A progress bar that is noted, too. Several threads may move it."""
+    """A progress bar that is also noted beside the store. Several threads may move it."""
 
     def __init__(self, stage: str, **settings: Any) -> None:
         self._moving = Lock()
@@ -69,7 +69,7 @@ class NotedBar(tqdm):  # type: ignore[misc]
         _notes.stage(stage, total=self.total, done=self.initial)
 
     def update(self, n: float | None = 1) -> bool | None:
-        """So much more is done."""
+        """Advance the bar."""
         with self._moving:
             shown = super().update(n)
             _notes.update(self.n)
@@ -94,8 +94,13 @@ def bar(stage: str, *, total: int, unit: str, done: int = 0, delay: float = 0) -
 
 
 def watched(items: Iterable[T], stage: str, *, total: int, unit: str) -> Iterator[T]:
-    """The same items, counted on a bar."""
+    """Yield the items, counted on a bar."""
     with bar(stage, total=total, unit=unit) as progress:
         for item in items:
             yield item
             progress.update()
+
+
+def say(sentence: str) -> None:
+    """Print a sentence to the terminal."""
+    print(sentence, flush=True)

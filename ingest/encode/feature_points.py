@@ -19,6 +19,7 @@ from ingest.encode.point_vectors import write_measures, write_vectors
 from ingest.encode.sample import Sample, take_sentences
 from ingest.encode.tensors import ModelGroup
 from ingest.errors import IngestError
+from ingest.progress import say
 from ingest.settings import Settings
 from ingest.text.blocks import content_hash
 from ingest.text.corpus import PlannedCorpus, label_names
@@ -144,7 +145,7 @@ class FeaturePoints:
         group = self.group(name)
         clipped = write_vectors(group, material, self._model)
         if clipped:
-            print(f"Clipped {clipped:,} numbers of the feature points to the range of float16.", flush=True)
+            say(f"Clipped {clipped:,} numbers of the feature points to the range of float16.")
         write_measures(group, material)
         group.attrs.update(
             material.facts

@@ -37,7 +37,7 @@ class Labelled:
     names: list[str]
 
     def select(self, rows: NDArray[np.integer]) -> "Labelled":
-        """Some of them."""
+        """The reviews of these rows."""
         return Labelled([self.texts[row] for row in rows], self.labels[rows], self.names)
 
 

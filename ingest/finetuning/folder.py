@@ -1,4 +1,4 @@
-"""The folder of a fine-tuning: what was asked of it, how far it is, and its result."""
+"""The folder of a fine-tuning: its settings, its checkpoints, and its result."""
 
 import json
 import re
@@ -25,7 +25,7 @@ KEPT_NAME = re.compile(r"checkpoint-[0-9]+")
 
 
 class Folder:
-    """Where a result is to stand. `metrics.json` is written last: a folder with it is finished."""
+    """The folder of the result. `metrics.json` is written last: a folder with it is finished."""
 
     def __init__(self, path: Path, asked: Mapping[str, Any]) -> None:
         self.path, self.asked = path, json.loads(json.dumps(asked))
@@ -33,7 +33,7 @@ class Folder:
         self._begun, self._finished = self.checkpoints / "asked.json", path / "metrics.json"
 
     def lock(self) -> IO[str]:
-        """Taken before anything else here: what a run sees that is not alone may be half of what another writes.
+        """Lock the folder, before anything in it is read: another run may be writing it.
 
         Raises
         ------
@@ -51,7 +51,7 @@ class Folder:
         return lock
 
     def begin(self) -> None:
-        """Make it, or find it as the same settings left it.
+        """Create the folder, or check that the same settings began it.
 
         Raises
         ------
@@ -68,16 +68,16 @@ class Folder:
 
     @property
     def finished(self) -> bool:
-        """Whether the result is there."""
+        """Whether the result is whole."""
         return self._finished.is_file()
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """What was measured of the result."""
+        """The metrics of the result."""
         return _read(self._finished) or {}
 
     def last_checkpoint(self) -> Path | None:
-        """The newest that is whole; one that was being written or removed when the run was killed is removed."""
+        """The newest whole checkpoint; one that a killed run was writing or removing is deleted."""
         folders = [folder for folder in self.checkpoints.glob("checkpoint-*") if KEPT_NAME.fullmatch(folder.name)]
         for folder in sorted(folders, key=_step, reverse=True):
             if _whole(folder):
@@ -86,7 +86,7 @@ class Folder:
         return None
 
     def save(self, model: Any, start: Path, card: str) -> None:
-        """The checkpoint, with the tokenizer it started with."""
+        """Save the model with the tokenizer it started with."""
         model.save_pretrained(self.path)
         for name in TOKENIZER_FILES:
             if (start / name).is_file():
@@ -94,12 +94,12 @@ class Folder:
         (self.path / "README.md").write_text(card, "utf-8")
 
     def finish(self, metrics: Mapping[str, Any]) -> None:
-        """The result is whole."""
+        """Write the metrics: the result is whole."""
         _write(self._finished, {"asked": self.asked, **metrics})
         self.remove_checkpoints()
 
     def remove_checkpoints(self) -> None:
-        """They serve only to go on."""
+        """Remove the checkpoints, which serve only to resume."""
         shutil.rmtree(self.checkpoints, ignore_errors=True)
 
     def _unwritable(self, error: OSError) -> IngestError:
@@ -125,7 +125,7 @@ class Folder:
         if names:
             differences = ", ".join(f"{name.upper()} was {known.get(name)}" for name in names)
             raise IngestError(
-                f"{self.path} holds a model that was asked for with other settings ({differences}). "
+                f"{self.path} holds a model that was trained with other settings ({differences}). "
                 "Give another OUT, or the same settings, or remove that folder."
             )
 

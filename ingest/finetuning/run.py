@@ -12,7 +12,7 @@ from ingest.finetuning.card import make_card
 from ingest.finetuning.data import Example, Labelled, encode, hold_out, read_labelled, read_test
 from ingest.finetuning.folder import Folder
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
-from ingest.pipeline import say
+from ingest.progress import say
 from ingest.text.reviews import Data, find_data
 from ingest.text.tokenizer import load_tokenizer
 

@@ -32,7 +32,7 @@ Halves = NDArray[np.float16]
 
 @dataclass(frozen=True)
 class Part:
-    """Query rows of sentences of one length: what is computed at once."""
+    """Query rows of sentences of one length, which are computed together."""
 
     #: Rows of the sentences' tokens: (sentence, token).
     rows: NDArray[np.int64]

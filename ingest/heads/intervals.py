@@ -37,7 +37,7 @@ def write_intervals(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *,
 
 
 def intervals_outdated(writer: Writer, model: ModelGroup) -> bool:
-    """Whether the intervals are of another version; what they are of is for others to say."""
+    """Whether the intervals are of another version of this code."""
     return writer.group(model.path).attrs.get("intervals_version") != VERSION
 
 

@@ -80,7 +80,7 @@ class JudgedModel:
 
 
 def find_kind(checkpoint: Checkpoint) -> str:
-    """By which of `store.schema.model.LOSSES` a checkpoint is judged: by the head it was trained with.
+    """Which of `store.schema.model.LOSSES` a checkpoint has, by the head it was trained with.
 
     Raises
     ------

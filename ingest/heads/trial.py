@@ -64,7 +64,7 @@ def label_trial(sentences: Block, labels: NDArray[np.integer]) -> Trial:
 
 
 def choose_hidden(sentences: Block, *, seed: int) -> NDArray[np.bool_]:
-    """Which wordpieces are hidden: (token,). Those of the first sentences stay when there are more sentences."""
+    """Mask of the hidden wordpieces (token,); more sentences leave those of the first ones as they are."""
     generator = np.random.default_rng(seed & (1 << 64) - 1)
     ordinary = (sentences.token_flags & (CLS | SEP)) == 0
     hidden = np.zeros(len(ordinary), bool)

@@ -1,4 +1,4 @@
-"""What a picture is trained for: smooth stand-ins for the measures that judge it, over the keys of each query.
+"""The training loss of a picture: smooth versions of the measures that judge it, over the keys of each query.
 
 The order of all keys (Spearman): the correlation of their ranks by attention with their distances. The nearest keys
 (recall): a cross entropy between the most attended keys and a softmax of minus the squared distance. The weights
@@ -46,7 +46,7 @@ def loss_across_sentences(query: Tensor, key: Tensor, query_place: Tensor, key_p
 
 
 def squared_distance(query: Tensor, key: Tensor) -> Tensor:
-    """Of every query to every key: (..., query_token, key_token) from (..., token, component)."""
+    """Squared distance of every query to every key: (..., query_token, key_token) from (..., token, component)."""
     squares = (query * query).sum(-1)[..., :, None] + (key * key).sum(-1)[..., None, :]
     return squares - 2 * query @ key.transpose(-1, -2)
 

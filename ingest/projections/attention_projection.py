@@ -82,7 +82,7 @@ class AttentionProjection:
 
 @dataclass(frozen=True)
 class Sentences:
-    """Where the sentences of the training sample stand in it: first token and length, (sentence,) each, shortest first."""
+    """First token and length of the sentences of the training sample: (sentence,) each, shortest first."""
 
     start: Tensor
     size: Tensor

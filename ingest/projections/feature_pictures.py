@@ -186,7 +186,7 @@ class ValuePicture(Picture):
 
     @property
     def layers(self) -> list[int]:
-        """Those it shows."""
+        """The layers it shows."""
         every = list(range(self.value.shape[0]))
         return every if self.method.exact else every[-1:]
 

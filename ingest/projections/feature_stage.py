@@ -1,4 +1,4 @@
-"""Which pictures of feature points and of values are to be drawn, and writing them.
+"""Bring the pictures of feature points and of values up to date, and write them.
 
 A picture is written whole in one transaction: no commit holds a half of one. What the attributes of the material name
 is whole.
@@ -75,7 +75,7 @@ def _value_pictures(
 
 
 def method(settings: Settings, projection: str) -> Method:
-    """PCA has neither settings nor a seed."""
+    """The method of a projection with the settings of this ingest; PCA has neither settings nor a seed."""
     row = PROJECTIONS[projection]
     if row.exact:
         return Method(projection, 0, {})
@@ -84,7 +84,7 @@ def method(settings: Settings, projection: str) -> Method:
 
 
 class FeatureDrawing:
-    """A picture that is to be drawn into the material's group that `open_material` opens in every transaction."""
+    """A picture to be written into the group of a material, which `open_material` opens anew in every transaction."""
 
     def __init__(self, open_material: Callable[[], zarr.Group], picture: Picture, message: str) -> None:
         self._open, self.picture, self._message = open_material, picture, message
@@ -120,7 +120,7 @@ class FeatureDrawing:
 
 
 def is_drawn(material: zarr.Group, picture: Picture) -> bool:
-    """Whether the material has the picture, made of the same vectors in the same way."""
+    """Whether the material holds the picture, computed from the same vectors with the same settings."""
     views = material.require_group(picture.group)
     return picture.key in views and views[picture.key].attrs.get("view_hash") == view_hash(material, picture)
 
@@ -147,7 +147,7 @@ def _mean(trust: NDArray[np.float64]) -> float:
 
 
 def view_hash(material: zarr.Group, picture: Picture) -> str:
-    """Changes when the places would."""
+    """Hash of everything the places depend on. Its inputs never change, or every store would be fitted again."""
     method = picture.method
     identity = {"version": VERSION, "view": picture.key, "seed": method.seed, "settings": dict(method.settings)}
     return str(content_hash(identity | {"features": str(material.attrs["features_hash"])}))

@@ -1,4 +1,4 @@
-"""Judge a picture: how well distance on screen tells attention, head by head, on sentences the fit has not seen."""
+"""Fidelity of a picture: how well distance on screen tells attention, per head, on held-out sentences."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -47,7 +47,7 @@ class Material:
         return HeadView(self.writer, self.model, name, self.fit_hash(name), self.block_hashes)
 
     def fit_hash(self, name: ViewName) -> int:
-        """Changes when the fits would. What it is computed from never changes, or every store would be fitted again."""
+        """Hash of everything the fits depend on. Its inputs never change, or every store would be fitted again."""
         row = PROJECTIONS[name.projection]
         seed = 0 if row.fit == "pca" else self.seed
         identity = {"view": str(name), "version": row.version, "seed": seed, "tokens": self.fit_sample(name).tokens}
@@ -88,7 +88,7 @@ def project_heads(material: Material, names: list[ViewName]) -> Iterator[list[Vi
 
 
 def finished_views(material: Material, names: list[ViewName]) -> list[str]:
-    """Those that are whole: fewer dimensions first, then the most faithful on held-out sentences, or on those of the fit."""
+    """The whole pictures: fewer dimensions first, then the most faithful on held-out sentences, or on those of the fit."""
     whole = [name for name in names if material.view(name).finished(material.corpus)]
 
     def rank(name: ViewName) -> tuple[int, float]:

@@ -39,7 +39,7 @@ class HeadView:
 
     @property
     def group(self) -> zarr.Group:
-        """As the transaction sees it."""
+        """The view group in the current transaction."""
         return self.writer.group(self.path)
 
     # -- what is up to date -------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class HeadView:
         return int(np.asarray(array_of(self.group, "beyond")[:blocks]).sum())
 
     def describe(self, facts: Mapping[str, str | int | float]) -> None:
-        """Say how the picture came about, once it is whole."""
+        """Write how the picture was computed, once it is whole."""
         self.group.attrs.update({**facts})
 
 
