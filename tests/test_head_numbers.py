@@ -101,7 +101,7 @@ def test_a_source_that_is_not_there_is_said(client: FlaskClient, base: str) -> N
     answer = client.get(f"{base}/statistics.csv?source=verbs")
     assert (answer.status_code, answer.text) == (
         404,
-        "There are no means over the rows of “verbs”. Choose one of all, cls, sep, punctuation, word, other.",
+        "There are no means over the queries “verbs”. Choose one of all, cls, sep, punctuation, word, other.",
     )
 
 

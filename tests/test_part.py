@@ -182,7 +182,7 @@ def test_means_are_of_the_rows_of_each_source() -> None:
 
 @pytest.mark.parametrize("rows", [np.ones(3, bool), np.ones(1, np.int64)])
 def test_a_part_that_is_not_of_this_corpus_is_refused(two_views: Corpus, rows: np.ndarray) -> None:
-    with pytest.raises(StoreError, match=f"each of the {two_views.n_tokens} tokens"):
+    with pytest.raises(StoreError, match=f"Pass a bool for each of the {two_views.n_tokens} tokens"):
         two_views.head_means(rows)
 
 
@@ -227,11 +227,11 @@ def test_a_link_that_chooses_nothing_gives_the_exact_numbers_of_the_whole_corpus
 @pytest.mark.parametrize(
     ("where", "says"),
     [
-        ("entropy:1..2", "“attention entropy” differs from head to head"),
-        ("norm:1..2", "differs from head to head"),
-        ("role:key", "“query or key” is left out"),
+        ("entropy:1..2", "“attention entropy” differs between heads"),
+        ("norm:1..2", "differs between heads"),
+        ("role:key", "every token is both query and key"),
         ("beauty:1..2", "no column “beauty”"),
-        ("kind:unicorn", "token type has no “unicorn”"),
+        ("kind:unicorn", "no “unicorn”"),
     ],
 )
 def test_what_chooses_no_tokens_is_left_out_and_said(two_views: Corpus, where: str, says: str) -> None:

@@ -1,4 +1,4 @@
-"""The part of a corpus that conditions choose."""
+"""A part of a corpus: the tokens that the filters of a link select."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,18 +19,18 @@ from store.kernels.labels import head_labels
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Tokens of a corpus, each of them a row of every head's pattern.
+    """Tokens of a corpus, each of them a query in every head.
 
     Attributes
     ----------
     chosen
-        What of a link chooses them: conditions that are the same in all heads, and a search.
+        What selects them: conditions that are the same in all heads, and a search.
     rows
         (token,), whether the token belongs to the part.
     tokens, sentences
         How many tokens it has, and how many sentences have one of them.
     notices
-        A sentence on everything in the link that chooses nothing.
+        A sentence on every filter of the link that was ignored.
     """
 
     chosen: Selection
@@ -41,23 +41,23 @@ class Part:
 
     @cached_property
     def digest(self) -> str:
-        """The same for every filter that chooses these tokens."""
+        """A hash of the tokens: equal for all filters that select the same ones."""
         return sha256(np.packbits(self.rows).tobytes()).hexdigest()
 
 
 def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: str | None = None) -> Part:
-    """The tokens that meet all conditions of a link's `where` and that its search finds; all, where it says nothing."""
-    given = {"where": where or "", "q": q or "", "within": within or ""}
-    selection, notices = parse_selection(given, corpus)
-    left_out = [said for condition in selection.where if (said := _left_out(corpus, condition))]
-    where_of_tokens = tuple(one for one in selection.where if _says_something(one) and not _left_out(corpus, one))
-    chosen = replace(selection, where=where_of_tokens)
+    """The tokens that match all conditions of a link's `where` and its search; all tokens without any."""
+    written = {"where": where or "", "q": q or "", "within": within or ""}
+    selection, notices = parse_selection(written, corpus)
+    ignored = [notice for condition in selection.where if (notice := _ignored(corpus, condition))]
+    selecting = tuple(part for part in selection.where if _is_complete(part) and not _ignored(corpus, part))
+    chosen = replace(selection, where=selecting)
     part = _part(corpus, chosen)
-    return replace(part, notices=(*notices, *left_out))
+    return replace(part, notices=(*notices, *ignored))
 
 
 def part_labels(corpus: Corpus, part: Part, means: xr.DataArray) -> xr.DataArray:
-    """The label that every head has in the part, (layer, head): by the part's means and the length of its sentences."""
+    """Labels of all heads (layer, head), from the means of the part and the lengths of its sentences."""
     if part.tokens == corpus.n_tokens:
         return corpus.head_labels
     if not part.tokens:
@@ -66,28 +66,28 @@ def part_labels(corpus: Corpus, part: Part, means: xr.DataArray) -> xr.DataArray
 
 
 def uniform_entropy(corpus: Corpus, part: Part) -> float:
-    """Entropy that uniform attention would have, in nats: the mean over the part's sentences of ln tokens; NaN without any."""
+    """Entropy of uniform attention in nats: the mean over the part's sentences of ln tokens; NaN without any."""
     return float(np.log(_lengths(corpus, part)).mean()) if part.tokens else float("nan")
 
 
 def _lengths(corpus: Corpus, part: Part) -> NDArray[np.int32]:
-    """Tokens of every sentence that has a row in the part: (sentence,)."""
+    """Tokens of every sentence that has a token in the part: (sentence,)."""
     sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[part.rows]])
     sizes: NDArray[np.int32] = corpus.sentences.row_size.values[sentences]
     return sizes
 
 
-def _left_out(corpus: Corpus, condition: Condition) -> str | None:
-    """Why a condition chooses no tokens, None where it does."""
+def _ignored(corpus: Corpus, condition: Condition) -> str | None:
+    """Why a condition cannot select tokens, None where it can."""
     column = column_of(corpus, condition.column)
     if column.per_head:
-        return f"“{column.title}” differs from head to head, and a part of the corpus is the same in all. The condition is left out."
+        return f"Ignored a filter: “{column.title}” differs between heads."
     if column.per_role:
-        return f"Every token is a query and a key. The condition on “{column.title}” is left out."
+        return f"Ignored a filter: every token is both query and key, so “{column.title}” selects none."
     return None
 
 
-def _says_something(condition: Condition) -> bool:
+def _is_complete(condition: Condition) -> bool:
     return bool(condition.categories) or condition.low is not None or condition.high is not None
 
 
