@@ -22,6 +22,11 @@ from store.schema.features import SAMPLE, point_title
 
 NOTHING = "One of the models has no feature points of the sample."
 RUN_BOTH = "Run `make ingest` with each model."
+#: The measures of similarity, explained.
+SIMILARITY = (
+    "Linear CKA (Kornblith et al. 2019) of the same tokens' vectors in both models: 1 where they are equal up to rotation and "
+    "scale. Cosine of a token's two vectors: meaningful only where one model was fine-tuned from the other."
+)
 NO_PREDICTIONS = "Predicted labels differ between the models: colour by prediction on page Features."
 NO_PICTURE = "The models have no view of feature points in common."
 
@@ -44,15 +49,11 @@ def similarity_panel(place: Place, two: Two) -> list[object]:
 
 
 def _caption(two: Two, similarity: PointSimilarity, tokens: int) -> str:
-    cosine = (
-        "cosine: mean over tokens of a token's vector in both models, meaningful only where one was fine-tuned from the other. "
-        if similarity.cosine is not None
-        else f"no cosine{_sizes(two)}. "
-    )
+    cosine = "cosine: mean over tokens. " if similarity.cosine is not None else f"no cosine{_sizes(two)}. "
     each = [len(model.features(SAMPLE).points) for model in (two.own, two.other)]
     some = f"Only the {len(similarity.points)} common points, of {each[0]} of this and {each[1]} of the other model. "
     missing = "" if each == [len(similarity.points)] * 2 else some
-    return f"{similarity.tokens:,} of {tokens:,} tokens. Linear CKA (Kornblith et al. 2019): 1 is equal up to rotation and scale; {cosine}{missing}"
+    return f"{similarity.tokens:,} of {tokens:,} tokens; {cosine}{missing}"
 
 
 def _sizes(two: Two) -> str:

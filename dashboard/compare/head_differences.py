@@ -16,6 +16,12 @@ from store import STATISTICS
 from store.schema.model import head_name
 from store.wording import many
 
+CHANGES = (
+    "Every head is compared with the head of the same layer and number in the other model. Divergence: Jensen-Shannon divergence "
+    "of the attention weights, mean over queries, 0 (alike) to ln 2 = 0.693 nats. Below a number: its 95 % interval, by a paired "
+    "bootstrap over sentences. Changed most: the statistic of all queries with the largest difference in standard deviations "
+    "among this model's heads; its interval ignores this selection."
+)
 #: Number of listed heads.
 LISTED = 10
 
@@ -126,10 +132,9 @@ def _caption(place: Place, two: Two, changed: Changes) -> html.P:
         else f", of which {difference.sentences:,} have such queries"
     )
     return html.P(
-        f"The first {min(LISTED, changed.most.size)} of {changed.most.size} heads by {by}, each compared with the head of the same layer and number. "
-        "Divergence: Jensen-Shannon of the attention weights, mean of a sentence's queries, 0 (alike) to ln 2 = 0.693, over "
-        f"{sample_caption(two, divergence_sample(two))}. Statistic: over {sample_caption(two, difference.sample)}{some}. Below a number: its 95 % "
-        f"interval (paired bootstrap over sentences). {_selection_note(two, changed)}",
+        f"The first {min(LISTED, changed.most.size)} of {changed.most.size} heads by {by}. Divergence over "
+        f"{sample_caption(two, divergence_sample(two))}; statistic over {sample_caption(two, difference.sample)}{some}. "
+        f"{_selection_note(two, changed)}",
         className="caption",
     )
 
@@ -139,10 +144,7 @@ def _selection_note(two: Two, changed: Changes) -> str:
     own, other = two.own.n_sentences, two.other.n_sentences
     same = own == other == changed.most_difference.sample.sentences
     by = "these means" if same else f"means over all {own:,} sentences of this and {other:,} of the other model"
-    return (
-        f"Changed most: of {len(telling('all'))} statistics of all queries the one with the largest difference in standard deviations of this "
-        f"model's heads, by {by}; its interval ignores this selection."
-    )
+    return f"Changed most: by {by}."
 
 
 def _divergence_map(place: Place, two: Two, changed: Changes) -> list[object]:

@@ -8,8 +8,8 @@ from dash import dcc, html
 from dashboard.canvas.spec import Picture
 from dashboard.compare.data import head_divergence_is_cached
 from dashboard.compare.feature_points import both_features
-from dashboard.compare.features import below_point, point_controls, similarity_panel
-from dashboard.compare.head_differences import changed_heads, differences, is_computed, means_over_heads
+from dashboard.compare.features import SIMILARITY, below_point, point_controls, similarity_panel
+from dashboard.compare.head_differences import CHANGES, changed_heads, differences, is_computed, means_over_heads
 from dashboard.compare.picture import (
     both_picture,
     both_places,
@@ -30,7 +30,7 @@ from dashboard.points.filters import count_line, selection_count
 from dashboard.points.search_results import no_hits
 from dashboard.points.shown_points import ShownPoints
 from dashboard.sentence.finder import finder
-from dashboard.ui.controls import choice, head_choices, search_controls, view_choices
+from dashboard.ui.controls import choice, head_choices, info, search_controls, statistic_choice, view_choices
 from dashboard.ui.page import Page, deferred
 from dashboard.ui.progress import unmade
 from dashboard.ui.text import QUERIES
@@ -222,7 +222,7 @@ def _heads(place: Place, two: Two) -> list[object]:
         ]
     counted = deferred("changes", COMPUTING, is_computed(place, two), lambda: changed_heads(place, two))
     return [
-        html.H2("Heads that changed most"),
+        html.H2(["Heads that changed most", info("heads that changed most", CHANGES)]),
         _choices(place),
         counted,
         html.H2("Differences of every head"),
@@ -237,7 +237,7 @@ def _choices(place: Place) -> html.Div:
     return html.Div(
         [
             choice("ranked", "Ranked by", RANKED, address.ranked, 210),
-            choice("statistic", "Statistic", statistics, address.statistic, 230),
+            statistic_choice("statistic", "Statistic", statistics, address.statistic, 230),
             _source(place),
         ],
         className="controls",
@@ -251,6 +251,6 @@ def _source(place: Place) -> dmc.Select:
 def _points(place: Place, two: Two) -> list[object]:
     ready = is_cached(two, "likeness") or both_features(two) is None
     return [
-        html.H2("Feature points of both models"),
+        html.H2(["Feature points of both models", info("CKA and cosine", SIMILARITY)]),
         deferred("points", COMPUTING_POINTS, ready, lambda: similarity_panel(place, two)),
     ]

@@ -3,6 +3,7 @@
 import xarray as xr
 from dash import html
 
+from dashboard.ui.controls import info
 from dashboard.web.state import Address
 from dashboard.web.view import Place
 from store import Corpus
@@ -10,6 +11,12 @@ from store.schema.model import ROLES, head_name
 from store.schema.pictures import ATTENTIONVIZ_TOKENS, ViewName
 from store.wording import many
 
+#: The measures of fidelity, explained.
+FIDELITY = (
+    "Spearman: rank correlation of attention weight and distance in the picture, query by query; -1 is perfect. Recall: the "
+    "share of a query's 3 most attended keys among its 3 nearest. Trustworthiness: whether neighbours in the picture are "
+    "neighbours of the vectors; 1 is perfect."
+)
 RING, SENTENCE = ("ring", "clicked point"), ("sentence", "tokens of its sentence, larger")
 LASSO = ("lasso", "lasso")
 
@@ -33,8 +40,11 @@ def sample_caption(place: Place, tokens: int) -> html.P:
     shown = "All" if tokens >= corpus.n_tokens else f"{tokens:,} of"
     return caption(
         f"{shown} {many(corpus.n_tokens, 'token')} of {many(corpus.n_sentences, 'sentence')} (a uniform sample). "
-        f"{attributes['title']}, fitted on {attributes['fitted_on']}{authors_size(place.view)}; other tokens placed {attributes['placed']}; "
-        "equal axis scales."
+        f"{attributes['title']}, fitted on {attributes['fitted_on']}{authors_size(place.view)}; equal axis scales.",
+        info(
+            "the sample",
+            f"Sentences are ordered by hash: the first are a uniform sample. Tokens beyond the fit are placed {attributes['placed']}.",
+        ),
     )
 
 
@@ -50,21 +60,21 @@ def fidelity_caption(corpus: Corpus, view: str) -> html.P:
     worst = fidelity.sel(measure="spearman").argmax(("layer", "head"))
     name = head_name(int(worst["layer"]), int(worst["head"]))
     measures = _measures(fidelity.mean(("layer", "head")).to_series().to_dict())
-    return caption(f"Fidelity, mean of all heads (worst: {name}): {measures}; on {opened.attrs['judged_on']}.")
+    text = f"Fidelity, mean of all heads (worst: {name}): {measures}; on {opened.attrs['judged_on']}."
+    return caption(text, info("fidelity", FIDELITY))
 
 
 def head_fidelity_caption(corpus: Corpus, view: str, layer: int, head: int, *, of: str = "") -> html.P:
     """Fidelity of one head's picture; `of` names the model where two are shown."""
     opened = corpus.view(view)
     measures = _measures(shown_fidelity(opened)[:, layer, head].to_series().to_dict())
-    return caption(f"Fidelity{of}: {measures}; on {opened.attrs['judged_on']}.")
+    return caption(f"Fidelity{of}: {measures}; on {opened.attrs['judged_on']}.", info("fidelity", FIDELITY))
 
 
 def _measures(values: dict[str, float]) -> str:
     return (
-        f"Spearman of attention and distance {values['spearman']:.2f} within and {values['across']:.2f} across sentences "
-        f"(-1 is perfect), recall of the 3 most attended keys {100 * values['recall']:.0f} %, "
-        f"trustworthiness {values['trustworthiness']:.2f} (1 is perfect)"
+        f"Spearman {values['spearman']:.2f} within and {values['across']:.2f} across sentences (-1 is perfect), "
+        f"recall of the 3 most attended keys {100 * values['recall']:.0f} %, trustworthiness {values['trustworthiness']:.2f}"
     )
 
 

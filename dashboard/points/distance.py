@@ -12,6 +12,7 @@ from dashboard.points.placement import normalized_vectors
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.charts import chart
 from dashboard.ui.files import Table
+from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.tables import file_href, heading
 from dashboard.web.cache import cached
 from dashboard.web.view import Place
@@ -19,6 +20,11 @@ from store import Corpus, StoreError
 from store.schema.pictures import NORMALIZATIONS, ViewName
 from store.wording import many
 
+_MEASURES = (
+    "Correlations of the dot product q.k with distance; -1 is perfect. Pearson: of the shown pairs, Euclidean distance. "
+    "Weighted: AttentionViz's, weighted to the nearest pairs. Spearman: per query, of cosine distance, on held-out sentences."
+)
+_CONSTANTS = "Queries are multiplied by c; keys are divided by c and shifted by the vector a. Attention is unchanged."
 #: Number of pairs, and cells of the histogram in each direction.
 PAIRS, CELLS = 60_000, 60
 Floats = NDArray[np.float64]
@@ -136,9 +142,9 @@ def panel(place: Place, _chosen: ShownPoints) -> list[object]:
         name: density(place.corpus, layer=address.layer, head=address.head, normalization=name)
         for name in ("raw", after)
     }
-    titles = {"raw": "Before: raw vectors", after: f"After: {after} ({NORMALIZATIONS[after]})"}
+    titles = {"raw": "Before: raw vectors", after: f"After normalisation: {after}"}
     return [
-        html.H2("Distance and dot product"),
+        html.H2(["Distance and dot product", info("these correlations", _MEASURES)]),
         *[part for name, pairs in densities.items() for part in _chart(place, name, titles[name], pairs)],
         _constants(place),
     ]
@@ -149,13 +155,13 @@ def _chart(place: Place, name: str, title: str, pairs: Density) -> list[object]:
     data = file_href(place, f"density/{name}/{address.layer}/{address.head}.csv")
     says = f"{many(pairs.pairs, 'pair')} of the first {many(pairs.sentences, 'sentence')}. {_correlations(pairs.agreement)} "
     return [
-        html.H3(title),
+        html.H3([title, normalization_info(name)]),
         *chart(density_figure(pairs), of=f"density-{name}", says=says, label=title, data=data, height=230),
     ]
 
 
 def _correlations(agreement: Agreement) -> str:
-    return f"Pearson {agreement.pearson:.2f}; weighted to the nearest pairs {agreement.weighted:.2f}; Spearman per query (cosine) {agreement.spearman:.2f}."
+    return f"Pearson {agreement.pearson:.2f}, weighted {agreement.weighted:.2f}, Spearman {agreement.spearman:.2f}."
 
 
 def density_figure(density: Density) -> go.Figure:
@@ -186,23 +192,19 @@ def _constants(place: Place) -> html.Div:
     """The constants of every normalisation of this head, and the correlations they give."""
     constants = place.corpus.normalizations.isel(layer=place.address.layer, head=place.address.head)
     rows = []
-    for name, meaning in NORMALIZATIONS.items():
+    for name in NORMALIZATIONS:
         stored = constants.sel(normalization=name)
         shift = float(np.linalg.norm(stored["shift"].values))
         numbers = (float(stored.scale), shift, float(stored.weighted_correlation), float(stored.spearman))
         cells = [html.Td("" if number != number else f"{number:.2f}", className="number") for number in numbers]
-        rows.append(html.Tr([html.Td(name, title=meaning), *cells]))
+        rows.append(html.Tr([html.Td([name, normalization_info(name)]), *cells]))
     names = ("normalisation", "c", "|a|", "weighted", "Spearman")
     head = heading(names, names[1:])
-    attributes = place.corpus.normalizations.attrs
+    judged_on = place.corpus.normalizations.attrs["judged_on"]
     return html.Div(
         [
-            html.H3("All normalisations of this head"),
+            html.H3(["All normalisations of this head", info("the constants", _CONSTANTS)]),
             html.Table([head, html.Tbody(rows)], className="rows"),
-            html.P(
-                "Queries times c, keys divided by c and shifted by a; attention is unchanged. Weighted: AttentionViz's correlation, "
-                f"weighted to the nearest pairs; Spearman: per query, of cosine distance, on {attributes['judged_on']}; -1 is perfect.",
-                className="caption",
-            ),
+            html.P(f"Correlations on {judged_on}; -1 is perfect.", className="caption"),
         ]
     )

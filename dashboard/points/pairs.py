@@ -6,6 +6,7 @@ import numpy as np
 from dash import dcc, html
 
 from dashboard.points.shown_points import ShownPoints
+from dashboard.ui.controls import info
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_links, heading
 from dashboard.web.view import Place
@@ -14,6 +15,10 @@ from store.errors import NotIngested
 from store.wording import many
 
 SHOWN = 40
+_RANKING = (
+    "The query-key pairs of one sentence with the largest logits q.k / sqrt(channel). Each pair of wordpieces is listed once, "
+    "without [CLS], [SEP] and self-attention."
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ def strongest_pairs(corpus: Corpus, layer: int, head: int, *, limit: int = 100) 
 
 def panel(place: Place, _chosen: ShownPoints) -> list[object]:
     """The tab Top pairs."""
-    title = html.H2("Strongest pairs in the corpus")
+    title = html.H2(["Strongest pairs in the corpus", info("strongest pairs", _RANKING)])
     try:
         pairs = strongest_pairs(place.corpus, place.address.layer, place.address.head)
     except NotIngested as error:
@@ -72,8 +77,7 @@ def panel(place: Place, _chosen: ShownPoints) -> list[object]:
         title,
         html.Table([head, html.Tbody(rows)], className="rows"),
         html.P(
-            f"The first {len(rows)} of {len(pairs)} by logit within a sentence, over {many(place.corpus.n_sentences, 'sentence')}; "
-            "each pair of wordpieces once, without [CLS], [SEP] and self-attention.",
+            f"The first {len(rows)} of {len(pairs)}, over {many(place.corpus.n_sentences, 'sentence')}.",
             className="caption",
         ),
         file_links(place, "All of them", f"pairs/{place.address.layer}/{place.address.head}"),

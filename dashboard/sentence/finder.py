@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dashboard.points.search import folded, sentences_with, spaced
 from dashboard.sentence.picture import isolated_head
-from dashboard.ui.controls import choice, number
+from dashboard.ui.controls import choice, number, statistic_choice
 from dashboard.ui.tables import heading
 from dashboard.ui.text import spell
 from dashboard.web.cache import cached
@@ -233,10 +233,18 @@ def _controls(place: Place, search: Search) -> html.Div:
             *([choice("labelled", "Label", labels, address.labelled or "", 110)] if len(labels) > 1 else []),
             number("fewest", "min tokens", address.fewest, 1, longest, 1),
             number("most", "max tokens", address.most, 1, longest, 1),
-            choice("by", f"Ranked by ({head_name(address.layer, search.head)})", search.rankings, search.by, 190),
+            _ranking_choice(address, search),
         ],
         className="controls",
     )
+
+
+def _ranking_choice(address: Address, search: Search) -> object:
+    """The ranking, with the (i) of a statistic."""
+    title = f"Ranked by ({head_name(address.layer, search.head)})"
+    if search.by in STATISTICS:
+        return statistic_choice("by", title, search.rankings, search.by, 190)
+    return choice("by", title, search.rankings, search.by, 190)
 
 
 def _summary(place: Place, conditions: SentenceFilter, matches: MatchingSentences, search: Search) -> html.P:

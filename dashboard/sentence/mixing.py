@@ -46,7 +46,9 @@ def sentence_mixing(place: Place) -> list[object]:
     """The selected mixing ratio as a figure and as a table."""
     sentence, ratio = shown_sentence(place), RATIOS[place.address.ratio]
     values = sentence.mixing[list(RATIOS).index(place.address.ratio)]
-    says = f"{ratio.title[0].upper()}{ratio.title[1:]}: the share of a token's new vector that comes from other tokens: {ratio.formula}. "
+    says = (
+        f"{ratio.title[0].upper()}{ratio.title[1:]}: the share of a token's new vector that comes from other tokens. "
+    )
     figure = chart(
         mixing_figure(values, sentence.wordpieces),
         of="sentence-mixing",

@@ -20,7 +20,7 @@ from dashboard.sentence.picture import (
 )
 from dashboard.sentence.positions import positions
 from dashboard.sentence.ranked_heads import ranking_panel
-from dashboard.ui.controls import choice, number, switch
+from dashboard.ui.controls import choice, explained, info, number, statistic_choice, switch
 from dashboard.ui.page import Page
 from dashboard.web.errors import Refusal
 from dashboard.web.view import Place
@@ -44,6 +44,14 @@ PAIRS = {
 }
 MEANS = {"none": "this head", "heads": "mean of heads", "layers": "mean of layers", "both": "mean of both"}
 WEIGHTS = {"attention": "attention weight", "norm": "weight x value norm ‖f(x)‖"}
+_WEIGHTS = (
+    "Attention weight: the softmax of q.k / sqrt(channels). Times the value norm ‖f(x)‖: how much of a key's vector is handed on "
+    "(Kobayashi et al. 2020)."
+)
+_ROLLOUT = (
+    "Attention from every token to the input tokens up to the layer: the product of the layers' mean patterns, each half "
+    "residual (Abnar and Zuidema 2020)."
+)
 HOW = {
     "head": "Queries left, keys right. Hover a token for its weights; click to select it (Shift adds), double-click or h to hide it. Double-click a head's colour to show it alone.",
     "model": "One thumbnail per head: queries down, keys across, darker: larger weight. Click one, or use the arrow keys and Enter, to open it.",
@@ -101,17 +109,18 @@ def _what(place: Place) -> list[Any]:
     """Options of the weights; views of single vectors and of the whole corpus have none."""
     address = place.address
     if address.show == "mixing":
-        return [choice("ratio", "Ratio", {name: ratio.title for name, ratio in RATIOS.items()}, address.ratio, 400)]
+        titles = {name: ratio.title for name, ratio in RATIOS.items()}
+        return [statistic_choice("ratio", "Ratio", titles, address.ratio, 400)]
     if address.show in ("neuron", "positions"):
         return []
     return [
         *([choice("pair", "Attention", PAIRS, address.pair, 190)] if address.second and address.text else []),
-        choice("weights", "Weight", WEIGHTS, address.weights, 190),
+        explained(choice("weights", "Weight", WEIGHTS, address.weights, 190), info("weights", _WEIGHTS)),
         *([number("least", "minimum weight", address.least, 0, 1, 0.01)] if address.show == "head" else []),
         switch("special", "hide [CLS] and [SEP]", address.special == "0"),
         switch("renormalize", "renormalise rows", bool(address.renormalize)),
         switch("words", "whole words", bool(address.words)),
-        switch("rollout", "rollout", bool(address.rollout)),
+        explained(switch("rollout", "rollout", bool(address.rollout)), info("rollout", _ROLLOUT)),
     ]
 
 
