@@ -81,7 +81,7 @@ def test_the_selection_is_counted_among_the_tokens_that_are_drawn(link: Link) ->
     place = link("tiny", "second", "pictures=point&q=the")
     tokens = shown_point(place).both.tokens
     count = shown_point(place).both.own.wordpieces()[:tokens].count("the")
-    assert f"{count:,} of {tokens:,} drawn tokens are selected" in controls_of(place)
+    assert f"{count:,} of {tokens:,} drawn tokens selected" in controls_of(place)
 
 
 def test_the_colours_know_the_chosen_token(link: Link) -> None:
@@ -169,13 +169,13 @@ def test_the_selected_points_of_each_model_are_counted(link: Link) -> None:
     statistics = (one.token_statistic.sel(statistic="entropy").values[1, 1] for one in (two.own, two.other))
     own, other = (2 * int((one[two.own.rows[:100]] <= 1.2).sum()) for one in statistics)
     assert own != other
-    said = f"are selected: {own} of 200 in {two.names[0]} and {other} of 200 in {two.names[1]}."
+    said = f"Selected of the drawn queries and keys: {own} of 200 in {two.names[0]} and {other} of 200 in {two.names[1]}."
     assert said in str(above_pictures(place, two))
 
 
 def test_a_column_that_there_is_not_is_said(link: Link) -> None:
     (said,) = layout(link("tiny", "second", "colour=charm")).notices
-    assert said.startswith("There is no column “charm” to colour by.")
+    assert said.startswith("Ignored an invalid parameter: colour=charm.")
 
 
 @pytest.mark.parametrize(
