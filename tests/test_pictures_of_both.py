@@ -169,7 +169,9 @@ def test_the_selected_points_of_each_model_are_counted(link: Link) -> None:
     statistics = (one.token_statistic.sel(statistic="entropy").values[1, 1] for one in (two.own, two.other))
     own, other = (2 * int((one[two.own.rows[:100]] <= 1.2).sum()) for one in statistics)
     assert own != other
-    said = f"Selected of the drawn queries and keys: {own} of 200 in {two.names[0]} and {other} of 200 in {two.names[1]}."
+    said = (
+        f"Selected of the drawn queries and keys: {own} of 200 in {two.names[0]} and {other} of 200 in {two.names[1]}."
+    )
     assert said in str(above_pictures(place, two))
 
 

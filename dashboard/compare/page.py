@@ -25,8 +25,7 @@ from dashboard.compare.sentences import DIVERGENCE, patterns, ranked_by, search_
 from dashboard.compare.two_models import Two, is_cached, pictures_of, two_of
 from dashboard.points.captions import caption, head_fidelity_caption
 from dashboard.points.colours import legend_line, marks_line
-from dashboard.points.controls import colour_choice
-from dashboard.points.filters import count_line, selection_count
+from dashboard.points.controls import colour_choice, count_line, selection_count
 from dashboard.points.search_results import no_hits
 from dashboard.points.shown_points import ShownPoints
 from dashboard.sentence.finder import finder

@@ -1,15 +1,25 @@
-"""The controls above the points: picture, search, filters; then what colours mean and how many points are selected."""
+"""The controls above a picture: view, colours, search and filters; below them the legend and the number of selected points."""
+
+from collections.abc import Mapping, Sequence
 
 import dash_mantine_components as dmc
+import numpy as np
 from dash import html
 
 from dashboard.points.colours import legend_line, marks_line
-from dashboard.points.columns import columns
-from dashboard.points.filters import filter_controls, selection_count
+from dashboard.points.columns import Column, Values, columns, values
+from dashboard.points.drawn import Drawn
 from dashboard.points.search_results import no_hits
+from dashboard.points.selection import Condition
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.controls import choice, search_controls, switch, view_choices
+from dashboard.ui.text import span
 from dashboard.web.view import Place
+from store.schema.model import ROLES
+from store.wording import many
+
+#: Categories that a control offers, the most frequent.
+OFFERED = 100
 
 
 def around_picture(place: Place, chosen: ShownPoints, *, head: bool) -> list[object]:
@@ -40,3 +50,123 @@ def colour_choice(place: Place) -> dmc.Select:
     """By what points are coloured."""
     titles = {name: column.title for name, column in columns(place.corpus).items()}
     return choice("colour", "Colour", titles, place.address.colour, 155)
+
+
+def filter_controls(place: Place, chosen: ShownPoints) -> html.Div:
+    """The filters of a picture, and a menu that adds one."""
+    return condition_controls(chosen.drawn, chosen.selection.where, columns(place.corpus))
+
+
+def condition_controls(
+    drawn: Drawn, where: Sequence[Condition], offered: Mapping[str, Column], *, roles: int = len(ROLES)
+) -> html.Div:
+    """A control for every condition, with the values of the drawn tokens, and a menu of the other columns.
+
+    `roles` is how many points each token counts as: 2, or 1 where tokens are counted.
+    """
+    conditions = [_filter(drawn, condition, roles) for condition in where]
+    return html.Div([*conditions, _filter_menu(where, offered)], className="controls filters")
+
+
+def selection_count(chosen: ShownPoints) -> html.P:
+    """How many of the drawn points are selected, and how often a search matches in the corpus."""
+    if not chosen.selection:
+        return html.P(className="count", role="status")
+    selected, drawn = chosen.count
+    average = ", mean over heads" if chosen.drawn.head is None and any(_per_head(chosen)) else ""
+    share = f"{100 * selected / drawn:.1f} %{average}"
+    return count_line(chosen, f"{selected:,} of {drawn:,} drawn queries and keys selected ({share}).")
+
+
+def count_line(chosen: ShownPoints, text: str) -> html.P:
+    """The number of selected points, the matches of a search in the whole corpus, and a button that clears the filters."""
+    if chosen.selection.q:
+        hits = chosen.hits
+        text += f" The search matches {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of the corpus."
+    clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
+    return html.P([text, " ", clear] if chosen.selection.where else text, className="count of-picture", role="status")
+
+
+def _per_head(chosen: ShownPoints) -> list[bool]:
+    known = columns(chosen.drawn.corpus)
+    return [known[condition.column].per_head for condition in chosen.selection.where]
+
+
+def _filter(drawn: Drawn, condition: Condition, roles: int) -> html.Div:
+    column = columns(drawn.corpus)[condition.column]
+    control = (
+        _category_filter(column, condition, values(column, drawn)[..., :roles])
+        if column.kind == "category"
+        else _range_filter(drawn, column, condition)
+    )
+    remove = dmc.Button(
+        "✕",
+        id={"remove": column.name},
+        size="compact-xs",
+        variant="subtle",
+        **{"aria-label": f"Remove filter {column.title}"},
+    )
+    return html.Div(
+        [html.Div([html.Span(column.title), remove], className="filter-title"), control], className="filter"
+    )
+
+
+def _category_filter(column: Column, condition: Condition, values_of_tokens: Values) -> dmc.MultiSelect:
+    counts = np.bincount(values_of_tokens[values_of_tokens >= 0].astype(np.int64)) // len(values_of_tokens)
+    codes = [int(code) for code in np.argsort(-counts, kind="stable")[:OFFERED] if counts[code]]
+    names = {column.category(code): f"{column.category(code)} ({counts[code]:,})" for code in codes}
+    names = {name: name for name in condition.categories} | names
+    return dmc.MultiSelect(
+        id={"condition": column.name, "kind": "category"},
+        data=[{"value": name, "label": label} for name, label in names.items()],
+        value=list(condition.categories),
+        placeholder="any" if not condition.categories else "",
+        size="xs",
+        w=230,
+        searchable=len(names) > 8,
+        **{"aria-label": f"Filter {column.title}"},
+    )
+
+
+def _range_filter(drawn: Drawn, column: Column, condition: Condition) -> html.Div:
+    known = values(column, drawn)
+    low, high = float(np.nanmin(known)), float(np.nanmax(known))
+    ends = [low if condition.low is None else condition.low, high if condition.high is None else condition.high]
+    whole = bool(np.all(known[~np.isnan(known)] % 1 == 0))
+    step = 1.0 if whole else _step(high - low)
+    slider = dmc.RangeSlider(
+        id={"condition": column.name, "kind": "number"},
+        min=np.floor(low / step) * step,
+        max=np.ceil(high / step) * step,
+        step=step,
+        minRange=0,
+        value=[round(end, 6) for end in ends],
+        size="sm",
+        w=210,
+        labelAlwaysOn=False,
+        thumbFromLabel=f"{column.title} from",
+        thumbToLabel=f"{column.title} to",
+    )
+    return html.Div([slider, html.Span(span(ends[0], ends[1], column.unit), className="caption")], className="range")
+
+
+def _step(width: float) -> float:
+    """A power of ten that divides a range into about two hundred steps."""
+    return float(10.0 ** np.floor(np.log10(max(width, 1e-6) / 100)))
+
+
+def _filter_menu(where: Sequence[Condition], offered: Mapping[str, Column]) -> dmc.Select:
+    used = {condition.column for condition in where}
+    data = [{"value": name, "label": column.title} for name, column in offered.items() if name not in used]
+    return dmc.Select(
+        id={"add": "condition"},
+        label="Filter",
+        placeholder="Add filter...",
+        data=data,
+        value=None,
+        size="xs",
+        w=130,
+        searchable=True,
+        maxDropdownHeight=420,
+        comboboxProps={"width": "max-content", "position": "bottom-start"},
+    )

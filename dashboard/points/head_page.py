@@ -7,7 +7,7 @@ from dash import dcc, html
 
 from dashboard.canvas.spec import Picture
 from dashboard.points import distance, pairs
-from dashboard.points import point_panel as point
+from dashboard.points import focus as point
 from dashboard.points import selection_summary as selection
 from dashboard.points.captions import head_fidelity_caption, overlay_legend, overlays_of_head, sample_caption
 from dashboard.points.controls import around_picture

@@ -11,12 +11,13 @@ from flask import request as asked
 from dashboard.points.focus import sentence_overlay, strongest_lines
 from dashboard.points.placement import place_vectors
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.sentence.neuron import neuron, neuron_table
 from dashboard.sentence.pattern import (
     PatternOptions,
     encode_layer,
     encode_model,
     mean_pattern,
+    neuron,
+    neuron_table,
     parse_options,
     parse_positions,
     pooled,

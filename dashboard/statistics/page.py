@@ -4,8 +4,8 @@ import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.points.columns import columns
+from dashboard.points.controls import condition_controls
 from dashboard.points.drawn import Drawn
-from dashboard.points.filters import condition_controls
 from dashboard.points.selection import parse_conditions
 from dashboard.statistics.counting import counting_place
 from dashboard.statistics.counts import Counting, PartCounts
