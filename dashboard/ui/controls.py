@@ -71,7 +71,7 @@ def number(field: str, label: str, value: float, low: float, high: float, step: 
         max=high,
         step=step,
         size="xs",
-        w=92,
+        w=104,
         debounce=300,
         decimalSeparator=".",
         allowedDecimalSeparators=[".", ","],  # many readers write a comma; without it 0,3 became 03
