@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dashboard.points.placement import normalized_vectors
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.charts import chart
-from dashboard.ui.files import Table
 from dashboard.ui.controls import info, normalization_info
+from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href, heading
 from dashboard.web.cache import cached
 from dashboard.web.view import Place
