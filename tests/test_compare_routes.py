@@ -88,7 +88,7 @@ BAD = {
     "compare/{odd}/differences.csv": "Choose a model of as many layers and heads.",
     "compare/{other}/changes.csv?statistic=charm": "Heads do not differ in “charm”",
     "compare/{other}/changes.csv?statistic=received": "Heads do not differ in “received”",
-    "compare/{other}/changes.csv?source=verbs": "There are no means over the rows of “verbs”",
+    "compare/{other}/changes.csv?source=verbs": "There are no means over the queries “verbs”",
     "compare/{other}/pattern/4000/0/0.csv": "There is no sentence 4000 in both models. Choose 0 to 39.",
     "compare/{odd}/pattern/3/0/0.csv": "their heads have no counterparts",
     "compare/{odd}/points/pca-raw-2d/0/0.bin": "their heads have no counterparts",

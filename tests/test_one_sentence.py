@@ -61,4 +61,4 @@ def test_the_picture_of_one_token_says_1_token(tiny_store: str, monkeypatch: pyt
 def test_two_models_of_one_sentence_are_said_to_be(library: Library) -> None:
     place = find(library, "compare", "")
     said = str(means_over_heads(place, Two(place.corpus, place.corpus)))
-    assert "Means over all 1 sentence (9 tokens) of both." in said
+    assert "Means over 1 sentence (9 tokens) of both models." in said

@@ -195,7 +195,7 @@ def _sample_note(two: Two) -> str:
         f"{many(model.n_sentences, 'sentence')} ({many(model.n_tokens, 'token')})" for model in (two.own, two.other)
     )
     return (
-        f"Means over all {own} of both models."
+        f"Means over {own} of both models."
         if own == other
         else f"Means over {other} of the other and {own} of this model."
     )
