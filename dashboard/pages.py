@@ -38,9 +38,9 @@ PAGES: dict[str, Callable[[Place], Page]] = {
 PICTURES = {"heads": heads.picture, "head": head.picture, "compare": compare.picture}
 #: Parts of pages that take long and are filled after the page, by their names (`dashboard.ui.page`).
 DEFERRED: dict[str, Callable[[Place], list[object]]] = {
-    "changes": compare.later_part,
-    "sentences": compare.later_sentences,
-    "points": compare.later_points,
+    "changes": compare.deferred_changes,
+    "sentences": compare.deferred_sentences,
+    "points": compare.deferred_similarity,
 }
 
 

@@ -84,24 +84,24 @@ def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
     if view is None:
         missing = "The models have no view in common."
         return heads, [html.P(unmade(place, missing, "Run `make projections` with each of them."), role="status")]
-    chosen, views = chosen_of(place, two), view_choices(view, common_views(two))
-    colours = legend_line(chosen.legend) if chosen.coloured else marks_line()
+    points, views = chosen_of(place, two), view_choices(view, common_views(two))
+    colours = legend_line(points.legend) if points.coloured else marks_line()
     return [*heads, *views, colour_choice(place), search_controls(place)], [
         colours,
-        _selected(place, two, chosen),
+        _selected(place, two, points),
         *no_hits(place),
     ]
 
 
-def _selected(place: Place, two: Two, chosen: ShownPoints) -> html.P:
+def _selected(place: Place, two: Two, points: ShownPoints) -> html.P:
     """How many points are selected in each panel; conditions on a head's statistics select others in each model."""
-    if not chosen.selection:
-        return selection_count(chosen)
+    if not points.selection:
+        return selection_count(points)
     own, other = drawn_of_both(two, place.address.layer, place.address.head, place.address.tokens)
-    counts = selected_in_both(own, other, chosen.selection).sum(axis=(1, 2))
+    counts = selected_in_both(own, other, points.selection).sum(axis=(1, 2))
     drawn = 2 * len(own.rows)
     each = [f"{count:,} of {drawn:,} in {name}" for count, name in zip(counts, two.names, strict=True)]
-    return count_line(chosen, f"Selected of the drawn queries and keys: {' and '.join(each)}.")
+    return count_line(points, f"Selected of the drawn queries and keys: {' and '.join(each)}.")
 
 
 def _below_head(place: Place, two: Two) -> list[object]:
@@ -145,19 +145,19 @@ def layout(place: Place) -> Page:
     return _without_other(place) if two is None else _of_two(place, two)
 
 
-def later_part(place: Place) -> list[object]:
+def deferred_changes(place: Place) -> list[object]:
     """The heads that changed most."""
     two = two_of(place)
     return changed_heads(place, two) if two and two.same_heads else []
 
 
-def later_points(place: Place) -> list[object]:
+def deferred_similarity(place: Place) -> list[object]:
     """The similarity of the feature points."""
     two = two_of(place)
     return similarity_panel(place, two) if two else []
 
 
-def later_sentences(place: Place) -> list[object]:
+def deferred_sentences(place: Place) -> list[object]:
     """The sentences in which the head of the link changed most, or those of a search."""
     two = two_of(place)
     return finder(place, search_in_both(place, two)) if two and two.same_heads else []

@@ -22,13 +22,13 @@ from store.wording import many
 OFFERED = 100
 
 
-def around_picture(place: Place, chosen: ShownPoints, *, head: bool) -> list[object]:
+def around_picture(place: Place, points: ShownPoints, *, head: bool) -> list[object]:
     """Every control, then what colours mean, and how many points are selected."""
-    rows = [_picture_controls(place, head=head), search_controls(place), filter_controls(place, chosen)]
+    rows = [_picture_controls(place, head=head), search_controls(place), filter_controls(place, points)]
     return [
         html.Div(rows, className="control-rows"),
-        legend_line(chosen.legend) if chosen.coloured else marks_line(),
-        selection_count(chosen),
+        legend_line(points.legend) if points.coloured else marks_line(),
+        selection_count(points),
         *no_hits(place),
     ]
 
@@ -52,9 +52,9 @@ def colour_choice(place: Place) -> dmc.Select:
     return choice("colour", "Colour", titles, place.address.colour, 155)
 
 
-def filter_controls(place: Place, chosen: ShownPoints) -> html.Div:
+def filter_controls(place: Place, points: ShownPoints) -> html.Div:
     """The filters of a picture, and a menu that adds one."""
-    return condition_controls(chosen.drawn, chosen.selection.where, columns(place.corpus))
+    return condition_controls(points.drawn, points.selection.where, columns(place.corpus))
 
 
 def condition_controls(
@@ -68,28 +68,28 @@ def condition_controls(
     return html.Div([*conditions, _filter_menu(where, offered)], className="controls filters")
 
 
-def selection_count(chosen: ShownPoints) -> html.P:
+def selection_count(points: ShownPoints) -> html.P:
     """How many of the drawn points are selected, and how often a search matches in the corpus."""
-    if not chosen.selection:
+    if not points.selection:
         return html.P(className="count", role="status")
-    selected, drawn = chosen.count
-    average = ", mean over heads" if chosen.drawn.head is None and any(_per_head(chosen)) else ""
+    selected, drawn = points.count
+    average = ", mean over heads" if points.drawn.head is None and any(_per_head(points)) else ""
     share = f"{100 * selected / drawn:.1f} %{average}"
-    return count_line(chosen, f"{selected:,} of {drawn:,} drawn queries and keys selected ({share}).")
+    return count_line(points, f"{selected:,} of {drawn:,} drawn queries and keys selected ({share}).")
 
 
-def count_line(chosen: ShownPoints, text: str) -> html.P:
+def count_line(points: ShownPoints, text: str) -> html.P:
     """The number of selected points, the matches of a search in the whole corpus, and a button that clears the filters."""
-    if chosen.selection.q:
-        hits = chosen.hits
+    if points.selection.q:
+        hits = points.hits
         text += f" The search matches {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of the corpus."
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
-    return html.P([text, " ", clear] if chosen.selection.where else text, className="count of-picture", role="status")
+    return html.P([text, " ", clear] if points.selection.where else text, className="count of-picture", role="status")
 
 
-def _per_head(chosen: ShownPoints) -> list[bool]:
-    known = columns(chosen.drawn.corpus)
-    return [known[condition.column].per_head for condition in chosen.selection.where]
+def _per_head(points: ShownPoints) -> list[bool]:
+    known = columns(points.drawn.corpus)
+    return [known[condition.column].per_head for condition in points.selection.where]
 
 
 def _filter(drawn: Drawn, condition: Condition, roles: int) -> html.Div:

@@ -134,7 +134,7 @@ def _agreement(corpus: Corpus, layer: int, head: int, normalization: str, dot: F
     )
 
 
-def panel(place: Place, _chosen: ShownPoints) -> list[object]:
+def panel(place: Place, _points: ShownPoints) -> list[object]:
     """The tab Distance."""
     address, shown = place.address, ViewName.parse(place.view).normalization
     after = OTHER if shown == "raw" else shown

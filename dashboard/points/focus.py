@@ -224,7 +224,7 @@ def _near(corpus: Corpus, token: int, score: float, place: Floats, own: int) -> 
     )
 
 
-def panel(place: Place, _chosen: ShownPoints) -> list[object]:
+def panel(place: Place, _points: ShownPoints) -> list[object]:
     """The tab Point."""
     address = place.address
     if address.token is None:

@@ -64,7 +64,7 @@ def strongest_pairs(corpus: Corpus, layer: int, head: int, *, limit: int = 100) 
     ]
 
 
-def panel(place: Place, _chosen: ShownPoints) -> list[object]:
+def panel(place: Place, _points: ShownPoints) -> list[object]:
     """The tab Top pairs."""
     title = html.H2(["Strongest pairs in the corpus", info("strongest pairs", _RANKING)])
     try:

@@ -17,18 +17,18 @@ OFFERED, LONGER = 4, 2
 _AS = {"token": "as a token", "prefix": "as a prefix", "phrase": "as a phrase"}
 
 
-def hit_table(place: Place, chosen: ShownPoints) -> list[object]:
+def hit_table(place: Place, points: ShownPoints) -> list[object]:
     """The first matching sentences; nothing without a search."""
-    if not chosen.selection.q:
+    if not points.selection.q:
         return []
-    hits = chosen.hits
+    hits = points.hits
     if not hits.sentences:
         return []
     rows = [_row(place, sentence) for sentence in hits.rows]
     shown = f"the first {len(rows)} of {hits.sentences:,}" if hits.sentences > len(rows) else f"all {hits.sentences:,}"
     head = heading(("sentence", "token", "label", "text"), {"sentence", "token"})
     return [
-        html.H2(f"Sentences with “{chosen.selection.q}”: {shown}"),
+        html.H2(f"Sentences with “{points.selection.q}”: {shown}"),
         html.Div(
             html.Table([head, html.Tbody(rows)], className="rows"),
             className="scroll",

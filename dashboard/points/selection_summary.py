@@ -169,26 +169,26 @@ def _names(drawn: Drawn, name: str) -> list[str]:
     return [column.category(code) if code >= 0 else "" for code in values(column, drawn)[0, :, 0].tolist()]
 
 
-def panel(place: Place, chosen: ShownPoints) -> list[object]:
+def panel(place: Place, points: ShownPoints) -> list[object]:
     """The tab Selection."""
     title = html.H2("Selection")
-    if not chosen.selection:
+    if not points.selection:
         return [title, html.P(EMPTY)]
-    selected = chosen.selected
+    selected = points.selected
     if not selected.any():
         return [title, html.P("No drawn point is selected. Remove a filter, or show more tokens.")]
-    summary = summarize(chosen.drawn, selected)
+    summary = summarize(points.drawn, selected)
     return [
         title,
         html.P(f"{summary.count:,} of {summary.of:,} drawn queries and keys ({100 * summary.share:.1f} %)."),
         _differences(summary),
         *[_share_table(comparison) for comparison in summary.comparisons],
-        _table(place, selected_rows(chosen.drawn, selected, limit=SHOWN), summary.count),
+        _table(place, selected_rows(points.drawn, selected, limit=SHOWN), summary.count),
         file_links(
             place,
             "All selected points",
             f"selection/{place.view}/{place.address.layer}/{place.address.head}",
-            {"tokens": str(chosen.drawn.tokens)} | chosen.selection.fields,
+            {"tokens": str(points.drawn.tokens)} | points.selection.fields,
         ),
     ]
 
