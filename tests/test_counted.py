@@ -232,7 +232,7 @@ def test_a_cancelled_count_stops_its_work(library: Library, monkeypatch: pytest.
     filled = str(callbacks(library)["numbers"]({"name": name}, "/statistics", f"?{WHERE}", None))
     assert "Counting was cancelled." in filled
     assert len(numbers) == 1
-    assert list(library._folder.iterdir()) == []
+    assert list(library.folder.iterdir()) == []
 
 
 def test_who_cancels_while_waiting_leaves_the_line(busy: Library) -> None:
