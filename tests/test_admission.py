@@ -1,4 +1,4 @@
-"""One has the turn, a few wait in the order they came, and whoever left is not waited for."""
+"""Admission: one reader has the turn, a few wait in order, and readers who leave give up their place."""
 
 import threading
 import time
@@ -32,7 +32,7 @@ def start(work: Callable[[], None]) -> threading.Thread:
     return thread
 
 
-def test_two_never_have_the_turn_at_once() -> None:
+def test_one_reader_at_a_time_has_the_turn() -> None:
     turns = Turns(10, "Busy. Try again in a few seconds.")
     inside: list[int] = []
     most: list[int] = []
@@ -49,7 +49,7 @@ def test_two_never_have_the_turn_at_once() -> None:
     assert most == [1] * 10
 
 
-def test_turns_come_in_the_order_they_were_asked_for() -> None:
+def test_readers_get_their_turn_in_order() -> None:
     turns = Turns(10, "Busy. Try again in a few seconds.")
     order: list[int] = []
 
@@ -67,7 +67,7 @@ def test_turns_come_in_the_order_they_were_asked_for() -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
-def test_one_more_than_may_wait_is_refused() -> None:
+def test_a_reader_is_refused_where_the_queue_is_full() -> None:
     turns = Turns(2, "Busy. Try again in a few seconds.")
 
     def wait() -> None:
@@ -84,7 +84,7 @@ def test_one_more_than_may_wait_is_refused() -> None:
     assert said.value.status == 503
 
 
-def test_who_has_waited_too_long_is_refused() -> None:
+def test_a_reader_who_has_waited_too_long_is_refused() -> None:
     turns = Turns(1, "Busy. Try again in a few seconds.", patience=0)
     with turns.turn(here):
         with pytest.raises(Refusal, match="Busy") as said, turns.turn(here):
@@ -112,7 +112,7 @@ def test_a_reader_who_leaves_while_waiting_makes_room() -> None:
         assert (refused, turns.waiting) == ([499], 0)
 
 
-def test_a_turn_that_fails_is_over() -> None:
+def test_an_error_ends_the_turn() -> None:
     turns = Turns(0, "Busy. Try again in a few seconds.")
     with pytest.raises(ZeroDivisionError), turns.turn(here):
         raise ZeroDivisionError

@@ -1,4 +1,4 @@
-"""By which names the server may be asked."""
+"""Host names that the server answers to."""
 
 import socket
 
@@ -50,7 +50,7 @@ def test_more_names_can_be_allowed() -> None:
 
 
 @pytest.mark.parametrize("name", ["http://heads", "heads:8050", "*", "a b", "a..b", "a" * 64])
-def test_what_is_no_host_name_is_said_before_serving(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_host_name_is_reported_before_serving(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--port", "0", "--allowed-hosts", name]) == 1
     assert f"ALLOWED_HOSTS={name} is not a host name." in capsys.readouterr().err
 
@@ -68,6 +68,6 @@ def test_a_request_without_a_host_is_answered(client: FlaskClient) -> None:
     assert client.get("/_healthz", environ_overrides={"HTTP_HOST": None}).status_code == 200
 
 
-def test_what_is_allowed_is_shown_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_allowed_hosts_are_shown_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "heads")
     assert str(allowed_hosts("0.0.0.0", ["a.org"])) == "localhost, heads, heads.local, a.org"

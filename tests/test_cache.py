@@ -1,4 +1,4 @@
-"""The cache of a process: bounded in bytes, one computation for all who ask at once, nothing outlives its owner."""
+"""The cache: bounded in bytes, one computation for all threads, results removed with their owner."""
 
 import gc
 import threading
@@ -41,7 +41,7 @@ def slowly(made: Callable[[], object], make: Callable[..., object]) -> tuple[lis
     return faster, slow
 
 
-def test_the_least_recently_used_result_leaves_first() -> None:
+def test_the_least_recently_used_result_is_removed_first() -> None:
     cache, owner = Cache(10_000), Owner()
     for name in ("first", "second"):
         cache.get(owner, name, kilobytes(4))
@@ -67,7 +67,7 @@ def test_a_result_larger_than_the_budget_is_returned_and_not_cached() -> None:
 
 
 @pytest.mark.parametrize("size", [4, 20])
-def test_what_threads_ask_for_at_once_is_computed_once(size: int) -> None:
+def test_threads_share_one_computation(size: int) -> None:
     cache, owner, start = Cache(10_000), Owner(), threading.Barrier(8)
     computed: list[int] = []
 
@@ -110,23 +110,23 @@ def second_answer(first_error: Exception) -> object:
         return second.result()
 
 
-def test_who_waits_for_a_reader_who_leaves_gets_an_answer() -> None:
+def test_a_thread_computes_itself_where_the_reader_it_waits_for_leaves() -> None:
     assert second_answer(ReaderLeft()) == 7
 
 
-def test_who_waits_for_a_computation_that_fails_gets_its_error() -> None:
+def test_threads_share_the_error_of_a_computation() -> None:
     error = ZeroDivisionError()
     assert second_answer(error) is error
 
 
-def test_after_an_error_it_is_computed_again() -> None:
+def test_a_failed_computation_is_repeated() -> None:
     cache, owner = Cache(10_000), Owner()
     with pytest.raises(ZeroDivisionError):
         cache.get(owner, "same", lambda: 1 // 0)
     assert cache.get(owner, "same", lambda: 7) == 7
 
 
-def test_results_leave_with_their_owner() -> None:
+def test_results_are_removed_with_their_owner() -> None:
     cache, owner = Cache(10_000), Owner()
     for name in range(5):
         cache.get(owner, name, kilobytes(1))
@@ -155,7 +155,7 @@ def test_a_function_is_computed_once_for_the_same_arguments() -> None:
     assert counted == [(2, 3), (3, 3)]
 
 
-def test_results_are_cached_where_the_thread_works() -> None:
+def test_results_are_cached_in_the_cache_that_runs_the_function() -> None:
     owner, own = Owner(), Cache(10_000)
     own.run(cached(memory_size), owner)
     assert own.size > 0
@@ -218,7 +218,7 @@ def test_every_kind_of_result_is_measured(value: object) -> None:
     assert MEGABYTE <= memory_size(value) < 1.02 * MEGABYTE
 
 
-def test_an_array_that_is_not_read_yet_counts_nothing(tiny_corpus: Corpus) -> None:
+def test_a_lazy_array_counts_nothing(tiny_corpus: Corpus) -> None:
     assert memory_size(tiny_corpus.query.variable) < 10_000
 
 

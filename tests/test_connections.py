@@ -1,4 +1,4 @@
-"""Clients that are slow, leave, or finish nothing: what they cost, and when they are dropped."""
+"""Clients that are slow, leave, or never finish: they cost no thread and are disconnected."""
 
 import socket
 import threading
@@ -48,7 +48,7 @@ def is_closed(client: socket.socket) -> bool:
 
 
 @pytest.mark.parametrize("sent", [HALF_HEADERS, HALF_BODY, b""])
-def test_requests_that_are_never_finished_hold_no_thread(sent: bytes, serve: Serve) -> None:
+def test_unfinished_requests_hold_no_thread(sent: bytes, serve: Serve) -> None:
     front = serve(short)
     halves = [connect(front, sent) for _ in range(5 * THREADS)]
     assert answer(front) == b"HTTP/1.1 200"
@@ -56,7 +56,7 @@ def test_requests_that_are_never_finished_hold_no_thread(sent: bytes, serve: Ser
         half.close()
 
 
-def test_readers_who_take_nothing_hold_no_thread(serve: Serve) -> None:
+def test_clients_that_read_nothing_hold_no_thread(serve: Serve) -> None:
     front = serve(long)
     readers = [connect(front, GET.replace(b"/ ", b"/long "), buffer=4096) for _ in range(5 * THREADS)]
     assert all(reader.recv(12) == b"HTTP/1.1 200" for reader in readers)
@@ -88,9 +88,7 @@ def test_a_connection_is_used_again(serve: Serve) -> None:
     ("limit", "sent"),
     [("HEADERS_SECONDS", HALF_HEADERS), ("BODY_SECONDS", HALF_BODY), ("IDLE_SECONDS", b""), ("IDLE_SECONDS", GET)],
 )
-def test_what_comes_too_slowly_is_dropped(
-    limit: str, sent: bytes, serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_request_is_disconnected(limit: str, sent: bytes, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, limit, 0)
     with connect(serve(short), sent) as client:
         assert is_closed(client)
@@ -111,7 +109,7 @@ def refuses(client: socket.socket, sent: bytes) -> bool:
     return False
 
 
-def test_a_reader_who_takes_nothing_for_long_is_dropped(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_reads_nothing_for_long_is_disconnected(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "STALLED_SECONDS", 0)
     front = serve(long)
     with connect(front, GET.replace(b"/ ", b"/long "), buffer=4096):
@@ -133,7 +131,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     return 4
 
 
-def test_beyond_the_limit_the_one_that_waited_longest_makes_room(few: int, serve: Serve) -> None:
+def test_at_the_limit_the_connection_that_waited_longest_is_closed(few: int, serve: Serve) -> None:
     front = serve(short)
     halves = [connect(front, HALF_HEADERS) for _ in range(few)]
     assert wait(lambda: len(front.active_channels) == few)
@@ -144,7 +142,7 @@ def test_beyond_the_limit_the_one_that_waited_longest_makes_room(few: int, serve
         half.close()
 
 
-def test_beyond_the_limit_what_is_being_answered_goes_on(few: int, serve: Serve) -> None:
+def test_at_the_limit_answers_go_on(few: int, serve: Serve) -> None:
     go = threading.Event()
 
     def slow(environ: dict[str, object], start: object) -> list[bytes]:
@@ -177,7 +175,7 @@ def test_there_are_enough_files_for_every_connection() -> None:
         b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
     ],
 )
-def test_a_request_that_can_be_read_in_two_ways_is_refused(sent: bytes, serve: Serve) -> None:
+def test_an_ambiguous_request_is_refused(sent: bytes, serve: Serve) -> None:
     assert answer(serve(short), sent)[8:] == b" 400"
 
 
@@ -189,11 +187,11 @@ def test_a_request_that_can_be_read_in_two_ways_is_refused(sent: bytes, serve: S
         (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", b"501"),
     ],
 )
-def test_a_request_that_is_too_large_is_refused(sent: bytes, status: bytes, serve: Serve) -> None:
+def test_a_too_large_request_is_refused(sent: bytes, status: bytes, serve: Serve) -> None:
     assert answer(serve(short), sent)[9:] == status
 
 
-def test_a_reader_who_leaves_is_noticed_while_the_answer_is_computed(serve: Serve) -> None:
+def test_a_client_that_leaves_is_noticed_during_the_answer(serve: Serve) -> None:
     begun, noticed = threading.Event(), threading.Event()
 
     def patient(environ: dict[str, object], start: object) -> list[bytes]:
@@ -209,7 +207,7 @@ def test_a_reader_who_leaves_is_noticed_while_the_answer_is_computed(serve: Serv
     assert noticed.wait(60)
 
 
-def test_without_a_server_that_knows_nobody_is_taken_for_gone() -> None:
+def test_readers_count_as_present_where_the_server_cannot_tell() -> None:
     assert not reader_gone({})
 
 

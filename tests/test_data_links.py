@@ -1,4 +1,4 @@
-"""Browsers keep data for a year: what is sent otherwise than before has another address."""
+"""The version of the data routes: browsers cache data for a year, so a changed format needs a new URL."""
 
 import re
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_scripts_read_the_messages_that_are_sent() -> None:
     assert letters_in("js") == letters_in("py")
 
 
-def test_data_of_another_version_are_not_to_be_had(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+def test_data_of_another_version_is_not_found(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
     path = f"/{tiny_corpus.snapshot}/{tiny_corpus.name}"
     there, before = (client.get(f"/data{version}{path}/tokens.json") for version in (f"/{FORMAT}", ""))
     assert (there.status_code, before.status_code) == (200, 404)

@@ -1,4 +1,4 @@
-"""Files behind the links beside a picture, as a client gets them."""
+"""Files of tables, as a client gets them."""
 
 import csv
 import gzip
@@ -44,7 +44,9 @@ def test_all_heads_are_in_one_file_each_with_all_drawn_points(
     "path",
     ["points/pca-exact-2d/0/1", "statistics", "pairs/0/1", "profile/0/1", "features/sample/cka", "density/exact/0/1"],
 )
-def test_a_file_says_what_its_numbers_are_of(path: str, client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+def test_a_file_names_its_model_corpus_and_snapshot(
+    path: str, client: FlaskClient, base: str, tiny_corpus: Corpus
+) -> None:
     model, corpus, snapshot = tiny_corpus.name, tiny_corpus.attributes["corpus"], tiny_corpus.snapshot
     rows = rows_of(client, f"{base}/{path}.csv")
     assert {row["provenance"] for row in rows} == {f"{model} on {corpus}, snapshot {snapshot}"}
@@ -85,12 +87,12 @@ def test_densities_count_every_pair(client: FlaskClient, base: str, tiny_corpus:
     assert sum(int(row["pairs"]) for row in rows) == (sizes**2).sum()
 
 
-def test_a_head_that_is_not_there_is_said(client: FlaskClient, base: str) -> None:
+def test_an_unknown_head_is_not_found(client: FlaskClient, base: str) -> None:
     response = client.get(f"{base}/pairs/9/9.csv")
     assert (response.status_code, response.get_data(as_text=True)[:23]) == (404, "There is no head L9 H9;")
 
 
-def test_a_file_larger_than_what_stays_in_memory_is_the_same(
+def test_a_file_on_disk_is_the_same_as_in_memory(
     client: FlaskClient, base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = f"{base}/points/pca-exact-2d/0/1.csv"

@@ -1,4 +1,4 @@
-"""Requests that no page sends: each is refused in a sentence and a line of the log, none is taken for an error of ours."""
+"""Requests that no page sends: each is refused with a message and a line in the log, none counts as a server error."""
 
 import json
 import logging
@@ -104,14 +104,14 @@ MISSING: dict[str, object] = {
     [*((sent, 400) for sent in REFUSED.values()), *((sent, 404) for sent in MISSING.values())],
     ids=[*REFUSED, *MISSING],
 )
-def test_what_no_page_sends_is_refused_in_a_line(
+def test_a_request_that_no_page_sends_is_refused_in_a_line(
     sent: object, status: int, client: FlaskClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     refused(client.post(CALLBACKS, data=json.dumps(sent), content_type="application/json"), status, caplog)
 
 
 @pytest.mark.parametrize("text", [DEEP, MIXED, "{", "", "1" * 5_000, '"\ud83d"', "NaN", "\x00"])
-def test_what_is_no_request_at_all_is_refused(text: str, client: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_malformed_request_is_refused(text: str, client: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:
     sent = text.encode("utf-8", "surrogatepass")
     refused(client.post(CALLBACKS, data=sent, content_type="application/json"), 400, caplog)
 
@@ -130,7 +130,7 @@ def test_a_script_that_is_not_served_is_not_found(
     refused(client.get(f"/_dash-component-suites/{path}"), 404, caplog)
 
 
-def test_what_a_page_sends_is_answered(client: FlaskClient) -> None:
+def test_requests_of_a_page_are_answered(client: FlaskClient) -> None:
     known = {"snapshot": client.post("/data/page", data=PLACE).get_json()["shown"]["snapshot"], "layer": 3}
     lines = [{"id": {"under-way": "line"}, "property": "id", "value": {"under-way": "line"}}]
     outputs = [*NOTICE[:2], [{"id": {"under-way": "line"}, "property": "children"}]]
@@ -170,7 +170,7 @@ BROKEN = st.builds(lambda good, changed: good | changed, SENSIBLE, st.dictionari
 
 @settings(max_examples=200)
 @given(VALUES | BROKEN)
-def test_whatever_is_sent_to_a_callback_is_no_error_of_ours(fuzzed: FlaskClient, sent: object) -> None:
+def test_no_request_to_a_callback_is_a_server_error(fuzzed: FlaskClient, sent: object) -> None:
     response = fuzzed.post(CALLBACKS, data=json.dumps(sent), content_type="application/json")
     assert response.status_code < 500, response.text
 
@@ -201,14 +201,14 @@ PATHS = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=9).map(
 
 @settings(max_examples=300)
 @given(st.sampled_from(METHODS), PATHS, st.dictionaries(st.text(max_size=5), st.text(max_size=9), max_size=3))
-def test_no_path_is_an_error_of_ours(fuzzed: FlaskClient, method: str, path: str, query: dict[str, str]) -> None:
+def test_no_path_is_a_server_error(fuzzed: FlaskClient, method: str, path: str, query: dict[str, str]) -> None:
     response = fuzzed.open(path, method=method, query_string=query, json=query if method in ("POST", "PUT") else None)
     assert response.status_code < 500, response.text
 
 
 @settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(["pathname", "search", "snapshot", "a"]), st.text(max_size=30)))
-def test_no_link_is_an_error_of_ours(fuzzed: FlaskClient, link: dict[str, str]) -> None:
+def test_no_link_is_a_server_error(fuzzed: FlaskClient, link: dict[str, str]) -> None:
     response = fuzzed.post("/data/page", data={name: text.encode("utf-8", "replace") for name, text in link.items()})
     assert response.status_code == 200, response.text
 
@@ -217,7 +217,7 @@ HOSTILE = ["0", "x", "-1", "9" * 30, "\u00e9", "a" * 3_000, "1e999", "nan", "%00
 
 
 @pytest.mark.parametrize("value", HOSTILE)
-def test_no_value_in_an_address_is_an_error_of_ours(value: str, fuzzed: FlaskClient, base: str) -> None:
+def test_no_value_in_a_url_is_a_server_error(value: str, fuzzed: FlaskClient, base: str) -> None:
     rules = {rule.rule for rule in fuzzed.application.url_map.iter_rules() if rule.rule.startswith("/data/")}
     asked = dict.fromkeys(("where", "tokens", "q", "lasso", "heads", "layer", "text", "top", "source", "other"), value)
     for rule in sorted(rules):

@@ -1,4 +1,4 @@
-"""A server that follows the store: what an ingest publishes shows up, and what was opened stays as it was."""
+"""The library: new publications are noticed, and open snapshots do not change."""
 
 import gc
 import weakref
@@ -26,7 +26,7 @@ def growing(few: str) -> tuple[str, Library]:
     return few, Library(few)
 
 
-def test_a_publication_shows_up_without_a_restart(growing: tuple[str, Library], ingest: Ingest) -> None:
+def test_a_publication_is_noticed_without_a_restart(growing: tuple[str, Library], ingest: Ingest) -> None:
     url, library = growing
     before = library.snapshot()
     ingest(Path(url), sentences=20)
@@ -41,7 +41,7 @@ def test_an_open_snapshot_does_not_change(growing: tuple[str, Library], ingest: 
     assert library.snapshot(before).corpus().n_sentences == 10
 
 
-def test_a_snapshot_that_expired_since_it_was_opened_is_said_and_the_newest_shown(
+def test_a_link_to_a_snapshot_deleted_since_it_was_opened_shows_the_newest(
     growing: tuple[str, Library], ingest: Ingest
 ) -> None:
     url, library = growing
@@ -53,12 +53,12 @@ def test_a_snapshot_that_expired_since_it_was_opened_is_said_and_the_newest_show
     assert place.expired
 
 
-def test_a_snapshot_nobody_published_is_not_shown(growing: tuple[str, Library]) -> None:
+def test_an_unpublished_snapshot_is_not_shown(growing: tuple[str, Library]) -> None:
     with pytest.raises(StoreError, match="make describe"):
         growing[1].snapshot("ZZZZZZZZZZZZZZZZZZZZ")
 
 
-def test_a_snapshot_that_takes_long_to_open_keeps_nobody_waiting(
+def test_a_slow_snapshot_does_not_delay_others(
     growing: tuple[str, Library], ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, library = growing
@@ -92,7 +92,7 @@ def test_a_snapshot_that_takes_long_to_open_keeps_nobody_waiting(
         "sentence/3/layer/1.bin",
     ],
 )
-def test_nothing_of_a_snapshot_that_is_no_longer_open_is_kept(tiny_store: str, base: str, path: str) -> None:
+def test_the_results_of_a_closed_snapshot_are_removed(tiny_store: str, base: str, path: str) -> None:
     library = Library(tiny_store)
     server = create_app(library).server
     corpus = weakref.ref(library.snapshot().corpus())

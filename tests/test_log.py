@@ -1,4 +1,4 @@
-"""The server's log: lines that come again are counted."""
+"""The server's log: repeated lines are counted."""
 
 import io
 import logging
@@ -35,7 +35,7 @@ def lines(stream: io.StringIO) -> list[str]:
     return [line.split("headscape: ")[-1] for line in stream.getvalue().splitlines()]
 
 
-def test_a_line_that_comes_again_is_counted(log: logging.Logger, handler: CountingHandler, stream: io.StringIO) -> None:
+def test_repeated_lines_are_counted(log: logging.Logger, handler: CountingHandler, stream: io.StringIO) -> None:
     for number in range(1_000):
         log.warning("400 for %s", number)
     assert lines(stream) == ["400 for 0"]
@@ -43,14 +43,16 @@ def test_a_line_that_comes_again_is_counted(log: logging.Logger, handler: Counti
     assert lines(stream)[1:] == ["999 more in 3600 s, the last: 400 for 999"]
 
 
-def test_what_came_no_more_is_written_again(log: logging.Logger, handler: CountingHandler, stream: io.StringIO) -> None:
+def test_a_line_that_stopped_is_written_again(
+    log: logging.Logger, handler: CountingHandler, stream: io.StringIO
+) -> None:
     for _ in range(2):
         log.warning("busy")
         handler.report()
     assert lines(stream) == ["busy", "busy"]
 
 
-def test_other_lines_are_not_counted_with_it(log: logging.Logger, stream: io.StringIO) -> None:
+def test_different_lines_are_counted_apart(log: logging.Logger, stream: io.StringIO) -> None:
     for kind in ("400", "404", "400"):
         log.warning("%s for /", kind, extra={"kind": kind})
     log.error("something else")
@@ -64,7 +66,7 @@ def fail(log: logging.Logger, error: Exception) -> None:
         log.exception("could not answer")
 
 
-def test_an_error_of_ours_has_its_traceback_once(
+def test_the_traceback_of_an_error_is_written_once(
     log: logging.Logger, handler: CountingHandler, stream: io.StringIO
 ) -> None:
     for number in range(5):

@@ -1,4 +1,4 @@
-"""Links of long texts: a server reads only so much of a request."""
+"""Links of long texts fit into a request."""
 
 from urllib.parse import quote_plus
 
@@ -20,12 +20,12 @@ def pair(tiny_store: str) -> Place:
     return find(Library(tiny_store), "/sentence", f"?text={'a' * 3_900}&second={'b' * 3_900}")
 
 
-def test_a_long_pair_leaves_room_in_a_request_for_every_position(pair: Place) -> None:
+def test_a_request_has_room_for_the_longest_pair_and_every_position(pair: Place) -> None:
     asked = f"{data_url(pair)}/weights/11/11.csv{query_string(pair, {'hide': EVERY_POSITION})}"
     assert len(f"GET {asked} HTTP/1.1") < REQUEST_LINE
 
 
-def test_of_a_long_pair_it_is_said_how_much_is_shown(pair: Place) -> None:
+def test_a_truncated_pair_gives_notices_with_its_lengths(pair: Place) -> None:
     said = "The text is too long for a link; showing its first 2,000 characters"
     assert pair.notices == (said, said)
 
@@ -34,18 +34,18 @@ def test_of_a_long_pair_it_is_said_how_much_is_shown(pair: Place) -> None:
     ("text", "second", "kept"),
     [(5_000, 0, (3_500, 0)), (5_000, 100, (3_500, 100)), (5_000, 1_500, (2_500, 1_500)), (100, 5_000, (100, 3_500))],
 )
-def test_one_of_a_pair_has_the_room_that_the_other_leaves(text: int, second: int, kept: tuple[int, int]) -> None:
+def test_a_text_of_a_pair_has_the_bytes_that_the_other_leaves(text: int, second: int, kept: tuple[int, int]) -> None:
     pair = LinkReader({"text": "a" * text, "second": "b" * second}, {}, []).typed_pair()
     assert tuple(len(typed or "") for typed in pair) == kept
 
 
-def test_letters_count_as_many_bytes_as_they_take() -> None:
+def test_the_length_of_a_text_is_counted_in_bytes_of_the_link() -> None:
     pair = LinkReader({"text": "\u5f71" * 900, "second": "\u00e9" * 900}, {}, []).typed_pair()
     assert sum(len(quote_plus(typed or "")) for typed in pair) <= 4_000
     assert {typed[0] for typed in pair if typed} == {"\u5f71", "\u00e9"}
 
 
-def test_a_browser_makes_no_longer_link_of_a_pair(open_page: Open, tiny_server: str) -> None:
+def test_the_browser_truncates_a_pair_too(open_page: Open, tiny_server: str) -> None:
     page = open_page(f"{tiny_server}/sentence?text={'a' * 3_500}")
     made = page.evaluate("headscape.address.choose('second', 'b'.repeat(9000), { second: null })")
     assert (made.count("a"), made.count("b")) == (2_100 - 1, 2_100 - 1)

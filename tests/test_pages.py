@@ -1,4 +1,4 @@
-"""A page comes in one answer: a link and the snapshot of the tab in a form, picture and parts as JSON."""
+"""A page is one answer: its link and the snapshot of the tab in a form, picture and parts as JSON."""
 
 import json
 from collections.abc import Callable
@@ -40,13 +40,13 @@ def test_pages_of_two_heads_have_the_same_components(client: FlaskClient) -> Non
 @pytest.mark.parametrize(
     "given", [{}, {"pathname": "//", "search": "?=&&", "snapshot": "x" * 500}, {"search": "a" * 50_000}]
 )
-def test_a_form_that_says_nothing_is_the_first_page(client: FlaskClient, given: dict[str, str]) -> None:
+def test_an_empty_form_is_answered_with_the_first_page(client: FlaskClient, given: dict[str, str]) -> None:
     response = client.post("/data/page", data=given)
     assert response.status_code == 200
     assert "Queries and keys of all" in response.text
 
 
-def test_a_tab_stays_at_its_snapshot_while_newer_ones_are_published(few: str, ingest: Callable[..., str]) -> None:
+def test_a_tab_keeps_its_snapshot_while_newer_ones_are_published(few: str, ingest: Callable[..., str]) -> None:
     client = create_app(Library(few)).server.test_client()
     before = page(client, "/")["shown"]["snapshot"]
     ingest(Path(few), sentences=20)
@@ -64,7 +64,9 @@ def test_a_link_to_a_deleted_snapshot_says_so_with_a_link_to_the_newest(client: 
     assert '"href": "/map?paint=label"' in above
 
 
-def test_nothing_is_computed_for_a_reader_who_has_gone_on(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_computed_for_a_reader_who_left_the_page(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     computed: list[object] = []
     monkeypatch.setattr("dashboard.pages.asker_gone", lambda: True)
     monkeypatch.setattr("dashboard.pages.picture_of", computed.append)

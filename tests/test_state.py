@@ -1,4 +1,4 @@
-"""The state of a link: one table for Python and the browser, links that restore it, and bounds for whatever a stranger types."""
+"""The state of a link: one table for Python and the browser, links that restore a state, and bounds of every field."""
 
 import json
 import re
@@ -58,7 +58,7 @@ def test_the_browser_gets_what_a_switch_stands_for_and_what_a_change_clears() ->
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
-def test_no_default_bound_or_cleared_field_stands_in_a_script_of_the_browser(path: Path) -> None:
+def test_no_script_of_the_browser_repeats_a_default_a_bound_or_cleared_fields(path: Path) -> None:
     script, table = path.read_text("utf-8"), browser_table()
     assert not re.search(r"""get\("\w+"\)\s*(\?\?|\|\|)\s*("[^"]+"|'[^']+'|[1-9])""", script)
     assert not re.search(rf"\b({table['longest']}|{table['longestPair']}|{MOST_TOKENS})\b", script.replace("_", ""))
@@ -117,7 +117,7 @@ def test_any_link_is_a_state_within_bounds_whose_link_is_itself(library: Library
 
 
 @given(layer=st.integers(0, 1), head=st.integers(0, 1), tokens=st.integers(1, MOST_TOKENS))
-def test_a_link_restores_the_state_it_was_made_of(library: Library, layer: int, head: int, tokens: int) -> None:
+def test_a_link_restores_the_head_and_its_tokens(library: Library, layer: int, head: int, tokens: int) -> None:
     path, _, query = Address(page="head", layer=layer, head=head, tokens=tokens).href.partition("?")
     found = find(library, path, query).address
     assert (found.page, found.layer, found.head, found.tokens) == ("head", layer, head, tokens)
@@ -129,7 +129,7 @@ def test_a_link_restores_the_state_it_was_made_of(library: Library, layer: int, 
     values=st.sampled_from(VALUES),
     sort=st.sampled_from([None, "head", *STATISTICS]),
 )
-def test_a_link_restores_what_is_shown_of_all_heads(
+def test_a_link_restores_the_statistic_of_all_heads(
     library: Library, statistic: str, source: str, values: str, sort: str | None
 ) -> None:
     assume(statistic in telling(source))
@@ -146,7 +146,7 @@ def test_a_link_restores_what_is_shown_of_all_heads(
     )
 
 
-def test_the_model_that_is_shown_is_not_compared_with_itself(library: Library) -> None:
+def test_a_model_is_not_compared_with_itself(library: Library) -> None:
     place = find(library, "/statistics", "")
     again = find(library, "/statistics", f"?other={place.corpus.name}")
     assert again.address.other is None
@@ -154,27 +154,27 @@ def test_the_model_that_is_shown_is_not_compared_with_itself(library: Library) -
 
 
 @given(path=st.text(max_size=40), search=st.text(max_size=200))
-def test_any_text_is_a_place_within_bounds(library: Library, path: str, search: str) -> None:
+def test_any_text_gives_a_head_of_the_model(library: Library, path: str, search: str) -> None:
     place = find(library, path, search)
     assert 0 <= place.address.layer < place.corpus.layers
     assert 0 <= place.address.head < place.corpus.heads
 
 
 @pytest.mark.parametrize("junk", ["layer=99", "layer=-1", "head=999999999999999999", "tokens=0"])
-def test_a_number_out_of_range_is_said(library: Library, junk: str) -> None:
+def test_a_number_out_of_range_gives_a_notice(library: Library, junk: str) -> None:
     (notice,) = find(library, "/head", f"?{junk}").notices
     assert notice.startswith(f"{junk} is out of range (")
     assert "); showing " in notice
 
 
 @pytest.mark.parametrize("junk", ["layer=abc", "layer=1e3", "layer=٣"])
-def test_what_is_no_whole_number_is_said(library: Library, junk: str) -> None:
+def test_a_value_that_is_not_a_whole_number_gives_a_notice(library: Library, junk: str) -> None:
     (notice,) = find(library, "/head", f"?{junk}").notices
     assert notice.startswith(f"{junk} is not a whole number (0-1); showing 0")
 
 
 @pytest.mark.parametrize("field", ["most", "fewest", "token", "toward", "ftoken"])
-def test_what_is_no_number_chooses_nothing(library: Library, field: str) -> None:
+def test_an_invalid_number_without_a_default_is_ignored(library: Library, field: str) -> None:
     place = find(library, "/sentence", f"?{field}=abc")
     assert place.address.fields[field] is None
     assert place.notices == (f"Ignored an invalid parameter: {field}=abc",)
@@ -183,7 +183,7 @@ def test_what_is_no_number_chooses_nothing(library: Library, field: str) -> None
 @pytest.mark.parametrize(
     ("asked", "kept", "said"), [("0.0.1", "0.1", 0), ("1.1", "1", 0), ("1.11", "1", 1), ("11", None, 1)]
 )
-def test_heads_that_are_not_there_are_left_out_and_each_is_had_once(
+def test_heads_out_of_range_and_repeated_heads_are_ignored(
     library: Library, asked: str, kept: str | None, said: int
 ) -> None:
     place = find(library, "/sentence", f"?heads={asked}")
@@ -194,24 +194,22 @@ def test_heads_that_are_not_there_are_left_out_and_each_is_had_once(
     ("asked", "kept", "said"),
     [("a;b:c|d", "a;b:c|d", 0), ("a;b:c|de", "a;b:c", 1), ("a:bcdef;g", "a:bcdef", 1), ("a:bcdefg", None, 1)],
 )
-def test_conditions_beyond_what_a_link_holds_are_left_out_whole_and_said(
-    asked: str, kept: str | None, said: int
-) -> None:
+def test_too_long_conditions_are_cut_between_two_of_them(asked: str, kept: str | None, said: int) -> None:
     notices: list[str] = []
     assert LinkReader({}, {}, notices)._conditions("where", asked, 7) == kept
     assert len(notices) == said
 
 
-def test_a_search_that_is_cut_is_said(library: Library) -> None:
+def test_a_too_long_search_gives_a_notice(library: Library) -> None:
     (notice,) = find(library, "/", f"?q={'a' * 300}").notices
     assert notice == "q is longer than 200 characters; using the first 200"
 
 
-def test_queries_are_had_once(library: Library) -> None:
+def test_repeated_queries_are_ignored(library: Library) -> None:
     assert find(library, "/sentence", "?queries=3.1.3").address.queries == "3.1"
 
 
-def test_no_sentences_are_ranked_by_what_is_the_same_in_each(library: Library) -> None:
+def test_sentences_are_not_ranked_by_a_statistic_that_is_the_same_in_all(library: Library) -> None:
     place = find(library, "/sentence", "?by=received")
     assert place.address.by is None
     assert "by=received" in place.notices[0]
@@ -220,31 +218,31 @@ def test_no_sentences_are_ranked_by_what_is_the_same_in_each(library: Library) -
 TYPED = "?text=a&second=b&pair=ab&words=1&special=0&rollout=1&hide=2"
 
 
-def test_a_token_chosen_by_its_position_is_among_all_wordpieces(library: Library) -> None:
+def test_a_link_to_a_token_of_a_sentence_shows_all_wordpieces(library: Library) -> None:
     address = find(library, "/sentence", TYPED).address.of_sentence(3, queries="4")
     assert address.href == "/sentence?sentence=3&queries=4"
 
 
-def test_another_sentence_is_no_pair_and_shown_as_the_one_before(library: Library) -> None:
+def test_a_link_to_another_sentence_keeps_its_options_and_clears_the_pair(library: Library) -> None:
     address = find(library, "/sentence", TYPED).address.of_sentence(3)
     assert address.href == "/sentence?sentence=3&special=0&words=1&rollout=1"
 
 
-def test_an_unknown_model_is_said_and_the_newest_shown(library: Library) -> None:
+def test_an_unknown_model_gives_a_notice_and_the_newest_model(library: Library) -> None:
     place = find(library, "/", "?model=gpt-2")
     assert place.corpus.name in place.snapshot.models
     assert "gpt-2" in place.notices[0]
 
 
-def test_an_unknown_snapshot_is_said_and_the_newest_shown(library: Library) -> None:
+def test_an_unknown_snapshot_gives_the_newest(library: Library) -> None:
     place = find(library, "/", "?snapshot=AAAAAAAAAAAAAAAAAAAA")
     assert place.snapshot.id == library.newest
     assert place.expired
 
 
-def test_an_unknown_page_is_said(library: Library) -> None:
+def test_an_unknown_page_gives_a_notice(library: Library) -> None:
     assert "etc/passwd" in find(library, "/../etc/passwd", "").notices[0]
 
 
-def test_a_link_to_an_older_snapshot_keeps_naming_it(library: Library) -> None:
+def test_a_link_keeps_its_snapshot(library: Library) -> None:
     assert find(library, "/", f"?snapshot={library.newest}").address.href == f"/?snapshot={library.newest}"

@@ -1,1 +1,1 @@
-"""What every topic of the dashboard stands on: links and what they mean, the cache, who is let in, errors, HTTP."""
+"""What every topic of the dashboard builds on: links, the cache, admission, errors, data routes, security, processes."""
