@@ -121,16 +121,16 @@ def test_heat_maps_show_divergences_and_differences(page: Page, alike: Two) -> N
     expect(cells(page, "#differences")).to_have_text([f"{one:+.1f}" for one in less])
 
 
-def test_pointing_at_a_token_rings_its_twin(page: Page) -> None:
+def test_pointing_at_a_token_rings_it_in_both_panels(page: Page) -> None:
     page.locator(".frame").scroll_into_view_if_needed()
     page.mouse.move(*canvas_place(page, *page.evaluate(POINT, 0)))
     expect(page.locator(".points .tip")).to_contain_text(re.compile(r"position \d+ of \d+ in sentence \d+"))
-    twin = page.locator(".points .ring.twin").bounding_box()
-    assert twin is not None
+    linked = page.locator(".points .ring.linked").bounding_box()
+    assert linked is not None
     x, y = canvas_place(page, *page.evaluate(POINT, 1))
-    assert (twin["x"] + 8, twin["y"] + 8) == pytest.approx((x, y), abs=3)
+    assert (linked["x"] + 8, linked["y"] + 8) == pytest.approx((x, y), abs=3)
     page.mouse.move(0, 0)
-    expect(page.locator(".points .ring.twin")).to_be_hidden()
+    expect(page.locator(".points .ring.linked")).to_be_hidden()
 
 
 def test_a_sentence_has_three_matrices(page: Page) -> None:

@@ -11,7 +11,7 @@ from dash.development.base_component import Component, ComponentMeta
 class BrowserComponentMeta(ComponentMeta):
     """Adds to a class what Dash reads of it, from its `properties`."""
 
-    def __new__(mcs, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> Any:
+    def __new__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> Any:
         """The class, with the attributes that Dash expects a generated class to have."""
         names = list(attributes.get("properties", ()))
         private = {
@@ -24,7 +24,7 @@ class BrowserComponentMeta(ComponentMeta):
             "available_properties": names,
             "available_wildcard_properties": [],
         }
-        return super().__new__(mcs, name, bases, private | attributes)
+        return super().__new__(cls, name, bases, private | attributes)
 
 
 class BrowserComponent(Component, metaclass=BrowserComponentMeta):

@@ -1,5 +1,4 @@
-// Where the reader looks: a centre and a zoom over the unit square, and the turn of a cube. Screen places are 0..1 from
-// the lower left.
+// The camera: a centre and a zoom over the unit square, and the turn of a cube. Screen places are 0..1, y upwards.
 
 const MOST_ZOOM = 400;
 export const startCamera = (dimensions = 2) =>

@@ -1,4 +1,5 @@
-// The card of a point: its token in its sentence, and the attention it gives and gets. Text only, never HTML.
+// The hover card of a point: its token in its sentence, its attention, and where the card is placed. Text only, never
+// HTML.
 
 const AROUND = 24;
 

@@ -1,4 +1,4 @@
-// The Dash component PointPanels: the elements, and one Panels for as long as the page lives.
+// The Dash component PointPanels: its elements, and one Panels for as long as the page lives.
 import { Panels } from "./panels.mjs";
 
 const STAND = "then Shift with an arrow key to the nearest one that way";

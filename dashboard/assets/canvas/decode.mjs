@@ -1,4 +1,4 @@
-// What the server sends, as typed arrays: points (HSP3), colours or sizes (HSC2), masks (HSM2). All little-endian.
+// Bytes from the server as typed arrays: points (HSP3), colours or sizes (HSC2), masks (HSM2). All little-endian.
 
 const RELOAD = "Reload the page.";
 

@@ -1,4 +1,4 @@
-// Which point is nearest: points sorted into a grid of cells by counting, a search looks at the cells around a place.
+// Finds the nearest point: points are sorted into a grid of cells, and a search looks at the cells around a place.
 import { rotationRows } from "./camera.mjs";
 
 const CELLS = 256;

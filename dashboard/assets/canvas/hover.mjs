@@ -1,5 +1,4 @@
-// What is under the pointer or the keyboard: a ring round it and what is said of it. A head in the grid, a point on a
-// head.
+// The ring and the card of what is under the pointer or the keyboard: a head in the grid, a point in a single panel.
 import { projectToSquare } from "./camera.mjs";
 import { cardPlace, drawCard } from "./card.mjs";
 import { DIAGONAL, buildIndex, flattenPlaces, nearestPoint, nextPoint, shrink } from "./grid_index.mjs";

@@ -1,4 +1,4 @@
-// The keyboard alone reaches all: heads in the grid, neighbours of a head, points, zoom, and the way back.
+// The keyboard: it reaches every head of the grid, neighbours of a head, points, zoom, and the way back.
 import { panelBox, panelIn, slotOf } from "./layout.mjs";
 
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };

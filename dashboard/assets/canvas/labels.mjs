@@ -1,4 +1,4 @@
-// The labels of a head's points: those of the chosen point's sentence first, then as many others as fit.
+// Labels of the points of a head: first those of the clicked point's sentence, then as many others as fit.
 
 const MOST_LABELS = 300;
 const LINE_HEIGHT = 15;

@@ -1,5 +1,5 @@
-// A region drawn by the reader: its outline made simple, and as it stands in a link. Places are of the square, 0..1, y
-// up.
+// A region that a reader draws: its simplified outline, and its form in a link. Places are 0..1 of the square, y
+// upwards.
 
 const MOST_VERTICES = 60;
 /** Squared: what is nearer to the outline than half of a thousandth does not show in a link. */

@@ -1,4 +1,4 @@
-// Where the panels stand in the frame, and which pixel shows which place. Pixels are CSS pixels from the upper left.
+// Positions of the panels in the frame, and places of pixels in a panel. Pixels are CSS pixels from the upper left.
 import { dataToScreen, screenToData } from "./camera.mjs";
 
 const GAP = 4;

@@ -1,4 +1,5 @@
-// Keeps moving pictures moving: where all points take long to draw, fewer are drawn until the hand rests.
+// Level of detail: where painting all points is slow, fewer are painted while the camera moves; size and opacity of a
+// point.
 
 const SLOW = 90;
 const REST = 220;

@@ -1,5 +1,4 @@
-// Two panels with the same tokens: a point under the pointer has a ring, and so has the same token's point in the other
-// panel.
+// Two panels with the same tokens: pointing at a token in one also rings it in the other.
 import { projectToSquare } from "./camera.mjs";
 import { DIAGONAL, buildIndex, flattenPlaces, nearestPoint, nextPoint, shrink } from "./grid_index.mjs";
 import { panelAt, panelBox, panelToPixel, pixelSize, pixelToPanel } from "./layout.mjs";
@@ -13,7 +12,7 @@ export function pointsOfPanel(points, panel) {
 }
 
 export function createLinkedPanels(panels) {
-  const ring = Object.assign(document.createElement("div"), { className: "ring twin" });
+  const ring = Object.assign(document.createElement("div"), { className: "ring linked" });
   panels.frame.append(ring);
   let known = {};
   let shown = "";

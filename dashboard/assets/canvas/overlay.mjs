@@ -1,5 +1,4 @@
-// The canvas above the points: attention of the chosen point's sentence, labels, regions. Drawn anew whenever the
-// camera moves.
+// The canvas above the points: attention lines, labels and regions. Drawn anew whenever the camera moves.
 import { projectToSquare } from "./camera.mjs";
 import { chooseLabels, drawLabels } from "./labels.mjs";
 import { outlineHere } from "./lasso.mjs";

@@ -1,4 +1,4 @@
-// Draws all panels with one call on one WebGL2 canvas; what is selected is drawn once more, on top.
+// Paints all panels with one call on one WebGL2 canvas; selected points are painted once more, on top.
 import { rotationRows } from "./camera.mjs";
 import { selectedPoints, spreadOverPanels } from "./decode.mjs";
 import { panelBox, slotOf } from "./layout.mjs";

@@ -1,4 +1,4 @@
-// The names of panels, beside the grid or above each of them: they stay with their panels while it is zoomed and moved.
+// Names of panels, beside the grid or above each panel; they follow the camera.
 import { panelBox } from "./layout.mjs";
 
 const FONT = "11px system-ui, sans-serif";

@@ -1,5 +1,4 @@
-// The state of the component: which picture, what of it has come, where the reader looks. Pointer, keys and toolbar
-// call it.
+// The state of the component: the picture, its loaded parts and the camera. Pointer, keyboard and toolbar call it.
 import { parseCamera, startCamera } from "./camera.mjs";
 import { createCameraControl, createCameraLink } from "./camera_control.mjs";
 import { decodeColours, decodeMask, decodePoints } from "./decode.mjs";

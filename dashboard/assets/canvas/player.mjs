@@ -1,5 +1,4 @@
-// The same tokens through the panels of a sequence, one after the other: a button, a slider, and the way from one to
-// the next.
+// Moves the same tokens through a sequence of pictures: a button, a slider, and the animation from one to the next.
 import { ease, isReduced } from "./camera_control.mjs";
 import { decodePoints } from "./decode.mjs";
 import { fetchPart, readBytes } from "../web/loading.mjs";

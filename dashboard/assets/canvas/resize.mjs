@@ -1,4 +1,4 @@
-// The room a picture has in the window: where its panels stand there, and canvases of that size.
+// Fits the picture into the window: the layout of its panels, and canvases of that size.
 import { fitPanels, sameLayout } from "./layout.mjs";
 import { placeNames } from "./panel_names.mjs";
 

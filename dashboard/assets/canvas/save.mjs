@@ -1,5 +1,4 @@
-// The picture as a file: ground, points, what is drawn over them, the names of panels, and below them what the page
-// says of it.
+// Saves the picture as a PNG or SVG file: points, overlay, names of panels, and below them the captions of the page.
 import { drawNames } from "./panel_names.mjs";
 import { SvgContext } from "./svg_context.mjs";
 import { saveCanvas, saveText } from "../web/files.mjs";

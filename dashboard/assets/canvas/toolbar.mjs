@@ -1,4 +1,4 @@
-// The buttons beside the picture, and the region a reader draws in a head with two of them.
+// The buttons beside the picture, drawing a region with two of them, and the menu that saves a file.
 import { boxOutline, formatLasso, outlineArea } from "./lasso.mjs";
 import { pixelToPanel } from "./layout.mjs";
 import { savePicture, sheetOf } from "./save.mjs";

@@ -1,6 +1,5 @@
-// A module and all that it imports as one script, for a page that is opened from a file: browsers import nothing there.
-// It reads the two forms that these modules use: `import { a, b as c } from "./x.mjs";` and `export` before a
-// declaration.
+// Bundles a module and all that it imports into one script: a page that is opened from a file can import nothing.
+// Two forms are read: `import { a, b as c } from "./x.mjs";` and `export` before a declaration.
 const IMPORT = /^import \{([^}]*)\} from "([^"]+)";$/gm;
 const EXPORT = /^export (?=(?:async )?(?:function\*?|const|class) (\w+))/gm;
 const OTHER = /^(?:import|export)\b.*/m;

@@ -1,4 +1,4 @@
-// The canvas of the head view: the part of it that a window shows, with its lines and the bars of one token.
+// Draws the head view: lines and bars on a canvas as large as the window, and all of it as a picture for a file.
 import { fontOf, measureText } from "./picture.mjs";
 import { ROW_HEIGHT, rowTops } from "./tokens.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";

@@ -1,4 +1,4 @@
-// BertViz's head view: queries left, keys right, a line for every weight that is large enough.
+// The head view (BertViz): queries left, keys right, a line for every weight that is large enough; weights on hover.
 import { createHeadSheet, headPicture } from "./head_drawing.mjs";
 import { createSwatches } from "./swatches.mjs";
 import { createTokens, selectToken } from "./tokens.mjs";

@@ -1,4 +1,4 @@
-// The matrix view: one head as a heat map; the pointer or the arrow keys say query, key and weight.
+// The matrix view: one head as a heat map, rows are queries; the pointer or the arrow keys show a weight.
 import { measureText, showPicture } from "./picture.mjs";
 import { hexOf, shadeOf } from "./shades.mjs";
 import { exactWeight, weightAt } from "./weights.mjs";

@@ -1,4 +1,4 @@
-// BertViz's model view: every head of every layer as a thumbnail, rows are layers.
+// The model view (BertViz): a thumbnail of every head, a row for each layer.
 import { fontOf } from "./picture.mjs";
 import { shadeOf } from "./shades.mjs";
 import { make } from "../web/elements.mjs";

@@ -1,4 +1,4 @@
-// BertViz's neuron view: how one query comes to its weights, channel by channel; a row a key.
+// The neuron view (BertViz): how the weights of one query are computed, channel by channel; a row for each key.
 import { measureText } from "./picture.mjs";
 import { divergingRamp, hexOf } from "./shades.mjs";
 import { createTokens } from "./tokens.mjs";

@@ -1,4 +1,4 @@
-// In a saved page, which asks nothing of any server: the views on the weights that were saved.
+// Starts the views in a saved page, which has its weights inside and asks no server.
 import { Views } from "./views.mjs";
 
 function codesOf(text) {

@@ -1,6 +1,5 @@
 // A picture as it is drawn, {width, height, ground, title, shapes}: on a canvas, or as the text of an SVG file. Colours
-// are
-// #rrggbb; a shape is a line, a box, a text or an image.
+// are #rrggbb; a shape is a line, a box, a text or an image.
 import { escapeXml, shortNumber, svgElement, svgFile } from "../web/files.mjs";
 
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
@@ -20,15 +19,15 @@ export function measureText(text, size) {
   return context.measureText(text).width;
 }
 
-function paintText(context, one) {
+function paintText(context, shape) {
   context.save();
-  context.translate(...one.at);
-  context.rotate(((one.turn || 0) * Math.PI) / 180);
-  context.font = fontOf(one.size, one.weight);
-  context.textAlign = ALIGN[one.align || "start"];
+  context.translate(...shape.at);
+  context.rotate(((shape.turn || 0) * Math.PI) / 180);
+  context.font = fontOf(shape.size, shape.weight);
+  context.textAlign = ALIGN[shape.align || "start"];
   context.textBaseline = "middle";
-  context.fillStyle = one.colour;
-  context.fillText(one.text, 0, 0);
+  context.fillStyle = shape.colour;
+  context.fillText(shape.text, 0, 0);
   context.restore();
 }
 

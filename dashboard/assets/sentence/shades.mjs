@@ -1,4 +1,4 @@
-// Colours of numbers: one hue from nothing to the largest weight, two hues round zero.
+// Colour ramps: one hue from zero to the largest weight, two hues around zero.
 
 const DEEP = { light: "#00223D", dark: "#DFF3FF" };
 

@@ -1,4 +1,4 @@
-// The heads as a row of coloured boxes: which of them draw their lines.
+// The heads as a row of coloured boxes that turn their lines on and off.
 import { make } from "../web/elements.mjs";
 
 const without = (chosen, head) => chosen.filter((one) => one !== head);

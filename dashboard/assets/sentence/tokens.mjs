@@ -1,4 +1,4 @@
-// The tokens of a sentence as buttons, one of them reached by Tab and the others by arrow keys.
+// The tokens of a sentence as buttons: Tab reaches one, arrow keys the others; and the rows where they stand.
 import { make } from "../web/elements.mjs";
 
 function token(unit, i, side, units) {

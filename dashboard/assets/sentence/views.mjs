@@ -1,4 +1,4 @@
-// The state of the component: which sentence, what of it has come, which view shows it. The views call it.
+// The Dash component SentenceViews: the sentence, its loaded weights, and the view that shows them.
 import { createHeadView } from "./head_view.mjs";
 import { createMatrixView } from "./matrix_view.mjs";
 import { createModelView } from "./model_view.mjs";

@@ -1,5 +1,4 @@
-// What the server sends of a sentence: the weights of a layer (HSL1), thumbnails of all heads (HST1). All little-
-// endian.
+// Attention weights of a sentence: bytes (HSL1, HST1, little-endian), sums over tokens, and the lines that are drawn.
 
 const RELOAD = "Reload the page.";
 

@@ -1,4 +1,4 @@
-// Choices become links: what is on screen is in the URL. Used by clientside callbacks.
+// Turns choices into links: what is on screen is in the URL. Called by clientside callbacks.
 
 const dash = () => window.dash_clientside;
 /** The table of the fields of a link (dashboard/web/state.py), which the server writes into the page. */

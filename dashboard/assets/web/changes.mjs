@@ -1,5 +1,4 @@
-// What changes between two states of a page: the properties of components, where these are the same ones in the same
-// places.
+// Compares two states of a page: the changed properties, where the components and their places are the same.
 
 const same = (item, other) => JSON.stringify(item) === JSON.stringify(other);
 const isComponent = (node) => Boolean(node?.props && node.type);

@@ -1,4 +1,4 @@
-// Charts as files: plotly draws them again, so that a PNG is sharp and an SVG is one, below what they show and what of.
+// Saves charts as files: plotly draws them again with a title, a PNG at double size.
 import { breakLines } from "./paragraphs.mjs";
 
 const SHARP = 2;

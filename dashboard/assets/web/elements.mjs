@@ -1,4 +1,4 @@
-// Making elements. Text is always text: what a wordpiece contains is never read as HTML.
+// Makes elements. Text is always text: a wordpiece is never read as HTML.
 
 const PROPERTIES = new Set(["className", "textContent", "hidden", "type", "title", "tabIndex", "disabled", "dir"]);
 

@@ -1,5 +1,4 @@
-// A choice draws the controls anew; the keyboard stays where it was, a text that is being typed as it is, an open list
-// open.
+// Keeps the focus when controls are drawn anew: the focused control, a text that is being typed, an open list.
 
 const FOCUSABLE = "a[href], button, input, [tabindex]";
 const TEXT_BOX = ".mantine-TextInput-input";

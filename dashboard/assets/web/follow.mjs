@@ -1,5 +1,5 @@
-// Pages as the server writes them. Only the newest is waited for: one that is asked for before is given up, at the
-// server too.
+// Follows the address bar: fetches the page of the newest link, cancels earlier requests, and updates what is on
+// screen.
 import { neighbour } from "./address.mjs";
 import { changes } from "./changes.mjs";
 import { prefetch } from "./loading.mjs";

@@ -1,4 +1,5 @@
-// The text behind an (i): shown on hover, focus and click, hidden on Escape. Its button is `info` in dashboard/ui/controls.py.
+// The text behind an (i): shown on hover, focus and click, hidden on Escape. Its button is made in
+// dashboard/ui/controls.py.
 
 /** Pixels between the text and its button, and between the text and the border of the window. */
 const APART = 6;
@@ -22,7 +23,8 @@ function tooltip() {
   return text;
 }
 
-function start() {
+/** Shows the text of any such button of the page. */
+export function explainButtons() {
   const text = tooltip();
   let open = null;
   let leaving = 0;
@@ -42,7 +44,11 @@ function start() {
     text.textContent = button.dataset.info;
     button.setAttribute("aria-describedby", text.id);
     text.showPopover();
-    const place = corner(button.getBoundingClientRect(), [text.offsetWidth, text.offsetHeight], [innerWidth, innerHeight]);
+    const place = corner(
+      button.getBoundingClientRect(),
+      [text.offsetWidth, text.offsetHeight],
+      [innerWidth, innerHeight],
+    );
     [text.style.left, text.style.top] = place.map((pixels) => `${pixels}px`);
   }
 
@@ -64,5 +70,3 @@ function start() {
   document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
   document.addEventListener("scroll", hide, { capture: true, passive: true });
 }
-
-if (typeof document !== "undefined") start();

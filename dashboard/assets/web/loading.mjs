@@ -1,5 +1,4 @@
-// Parts of a picture by URL: what is there already is kept, what is no longer wanted is cancelled, what comes too late
-// is dropped.
+// Loads parts of a picture by URL: keeps what is there, cancels what is no longer wanted, drops what comes too late.
 
 export async function fetchPart(url, signal) {
   const response = await fetch(url, { signal });

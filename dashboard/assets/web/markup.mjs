@@ -1,5 +1,4 @@
-// The Dash component Markup: plain HTML as React draws it. Its Python, which says what a tree is, is
-// dashboard/ui/markup.py.
+// The Dash component Markup: plain HTML, drawn by React. dashboard/ui/markup.py says what a tree is.
 import { visit } from "./address.mjs";
 
 /** To the top only where it is another page. */

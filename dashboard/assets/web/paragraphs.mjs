@@ -1,4 +1,4 @@
-// Paragraphs of words, swatches and ramps on a canvas, in lines no wider than there is room.
+// Sets words, swatches and colour bars on a canvas in lines that fit a width.
 
 const FONT = { plain: "12px system-ui, sans-serif", strong: "600 15px system-ui, sans-serif" };
 const HEIGHT = { plain: 18, strong: 22 };

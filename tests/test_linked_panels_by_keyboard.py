@@ -25,34 +25,34 @@ def left_of(page: Page, ring: str) -> float:
 
 def rings(frame: Locator) -> list[float]:
     """Of the token that the keyboard stands on, and of the same token in the other model."""
-    expect(frame.locator(".ring.twin")).to_be_visible()
-    return [left_of(frame.page, ring) for ring in (".frame .ring:not(.twin)", ".frame .ring.twin")]
+    expect(frame.locator(".ring.linked")).to_be_visible()
+    return [left_of(frame.page, ring) for ring in (".frame .ring:not(.linked)", ".frame .ring.linked")]
 
 
-def test_p_stands_on_a_token_of_the_panel_and_rings_its_twin(frame: Locator) -> None:
+def test_p_stands_on_a_token_of_the_panel_and_rings_it_in_both_panels(frame: Locator) -> None:
     frame.press("p")
-    own, twin = rings(frame)
-    assert own < 0.5 < twin
+    own, linked = rings(frame)
+    assert own < 0.5 < linked
     frame.press("ArrowRight")
-    expect(frame.locator(".ring.twin")).to_be_hidden()
+    expect(frame.locator(".ring.linked")).to_be_hidden()
     frame.press("p")
-    own, twin = rings(frame)
-    assert twin < 0.5 < own
+    own, linked = rings(frame)
+    assert linked < 0.5 < own
 
 
 def test_shift_and_an_arrow_go_to_the_next_token(frame: Locator) -> None:
     frame.press("p")
     says = frame.page.locator(".points .says[aria-live]")
     expect(says).to_contain_text("in sentence")
-    before = left_of(frame.page, ".frame .ring:not(.twin)")
+    before = left_of(frame.page, ".frame .ring:not(.linked)")
     first = says.inner_text()
     frame.press("Shift+ArrowRight")
     expect(says).not_to_have_text(first)
-    assert before < left_of(frame.page, ".frame .ring:not(.twin)") < 0.5
+    assert before < left_of(frame.page, ".frame .ring:not(.linked)") < 0.5
 
 
 def test_escape_leaves_both(frame: Locator) -> None:
     frame.press("p")
     rings(frame)
     frame.press("Escape")
-    expect(frame.locator(".ring.twin")).to_be_hidden()
+    expect(frame.locator(".ring.linked")).to_be_hidden()
