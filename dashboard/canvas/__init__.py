@@ -1,1 +1,1 @@
-"""The canvas of points: what it is asked to draw, as bytes and as a component."""
+"""The canvas of points: what it draws (`spec`), as bytes, as an image and as a Dash component."""

@@ -57,7 +57,7 @@ def choice(
 
 
 def switch(field: str, label: str, on: bool) -> dmc.Switch:
-    """A field of the link that is on or off; `ON` in assets/web/address.mjs says what it is when on."""
+    """A field of the link that is on or off; the table of fields (`dashboard.web.state`) says the value when on."""
     return dmc.Switch(id={"toggle": field, "by": "control"}, label=label, checked=on, size="xs", className="switch")
 
 

@@ -17,7 +17,7 @@ export function zoomCamera(camera, factor, sx, sy, most = MOST_ZOOM) {
   return within({ ...camera, zoom, x: x - (sx - 0.5) / zoom, y: y - (sy - 0.5) / zoom });
 }
 
-/** Moved by a part of the screen. */
+/** Moved by a share of the screen. */
 export const panCamera = (camera, dx, dy) =>
   within({ ...camera, x: camera.x - dx / camera.zoom, y: camera.y - dy / camera.zoom });
 

@@ -56,7 +56,7 @@ export function drawCard(card) {
 /** Pixels between the card and its point, and between the card and the border of its room. */
 const APART = 14;
 const MARGIN = 6;
-/** More than all the lines together. */
+/** Cost of covering the point: more than all lines together. */
 const POINT = 1e6;
 
 /**
@@ -102,7 +102,7 @@ function meets([x0, y0, x1, y1], left, top, right, bottom) {
   return from <= to;
 }
 
-/** How much of what is drawn a card would cover: `lines` are [x0, y0, x1, y1, importance]. */
+/** The importance of what a card would cover: `lines` are [x0, y0, x1, y1, importance]. */
 function covered([left, top], [width, height], [x, y], lines) {
   const borders = [left - MARGIN, top - MARGIN, left + width + MARGIN, top + height + MARGIN];
   const point = meets([x, y, x, y], ...borders) ? POINT : 0;

@@ -21,7 +21,7 @@ export function listenToKeyboard(panels) {
     hover.showPanel(panel);
   }
 
-  /** The keyboard stands on a point: its ring and its card stay until it goes on. */
+  /** Moves the keyboard to a point: its ring and card stay until the next key. */
   function stand(point) {
     if (point < 0) return;
     reveal(...hover.pixelOf(point));
@@ -29,7 +29,7 @@ export function listenToKeyboard(panels) {
     panels.keyboard = hover.pinned = true;
   }
 
-  /** The picture moves where it has to. */
+  /** Pans the picture where a pixel is outside of it. */
   function reveal(px, py) {
     const { width, height } = panels.layout;
     if (px < 0 || py < 0 || px > width || py > height) panels.cameraControl.pan(width / 2 - px, height / 2 - py);

@@ -103,7 +103,7 @@ export function emptySheet(width, height) {
   return { columns, rows, taken: new Uint8Array(columns * rows) };
 }
 
-/** Takes a box on the sheet if all of it is there and free; says whether it did. */
+/** Takes a box on the sheet if all of it is free; returns whether it did. */
 export function takeBox({ columns, rows, taken }, left, top, width, height) {
   const [x0, y0] = [Math.floor(left / CELL), Math.floor(top / CELL)];
   const [x1, y1] = [Math.ceil((left + width) / CELL), Math.ceil((top + height) / CELL)];

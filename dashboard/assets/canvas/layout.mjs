@@ -3,7 +3,7 @@ import { dataToScreen, screenToData } from "./camera.mjs";
 
 const GAP = 4;
 const SMALLEST_PANEL = 20;
-/** All panels fit the window, but for the sake of that none gets smaller than this. */
+/** Smallest side that panels get when all are to fit the window. */
 const LEGIBLE = 56;
 /** A turned cube is wider than its side; at this size almost every point of one stays in its panel. */
 const CUBE = 0.8;

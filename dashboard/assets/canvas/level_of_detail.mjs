@@ -21,14 +21,14 @@ export function createLevelOfDetail(panels) {
     if (slow) panels.paint();
   }
 
-  /** The most points of a panel to draw now; when it is all of many, how long that takes tells whether it is slow. */
+  /** Most points of a panel to draw now. */
   function most(points, single) {
     const total = points ? points.tokens * points.roles * (single ? 1 : points.panels) : 0;
     measured = total > FEW && !(slow && moving) ? performance.now() : 0;
     return total > FEW && slow && moving ? points.roles * Math.ceil((FEW / total) * points.tokens) : Infinity;
   }
 
-  /** To be called when it was drawn. */
+  /** Call it after painting: measures how long that took. */
   function drawn() {
     const begin = measured;
     if (begin) panels.painter.whenDone(() => (slow = performance.now() - begin > SLOW));

@@ -49,7 +49,7 @@ export function createOverlay(panels) {
     }
   }
 
-  /** The lines of another point say nothing of this one. */
+  /** Removes the lines of the point before. */
   function clear() {
     [focus, state.focused, panels.frame.dataset.overlay] = [null, false, ""];
     renew();
@@ -71,7 +71,7 @@ export function createOverlay(panels) {
 
   const toPixel = (place) => panelToPixel(panels.layout, panels.camera, 0, ...projectToSquare(panels.camera, place));
 
-  /** Soon, without the points below. */
+  /** Draws the overlay soon, without painting the points. */
   function refresh() {
     cancelAnimationFrame(drawing);
     drawing = requestAnimationFrame(() => panels.picture && panels.layout && draw());
@@ -175,7 +175,7 @@ export function createOverlay(panels) {
     context.fill();
   }
 
-  /** Where the chosen point is: as the overlay says, else among the points that are drawn. */
+  /** Pixel of the chosen point, from the overlay or else from the drawn points. */
   function chosenPixel() {
     const { chosen } = panels.picture;
     const role = panels.roles.indexOf(chosen?.role);

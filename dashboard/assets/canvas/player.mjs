@@ -9,13 +9,13 @@ import { fetchPart, readBytes } from "../web/loading.mjs";
 const [PLAYED, STEPPED, REST, PAUSE] = [900, 280, 450, 300];
 const urls = (picture) => (picture?.sequence || []).map((step) => step.points).join(" ");
 
-/** Whether two pictures show the same tokens at points of one sequence: there is a way from one to the other. */
+/** Whether two pictures show the same tokens in one sequence. */
 export const shareSequence = (before, picture) =>
   Boolean(before?.sequence && picture?.sequence && urls(before) === urls(picture));
 
 const indexOf = (picture) => picture.sequence.findIndex((step) => step.points === picture.points);
 
-/** Places on the way, 0 <= part <= 1, as whole numbers like those between which they are. */
+/** Places between two pictures, 0 <= part <= 1, rounded. */
 export const mixPlaces = (from, to, part) => from.map((value, i) => Math.round(value + (to[i] - value) * part));
 
 export function createPlayer(panels) {
@@ -30,7 +30,7 @@ export function createPlayer(panels) {
 
   function build() {
     button.type = "button";
-    // What cannot be seen moving is not played: a still picture is another one at every step.
+    // Without WebGL2 nothing moves, so there is nothing to play.
     button.hidden = !panels.painter;
     slider.setAttribute("aria-label", "Point of the model");
     frame.replaceChildren(button, slider, name);
@@ -38,7 +38,7 @@ export function createPlayer(panels) {
     panels.on(slider, "input", () => (pause(), go(Number(slider.value), STEPPED)));
   }
 
-  /** Another picture has come: a step of the reader elsewhere is walked to, a new sequence begins where it says. */
+  /** Takes another picture: moves on to its step, or starts its sequence. */
   function renew(isElsewhere) {
     const { picture } = panels;
     frame.hidden = !picture.sequence;
@@ -70,12 +70,12 @@ export function createPlayer(panels) {
     return shown && (state.moving ? `${shown.label}, on the way there` : shown.label);
   }
 
-  /** What stands beside the picture is of the link's point until the link is that of the shown one. */
+  /** Marks the page while the points are away from the step of the link. */
   const mark = (away) => panels.host.closest(".middle")?.toggleAttribute("data-away", away);
 
   // -- from one to the next ---------------------------------------------------------------------
 
-  /** Points of a place of the sequence, asked for once. */
+  /** Points of a step, fetched once. */
   function fetchPoints(index) {
     const url = panels.picture.sequence[index]?.points;
     if (!url) return null;
@@ -88,7 +88,7 @@ export function createPlayer(panels) {
     return fetched.get(url);
   }
 
-  /** To another place of the sequence within so many milliseconds; whether it came there. */
+  /** Moves to another step within so many milliseconds; resolves to whether it arrived. */
   async function go(index, milliseconds) {
     const mine = ++turn;
     clearTimeout(waiting);
@@ -135,7 +135,7 @@ export function createPlayer(panels) {
     });
   }
 
-  /** The points stand where they are: what was on its way does not jump. */
+  /** Stops the points where they are, so that the next animation starts there. */
   function here() {
     if (!onward) return;
     const { points } = panels.data;
@@ -172,7 +172,7 @@ export function createPlayer(panels) {
 
   async function play() {
     const mine = ++round;
-    // Who pauses and plays on within a rest has begun another round: this one ends.
+    // Pausing and playing on within a rest starts another round, which ends this one.
     const goesOn = () => playing && mine === round;
     playing = true;
     panels.tool.cancel();
@@ -192,7 +192,7 @@ export function createPlayer(panels) {
     if (!state.moving) rest();
   }
 
-  /** Where it stands is the link. */
+  /** Makes the step at which it rests the link. */
   function rest() {
     waiting = 0;
     if (!panels.picture?.sequence) return;
@@ -207,7 +207,7 @@ export function createPlayer(panels) {
     panels.send({ arrived: { panel: at } });
   }
 
-  /** Whether it stands or moves elsewhere than the link says. */
+  /** Whether the points are at another step than the link, or move. */
   function isAway() {
     return Boolean(panels.picture.sequence) && (state.moving || indexOf(panels.picture) !== at);
   }

@@ -13,7 +13,7 @@ function layoutOf({ picture, host, frame, single }) {
   return fitPanels({ count: panels.length, columns, slots, titled, least: min_side, dimensions, width, height });
 }
 
-/** What shows the picture gets its size; whether that emptied a canvas. */
+/** Sets the size of all canvases; returns whether that emptied one. */
 function spread({ layout, scale, host, canvas, image, overlay }) {
   for (const shown of [canvas, image, overlay])
     Object.assign(shown.style, { width: `${layout.width}px`, height: `${layout.height}px` });
@@ -24,7 +24,7 @@ function spread({ layout, scale, host, canvas, image, overlay }) {
   return sized.length > 0;
 }
 
-/** The picture takes the room there is now. */
+/** Fits the picture into the window. */
 export function resize(panels) {
   if (!panels.picture || !panels.host.clientWidth) return;
   const [layout, scale] = [layoutOf(panels), window.devicePixelRatio || 1];

@@ -7,7 +7,7 @@ import { make } from "../web/elements.mjs";
 const SVG = "http://www.w3.org/2000/svg";
 /** A region has at least this area (of the unit square, twice), else it was a slip of the hand. */
 const SMALLEST = 2e-6;
-/** Buttons that say nothing of all heads together. */
+/** Buttons of a single panel. */
 const OF_HEAD = ["move", "lasso", "box", "clear"];
 const ICONS = {
   move: "M8 1.5v13M1.5 8h13M8 1.5 6 3.5M8 1.5l2 2M8 14.5l-2-2M8 14.5l2-2M1.5 8l2-2M1.5 8l2 2M14.5 8l-2-2M14.5 8l-2 2",

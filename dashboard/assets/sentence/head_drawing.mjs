@@ -3,7 +3,7 @@ import { fontOf, measureText } from "./picture.mjs";
 import { ROW_HEIGHT, rowTops } from "./tokens.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 
-/** So much above and below the window is drawn as well, as a share of its height: scrolling need not draw at once. */
+/** Share of the window's height that is drawn above and below it, so that scrolling need not draw at once. */
 const BEYOND = 0.6;
 const BAR = 10;
 const NUMBER = 52;
@@ -118,7 +118,7 @@ function legendShapes(views, y) {
   ]);
 }
 
-/** Those whose lines are drawn are bold. */
+/** The names of tokens, those in `bold` bold. */
 function tokenShapes(views, units, ys, x, align, bold) {
   return units.map((unit, i) => ({
     text: unit.name,

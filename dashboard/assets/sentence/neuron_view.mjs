@@ -12,7 +12,7 @@ const largest = (rows) => Math.max(1e-12, ...rows.map((values) => Math.max(...va
 const number = (value) =>
   (value === 0 || Math.abs(value) >= 0.001 ? value.toFixed(3) : value.toExponential(1)).replace("-", "−");
 
-/** A channel a pixel; the sheet stretches it. */
+/** A canvas with a pixel for each channel; CSS stretches it. */
 function strip(values, most, colours, kind) {
   const canvas = make("canvas", { className: "strip", "aria-hidden": "true", "data-kind": kind });
   Object.assign(canvas, { width: values.length, height: 1 });
@@ -62,7 +62,7 @@ export function createNeuronView(views, stage, signal) {
     if (shown.data) paint();
   }
 
-  /** Colours, and what the strongest of them stands for. */
+  /** The colours, and the value of the strongest colour. */
   function scales() {
     const { data } = views.shown;
     const most = {

@@ -3,7 +3,7 @@
 import { escapeXml, shortNumber, svgElement, svgFile } from "../web/files.mjs";
 
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
-/** No browser keeps a longer side, and few a larger area. */
+/** Largest side and area of a canvas that browsers allow. */
 const SIDE = 16000;
 const AREA = 1.2e8;
 const ALIGN = { start: "left", middle: "center", end: "right" };

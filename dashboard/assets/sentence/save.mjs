@@ -6,7 +6,7 @@ import { saveCanvas, saveText } from "../web/files.mjs";
 
 const SMALL = 11;
 
-/** With a line below it that says what it is of. */
+/** The picture with its source in a line below. */
 function withSource(picture, { source }, ink) {
   const width = Math.max(picture.width, 40 + measureText(source, SMALL));
   const line = { text: source, at: [20, picture.height + 4], colour: ink, size: SMALL };
@@ -27,7 +27,7 @@ export function createSaveButtons(views, { offline }) {
     return element;
   }
 
-  /** Only what the view can give. */
+  /** Shows the buttons of the files that this view has. */
   function renew() {
     png.hidden = svg.hidden = !views.view || !views.shown.data;
     html.hidden = views.shown?.show !== "head";
@@ -36,7 +36,7 @@ export function createSaveButtons(views, { offline }) {
   return { renew };
 }
 
-/** The saved page asks nothing of any server. */
+/** The policy of the saved page: it may load nothing. */
 const CLOSED = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 const STYLE = /\/assets\/style\.css/;
 

@@ -19,5 +19,5 @@ export const weightRamp = (palette, scheme) => spread([palette.panel, palette.qu
 /** 256 colours from the most negative number over zero to the most positive. */
 export const divergingRamp = (palette) => spread([palette.key, palette.panel, palette.query]);
 
-/** Which of 256 colours a share 0..1 has. By its window: most weights are small, and would all look alike. */
+/** Which of 256 colours a share 0..1 has. The square root: most weights are small, and would all look alike. */
 export const shadeOf = (share) => Math.round(255 * Math.sqrt(Math.max(0, Math.min(1, share))));

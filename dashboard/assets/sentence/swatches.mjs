@@ -3,7 +3,7 @@ import { make } from "../web/elements.mjs";
 
 const without = (chosen, head) => chosen.filter((one) => one !== head);
 const isLast = (chosen, head) => chosen.length === 1 && chosen[0] === head;
-/** The last one stays on: a link that names no head means all of them. */
+/** The last head stays on: a link without heads means all of them. */
 export const toggledHeads = (chosen, head) => {
   if (isLast(chosen, head)) return chosen;
   return chosen.includes(head) ? without(chosen, head) : [...chosen, head].sort((a, b) => a - b);
@@ -27,7 +27,7 @@ export function createSwatches(views, signal) {
     views.choose({ chosen: heads }, { headed: { heads } });
   }
 
-  /** The first click of a double click has changed the choice already: what was before it counts. */
+  /** The first click of a double click has already changed the choice, so the choice before it counts. */
   function click(event) {
     const head = headOf(event);
     if (head < 0 || event.detail > 1) return;

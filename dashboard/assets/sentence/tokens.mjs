@@ -27,7 +27,7 @@ export function createTokens(side, name) {
   let drawn = "";
   let units = [];
 
-  /** The same tokens keep their elements, and with them the reader's place. */
+  /** Keeps the elements where the tokens are the same, and with them the focus. */
   function renew(tokens) {
     const text = JSON.stringify(tokens);
     if (text === drawn) return;
@@ -40,7 +40,7 @@ export function createTokens(side, name) {
     [...list.children].forEach((button, i) => button.setAttribute("aria-pressed", String(selected.includes(i))));
   }
 
-  /** The token that Tab reaches. */
+  /** Makes this token the one that Tab reaches. */
   function stand(i) {
     list.querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
     [...list.children].forEach((button, at) => (button.tabIndex = at === i ? 0 : -1));
@@ -68,7 +68,7 @@ export function createTokens(side, name) {
   };
 }
 
-/** The selection once a token was clicked: that token alone, or with more added or taken away; [] for none. */
+/** The selection after a click on a token: that token alone, or with `more` added or removed; [] for none. */
 export function selectToken(selected, unit, more) {
   if (more)
     return selected.includes(unit)
@@ -82,7 +82,7 @@ export const ROW_GAP = 14;
 
 export const beginsSegment = (units, i) => i > 0 && units[i].segment !== units[i - 1].segment;
 
-/** The upper edge of every unit, and of what would come after the last: (unit + 1,) pixels. */
+/** Upper edges of all units and the lower edge of the last: (unit + 1,) pixels. */
 export function rowTops(units) {
   let y = 0;
   const edges = units.map((_, i) => (y += (i ? ROW_HEIGHT : 0) + (beginsSegment(units, i) ? ROW_GAP : 0)));

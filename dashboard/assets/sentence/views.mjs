@@ -13,7 +13,7 @@ const KINDS = { head: createHeadView, model: createModelView, matrix: createMatr
 const scheme = () => document.documentElement.getAttribute("data-mantine-color-scheme") || "light";
 const UNREACHABLE = "The server cannot be reached. Check the connection, then reload the page.";
 
-/** What a view needs: its address and how it is read. */
+/** The URL of what a view needs, and how it is decoded. */
 function part({ show, layer_url, model_url, neuron_url }) {
   if (show === "model") return { url: model_url, read: readBytes(decodeThumbnails) };
   if (show === "neuron") return { url: neuron_url, read: readJson };
@@ -201,7 +201,7 @@ export class Views {
 
   // -- what goes out ------------------------------------------------------------------------------
 
-  /** Shown at once; what the page makes of it comes as another `sentence`. */
+  /** Shows a choice at once; the page answers with another `sentence`. */
   choose(change, event) {
     Object.assign(this.shown, change);
     this.redraw();
@@ -229,7 +229,7 @@ export class Views {
   }
 }
 
-/** A link may name heads that there are not; a rollout has one. */
+/** The chosen heads that exist: a link may name others, and a rollout has one head. */
 const within = ({ chosen }, data) => (chosen || []).filter((head) => head < (data?.heads ?? Infinity));
 
 const AWAY = 8;
@@ -237,7 +237,7 @@ const AWAY = 8;
 export function createTip(views) {
   const tip = views.tip;
 
-  /** Left, right, above or below a rectangle of the window, and within the component. */
+  /** Places the tip beside, above or below a rectangle of the window, within the component. */
   function place(content, box, side = "below") {
     tip.replaceChildren(...content);
     tip.style.display = "block";

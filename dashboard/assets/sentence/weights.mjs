@@ -50,7 +50,7 @@ export function weightSums(layer, chosen, side, units) {
 
 export const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / (values.length || 1);
 
-/** Attention is a share and said as per cent; a norm is not. */
+/** Attention in per cent, a norm as a number. */
 export function formatWeight(weight, most) {
   if (most !== 1) return weight.toPrecision(3);
   const percent = 100 * weight;
@@ -59,7 +59,7 @@ export function formatWeight(weight, most) {
 
 export const exactWeight = (weight) => weight.toFixed(4);
 
-/** More lines than this are a surface and no lines; the strongest are drawn. */
+/** Most lines that are drawn, the strongest: more would be a surface. */
 export const MOST_LINES = 40000;
 
 const all = (count) => Uint32Array.from({ length: count }, (_, i) => i);
@@ -82,7 +82,7 @@ function each(layer, chosen, least, only, act) {
     }
 }
 
-/** How many lines are of each strength (256 steps), and of which step on they are drawn. */
+/** Number of lines of each strength (256 steps), and the first step that is drawn. */
 function steps(layer, chosen, least, only) {
   const counts = new Uint32Array(256);
   each(layer, chosen, least, only, (head, query, key, code) => counts[code >> 8]++);

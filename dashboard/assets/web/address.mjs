@@ -23,7 +23,7 @@ function short(value, longest = linkTable().longest) {
   return letters.join("");
 }
 
-/** Of a pair each has what the other leaves, half of the room at least. */
+/** Shortens a pair: each text gets what the other leaves, and at least half. */
 function shortPair(fields) {
   const text = fields.get("text");
   const { longest, longestPair } = linkTable();
@@ -32,7 +32,7 @@ function shortPair(fields) {
   fields.set("text", short(text, longestPair - bytes(fields.get("second"))));
 }
 
-/** The fields with one changed, or taken away where it says nothing that is not so anyway. */
+/** The fields with one changed, or removed where it has its default. */
 function withField(fields, field, value, standard) {
   if (isNothing(value) || (standard !== undefined && String(standard) === String(value))) fields.delete(field);
   else fields.set(field, short(value));
@@ -44,7 +44,7 @@ function withField(fields, field, value, standard) {
 const same = (value, other) => (isNothing(value) ? isNothing(other) : String(value) === String(other));
 
 /**
- * What a field stands at: as the page shows it, unless the link says otherwise since and the page has yet to follow.
+ * The value of a field: as the page shows it, or as the link says where the page has yet to follow.
  */
 function standing(field, shown) {
   const now = fieldsNow().get(field);
@@ -164,7 +164,7 @@ function headsLink() {
   return "/" + link(fields);
 }
 
-/** Where to go: opened, left as the canvas sent them; `picture` is what it shows. */
+/** The link after a panel was opened or a head was left. */
 export function go(opening, left, picture) {
   const sent = dash().callback_context.triggered.map((trigger) => trigger.prop_id);
   if (!picture) return dash().no_update;
@@ -223,7 +223,7 @@ const DONE = {
   ],
 };
 
-/** The query string after it. */
+/** The query string after what a reader did in the views of a sentence. */
 export function inSentence(what, sent, sentence) {
   if (!sent || !sentence) return dash().no_update;
   const fields = fieldsNow();
@@ -238,7 +238,7 @@ function lasting(shown) {
   return window.location.origin + window.location.pathname + link(fields);
 }
 
-/** Browsers lend their clipboard to pages of https and of this machine only: else the link goes to the address bar. */
+/** Copies the link; where a browser refuses (pages without https), it puts the link into the address bar. */
 export function copy(clicks, shown) {
   if (!clicks) return dash().no_update;
   const refused = () => (

@@ -9,7 +9,7 @@ const isText = (children) => typeof children === "string" || typeof children ===
  */
 const OWN = ["value", "checked", "children"];
 
-/** Without what is inside; a text inside of a component with a name is one of its properties. */
+/** The properties of a component without its children; a text inside a component with an id is a property. */
 const properties = ({ props: { children, ...own } }) =>
   own.id !== undefined && isText(children) ? { ...own, children } : own;
 
@@ -30,7 +30,9 @@ function ofEach(before, after, now) {
   return every.includes(null) ? null : every.flat();
 }
 
-/** Each as {id, type, props}; null where it takes other components. `now(id)` is what one stands at. */
+/**
+ * Changes as {id, type, props}; null where components differ. `now(id)` gives the present properties of a component.
+ */
 export function changes(before, after, now) {
   if (Array.isArray(before) && Array.isArray(after)) return ofEach(before, after, now);
   if (!isComponent(before) || !isComponent(after)) return same(before, after) ? [] : null;

@@ -5,10 +5,10 @@ const SHARP = 2;
 const PAUSE = 100;
 /** Pixels of a line of the title, of one below it, beside them, above and below. */
 const [TITLE, SMALL, BESIDE, ROOM] = [15, 11, 12, 18];
-/** By how many pixels plotly sets a title of several lines too high. */
+/** Pixels by which plotly sets a title of several lines too high. */
 const LIFT = 8;
 const FONT = "system-ui, sans-serif";
-/** A file is on white in either theme. */
+/** Colours of a file, which is on white in either theme. */
 const [INK, PAPER] = ["#1a1b1e", "#ffffff"];
 
 /** Save the chart whose button was pressed: {"save": "svg", "of": "density-raw"}. */
@@ -32,7 +32,7 @@ export function saveChart() {
   return no_update;
 }
 
-/** Its button may be there, and be pressed, before the chart is. */
+/** Waits for the chart: its button may be pressed before it is drawn. */
 function whenDrawn(of, act) {
   const place = document.getElementById(of);
   const chart = place?.querySelector(".js-plotly-plot");
@@ -40,7 +40,7 @@ function whenDrawn(of, act) {
   else if (place) setTimeout(() => whenDrawn(of, act), PAUSE);
 }
 
-/** As large as on the page, and as much higher as its title takes. */
+/** The chart at the size of the page, with room for its title. */
 function titled(chart, title, source) {
   const [width, high] = [chart.offsetWidth, chart.offsetHeight];
   const [large, small] = [wrapped(title, TITLE, width), wrapped(source, SMALL, width)];
@@ -70,7 +70,7 @@ function titled(chart, title, source) {
   };
 }
 
-/** Lines of a text that are no wider than there is room, in plotly's kind of HTML. */
+/** A text in lines that fit the width, in plotly's HTML. */
 function wrapped(text, size, width) {
   const context = document.createElement("canvas").getContext("2d");
   context.font = `600 ${size}px ${FONT}`;

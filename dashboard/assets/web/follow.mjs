@@ -7,7 +7,7 @@ import { prefetch } from "./loading.mjs";
 const URL_OF_PAGES = "/data/page";
 const SILENT = "The server does not answer. Reload the page in a while.";
 
-/** What could not be had, as the page of a link would say it. */
+/** A failed request in the form of a page. */
 const problem = (sentence) => ({ problem: sentence });
 
 async function fetchPage(request, signal) {
@@ -27,7 +27,7 @@ export function createPages() {
     return { request, ending, page, key: JSON.stringify(request) };
   }
 
-  /** The page, or null where another one was asked for since. */
+  /** The page of a request, or null where another request followed. */
   async function now(request) {
     waiting?.ending.abort();
     const mine = (waiting = ahead?.key === JSON.stringify(request) ? ahead : start(request));
@@ -38,7 +38,7 @@ export function createPages() {
     return page;
   }
 
-  /** Have a page and its points come before anybody asks for them. */
+  /** Prefetches a page and its points. */
   function beforehand(request) {
     ahead?.ending.abort();
     const mine = (ahead = start(request));
@@ -48,14 +48,14 @@ export function createPages() {
   return { now, beforehand };
 }
 
-/** The points of the picture of a page are there, or are not to be had: the picture says which. */
+/** Resolves when the points of a page are loaded, or have failed: the picture shows which. */
 export const pointsOf = (page, signal) => prefetch(page.picture.points, signal).catch(() => null);
 
 const PARTS = ["above", "beside", "below", "navigation", "drawer", "header"];
-/** Milliseconds: a title waits so long for the picture of its head at most, charts for its painting. */
+/** Milliseconds that a title waits for its picture at most, and charts for its painting. */
 const TOGETHER = 400;
 const PAINTED = 1000;
-/** Until the next head is asked for beforehand, and between two looks at whether the picture is painted. */
+/** Milliseconds until the next head is prefetched, and between two checks whether the picture is painted. */
 const REST = 150;
 const LOOK = 20;
 
@@ -67,7 +67,7 @@ const standing = (id) => window.dash_component_api.getLayout(id)?.props;
 const isHead = (page) => page?.shown && window.location.pathname === "/head";
 
 const pages = createPages();
-/** What is on screen, and charts that have yet to follow it. */
+/** The page on screen, and charts that have yet to follow it. */
 let shown = {};
 let late = [];
 let resting = 0;
@@ -96,7 +96,7 @@ function refused(sentence) {
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Charts take long to draw: they follow when the picture is painted. */
+/** Draws charts after the picture, since they take long. */
 async function drawLate(page) {
   const isPainted = () => !page.picture || document.querySelector(".frame")?.dataset.drawn === page.picture.points;
   for (let waited = 0; waited < PAINTED && !isPainted(); waited += LOOK) await pause(LOOK);
@@ -105,7 +105,7 @@ async function drawLate(page) {
   if (shown === page) late.splice(0).forEach(({ id, props }) => dash().set_props(id, props));
 }
 
-/** A part as a whole, where it has become another; else its components change, and it stays. */
+/** Replaces a part of the page, or changes its components where they are the same. */
 function renew(part, page) {
   const changed = shown[part] && changes(shown[part], page[part], standing);
   late = late.filter((change) => change.part !== part || (changed && !changed.some(({ id }) => id === change.id)));
@@ -123,7 +123,7 @@ function outputs(page) {
   return [page.picture, page.sentence, page.said, ...parts, page.shown || dash().no_update];
 }
 
-/** The next head in the direction of the last step comes beforehand. */
+/** Prefetches the next head in the direction of the last step. */
 function lookAhead(before, page) {
   clearTimeout(resting);
   if (!isHead(before) || !isHead(page) || !page.picture) return;
@@ -138,7 +138,7 @@ function lookAhead(before, page) {
 /** A tab stays at the snapshot that it shows until its reader asks for another one. */
 const requestOf = (pathname, search = "") => ({ pathname, search, snapshot: shown.shown?.snapshot || "" });
 
-/** Of the next head title, numbers and picture change together. */
+/** Waits for the points of another head, so that title, numbers and picture change together. */
 async function together(page) {
   const { picture } = page;
   if (!isHead(shown) || !picture || picture.points === shown.picture?.points) return;
@@ -152,12 +152,12 @@ function isSameCount(before, after) {
   );
 }
 
-/** What is counted for the page on screen is counted no longer, unless the next page shows the same. */
+/** Cancels a running count, unless the next page shows the same. */
 function endCount(before, after) {
   if (!isSameCount(before, after)) document.querySelector(".counting .cancel")?.click();
 }
 
-/** What the parts of the page are at a link; nothing new where the reader has gone on. */
+/** The parts of the page at a link; no update where the reader has gone on. */
 export async function followPage(pathname, search) {
   const link = requestOf(pathname, search);
   const element = document.getElementById("page");
