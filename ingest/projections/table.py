@@ -38,7 +38,7 @@ class Projection:
     @property
     def exact(self) -> bool:
         """Whether a formula places every token, fitted or not."""
-        return self.fit in ("pca", "attention")
+        return self.fit not in ("tsne", "umap")
 
 
 _NEIGHBOURS = "neighbours/1"
