@@ -189,6 +189,6 @@ def test_every_setting_has_a_flag(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_make_hands_on_every_setting() -> None:
     makefile = (Path(__file__).parents[1] / "Makefile").read_text().replace("\\\n", "")
-    recipe = next(line for line in makefile.splitlines() if "-m ingest.finetuning" in line)
+    recipe = next(line for line in makefile.splitlines() if "$(RUN) finetune" in line)
     given = {f'--{name.replace("_", "-")}="$${name.upper()}"' for name in FinetuningSettings.__dataclass_fields__}
     assert {one for one in given if one not in recipe} == set()
