@@ -85,7 +85,7 @@ def test_asking_again_computes_nothing(copy: Path, judge: Ingest, computed: Comp
 
 
 def test_what_is_not_asked_for_is_not_found(tiny_store: str) -> None:
-    with pytest.raises(StoreError, match=r"Run `make ingest` IMPORTANCE=100`\.$"):
+    with pytest.raises(StoreError, match=r"Run `make ingest IMPORTANCE=100`\.$"):
         _ = store.open_corpus(tiny_store).importance
 
 
