@@ -20,7 +20,7 @@ from dashboard.compare.data import (
     ranked_heads,
 )
 from dashboard.compare.sentences import both_patterns, patterns_table, sentence_divergence
-from dashboard.compare.two_models import SEED, Two, mean_interval, sample_of
+from dashboard.compare.two_models import SEED, ModelPair, mean_interval, sample_of
 from dashboard.web.state import telling
 from store import Corpus
 from store.kernels.bootstrap import draw_counts
@@ -45,7 +45,7 @@ def sentence_means(corpus: Corpus, sentences: int, statistic: str, source: str) 
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("statistic", ["to_cls", "entropy"])
-def test_a_difference_is_that_of_the_means_over_sentences(alike: Two, statistic: str, source: str) -> None:
+def test_a_difference_is_that_of_the_means_over_sentences(alike: ModelPair, statistic: str, source: str) -> None:
     own, other = (np.array(sentence_means(one, 40, statistic, source)) for one in (alike.own, alike.other))
     found = difference(alike, statistic, source)
     assert found.sentences == len(own)
@@ -88,7 +88,7 @@ def test_fewer_than_two_sentences_have_no_interval(sentences: int) -> None:
     assert np.isnan([found.low, found.high]).all()
 
 
-def test_the_statistic_that_changed_most_did_so_against_its_spread_among_heads(alike: Two) -> None:
+def test_the_statistic_that_changed_most_did_so_against_its_spread_among_heads(alike: ModelPair) -> None:
     found = changes(alike, "to_sep", "all").most
     for layer, head in np.ndindex(2, 2):
         sizes = {}
@@ -100,7 +100,7 @@ def test_the_statistic_that_changed_most_did_so_against_its_spread_among_heads(a
         assert found[layer, head] == max(sizes, key=lambda name: sizes[name])
 
 
-def test_what_changed_most_of_each_head_has_the_paired_interval_of_its_own_statistic(alike: Two) -> None:
+def test_what_changed_most_of_each_head_has_the_paired_interval_of_its_own_statistic(alike: ModelPair) -> None:
     found = changes(alike, "to_sep", "all")
     for layer, head in np.ndindex(2, 2):
         own, other = (
@@ -114,7 +114,7 @@ def test_what_changed_most_of_each_head_has_the_paired_interval_of_its_own_stati
         np.testing.assert_allclose(shown, expected, rtol=1e-4, atol=1e-6)
 
 
-def test_its_means_are_those_it_was_chosen_by_where_all_sentences_are_looked_at(alike: Two) -> None:
+def test_its_means_are_those_it_was_chosen_by_where_all_sentences_are_looked_at(alike: ModelPair) -> None:
     found = changes(alike, "to_sep", "all")
     for layer, head in np.ndindex(2, 2):
         stored = alike.other.head_statistic.sel(source="all", statistic=found.most[layer, head]).values[layer, head]
@@ -122,7 +122,7 @@ def test_its_means_are_those_it_was_chosen_by_where_all_sentences_are_looked_at(
 
 
 @pytest.mark.parametrize("by", ["divergence", "statistic"])
-def test_heads_are_ranked_by_how_much_they_changed(alike: Two, by: str) -> None:
+def test_heads_are_ranked_by_how_much_they_changed(alike: ModelPair, by: str) -> None:
     found = changes(alike, "entropy", "all")
     sizes = found.divergence.mean if by == "divergence" else np.abs(found.difference.change.mean)
     shown = [sizes[head] for head in ranked_heads(found, by)]
@@ -163,7 +163,7 @@ def test_equal_rows_do_not_diverge() -> None:
 
 
 def test_heads_are_as_far_apart_as_those_of_transformers(
-    alike: Two, eager: Callable[[Path], Any], tiny_model: Path, second_model: Path
+    alike: ModelPair, eager: Callable[[Path], Any], tiny_model: Path, second_model: Path
 ) -> None:
     found = counterpart_divergence(alike)
     assert found.shape == (alike.sentences, 2, 2)
@@ -176,18 +176,18 @@ def test_heads_are_as_far_apart_as_those_of_transformers(
         np.testing.assert_allclose(found[sentence], of_scipy(*patterns).mean(axis=-1), atol=2e-3)
 
 
-def test_a_model_is_not_apart_from_itself(alike: Two) -> None:
-    assert counterpart_divergence(Two(alike.own, alike.own)).max() < 1e-6
+def test_a_model_is_not_apart_from_itself(alike: ModelPair) -> None:
+    assert counterpart_divergence(ModelPair(alike.own, alike.own)).max() < 1e-6
 
 
-def test_it_is_counted_once(alike: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_counted_once(alike: ModelPair, monkeypatch: pytest.MonkeyPatch) -> None:
     first = counterpart_divergence(alike)
     monkeypatch.setattr(divergence, "_of_heads", None)
     assert counterpart_divergence(alike) is first
 
 
 @pytest.mark.parametrize("tokens", [1, 50, 10**9])
-def test_a_sample_is_the_first_whole_sentences(unlike: Two, tokens: int) -> None:
+def test_a_sample_is_the_first_whole_sentences(unlike: ModelPair, tokens: int) -> None:
     sample = sample_of(unlike, tokens)
     sentences = unlike.own.tokens.sentence_index.values[sample.rows]
     sizes = unlike.own.sentences.row_size.values[: unlike.sentences]
@@ -197,25 +197,25 @@ def test_a_sample_is_the_first_whole_sentences(unlike: Two, tokens: int) -> None
     assert unlike.sentences == 30
 
 
-def test_one_head_diverges_in_every_sentence_as_scipy_says(alike: Two) -> None:
+def test_one_head_diverges_in_every_sentence_as_scipy_says(alike: ModelPair) -> None:
     found = head_divergence(alike, 1, 0)
     assert len(found) == head_sample(alike).sentences == alike.sentences
     values = [of_scipy(*both_patterns(alike, sentence, 1, 0)).mean() for sentence in range(alike.sentences)]
     np.testing.assert_allclose(found, values, atol=1e-5)
 
 
-def test_one_head_is_looked_at_in_more_sentences_than_all(alike: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_head_is_looked_at_in_more_sentences_than_all(alike: ModelPair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(divergence, "HEAD_TOKENS", 100)
     monkeypatch.setattr(divergence, "DIVERGENCE_TOKENS", 30)
     assert divergence.divergence_sample(alike).tokens <= 30 < head_sample(alike).tokens <= 100
 
 
-def test_the_sentence_of_the_page_has_the_same_divergence(alike: Two) -> None:
+def test_the_sentence_of_the_page_has_the_same_divergence(alike: ModelPair) -> None:
     shown = [sentence_divergence(both_patterns(alike, sentence, 0, 1)) for sentence in range(alike.sentences)]
     np.testing.assert_allclose(head_divergence(alike, 0, 1), shown, rtol=1e-3, atol=1e-6)
 
 
-def test_patterns_of_both_are_those_of_the_store(alike: Two) -> None:
+def test_patterns_of_both_are_those_of_the_store(alike: ModelPair) -> None:
     table = patterns_table(alike, 3, 1, 0)
     own, other = (one.pattern(3, layer=1, head=0).values.ravel() for one in (alike.own, alike.other))
     np.testing.assert_allclose(table["this"], own, rtol=1e-5)

@@ -5,13 +5,13 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.compare.feature_points import BothFeatures, both_features, point_similarity
-from dashboard.compare.two_models import Two
+from dashboard.compare.two_models import ModelPair
 from store.schema.features import point_title
 from tests.test_compare_routes import base_of, rows_of
 
 
 @pytest.fixture(scope="module")
-def both(alike: Two) -> BothFeatures:
+def both(alike: ModelPair) -> BothFeatures:
     found = both_features(alike)
     assert found is not None
     return found
@@ -29,7 +29,7 @@ def gram_cka(own: np.ndarray, other: np.ndarray) -> float:
     return float((one * two).sum() / np.sqrt((one * one).sum() * (two * two).sum()))
 
 
-def test_cka_and_cosine_of_every_point_are_those_of_the_formulas(alike: Two, both: BothFeatures) -> None:
+def test_cka_and_cosine_of_every_point_are_those_of_the_formulas(alike: ModelPair, both: BothFeatures) -> None:
     found = point_similarity(alike, both)
     assert found.points == both.own.points
     assert found.cosine is not None
@@ -40,7 +40,7 @@ def test_cka_and_cosine_of_every_point_are_those_of_the_formulas(alike: Two, bot
         np.testing.assert_allclose(cosine, ((own * other).sum(axis=1) / lengths).mean(), atol=1e-5)
 
 
-def test_models_of_other_sizes_have_cka_alone(unlike: Two) -> None:
+def test_models_of_other_sizes_have_cka_alone(unlike: ModelPair) -> None:
     features = both_features(unlike)
     assert features is not None
     found = point_similarity(unlike, features)
@@ -54,14 +54,16 @@ def test_the_tokens_are_the_same_in_both(both: BothFeatures) -> None:
     np.testing.assert_array_equal(own, other)
 
 
-def test_likeness_is_a_file(three_client: FlaskClient, alike: Two, both: BothFeatures) -> None:
+def test_likeness_is_a_file(three_client: FlaskClient, alike: ModelPair, both: BothFeatures) -> None:
     rows = rows_of(three_client.get(f"{base_of(alike)}/features/likeness.csv").text)
     found = point_similarity(alike, both)
     assert [row["point"] for row in rows] == [point_title(point) for point in found.points]
     np.testing.assert_allclose([float(row["cka"]) for row in rows], found.cka, atol=1e-6)
 
 
-def test_a_point_is_drawn_in_two_panels_of_one_role(three_client: FlaskClient, alike: Two, both: BothFeatures) -> None:
+def test_a_point_is_drawn_in_two_panels_of_one_role(
+    three_client: FlaskClient, alike: ModelPair, both: BothFeatures
+) -> None:
     answer = three_client.get(f"{base_of(alike)}/features/points/{both.views[0]}/L00.mixed.bin")
     assert np.frombuffer(answer.data[4:20], "<u4").tolist() == [2, both.tokens, 1, 2]
 
@@ -77,7 +79,9 @@ def test_a_point_is_drawn_in_two_panels_of_one_role(three_client: FlaskClient, a
         ("raster/pca-none/embedding.png", "There is no view 'pca-none' of the feature points."),
     ],
 )
-def test_what_there_is_not_is_said_in_a_sentence(three_client: FlaskClient, alike: Two, path: str, said: str) -> None:
+def test_what_there_is_not_is_said_in_a_sentence(
+    three_client: FlaskClient, alike: ModelPair, path: str, said: str
+) -> None:
     answer = three_client.get(f"{base_of(alike)}/features/{path}")
     assert answer.status_code == 404
     assert said in answer.text

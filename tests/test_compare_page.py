@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from dashboard.compare.data import changes, head_divergence, ranked_heads
-from dashboard.compare.two_models import Two
+from dashboard.compare.two_models import ModelPair
 from store import STATISTICS
 from store.schema.model import head_name
 from tests.accessibility import serious
@@ -38,7 +38,7 @@ MISALIGNED = """() => [...document.querySelectorAll("table.rows")].filter((table
 })"""
 
 
-def compare_page(open_page: Open, server: str, two: Two, asked: str = "") -> Page:
+def compare_page(open_page: Open, server: str, two: ModelPair, asked: str = "") -> Page:
     """The page of both models, once everything is counted."""
     page = drawn(open_page(f"{server}/compare?model={two.own.name}&other={two.other.name}{asked}"))
     expect(page.locator("#likeness")).to_be_visible()
@@ -47,7 +47,7 @@ def compare_page(open_page: Open, server: str, two: Two, asked: str = "") -> Pag
 
 
 @pytest.fixture(scope="module")
-def page(chromium: Browser, three_server: str, alike: Two) -> Iterator[Page]:
+def page(chromium: Browser, three_server: str, alike: ModelPair) -> Iterator[Page]:
     """One page for the tests that only read."""
     context = chromium.new_context(viewport={"width": 1440, "height": 900})
     errors: list[str] = []
@@ -78,14 +78,14 @@ def found(page: Page) -> Locator:
     return page.get_by_role("region", name="Sentences found").locator("tbody tr")
 
 
-def test_the_navigation_leads_here_with_the_same_head(open_page: Open, three_server: str, alike: Two) -> None:
+def test_the_navigation_leads_here_with_the_same_head(open_page: Open, three_server: str, alike: ModelPair) -> None:
     page = open_page(f"{three_server}/map?model={alike.own.name}&layer=1")
     page.get_by_role("link", name="Compare").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Two models on one corpus")
     expect(page).to_have_url(re.compile("/compare.*layer=1"))
 
 
-def test_the_heads_that_changed_most_come_first(page: Page, alike: Two) -> None:
+def test_the_heads_that_changed_most_come_first(page: Page, alike: ModelPair) -> None:
     found = changes(alike, "to_sep", "all")
     names = [head_name(*head) for head in ranked_heads(found, "divergence")]
     expect(page.locator(".rows.changes tbody td:first-child")).to_have_text(names)
@@ -96,7 +96,7 @@ def test_the_heads_that_changed_most_come_first(page: Page, alike: Two) -> None:
     )
 
 
-def test_what_changed_most_has_its_interval(page: Page, alike: Two) -> None:
+def test_what_changed_most_has_its_interval(page: Page, alike: ModelPair) -> None:
     found = changes(alike, "to_sep", "all")
     first = ranked_heads(found, "divergence")[0]
     statistic, less = STATISTICS[found.most[first]], found.most_difference.change
@@ -109,12 +109,12 @@ def test_what_changed_most_has_its_interval(page: Page, alike: Two) -> None:
     )
 
 
-def test_the_caption_says_over_what_numbers_are_means(page: Page, alike: Two) -> None:
+def test_the_caption_says_over_what_numbers_are_means(page: Page, alike: ModelPair) -> None:
     said = page.locator(".rows.changes").locator("xpath=../following-sibling::p[1]")
     expect(said).to_contain_text(f"all 40 of 40 sentences ({alike.tokens:,} of {alike.tokens:,} tokens) of both models")
 
 
-def test_heat_maps_show_divergences_and_differences(page: Page, alike: Two) -> None:
+def test_heat_maps_show_divergences_and_differences(page: Page, alike: ModelPair) -> None:
     found = changes(alike, "to_sep", "all")
     expect(cells(page, "#counterparts")).to_have_text([f"{one:.3f}" for one in found.divergence.mean.ravel()])
     less = 100 * found.difference.change.mean.ravel()
@@ -139,13 +139,13 @@ def test_a_sentence_has_three_matrices(page: Page) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(open_page: Open, three_server: str, alike: Two, scheme: str) -> None:
+def test_axe_finds_nothing_serious(open_page: Open, three_server: str, alike: ModelPair, scheme: str) -> None:
     page = compare_page(lambda url: open_page(url, scheme=scheme), three_server, alike)
     page.wait_for_timeout(400)
     assert serious(page) == []
 
 
-def test_what_is_chosen_is_in_the_link(open_page: Open, three_server: str, alike: Two) -> None:
+def test_what_is_chosen_is_in_the_link(open_page: Open, three_server: str, alike: ModelPair) -> None:
     page = compare_page(open_page, three_server, alike)
     choose(page, "Ranked by", "difference of the statistic")
     expect(page).to_have_url(re.compile("ranked=statistic"))
@@ -154,13 +154,13 @@ def test_what_is_chosen_is_in_the_link(open_page: Open, three_server: str, alike
     expect(page.locator(".rows.changes tbody td:first-child")).to_have_text(names)
 
 
-def test_sentences_in_which_the_head_differs_most_come_first(page: Page, alike: Two) -> None:
+def test_sentences_in_which_the_head_differs_most_come_first(page: Page, alike: ModelPair) -> None:
     order = np.argsort(-head_divergence(alike, 0, 0), kind="stable")
     expect(found(page).locator("td:first-child")).to_have_text([str(one) for one in order[:20]])
     expect(page.get_by_text(f"Looked at: all 40 of 40 sentences ({alike.tokens:,} of")).to_be_visible()
 
 
-def test_a_sentence_is_found_and_shown_on_the_same_page(open_page: Open, three_server: str, alike: Two) -> None:
+def test_a_sentence_is_found_and_shown_on_the_same_page(open_page: Open, three_server: str, alike: ModelPair) -> None:
     page = compare_page(open_page, three_server, alike)
     page.get_by_role("textbox", name="Words").fill("film")
     page.keyboard.press("Enter")
@@ -174,20 +174,22 @@ def test_a_sentence_is_found_and_shown_on_the_same_page(open_page: Open, three_s
     expect(page.get_by_role("heading", name="The same sentence in both")).to_be_in_viewport()
 
 
-def test_a_link_restores_the_pictures_of_a_point(open_page: Open, three_server: str, alike: Two) -> None:
+def test_a_link_restores_the_pictures_of_a_point(open_page: Open, three_server: str, alike: ModelPair) -> None:
     page = compare_page(open_page, three_server, alike, "&pictures=point&point=L00.mixed&q=the")
     expect(page.locator('.frame[data-drawn*="/features/points/"]')).to_be_visible()
     assert "L00.mixed" in str(page.locator(".frame").get_attribute("data-drawn"))
     expect(page.get_by_text("drawn tokens selected, the same in both")).to_be_visible()
 
 
-def test_a_click_on_a_cell_opens_the_head(open_page: Open, three_server: str, alike: Two) -> None:
+def test_a_click_on_a_cell_opens_the_head(open_page: Open, three_server: str, alike: ModelPair) -> None:
     page = compare_page(open_page, three_server, alike)
     click_cell(page, 1, 0, (2, 2), "#counterparts")
     expect(page).to_have_url(re.compile(r"/head\?.*layer=1"))
 
 
-def test_models_of_other_shapes_say_what_cannot_be_compared(open_page: Open, three_server: str, unlike: Two) -> None:
+def test_models_of_other_shapes_say_what_cannot_be_compared(
+    open_page: Open, three_server: str, unlike: ModelPair
+) -> None:
     page = open_page(f"{three_server}/compare?model={unlike.own.name}&other={unlike.other.name}")
     expect(page.get_by_text("their heads have no counterparts")).to_be_visible()
     expect(page.get_by_text("CKA can compare them, cosine cannot")).to_be_visible()

@@ -6,7 +6,7 @@ from scipy.spatial import procrustes
 from scipy.stats import ortho_group
 
 from dashboard.compare.picture import both_places, drawn_of_both, on_one_scale, selected_in_both
-from dashboard.compare.two_models import Two
+from dashboard.compare.two_models import ModelPair
 from dashboard.points.selection import Selection, parse_selection
 
 
@@ -46,18 +46,18 @@ def test_points_in_one_place_can_be_drawn() -> None:
     assert np.isfinite(on_one_scale(np.ones((5, 2, 2), "f4"), np.zeros((5, 2, 2), "f4")).places).all()
 
 
-def test_the_tokens_are_those_that_both_models_read(unlike: Two) -> None:
+def test_the_tokens_are_those_that_both_models_read(unlike: ModelPair) -> None:
     assert both_places(unlike, "pca-raw-2d", 0, 1, 10**6).places.shape == (2, unlike.other.n_tokens, 2, 2)
 
 
-def test_a_search_finds_the_same_tokens_in_both(alike: Two) -> None:
+def test_a_search_finds_the_same_tokens_in_both(alike: ModelPair) -> None:
     own, other = drawn_of_both(alike, 0, 0, 100)
     found = selected_in_both(own, other, Selection("the"))
     is_the = np.array(alike.own.wordpieces(own.rows)) == "the"
     np.testing.assert_array_equal(found, np.broadcast_to(is_the[None, :, None], found.shape))
 
 
-def test_a_condition_on_a_head_is_asked_in_each_model(alike: Two) -> None:
+def test_a_condition_on_a_head_is_asked_in_each_model(alike: ModelPair) -> None:
     own, other = drawn_of_both(alike, 1, 1, 100)
     chosen, _ = parse_selection({"where": "entropy:0..1.2"}, alike.own)
     for found, drawn in zip(selected_in_both(own, other, chosen), (own, other), strict=True):
@@ -65,7 +65,7 @@ def test_a_condition_on_a_head_is_asked_in_each_model(alike: Two) -> None:
         np.testing.assert_array_equal(found, np.broadcast_to((entropy <= 1.2)[:, None], found.shape))
 
 
-def test_a_region_of_this_picture_is_the_same_tokens_in_both(alike: Two) -> None:
+def test_a_region_of_this_picture_is_the_same_tokens_in_both(alike: ModelPair) -> None:
     own, other = drawn_of_both(alike, 0, 0, 100)
     lasso = "pca-exact-2d,0,0,0,0,1000,0,1000,500,0,500"
     chosen, notices = parse_selection({"lasso": lasso}, alike.own)

@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.compare.data import changes
-from dashboard.compare.two_models import Two, two_of
+from dashboard.compare.two_models import ModelPair, pair_of
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.view import find
@@ -16,7 +16,7 @@ from store import STATISTICS, Snapshot
 from tests.three_models import key_of
 
 
-def base_of(two: Two) -> str:
+def base_of(two: ModelPair) -> str:
     return f"{data_link(two.own)}/compare/{two.other.name}"
 
 
@@ -24,7 +24,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def test_the_table_is_a_file_with_every_head_and_its_intervals(three_client: FlaskClient, alike: Two) -> None:
+def test_the_table_is_a_file_with_every_head_and_its_intervals(three_client: FlaskClient, alike: ModelPair) -> None:
     rows = rows_of(three_client.get(f"{base_of(alike)}/changes.csv?statistic=entropy&source=cls").text)
     found = changes(alike, "entropy", "cls")
     assert [row["name"] for row in rows] == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
@@ -38,7 +38,7 @@ def test_the_table_is_a_file_with_every_head_and_its_intervals(three_client: Fla
 
 
 def test_what_changed_most_of_each_head_is_in_the_file_with_its_unit_and_interval(
-    three_client: FlaskClient, alike: Two
+    three_client: FlaskClient, alike: ModelPair
 ) -> None:
     rows = rows_of(three_client.get(f"{base_of(alike)}/changes.csv").text)
     for row in rows:
@@ -48,7 +48,7 @@ def test_what_changed_most_of_each_head_is_in_the_file_with_its_unit_and_interva
         assert float(row["most_changed_difference_low"]) < less < float(row["most_changed_difference_high"])
 
 
-def test_differences_of_every_statistic_are_a_file(three_client: FlaskClient, alike: Two) -> None:
+def test_differences_of_every_statistic_are_a_file(three_client: FlaskClient, alike: ModelPair) -> None:
     rows = rows_of(three_client.get(f"{base_of(alike)}/differences.csv?source=word").text)
     other, own = (one.head_statistic.sel(source="word") for one in (alike.other, alike.own))
     for name in STATISTICS:
@@ -57,13 +57,13 @@ def test_differences_of_every_statistic_are_a_file(three_client: FlaskClient, al
 
 
 @pytest.mark.parametrize("path", ["points/pca-exact-2d", "colours/entropy", "colours/kind", "mask"])
-def test_a_picture_has_two_panels_of_the_same_tokens(three_client: FlaskClient, alike: Two, path: str) -> None:
+def test_a_picture_has_two_panels_of_the_same_tokens(three_client: FlaskClient, alike: ModelPair, path: str) -> None:
     answer = three_client.get(f"{base_of(alike)}/{path}/1/0.bin?tokens=30&q=the")
     assert answer.status_code == 200
     assert np.frombuffer(answer.data[4:12], "<u4").tolist() == [2, 30]
 
 
-def test_colours_of_both_are_on_this_models_scale(three_client: FlaskClient, alike: Two) -> None:
+def test_colours_of_both_are_on_this_models_scale(three_client: FlaskClient, alike: ModelPair) -> None:
     found = three_client.get(f"{base_of(alike)}/colours/entropy/1/0.bin?tokens=60").data[-240:]
     own, other = np.frombuffer(found, np.uint8).reshape(2, 60, 2)[..., 0].astype(float)
     entropy = [
@@ -75,7 +75,7 @@ def test_colours_of_both_are_on_this_models_scale(three_client: FlaskClient, ali
         np.testing.assert_allclose(codes, 254 * np.clip((values - low) / (high - low), 0, 1), atol=0.51)
 
 
-def test_without_webgl2_there_is_a_raster_of_both(three_client: FlaskClient, alike: Two) -> None:
+def test_without_webgl2_there_is_a_raster_of_both(three_client: FlaskClient, alike: ModelPair) -> None:
     answer = three_client.get(f"{base_of(alike)}/raster/pca-exact-2d/0/0.png?side=100&gap=4")
     assert answer.data[1:4] == b"PNG"
     assert int.from_bytes(answer.data[16:20], "big") == 204
@@ -102,7 +102,7 @@ BAD = {
 
 @pytest.mark.parametrize(("path", "said"), BAD.items(), ids=BAD)
 def test_what_there_is_not_is_said_in_a_sentence(
-    three_client: FlaskClient, alike: Two, unlike: Two, path: str, said: str
+    three_client: FlaskClient, alike: ModelPair, unlike: ModelPair, path: str, said: str
 ) -> None:
     names = {"own": alike.own.name, "other": alike.other.name, "odd": unlike.other.name}
     answer = three_client.get(f"{data_link(alike.own)}/{path.format(**names)}")
@@ -115,9 +115,9 @@ def library(three_models: str) -> Library:
     return Library(three_models)
 
 
-def test_without_a_choice_the_model_before_is_the_other(library: Library, alike: Two) -> None:
+def test_without_a_choice_the_model_before_is_the_other(library: Library, alike: ModelPair) -> None:
     place = find(library, "/compare", "")
-    assert two_of(place) == Two(place.corpus, place.snapshot.corpus(alike.other.name))
+    assert pair_of(place) == ModelPair(place.corpus, place.snapshot.corpus(alike.other.name))
     assert place.notices == ()
 
 
@@ -128,7 +128,7 @@ def test_any_model_on_the_corpus_can_be_the_other(library: Library, models: Snap
     assert (place.address.other, place.notices) == (key, ())
 
 
-def test_a_model_of_another_shape_is_none_to_subtract(library: Library, unlike: Two) -> None:
+def test_a_model_of_another_shape_is_none_to_subtract(library: Library, unlike: ModelPair) -> None:
     place = find(library, "/statistics", f"?other={unlike.other.name}")
     assert place.address.other is None
     assert "with as many layers and heads" in place.notices[0]
@@ -149,7 +149,7 @@ def test_what_a_link_asks_for_in_vain_is_said(library: Library, asked: str, said
     assert said in place.notices[0]
 
 
-def test_what_cannot_be_compared_is_said(unlike: Two, alike: Two) -> None:
+def test_what_cannot_be_compared_is_said(unlike: ModelPair, alike: ModelPair) -> None:
     heads, size = unlike.differences()
     assert "2 layers of 2 heads" in heads
     assert "3 layers of 4 heads" in heads

@@ -11,7 +11,7 @@ from pyarrow import parquet
 from werkzeug.routing import AnyConverter, Rule
 
 from dashboard.app import create_app
-from dashboard.compare.two_models import Two
+from dashboard.compare.two_models import ModelPair
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.ui.files import MIMETYPES
 from dashboard.web.library import Library
@@ -81,7 +81,7 @@ def named(content: bytes, address: str) -> set[str]:
     return {row.get("provenance", "") for row in rows}
 
 
-def test_every_file_names_its_models_and_its_snapshot(server: Flask, alike: Two) -> None:
+def test_every_file_names_its_models_and_its_snapshot(server: Flask, alike: ModelPair) -> None:
     given = {"snapshot": alike.own.snapshot, "model": alike.own.name, "other": alike.other.name}
     client, unnamed, every = server.test_client(), [], list(addresses(server, given))
     for address in every:

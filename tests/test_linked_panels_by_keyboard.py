@@ -3,12 +3,12 @@
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from dashboard.compare.two_models import Two
+from dashboard.compare.two_models import ModelPair
 from tests.browser import Open, drawn
 
 
 @pytest.fixture
-def frame(open_page: Open, three_server: str, alike: Two) -> Locator:
+def frame(open_page: Open, three_server: str, alike: ModelPair) -> Locator:
     page = drawn(open_page(f"{three_server}/compare?model={alike.own.name}&other={alike.other.name}"))
     shown = page.locator(".frame")
     shown.focus()

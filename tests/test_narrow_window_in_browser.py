@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.compare.two_models import Two
+from dashboard.compare.two_models import ModelPair
 from tests.browser import Open, until
 
 #: Whether the first control of the page is on top where it stands, once it is scrolled to.
@@ -35,7 +35,7 @@ def test_a_page_can_be_used_in_a_narrow_window(open_page: Open, tiny_server: str
     usable(open_page(tiny_server + path, width=900))
 
 
-def test_two_models_can_be_compared_in_a_narrow_window(open_page: Open, three_server: str, alike: Two) -> None:
+def test_two_models_can_be_compared_in_a_narrow_window(open_page: Open, three_server: str, alike: ModelPair) -> None:
     page = open_page(f"{three_server}/compare?model={alike.own.name}&other={alike.other.name}", width=900)
     expect(page.locator(".rows.changes")).to_be_visible()
     usable(page)

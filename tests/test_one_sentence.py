@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from dashboard.compare.head_differences import means_over_heads
-from dashboard.compare.two_models import Two
+from dashboard.compare.two_models import ModelPair
 from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
 from dashboard.pages import PAGES
@@ -60,5 +60,5 @@ def test_the_picture_of_one_token_says_1_token(tiny_store: str, monkeypatch: pyt
 
 def test_two_models_of_one_sentence_are_said_to_be(library: Library) -> None:
     place = find(library, "compare", "")
-    said = str(means_over_heads(place, Two(place.corpus, place.corpus)))
+    said = str(means_over_heads(place, ModelPair(place.corpus, place.corpus)))
     assert "Means over 1 sentence (9 tokens) of both models." in said

@@ -8,10 +8,9 @@ import pytest
 import xarray as xr
 
 from dashboard.canvas.spec import Picture
-from dashboard.compare.features import point_controls
+from dashboard.compare.feature_points import ShownPoint, point_controls, point_notices, point_picture
 from dashboard.compare.page import above_pictures, layout
-from dashboard.compare.point_picture import ShownPoint, point_notices, point_picture
-from dashboard.compare.two_models import Two, two_of
+from dashboard.compare.two_models import ModelPair, pair_of
 from dashboard.features import data as series
 from dashboard.web.library import Library
 from dashboard.web.view import Place, find
@@ -35,8 +34,8 @@ def link(library: Library, models: Snapshot) -> Link:
     return link
 
 
-def both(place: Place) -> Two:
-    two = two_of(place)
+def both(place: Place) -> ModelPair:
+    two = pair_of(place)
     assert two is not None
     return two
 
@@ -108,7 +107,7 @@ def test_what_one_model_predicts_does_not_colour_the_other(link: Link, column: s
     assert column not in shown_point(place).columns
     assert "/colours/kind.bin" in str(picture_of(place).colours)
     assert layout(place).notices == (
-        "Each model predicts its own labels. Coloured is by kind of token; see predictions on page Features.",
+        "Predicted labels differ between the models; colouring by token type. See predictions on page Features.",
     )
 
 
@@ -119,7 +118,7 @@ def test_the_page_says_where_predictions_are(link: Link) -> None:
 
 def test_a_point_that_only_this_model_has_is_said(link: Link) -> None:
     (said,) = layout(link("odd", "tiny", "pictures=point&point=L02.mixed")).notices
-    assert said.startswith("tiny-bert has no feature point L2 head outputs. Shown is ")
+    assert said.startswith("tiny-bert has no feature point L2 head outputs; showing ")
 
 
 def test_a_picture_that_the_models_do_not_share_is_said(link: Link) -> None:
@@ -127,7 +126,7 @@ def test_a_picture_that_the_models_do_not_share_is_said(link: Link) -> None:
     asked = replace(place, address=place.address.with_(fview="pca-joint"))
     (said,) = point_notices(asked, both(asked))
     assert said.startswith(
-        "second-bert has no picture “pca-joint” of feature points. Shown is “pca-each”. Run `make projections`"
+        "second-bert has no view “pca-joint” of feature points; showing “pca-each”. Run `make projections`"
     )
 
 
@@ -183,7 +182,7 @@ def test_a_column_that_there_is_not_is_said(link: Link) -> None:
 @pytest.mark.parametrize(
     ("common", "said"),
     [
-        (["pca-exact-2d"], "second-bert has no view “pca-raw-2d”. Shown is “pca-exact-2d”. Run `make projections`"),
+        (["pca-exact-2d"], "second-bert has no view “pca-raw-2d”. Showing “pca-exact-2d”. Run `make projections`"),
         ([], "second-bert has no view “pca-raw-2d”. None is shown. Run `make projections`"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image, ImageColor
 from playwright.sync_api import Page, expect
 
-from dashboard.compare.two_models import Two
+from dashboard.compare.two_models import ModelPair
 from dashboard.ui.theme import PALETTE, Scheme, ramp
 from tests.browser import Open, drawn, never_there, saved_picture
 
@@ -42,7 +42,7 @@ Pixels = np.ndarray
 
 
 @pytest.fixture
-def show(open_page: Open, three_server: str, alike: Two) -> Show:
+def show(open_page: Open, three_server: str, alike: ModelPair) -> Show:
     """One of the pictures of a model that can be compared with another."""
 
     def show(picture: str, asked: str = "", *, scheme: Scheme = "light") -> Page:
@@ -90,7 +90,7 @@ def has(pixels: Pixels, colour: tuple[int, ...], *, least: int, within: int = 0)
 
 @pytest.mark.parametrize("picture", LINKS)
 def test_what_the_page_says_of_a_picture_stands_below_it(
-    show: Show, texts: dict[str, list[str]], picture: str, alike: Two
+    show: Show, texts: dict[str, list[str]], picture: str, alike: ModelPair
 ) -> None:
     page = show(picture)
     pixels, texts[picture] = save(page)
@@ -174,7 +174,7 @@ def test_a_picture_of_a_point_that_is_on_its_way_says_so(show: Show) -> None:
     assert " ".join(save(page)[1]).count("at L0 attention output, on the way there") == 1
 
 
-def test_the_name_of_the_file_says_what_it_is_of(show: Show, alike: Two) -> None:
+def test_the_name_of_the_file_says_what_it_is_of(show: Show, alike: ModelPair) -> None:
     name = saved_picture(show("one head")).suggested_filename
     assert name == f"queries-and-keys-of-l1-h0-{alike.own.name}-{alike.own.snapshot}.png"
 
@@ -197,7 +197,7 @@ def test_the_page_shows_the_same_after_a_large_picture_was_saved(show: Show) -> 
     assert (page.locator(".frame canvas").bounding_box(), page.evaluate(SIZE)) == before
 
 
-def test_a_drawing_has_points_as_an_image_and_the_rest_as_lines_and_text(show: Show, alike: Two) -> None:
+def test_a_drawing_has_points_as_an_image_and_the_rest_as_lines_and_text(show: Show, alike: ModelPair) -> None:
     page = show("one head", "&token=5&role=query")
     expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/data/"))
     drawing = ElementTree.parse(saved_picture(page, "SVG", "2000").path()).getroot()

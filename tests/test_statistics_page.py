@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.compare.two_models import Two
+from dashboard.compare.two_models import ModelPair
 from dashboard.statistics.part import part_of
 from store import STATISTICS, Corpus
 from store.schema.model import RATIOS
@@ -102,7 +102,7 @@ def test_the_definition_is_one_click_away(page: Page) -> None:
     expect(row).to_contain_text(STATISTICS["confidence"].formula)
 
 
-def test_a_difference_of_two_models(open_page: Open, three_server: str, alike: Two) -> None:
+def test_a_difference_of_two_models(open_page: Open, three_server: str, alike: ModelPair) -> None:
     page = statistics_page(open_page, three_server, f"?values=difference&model={alike.own.name}")
     page.get_by_role("textbox", name="of", exact=True).click()
     page.get_by_role("option", name=re.compile("second")).click()

@@ -6,12 +6,12 @@ from contextlib import suppress
 from threading import Barrier
 
 from dashboard.compare.picture import both_places
-from dashboard.compare.two_models import Two, cached_result
+from dashboard.compare.two_models import ModelPair, cached_result
 from dashboard.web.cache import current_cache
 from store import StoreError
 
 
-def test_what_many_ask_for_at_once_is_counted_once(alike: Two) -> None:
+def test_what_many_ask_for_at_once_is_counted_once(alike: ModelPair) -> None:
     counted: list[int] = []
     start = Barrier(4)
 
@@ -31,7 +31,7 @@ def test_what_many_ask_for_at_once_is_counted_once(alike: Two) -> None:
     assert len(counted) == 1
 
 
-def test_views_that_there_are_not_leave_nothing_behind(alike: Two) -> None:
+def test_views_that_there_are_not_leave_nothing_behind(alike: ModelPair) -> None:
     for number in range(30):
         with suppress(StoreError):
             both_places(alike, f"no-view-{number}", 0, 0, 10)

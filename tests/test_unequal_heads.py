@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dashboard.compare.sentences import NAMED, named_every, pattern_matrix
-from dashboard.compare.two_models import Two
+from dashboard.compare.two_models import ModelPair
 from dashboard.pages import PAGES, picture_of
 from dashboard.statistics.data import difference_grid
 from dashboard.ui.page import Page
@@ -15,7 +15,7 @@ from dashboard.web.library import Library
 from dashboard.web.view import Place, find
 
 
-def place(store: str, two: Two, **more: str) -> Place:
+def place(store: str, two: ModelPair, **more: str) -> Place:
     return find(Library(store), "compare", f"?{urlencode({'model': two.own.name, 'other': two.other.name, **more})}")
 
 
@@ -24,7 +24,7 @@ def written(page: Page) -> str:
 
 
 @pytest.mark.parametrize("pictures", ["head", "point"])
-def test_only_what_needs_no_counterparts_is_offered(three_models: str, unlike: Two, pictures: str) -> None:
+def test_only_what_needs_no_counterparts_is_offered(three_models: str, unlike: ModelPair, pictures: str) -> None:
     here = place(three_models, unlike, pictures=pictures)
     page = written(PAGES["compare"](here))
     assert "their heads have no counterparts" in page
@@ -41,7 +41,7 @@ def test_only_what_needs_no_counterparts_is_offered(three_models: str, unlike: T
         assert of_heads not in page
 
 
-def test_the_canvas_shows_no_head_of_them(three_models: str, unlike: Two, alike: Two) -> None:
+def test_the_canvas_shows_no_head_of_them(three_models: str, unlike: ModelPair, alike: ModelPair) -> None:
     shown = picture_of(place(three_models, unlike))
     assert shown is not None
     assert "/features/" in shown.points
@@ -50,7 +50,7 @@ def test_the_canvas_shows_no_head_of_them(three_models: str, unlike: Two, alike:
     assert "/features/" not in shown.points
 
 
-def test_heads_with_counterparts_are_compared(three_models: str, alike: Two) -> None:
+def test_heads_with_counterparts_are_compared(three_models: str, alike: ModelPair) -> None:
     page = written(PAGES["compare"](place(three_models, alike)))
     for offered in ("pattern-difference", "Pictures of", "changed most"):
         assert offered in page
@@ -68,7 +68,7 @@ def test_axes_of_a_long_sentence_name_some_of_its_tokens(tokens: int, step: int)
     assert axis.showticklabels is not False
 
 
-def test_a_thinned_axis_is_said(three_models: str, alike: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thinned_axis_is_said(three_models: str, alike: ModelPair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dashboard.compare.sentences.NAMED", 2)
     assert "The axes name one token in " in written(PAGES["compare"](place(three_models, alike)))
 

@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from dashboard.compare.features import point_controls, similarity_panel
+from dashboard.compare.feature_points import point_controls, point_notices, similarity_panel
 from dashboard.compare.page import above_pictures
 from dashboard.compare.picture import picture_notices
-from dashboard.compare.point_picture import point_notices
-from dashboard.compare.two_models import Two, two_of
+from dashboard.compare.two_models import ModelPair, pair_of
 from dashboard.pages import PAGES
 from dashboard.points import pairs
 from dashboard.points.shown_points import ShownPoints
@@ -25,7 +24,7 @@ from tests.three_models import key_of
 
 LINE = r"An ingest of a model on reviews is under way: pairs, 50 %, about \d+ s left in this stage\."
 Said = Callable[[Place], object]
-SaidOfTwo = Callable[[Place, Two], object]
+SaidOfTwo = Callable[[Place, ModelPair], object]
 
 
 def above(place: Place) -> object:
@@ -51,8 +50,8 @@ WAITING: dict[str, tuple[str, str | None, Said]] = {
 #: The same of two models: what they do not both have is patched to be None.
 WAITING_IN_BOTH: dict[str, tuple[str, str, SaidOfTwo]] = {
     "pictures of a head": ("", "compare.picture.common_views", above_pictures),
-    "the similarity of points": ("", "compare.features.both_features", similarity_panel),
-    "pictures of a point": ("pictures=point", "compare.point_picture.both_features", point_controls),
+    "the similarity of points": ("", "compare.feature_points.both_features", similarity_panel),
+    "pictures of a point": ("pictures=point", "compare.feature_points.both_features", point_controls),
     "a view of the other": ("view=pca-raw-2d", "", picture_notices),
     "a picture of points of the other": ("fview=pca-each", "compare.feature_points.BothFeatures.views", point_notices),
 }
@@ -109,7 +108,7 @@ def waiting_of_two(
     asked, part, said = WAITING_IN_BOTH[request.param]
     search = f"?model={key_of(models, 'tiny')}&other={key_of(models, 'second')}&{asked}"
     place = find(Library(three_models), "compare", search)
-    two = two_of(place)
+    two = pair_of(place)
     assert two is not None
     if part.endswith("BothFeatures.views"):
         monkeypatch.setattr(f"dashboard.{part}", property(lambda _: ["pca-joint"]))

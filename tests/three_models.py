@@ -7,7 +7,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.compare.two_models import Two
+from dashboard.compare.two_models import ModelPair
 from dashboard.web.library import Library
 from store import Snapshot, open_snapshot
 from tests.browser import serving
@@ -42,15 +42,15 @@ def key_of(models: Snapshot, name: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def alike(models: Snapshot) -> Two:
+def alike(models: Snapshot) -> ModelPair:
     """The tiny model and the second one."""
-    return Two(models.corpus(key_of(models, "tiny")), models.corpus(key_of(models, "second")))
+    return ModelPair(models.corpus(key_of(models, "tiny")), models.corpus(key_of(models, "second")))
 
 
 @pytest.fixture(scope="session")
-def unlike(models: Snapshot) -> Two:
+def unlike(models: Snapshot) -> ModelPair:
     """The tiny model and the odd one."""
-    return Two(models.corpus(key_of(models, "tiny")), models.corpus(key_of(models, "odd")))
+    return ModelPair(models.corpus(key_of(models, "tiny")), models.corpus(key_of(models, "odd")))
 
 
 @pytest.fixture(scope="session")

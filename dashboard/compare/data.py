@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dashboard.compare.two_models import (
     MeanInterval,
+    ModelPair,
     Sample,
-    Two,
     cached_result,
     is_cached,
     mean_interval,
@@ -62,13 +62,13 @@ class Difference:
     sentences: int
 
 
-def difference(two: Two, statistic: str, source: str) -> Difference:
+def difference(two: ModelPair, statistic: str, source: str) -> Difference:
     """The difference of one statistic over the rows of a source, cached."""
     names = np.full((two.own.layers, two.own.heads), statistic, object)
     return cached_result(two, ("difference", statistic, source), lambda: difference_of(two, names, source))
 
 
-def difference_of(two: Two, names: Names, source: str) -> Difference:
+def difference_of(two: ModelPair, names: Names, source: str) -> Difference:
     """The difference of the statistic that `names` gives for each head."""
     sample = sample_of(two, STATISTIC_TOKENS)
     segments = segments_of(two, sample, source)
@@ -99,12 +99,12 @@ def _mean(values: Floats) -> Floats:
     return values.mean(axis=-1) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
 
 
-def divergence_sample(two: Two) -> Sample:
+def divergence_sample(two: ModelPair) -> Sample:
     """The sentences over which divergences are means."""
     return sample_of(two, DIVERGENCE_TOKENS)
 
 
-def counterpart_divergence(two: Two) -> Weights:
+def counterpart_divergence(two: ModelPair) -> Weights:
     """Mean over a sentence's rows of the Jensen-Shannon divergence from the counterpart: (sentence, layer, head) in nats.
 
     A counterpart is the head of the same layer and number; both models have as many.
@@ -112,18 +112,18 @@ def counterpart_divergence(two: Two) -> Weights:
     return cached_result(two, "divergence", lambda: _divergence(two, divergence_sample(two)))
 
 
-def head_sample(two: Two) -> Sample:
+def head_sample(two: ModelPair) -> Sample:
     """The sentences over which the divergence of one head is computed: more than for all heads."""
     return sample_of(two, HEAD_TOKENS)
 
 
-def head_divergence(two: Two, layer: int, head: int) -> Weights:
+def head_divergence(two: ModelPair, layer: int, head: int) -> Weights:
     """As `counterpart_divergence`, of one head in more sentences: (sentence,) in nats."""
     heads = slice(head, head + 1)
     return cached_result(two, _of_head(layer, head), lambda: _of_heads(two, head_sample(two), layer, heads)[:, 0])
 
 
-def head_divergence_is_cached(two: Two, layer: int, head: int) -> bool:
+def head_divergence_is_cached(two: ModelPair, layer: int, head: int) -> bool:
     """Whether the divergence of a head is cached."""
     return is_cached(two, _of_head(layer, head))
 
@@ -132,13 +132,13 @@ def _of_head(layer: int, head: int) -> tuple[object, ...]:
     return ("divergence", layer, head)
 
 
-def _divergence(two: Two, sample: Sample) -> Weights:
+def _divergence(two: ModelPair, sample: Sample) -> Weights:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         layers = pool.map(lambda layer: _of_heads(two, sample, layer, slice(None)), range(two.own.layers))
         return np.stack(list(layers), axis=1)
 
 
-def _of_heads(two: Two, sample: Sample, layer: int, heads: slice) -> Weights:
+def _of_heads(two: ModelPair, sample: Sample, layer: int, heads: slice) -> Weights:
     """Divergences of some heads of a layer: (sentence, head)."""
     own, other = (_patterns(model, sample, layer, heads) for model in (two.own, two.other))
     means = [row_divergence(*patterns).mean(axis=-1) for patterns in zip(own, other, strict=True)]
@@ -179,7 +179,7 @@ class Changes:
     labels: NDArray[np.object_]
 
 
-def changes(two: Two, statistic: str, source: str) -> Changes:
+def changes(two: ModelPair, statistic: str, source: str) -> Changes:
     """The changes between models with the same layers and heads."""
     divergence = cached_result(two, "divergence intervals", lambda: mean_interval(counterpart_divergence(two)))
     most = most_changed(two)
@@ -188,7 +188,7 @@ def changes(two: Two, statistic: str, source: str) -> Changes:
     return Changes(divergence, difference(two, statistic, source), most, of_most, labels)
 
 
-def changes_are_cached(two: Two, statistic: str, source: str) -> bool:
+def changes_are_cached(two: ModelPair, statistic: str, source: str) -> bool:
     """Whether all changes are cached."""
     return all(
         is_cached(two, what) for what in ("divergence intervals", "most changed", ("difference", statistic, source))
@@ -202,7 +202,7 @@ def ranked_heads(changed: Changes, by: str) -> list[tuple[int, int]]:
     return [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(order, size.shape), strict=True)]
 
 
-def most_changed(two: Two) -> NDArray[np.object_]:
+def most_changed(two: ModelPair) -> NDArray[np.object_]:
     """Name of a statistic of each head (layer, head): see `Changes`."""
     names = telling("all")
     own, other = (model.head_statistic.sel(source="all", statistic=names).values for model in (two.own, two.other))
@@ -211,7 +211,7 @@ def most_changed(two: Two) -> NDArray[np.object_]:
     return np.array(names, object)[sizes.argmax(axis=0)]
 
 
-def changes_table(two: Two, statistic: str, source: str) -> Table:
+def changes_table(two: ModelPair, statistic: str, source: str) -> Table:
     """A row for each head and its counterpart, with 95 % intervals; `this` and `other` are means of the statistic."""
     changed = changes(two, statistic, source)
     layer, head = _heads(two)
@@ -234,7 +234,7 @@ def changes_table(two: Two, statistic: str, source: str) -> Table:
     }
 
 
-def differences_table(two: Two, source: str) -> Table:
+def differences_table(two: ModelPair, source: str) -> Table:
     """Every statistic of the other model minus that of this one, over the rows of a source."""
     layer, head = _heads(two)
     other, own = (model.head_statistic.sel(source=source) for model in (two.other, two.own))
@@ -257,7 +257,7 @@ def _changed_most(changed: Changes) -> Table:
     }
 
 
-def _heads(two: Two) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _heads(two: ModelPair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     layer, head = np.divmod(np.arange(two.own.layers * two.own.heads), two.own.heads)
     return layer, head
 

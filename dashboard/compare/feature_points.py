@@ -1,15 +1,35 @@
-"""The common feature points of two models, and the similarity of the same tokens' vectors there."""
+"""Feature points of two models: the similarity of the same tokens' vectors, and the pictures of one point in both."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote
 
 import numpy as np
+from dash import html
 from numpy.typing import NDArray
 
-from dashboard.compare.picture import BothPlaces, on_one_scale
-from dashboard.compare.two_models import Two, cached_result
+from dashboard.canvas.spec import FileSource, Panel, Picture
+from dashboard.compare.picture import MAKE_PICTURE, SIDE, BothPlaces, on_one_scale
+from dashboard.compare.two_models import ModelPair, cached_result
+from dashboard.features.captions import TRUST
+from dashboard.features.columns import PREDICTED, TokenColumn
+from dashboard.features.data import ROLES
+from dashboard.features.point_curves import point_curves
+from dashboard.features.shown import ShownFeatures
+from dashboard.points.captions import caption
+from dashboard.points.colours import legend_line
+from dashboard.points.search_results import no_hits
+from dashboard.ui.charts import chart
+from dashboard.ui.controls import choice, search_controls
 from dashboard.ui.files import Table
+from dashboard.ui.progress import unmade
+from dashboard.ui.tables import file_href
+from dashboard.ui.theme import ramp
+from dashboard.web.errors import remedy_text
+from dashboard.web.http import data_link
+from dashboard.web.view import Place
 from store.features import Features
 from store.kernels.features import linear_cka
 from store.kernels.normalization import unit
@@ -18,6 +38,17 @@ from store.schema.features import SAMPLE, point_title
 #: Tokens that similarities are computed on: as many as for the CKA in the store.
 TOKENS = 5_000
 Floats = NDArray[np.float64]
+#: Fields that the links of the panels drop, unless the page's link has them.
+OF_FEATURES = ("material", "vectors", "fview", "ftoken", "flasso")
+NOTHING = "One of the models has no feature points of the sample."
+RUN_BOTH = "Run `make ingest` with each model."
+#: The measures of similarity, explained.
+SIMILARITY = (
+    "Linear CKA (Kornblith et al. 2019) of the same tokens' vectors in both models: 1 where they are equal up to rotation and "
+    "scale. Cosine of a token's two vectors: meaningful only where one model was fine-tuned from the other."
+)
+NO_PREDICTIONS = "Predicted labels differ between the models: colour by prediction on page Features."
+NO_PICTURE = "The models have no view of feature points in common."
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,18 +92,18 @@ class BothFeatures:
         return on_one_scale(own, other)
 
 
-def both_features(two: Two) -> BothFeatures | None:
+def both_features(two: ModelPair) -> BothFeatures | None:
     """The feature points of both models; None where one of them has none of the sample."""
     available = all(SAMPLE in model.materials for model in (two.own, two.other))
     return BothFeatures(two.own.features(SAMPLE), two.other.features(SAMPLE)) if available else None
 
 
-def point_places(two: Two, features: BothFeatures, view: str, point: str) -> BothPlaces:
+def point_places(two: ModelPair, features: BothFeatures, view: str, point: str) -> BothPlaces:
     """The aligned positions of a point, cached."""
     return cached_result(two, ("point places", view, point), lambda: features.places(view, point))
 
 
-def point_similarity(two: Two, features: BothFeatures) -> PointSimilarity:
+def point_similarity(two: ModelPair, features: BothFeatures) -> PointSimilarity:
     """The similarity of every common point, cached."""
     return cached_result(two, "likeness", lambda: _similarity(features))
 
@@ -103,3 +134,193 @@ def _at(features: BothFeatures, point: str, tokens: int) -> tuple[float, float]:
     )
     cosine = (unit(own) * unit(other)).sum(axis=-1).mean() if own.shape == other.shape else np.nan
     return float(linear_cka([own, other])[0, 1]), float(cosine)
+
+
+@dataclass(frozen=True)
+class ShownPoint:
+    """The point and the view of a link, or common ones; colour and selection are this model's."""
+
+    both: BothFeatures
+    shown: ShownFeatures
+    point: str
+    view: str
+
+    @classmethod
+    def of(cls, place: Place, two: ModelPair) -> "ShownPoint | None":
+        """None without a common point or view."""
+        both, address = both_features(two), place.address
+        if both is None or not both.points or not both.views:
+            return None
+        shown = ShownFeatures.of(_in_colours_of_both(place), both.tokens)
+        point = address.point if address.point in both.points else both.points[-1]
+        view = shown.view if shown.view in both.views else both.views[0]
+        return cls(both, shown, point, view)
+
+    @property
+    def columns(self) -> dict[str, TokenColumn]:
+        """The columns that are the same in both models."""
+        return {name: one for name, one in self.shown.columns.items() if name not in PREDICTED}
+
+    def missing(self, place: Place, two: ModelPair) -> list[str]:
+        """Notices on what of the link only one model has."""
+        address, other = place.address, two.names[1]
+        notices = []
+        if address.point not in (None, self.point):
+            notices.append(
+                f"{other} has no feature point {point_title(address.point)}; showing {point_title(self.point)}."
+            )
+        if address.fview not in (None, self.view):
+            remedy = remedy_text(place.ingest, MAKE_PICTURE)
+            notices.append(f"{other} has no view “{address.fview}” of feature points; showing “{self.view}”. {remedy}")
+        if address.fcolour in PREDICTED:
+            notices.append(
+                "Predicted labels differ between the models; colouring by token type. See predictions on page Features."
+            )
+        return notices
+
+
+def _in_colours_of_both(place: Place) -> Place:
+    return replace(place, address=place.address.with_(fcolour="kind")) if place.address.fcolour in PREDICTED else place
+
+
+def point_notices(place: Place, two: ModelPair) -> tuple[str, ...]:
+    """Notices on what of the link the pictures of a point ignore."""
+    point = ShownPoint.of(place, two)
+    return () if point is None else (*point.shown.notices, *point.missing(place, two))
+
+
+def point_picture(place: Place, two: ModelPair) -> Picture | None:
+    """The picture of a point in both models; None without a common one."""
+    point = ShownPoint.of(place, two)
+    return None if point is None else _picture_of_point(place, two, point)
+
+
+def _picture_of_point(place: Place, two: ModelPair, point: ShownPoint) -> Picture:
+    shown, tokens = point.shown, point.both.tokens
+    base = f"{data_link(two.own)}/compare/{two.other.name}/features"
+    where = f"{point.view}/{quote(point.point)}"
+    panels = [
+        Panel(
+            name=f"{which}: {name}",
+            summary=point_title(point.point),
+            fields={"point": point.point, "model": one.name},
+        )
+        for which, name, one in zip(("this", "other"), two.names, (two.own, two.other), strict=True)
+    ]
+    return Picture(
+        roles=ROLES,
+        dimensions=2,
+        columns=2,
+        titled=True,
+        min_side=SIDE,
+        panels=panels,
+        page="/features",
+        dropped_fields=["other", *(name for name in OF_FEATURES if place.address.fields[name] is None)],
+        label=f"{tokens:,} tokens at {point_title(point.point)} in {two.names[0]} and in {two.names[1]}",
+        points=f"{base}/points/{where}.bin",
+        raster=f"{base}/raster/{where}.png?",
+        cards=[f"{data_link(one)}/features/{SAMPLE}/card/" for one in (two.own, two.other)],
+        colours=shown.colours,
+        ramp=ramp(shown.colour.column.kind, ROLES),
+        mask=f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,
+        at=place.address.at,
+        file=FileSource.of(place, shown.selection.fields),
+    )
+
+
+def similarity_panel(place: Place, two: ModelPair) -> list[object]:
+    """A chart of CKA and cosine of the common points; computed at the first request."""
+    both = both_features(two)
+    if both is None:
+        return [html.P(unmade(place, NOTHING, RUN_BOTH), role="status")]
+    similarity = point_similarity(two, both)
+    lines = {"CKA": similarity.cka} | ({} if similarity.cosine is None else {"cosine": similarity.cosine})
+    return chart(
+        point_curves(lines, similarity.points),
+        of="likeness",
+        says=_similarity_caption(two, similarity, both.tokens),
+        label="CKA and cosine of every feature point between the models",
+        data=file_href(place, f"compare/{two.other.name}/features/likeness.csv"),
+        height=320,
+    )
+
+
+def _similarity_caption(two: ModelPair, similarity: PointSimilarity, tokens: int) -> str:
+    cosine = "cosine: mean over tokens. " if similarity.cosine is not None else f"no cosine{_sizes(two)}. "
+    each = [len(model.features(SAMPLE).points) for model in (two.own, two.other)]
+    some = f"Only the {len(similarity.points)} common points, of {each[0]} of this and {each[1]} of the other model. "
+    missing = "" if each == [len(similarity.points)] * 2 else some
+    return f"{similarity.tokens:,} of {tokens:,} tokens; {cosine}{missing}"
+
+
+def _sizes(two: ModelPair) -> str:
+    return "" if two.same_size else ", as vector sizes differ"
+
+
+def point_controls(place: Place, two: ModelPair) -> tuple[list[Any], list[Any]]:
+    """The controls and the legend of the pictures of a point, or why there are none."""
+    point = ShownPoint.of(place, two)
+    if point is None:
+        missing = NO_PICTURE if both_features(two) else NOTHING
+        return [], [html.P(unmade(place, missing, RUN_BOTH), role="status")]
+    shown = point.shown
+    points = {name: point_title(name) for name in point.both.points}
+    views = {name: _title(point, name) for name in point.both.views}
+    colours = {name: column.column.title for name, column in point.columns.items()}
+    controls = [
+        choice("point", "Point", points, point.point, 140),
+        choice("fview", "Picture", views, point.view, 200),
+        choice("fcolour", "Colour", colours, shown.colour.column.name, 170),
+        search_controls(place),
+    ]
+    meaning = legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest)
+    return controls, [meaning, *_no_predictions(point), *_selected(point), *no_hits(place)]
+
+
+def _no_predictions(point: ShownPoint) -> list[html.P]:
+    if point.columns.keys() == point.shown.columns.keys():
+        return []
+    return [html.P(NO_PREDICTIONS, className="caption")]
+
+
+def _selected(point: ShownPoint) -> list[html.P]:
+    if not point.shown.selection:
+        return []
+    count, drawn = int(point.shown.selected.sum()), point.shown.tokens
+    return [
+        html.P(
+            f"{count:,} of {drawn:,} drawn tokens selected, the same in both.",
+            className="count of-picture",
+            role="status",
+        )
+    ]
+
+
+def below_point(place: Place, two: ModelPair) -> list[object]:
+    """Captions of the pictures: sample, alignment and fidelity."""
+    point = ShownPoint.of(place, two)
+    if point is None:
+        return []
+    apart = point_places(two, point.both, point.view, point.point).apart
+    return [
+        caption(
+            f"{point.both.tokens:,} of {two.tokens:,} tokens, the same in both. {_title(point, point.view)}, fitted for each model; the other model's "
+            f"points are aligned to this one's (orthogonal Procrustes), with a mean distance of {100 * apart:.1f} % of the side. {_trustworthiness(two, point)}"
+        ),
+        html.P(
+            "Hover a token for its card; it is ringed in both panels. A click opens the point in that model.",
+            className="caption",
+        ),
+    ]
+
+
+def _trustworthiness(two: ModelPair, point: ShownPoint) -> str:
+    """Trustworthiness of each model's own picture of the point."""
+    models = zip((point.both.own, point.both.other), two.names, strict=True)
+    trust = {name: float(features.view(point.view).trustworthiness.sel(point=point.point)) for features, name in models}
+    values = " and ".join(f"{value:.2f} in {name}" for name, value in trust.items() if value == value)
+    return f"{TRUST}: {values}." if values else ""
+
+
+def _title(point: ShownPoint, view: str) -> str:
+    return str(point.both.own.view(view).attrs["title"])

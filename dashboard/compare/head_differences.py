@@ -3,7 +3,7 @@
 from dash import dcc, html
 
 from dashboard.compare.data import Changes, changes, changes_are_cached, divergence_sample, ranked_heads
-from dashboard.compare.two_models import MeanInterval, Two, sample_caption
+from dashboard.compare.two_models import MeanInterval, ModelPair, sample_caption
 from dashboard.statistics.data import difference_grid, values_of
 from dashboard.statistics.definitions import definitions
 from dashboard.ui.charts import chart, heat_map
@@ -26,12 +26,12 @@ CHANGES = (
 LISTED = 10
 
 
-def is_computed(place: Place, two: Two) -> bool:
+def is_computed(place: Place, two: ModelPair) -> bool:
     """Whether the numbers are cached."""
     return changes_are_cached(two, place.address.statistic, place.address.source)
 
 
-def changed_heads(place: Place, two: Two) -> list[object]:
+def changed_heads(place: Place, two: ModelPair) -> list[object]:
     """The table and the heat map; computed at the first request."""
     changed = changes(two, place.address.statistic, place.address.source)
     return [
@@ -47,7 +47,7 @@ def _query(address: Address) -> dict[str, str]:
     return {"statistic": address.statistic, "source": address.source}
 
 
-def _table(place: Place, two: Two, changed: Changes) -> html.Div:
+def _table(place: Place, two: ModelPair, changed: Changes) -> html.Div:
     heads = ranked_heads(changed, place.address.ranked)[:LISTED]
     body = html.Tbody([_row(place, changed, head) for head in heads])
     return html.Div(
@@ -59,7 +59,7 @@ def _table(place: Place, two: Two, changed: Changes) -> html.Div:
     )
 
 
-def _titles(place: Place, two: Two) -> html.Thead:
+def _titles(place: Place, two: ModelPair) -> html.Thead:
     own, other = two.names
     statistic = STATISTICS[place.address.statistic]
     rows = "" if place.address.source == "all" else f", {QUERIES[place.address.source]}"
@@ -123,7 +123,7 @@ def _changed_most(changed: Changes, head: tuple[int, int]) -> html.Td:
     return html.Td([values_line, html.Div(between, className="between")])
 
 
-def _caption(place: Place, two: Two, changed: Changes) -> html.P:
+def _caption(place: Place, two: ModelPair, changed: Changes) -> html.P:
     difference = changed.difference
     by = "divergence" if place.address.ranked == "divergence" else "size of the difference"
     some = (
@@ -139,7 +139,7 @@ def _caption(place: Place, two: Two, changed: Changes) -> html.P:
     )
 
 
-def _selection_note(two: Two, changed: Changes) -> str:
+def _selection_note(two: ModelPair, changed: Changes) -> str:
     """How the statistic that changed most is chosen, and over which sentences."""
     own, other = two.own.n_sentences, two.other.n_sentences
     same = own == other == changed.most_difference.sample.sentences
@@ -147,7 +147,7 @@ def _selection_note(two: Two, changed: Changes) -> str:
     return f"Changed most: by {by}."
 
 
-def _divergence_map(place: Place, two: Two, changed: Changes) -> list[object]:
+def _divergence_map(place: Place, two: ModelPair, changed: Changes) -> list[object]:
     values = changed.divergence
     written = [[f"{value:.3f}" for value in row] for row in values.mean]
     hover = [
@@ -166,7 +166,7 @@ def _divergence_map(place: Place, two: Two, changed: Changes) -> list[object]:
     )
 
 
-def differences(place: Place, two: Two) -> list[object]:
+def differences(place: Place, two: ModelPair) -> list[object]:
     """The heat map of the differences, other - this."""
     address, (own, _) = place.address, two.names
     values, against = (
@@ -190,7 +190,7 @@ def differences(place: Place, two: Two) -> list[object]:
     ]
 
 
-def _sample_note(two: Two) -> str:
+def _sample_note(two: ModelPair) -> str:
     own, other = (
         f"{many(model.n_sentences, 'sentence')} ({many(model.n_tokens, 'token')})" for model in (two.own, two.other)
     )
@@ -201,7 +201,7 @@ def _sample_note(two: Two) -> str:
     )
 
 
-def means_over_heads(place: Place, two: Two) -> html.Details:
+def means_over_heads(place: Place, two: ModelPair) -> html.Details:
     """Every statistic, its mean over all heads; open where the models' heads have no counterparts."""
     names = html.Tr(
         [
@@ -224,12 +224,12 @@ def means_over_heads(place: Place, two: Two) -> html.Details:
     )
 
 
-def _head_counts(two: Two) -> str:
+def _head_counts(two: ModelPair) -> str:
     own, other = (many(model.layers * model.heads, "head") for model in (two.own, two.other))
     return f"{own} of each model." if own == other else f"{own} of this and {other} of the other model."
 
 
-def _mean_row(two: Two, name: str, source: str) -> html.Tr:
+def _mean_row(two: ModelPair, name: str, source: str) -> html.Tr:
     unit = STATISTICS[name].unit
     own, other = (float(values_of(model.head_statistic, name, source).mean()) for model in (two.own, two.other))
     change = signed(100 * (other - own), 1) if unit == "share" else signed(other - own, 2)

@@ -7,22 +7,29 @@ from dash import dcc, html
 
 from dashboard.canvas.spec import Picture
 from dashboard.compare.data import head_divergence_is_cached
-from dashboard.compare.feature_points import both_features
-from dashboard.compare.features import SIMILARITY, below_point, point_controls, similarity_panel
+from dashboard.compare.feature_points import (
+    SIMILARITY,
+    ShownPoint,
+    below_point,
+    both_features,
+    point_controls,
+    point_notices,
+    point_picture,
+    similarity_panel,
+)
 from dashboard.compare.head_differences import CHANGES, changed_heads, differences, is_computed, means_over_heads
 from dashboard.compare.picture import (
     both_picture,
     both_places,
-    chosen_of,
     common_views,
     drawn_of_both,
     picture_notices,
     selected_in_both,
+    shown_points_of,
     shown_view,
 )
-from dashboard.compare.point_picture import ShownPoint, point_notices, point_picture
 from dashboard.compare.sentences import DIVERGENCE, patterns, ranked_by, search_in_both, standard_ranking
-from dashboard.compare.two_models import Two, is_cached, pictures_of, two_of
+from dashboard.compare.two_models import ModelPair, is_cached, pair_of, pictures_of
 from dashboard.points.captions import caption, head_fidelity_caption
 from dashboard.points.colours import legend_line, marks_line
 from dashboard.points.controls import colour_choice, count_line, selection_count
@@ -49,7 +56,7 @@ COMPUTING_POINTS = "Computing the similarity of the same tokens' vectors at ever
 
 def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:
     """The values of the controls and their defaults; empty without a second model."""
-    two = two_of(place)
+    two = pair_of(place)
     if two is None:
         return {}, {}
     current: dict[str, object] = {"other": two.other.name}
@@ -64,7 +71,7 @@ def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:
     return current, defaults
 
 
-def above_pictures(place: Place, two: Two) -> list[object]:
+def above_pictures(place: Place, two: ModelPair) -> list[object]:
     """Title, controls and legend of the pictures, or why there are none."""
     of_point = pictures_of(place, two) == "point"
     controls, below = point_controls(place, two) if of_point else _head_controls(place, two)
@@ -73,18 +80,18 @@ def above_pictures(place: Place, two: Two) -> list[object]:
     return [title, html.Div([*of, *controls], className="controls"), *below]
 
 
-def below_pictures(place: Place, two: Two) -> list[object]:
+def below_pictures(place: Place, two: ModelPair) -> list[object]:
     """Captions of the pictures: sample, alignment and fidelity."""
     return below_point(place, two) if pictures_of(place, two) == "point" else _below_head(place, two)
 
 
-def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
+def _head_controls(place: Place, two: ModelPair) -> tuple[list[Any], list[Any]]:
     """The controls, and what is below them."""
     view, heads = shown_view(place, two), head_choices(place)
     if view is None:
         missing = "The models have no view in common."
         return heads, [html.P(unmade(place, missing, "Run `make projections` with each of them."), role="status")]
-    points, views = chosen_of(place, two), view_choices(view, common_views(two))
+    points, views = shown_points_of(place, two), view_choices(view, common_views(two))
     colours = legend_line(points.legend) if points.coloured else marks_line()
     return [*heads, *views, colour_choice(place), search_controls(place)], [
         colours,
@@ -93,7 +100,7 @@ def _head_controls(place: Place, two: Two) -> tuple[list[Any], list[Any]]:
     ]
 
 
-def _selected(place: Place, two: Two, points: ShownPoints) -> html.P:
+def _selected(place: Place, two: ModelPair, points: ShownPoints) -> html.P:
     """How many points are selected in each panel; conditions on a head's statistics select others in each model."""
     if not points.selection:
         return selection_count(points)
@@ -104,7 +111,7 @@ def _selected(place: Place, two: Two, points: ShownPoints) -> html.P:
     return count_line(points, f"Selected of the drawn queries and keys: {' and '.join(each)}.")
 
 
-def _below_head(place: Place, two: Two) -> list[object]:
+def _below_head(place: Place, two: ModelPair) -> list[object]:
     view, address = shown_view(place, two), place.address
     if view is None:
         return []
@@ -125,7 +132,7 @@ def _below_head(place: Place, two: Two) -> list[object]:
     ]
 
 
-def _faithful(place: Place, two: Two, view: str) -> list[html.P]:
+def _faithful(place: Place, two: ModelPair, view: str) -> list[html.P]:
     address = place.address
     models = zip((two.own, two.other), two.names, strict=True)
     return [head_fidelity_caption(model, view, address.layer, address.head, of=f", {name}") for model, name in models]
@@ -133,7 +140,7 @@ def _faithful(place: Place, two: Two, view: str) -> list[html.P]:
 
 def picture(place: Place) -> Picture | None:
     """The picture of both models."""
-    two = two_of(place)
+    two = pair_of(place)
     if two is None:
         return None
     return point_picture(place, two) if pictures_of(place, two) == "point" else both_picture(place, two)
@@ -141,25 +148,25 @@ def picture(place: Place) -> Picture | None:
 
 def layout(place: Place) -> Page:
     """The page of a link."""
-    two = two_of(place)
+    two = pair_of(place)
     return _without_other(place) if two is None else _of_two(place, two)
 
 
 def deferred_changes(place: Place) -> list[object]:
     """The heads that changed most."""
-    two = two_of(place)
+    two = pair_of(place)
     return changed_heads(place, two) if two and two.same_heads else []
 
 
 def deferred_similarity(place: Place) -> list[object]:
     """The similarity of the feature points."""
-    two = two_of(place)
+    two = pair_of(place)
     return similarity_panel(place, two) if two else []
 
 
 def deferred_sentences(place: Place) -> list[object]:
     """The sentences in which the head of the link changed most, or those of a search."""
-    two = two_of(place)
+    two = pair_of(place)
     return finder(place, search_in_both(place, two)) if two and two.same_heads else []
 
 
@@ -173,7 +180,7 @@ def _without_other(place: Place) -> Page:
     return Page(above=[html.H1(TITLE), dmc.Alert(text, color="blue", variant="light", id="no-other")])
 
 
-def _of_two(place: Place, two: Two) -> Page:
+def _of_two(place: Place, two: ModelPair) -> Page:
     unlike = [dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()]
     above = [html.H1(TITLE), _which(place, two), *unlike, *_heads(place, two), *above_pictures(place, two)]
     notices = _notices(place, two)
@@ -181,12 +188,12 @@ def _of_two(place: Place, two: Two) -> Page:
     return Page(above=above, below=below, notices=notices)
 
 
-def _notices(place: Place, two: Two) -> tuple[str, ...]:
+def _notices(place: Place, two: ModelPair) -> tuple[str, ...]:
     """Notices on what of the link is ignored."""
     return point_notices(place, two) if pictures_of(place, two) == "point" else picture_notices(place, two)
 
 
-def _sentences(place: Place, two: Two) -> list[object]:
+def _sentences(place: Place, two: ModelPair) -> list[object]:
     layer, head = place.address.layer, place.address.head
     if not two.same_heads:
         return []
@@ -195,7 +202,7 @@ def _sentences(place: Place, two: Two) -> list[object]:
     return [*patterns(place, two), html.H3("Find a sentence"), finding]
 
 
-def _which(place: Place, two: Two) -> html.Div:
+def _which(place: Place, two: ModelPair) -> html.Div:
     """The choice of the other model, the names of both, and a link that swaps them."""
     others = on_same_corpus(place.snapshot, place.corpus)
     models = {name: str(place.snapshot.models[name]["model_id"]) for name in others}
@@ -212,7 +219,7 @@ def _which(place: Place, two: Two) -> html.Div:
     )
 
 
-def _heads(place: Place, two: Two) -> list[object]:
+def _heads(place: Place, two: ModelPair) -> list[object]:
     if not two.same_heads:
         return [
             html.H2("Means over all heads"),
@@ -247,7 +254,7 @@ def _source(place: Place) -> dmc.Select:
     return choice("source", "Mean over", QUERIES, place.address.source, 160)
 
 
-def _points(place: Place, two: Two) -> list[object]:
+def _points(place: Place, two: ModelPair) -> list[object]:
     ready = is_cached(two, "likeness") or both_features(two) is None
     return [
         html.H2(["Feature points of both models", info("CKA and cosine", SIMILARITY)]),

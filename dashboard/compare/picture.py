@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import FileSource, Panel, Picture
-from dashboard.compare.two_models import Two, cached_result
+from dashboard.compare.two_models import ModelPair, cached_result
 from dashboard.points.drawn import Drawn
 from dashboard.points.selection import Selection, mask
 from dashboard.points.shown_points import ShownPoints
@@ -27,35 +27,35 @@ MAKE_PICTURE = "Run `make projections` to make the other."
 
 @dataclass(frozen=True, eq=False)
 class BothPlaces:
-    """Places 0 to 1 on every axis of a cube round both: (2, token, role, component), this model's first.
+    """Aligned positions 0 to 1 in a common cube: (2, token, role, component), this model first.
 
-    `apart` is the mean distance of a point's two places, as a share of the cube's side.
+    `apart` is the mean distance of a point's two positions, as a share of the cube's side.
     """
 
     places: NDArray[np.float32]
     apart: float
 
 
-def common_views(two: Two) -> list[str]:
-    """Views that both models have, in the order of this one's."""
+def common_views(two: ModelPair) -> list[str]:
+    """Common views, in the order of this model."""
     return [view for view in two.own.views if view in two.other.views]
 
 
-def drawn_of_both(two: Two, layer: int, head: int, tokens: int) -> tuple[Drawn, Drawn]:
-    """The same tokens in the same head of each model; that of the other must be there."""
+def drawn_of_both(two: ModelPair, layer: int, head: int, tokens: int) -> tuple[Drawn, Drawn]:
+    """The same tokens in the same head of each model."""
     count = min(tokens, MOST_TOKENS, two.tokens)
     return Drawn(two.own, count, layer, head), Drawn(two.other, count, layer, head)
 
 
-def both_places(two: Two, view: str, layer: int, head: int, tokens: int) -> BothPlaces:
-    """The other model's places laid onto this one's over all drawn queries and keys (`store.kernels.projection`)."""
+def both_places(two: ModelPair, view: str, layer: int, head: int, tokens: int) -> BothPlaces:
+    """The other model's positions aligned to this one's over all drawn queries and keys (`store.kernels.projection`)."""
     own, other = drawn_of_both(two, layer, head, tokens)
     key = ("places", view, layer, head, own.tokens)
     return cached_result(two, key, lambda: on_one_scale(own.places(view)[0], other.places(view)[0]))
 
 
 def on_one_scale(own: NDArray[np.float32], other: NDArray[np.float32]) -> BothPlaces:
-    """Of places (token, role, component) of the same tokens."""
+    """Positions (token, role, component) of the same tokens, aligned and scaled into one cube."""
     flat = own.reshape(-1, own.shape[-1]).astype(np.float64)
     both = np.stack([flat, align(other.reshape(flat.shape).astype(np.float64), flat)])
     low, high = both.min(axis=(0, 1)), both.max(axis=(0, 1))
@@ -65,50 +65,50 @@ def on_one_scale(own: NDArray[np.float32], other: NDArray[np.float32]) -> BothPl
     return BothPlaces(inside.astype(np.float32).reshape(2, *own.shape), apart)
 
 
-def selected_in_both(own: Drawn, other: Drawn, chosen: Selection) -> NDArray[np.bool_]:
-    """(2, token, role), this model's first: a search and conditions in each, a region in this one's picture for both."""
-    masks = mask(own, chosen), mask(other, replace(chosen, lasso=None)) & mask(own, Selection(lasso=chosen.lasso))
+def selected_in_both(own: Drawn, other: Drawn, points: Selection) -> NDArray[np.bool_]:
+    """Which points are selected: (2, token, role), this model first. A lasso in this model's picture selects in both."""
+    masks = mask(own, points), mask(other, replace(points, lasso=None)) & mask(own, Selection(lasso=points.lasso))
     shape = (1, len(own.rows), 2)
     return np.concatenate([np.broadcast_to(one, shape) for one in masks])
 
 
-def shown_view(place: Place, two: Two) -> str | None:
-    """The view of the link where both models have it, else the first that both have."""
+def shown_view(place: Place, two: ModelPair) -> str | None:
+    """The view of the link where both models have it, else the first common one."""
     views = common_views(two)
     return place.view if place.view in views else next(iter(views), None)
 
 
-def chosen_of(place: Place, two: Two) -> ShownPoints:
-    """What is selected and how it is coloured, in this model."""
+def shown_points_of(place: Place, two: ModelPair) -> ShownPoints:
+    """The shown points of this model."""
     address = place.address
     own, _ = drawn_of_both(two, address.layer, address.head, address.tokens)
     return ShownPoints.of(place, own.tokens, layer=address.layer, head=address.head)
 
 
-def picture_notices(place: Place, two: Two) -> tuple[str, ...]:
-    """What of the link cannot be followed in the pictures of a head."""
+def picture_notices(place: Place, two: ModelPair) -> tuple[str, ...]:
+    """Notices on what of the link the pictures of a head ignore."""
     asked, shown = place.address.view, shown_view(place, two)
-    said = () if shown is None else chosen_of(place, two).notices
+    said = () if shown is None else shown_points_of(place, two).notices
     if asked in (None, shown):
         return said
-    instead = "None is shown" if shown is None else f"Shown is “{shown}”"
+    instead = "No view is shown" if shown is None else f"Showing “{shown}”"
     remedy = remedy_text(place.ingest, MAKE_PICTURE)
     return (*said, f"{two.names[1]} has no view “{asked}”. {instead}. {remedy}")
 
 
-def both_picture(place: Place, two: Two) -> Picture | None:
-    """None where the models do not both have it."""
+def both_picture(place: Place, two: ModelPair) -> Picture | None:
+    """The picture of a head in both models; None without a common view."""
     view = shown_view(place, two)
     if view is None:
         return None
-    return _picture(place, two, view, chosen_of(place, two))
+    return _picture(place, two, view, shown_points_of(place, two))
 
 
-def _picture(place: Place, two: Two, view: str, chosen: ShownPoints) -> Picture:
-    where, tokens = f"{place.address.layer}/{place.address.head}", chosen.drawn.tokens
+def _picture(place: Place, two: ModelPair, view: str, points: ShownPoints) -> Picture:
+    where, tokens = f"{place.address.layer}/{place.address.head}", points.drawn.tokens
     base = f"{data_link(two.own)}/compare/{two.other.name}"
-    mask = f"{base}/mask/{where}.bin?tokens={tokens}{chosen.query}" if chosen.selection else None
-    colours = f"{base}/colours/{chosen.colour.name}/{where}.bin?tokens={tokens}" if chosen.coloured else None
+    mask = f"{base}/mask/{where}.bin?tokens={tokens}{points.query}" if points.selection else None
+    colours = f"{base}/colours/{points.colour.name}/{where}.bin?tokens={tokens}" if points.coloured else None
     name = head_name(place.address.layer, place.address.head)
     return Picture(
         roles=ROLES,
@@ -124,16 +124,16 @@ def _picture(place: Place, two: Two, view: str, chosen: ShownPoints) -> Picture:
         raster=f"{base}/raster/{view}/{where}.png?tokens={tokens}",
         cards=[f"{data_link(one)}/token/{where}/" for one in (two.own, two.other)],
         colours=colours,
-        ramp=ramp(chosen.colour.kind) if colours else None,
-        outlined=bool(colours) and chosen.colour.kind == "category",
+        ramp=ramp(points.colour.kind) if colours else None,
+        outlined=bool(colours) and points.colour.kind == "category",
         mask=mask,
         at=place.address.at,
-        file=FileSource.of(place, chosen.selection.fields),
+        file=FileSource.of(place, points.selection.fields),
     )
 
 
-def _panels(place: Place, two: Two, name: str) -> list[Panel]:
-    """A click opens the head in the model it is of."""
+def _panels(place: Place, two: ModelPair, name: str) -> list[Panel]:
+    """The two panels; each opens the head in its model."""
     address = place.address
     fields = {"layer": str(address.layer), "head": str(address.head)}
     return [

@@ -17,7 +17,7 @@ from dashboard.compare.feature_points import (
 )
 from dashboard.compare.picture import MOST_TOKENS, both_places, drawn_of_both, selected_in_both
 from dashboard.compare.sentences import patterns_table
-from dashboard.compare.two_models import Two
+from dashboard.compare.two_models import ModelPair
 from dashboard.points import colours, selection
 from dashboard.points.columns import column_of
 from dashboard.points.drawn import Drawn
@@ -112,14 +112,14 @@ def _features(server: Flask, library: Library) -> None:
         return file(iter([similarity_table(similarity)]), "likeness", form)
 
 
-def _both_features(two: Two) -> BothFeatures:
+def _both_features(two: ModelPair) -> BothFeatures:
     features = both_features(two)
     if features is None:
         abort(404, "One of the models has no feature points of the sample. Run `make ingest` with each model.")
     return features
 
 
-def _point_places(two: Two, view: str, point: str) -> NDArray[np.float32]:
+def _point_places(two: ModelPair, view: str, point: str) -> NDArray[np.float32]:
     """Aligned positions at a common point: (2, token, 1, component); 404 for an unknown point."""
     features = _both_features(two)
     if point not in features.points:
@@ -127,7 +127,7 @@ def _point_places(two: Two, view: str, point: str) -> NDArray[np.float32]:
     return point_places(two, features, view, point).places
 
 
-def two_by_name(library: Library, snapshot: str, model: str, other: str) -> Two:
+def two_by_name(library: Library, snapshot: str, model: str, other: str) -> ModelPair:
     """The two models of a URL; 404 where they are not on one corpus."""
     opened = library.snapshot(snapshot)
     own = opened.corpus(model)
@@ -135,7 +135,7 @@ def two_by_name(library: Library, snapshot: str, model: str, other: str) -> Two:
     if other not in others:
         remedy = f"Choose one of {', '.join(others)}." if others else "Ingest another one with `make ingest MODEL=...`."
         abort(404, f"There is no other model “{other[:80]}” on the corpus of {own.name}. {remedy}")
-    return Two(own, opened.corpus(other))
+    return ModelPair(own, opened.corpus(other))
 
 
 def _places(
@@ -146,17 +146,17 @@ def _places(
     return both_places(two, view, layer, head, bounded("tokens", MOST_TOKENS, MOST_TOKENS)).places
 
 
-def _drawn(two: Two, layer: int, head: int) -> tuple[Drawn, Drawn]:
+def _drawn(two: ModelPair, layer: int, head: int) -> tuple[Drawn, Drawn]:
     return drawn_of_both(_with_head(two, layer, head), layer, head, bounded("tokens", MOST_TOKENS, MOST_TOKENS))
 
 
-def _with_head(two: Two, layer: int, head: int) -> Two:
+def _with_head(two: ModelPair, layer: int, head: int) -> ModelPair:
     """The models, where both have the head; else 404."""
     check_head(two.own, layer, head)
     return _alike(two)
 
 
-def _alike(two: Two) -> Two:
+def _alike(two: ModelPair) -> ModelPair:
     if not two.same_heads:
         abort(404, f"{' '.join(two.differences())} Choose a model of as many layers and heads.")
     return two

@@ -11,7 +11,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.compare.data import head_divergence, head_sample
-from dashboard.compare.two_models import Two, sample_caption
+from dashboard.compare.two_models import ModelPair, sample_caption
 from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.charts import DIVERGING, RAMP, Layout, chart, colour_bar, every, layout, square
@@ -36,7 +36,7 @@ BESIDE = 78
 DIVERGENCE = "divergence"
 
 
-def both_patterns(two: Two, sentence: int, layer: int, head: int) -> Floats:
+def both_patterns(two: ModelPair, sentence: int, layer: int, head: int) -> Floats:
     """The weights of a head in both models, this one first: (2, query_token, key_token)."""
     return np.stack([stored_sentence(model, sentence).layer_pattern(layer)[head] for model in (two.own, two.other)])
 
@@ -46,7 +46,7 @@ def sentence_divergence(patterns: Floats) -> float:
     return float(row_divergence(patterns[0], patterns[1]).mean())
 
 
-def patterns_table(two: Two, sentence: int, layer: int, head: int) -> Table:
+def patterns_table(two: ModelPair, sentence: int, layer: int, head: int) -> Table:
     """A row for each query and key, with its weight in both models and other - this."""
     pieces = np.array(stored_sentence(two.own, sentence).wordpieces, object)
     own, other = both_patterns(two, sentence, layer, head).reshape(2, -1)
@@ -108,17 +108,17 @@ def _bar(most: float, diverging: bool) -> Layout:
     return colour_bar("%") | {"tickformat": f".{'1' if most < FINE else '0'}%"}
 
 
-def ranked_by(place: Place, two: Two) -> str:
+def ranked_by(place: Place, two: ModelPair) -> str:
     """Name of the ranking, by default divergence where heads have counterparts."""
     return place.address.by or standard_ranking(two)
 
 
-def standard_ranking(two: Two) -> str:
+def standard_ranking(two: ModelPair) -> str:
     """The default ranking."""
     return DIVERGENCE if two.same_heads else ORDER
 
 
-def search_in_both(place: Place, two: Two) -> Search:
+def search_in_both(place: Place, two: ModelPair) -> Search:
     """The search on page Compare; its links stay on the page."""
     by = ranked_by(place, two)
     names = {name: title if name == ORDER else f"{title}, this" for name, title in RANKINGS.items()}
@@ -137,7 +137,7 @@ def sentence_href(place: Place, sentence: int) -> str:
     return f"{place.address.with_(sentence=sentence).href}#sentence-in-both"
 
 
-def _divergence_ranking(place: Place, two: Two) -> Ranking:
+def _divergence_ranking(place: Place, two: ModelPair) -> Ranking:
     values = head_divergence(two, place.address.layer, place.address.head)
     return Ranking("divergence, nats", values, "{:.4f}".format)
 
@@ -146,7 +146,7 @@ def _of_this(ranking: Ranking | None) -> Ranking | None:
     return ranking and replace(ranking, title=f"{ranking.title}, this")
 
 
-def _search_note(two: Two, by: str) -> str:
+def _search_note(two: ModelPair, by: str) -> str:
     """A note on the searched sentences, where these are not all."""
     if by == DIVERGENCE:
         return f"Searched: {sample_caption(two, head_sample(two))}."
@@ -158,7 +158,7 @@ def _search_note(two: Two, by: str) -> str:
     )
 
 
-def patterns(place: Place, two: Two) -> list[object]:
+def patterns(place: Place, two: ModelPair) -> list[object]:
     """The patterns of the link's sentence and head, where both models have them."""
     address = place.address
     title = html.H2(
@@ -170,7 +170,7 @@ def patterns(place: Place, two: Two) -> list[object]:
     return [title, _choices(place, two), *_sentence(place, two)]
 
 
-def _choices(place: Place, two: Two) -> html.Div:
+def _choices(place: Place, two: ModelPair) -> html.Div:
     own, count = place.address.sentence, two.sentences
     steps = (
         ("←", "previous sentence", (own - 1) % count),
@@ -196,7 +196,7 @@ def _heads(place: Place) -> list[object]:
     return head_choices(place) if place.address.pictures == "point" else []
 
 
-def _pages(place: Place, two: Two) -> list[dcc.Link]:
+def _pages(place: Place, two: ModelPair) -> list[dcc.Link]:
     """Links to the page of the sentence in each model."""
     address = place.address
     if address.sentence >= two.sentences:
@@ -207,7 +207,7 @@ def _pages(place: Place, two: Two) -> list[dcc.Link]:
     ]
 
 
-def _sentence(place: Place, two: Two) -> list[object]:
+def _sentence(place: Place, two: ModelPair) -> list[object]:
     address, sentence = place.address, stored_sentence(two.own, place.address.sentence)
     weights = both_patterns(two, address.sentence, address.layer, address.head)
     where = f"compare/{two.other.name}/pattern/{address.sentence}/{address.layer}/{address.head}.csv"

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Two:
+class ModelPair:
     """The model of the link and another one on the same corpus, compared on the sentences both have."""
 
     own: Corpus
@@ -75,13 +75,13 @@ class Two:
         return [f"Hidden vectors have {own} and {other} features: CKA can compare them, cosine cannot."]
 
 
-def two_of(place: Place) -> Two | None:
+def pair_of(place: Place) -> ModelPair | None:
     """The models of a link, by default the last ingested on the same corpus; None where there is no other."""
     other = other_model(place)
-    return Two(place.corpus, other) if other else None
+    return ModelPair(place.corpus, other) if other else None
 
 
-def pictures_of(place: Place, two: Two) -> str:
+def pictures_of(place: Place, two: ModelPair) -> str:
     """The kind of pictures: of a head where heads have counterparts, else of a feature point."""
     return place.address.pictures if two.same_heads else "point"
 
@@ -91,17 +91,17 @@ def hidden_size(corpus: Corpus) -> int:
     return int(corpus.attributes["config"]["hidden_size"])
 
 
-def cached_result(two: Two, key: Hashable, compute: Callable[[], T]) -> T:
+def cached_result(two: ModelPair, key: Hashable, compute: Callable[[], T]) -> T:
     """The result of `compute`, cached under the other model's name and `key`."""
     return current_cache().get(two.own, _key(two, key), compute)
 
 
-def is_cached(two: Two, key: Hashable) -> bool:
+def is_cached(two: ModelPair, key: Hashable) -> bool:
     """Whether a result is cached."""
     return current_cache().find(two.own, _key(two, key)) is not None
 
 
-def _key(two: Two, key: Hashable) -> Hashable:
+def _key(two: ModelPair, key: Hashable) -> Hashable:
     return "compare", two.other.name, key
 
 
@@ -135,7 +135,7 @@ class Sample:
         return np.repeat(self.start, self.size) + within
 
 
-def sample_of(two: Two, tokens: int) -> Sample:
+def sample_of(two: ModelPair, tokens: int) -> Sample:
     """The first common sentences that have at most `tokens` tokens together, but at least one."""
     sentences = two.own.sentences.isel(sentence=slice(0, two.sentences))
     sizes = sentences.row_size.values
@@ -143,14 +143,14 @@ def sample_of(two: Two, tokens: int) -> Sample:
     return Sample(sentences.row_start.values[:count], sizes[:count])
 
 
-def segments_of(two: Two, sample: Sample, source: str) -> Segments:
+def segments_of(two: ModelPair, sample: Sample, source: str) -> Segments:
     """The rows of a source among the sample's tokens, sentence by sentence."""
     flags = two.own.tokens.token_flags.values[sample.rows]
     rows = source_rows(flags, np.ones(len(flags), bool))[SOURCES.index(source)]
     return find_segments(rows, sample.size)
 
 
-def sample_caption(two: Two, sample: Sample) -> str:
+def sample_caption(two: ModelPair, sample: Sample) -> str:
     """The size of a sample in words."""
     every = "all" if sample.sentences == two.sentences else "the first"
     return f"{every} {sample.sentences:,} of {many(two.sentences, 'sentence')} ({sample.tokens:,} of {many(two.tokens, 'token')}) of both models"

@@ -1,4 +1,4 @@
-"""The picture of points at a place, as the canvas draws it: the URLs of its parts, and what its panels and lines are in words."""
+"""The picture of one head or of all heads, as the canvas draws it: URLs of its parts, and texts of its panels and lines."""
 
 from dataclasses import replace
 from urllib.parse import urlencode
@@ -24,29 +24,29 @@ SHARES = ("to_cls", "to_sep", "to_punctuation", "to_previous", "to_next", "to_se
 NEAR = 10
 
 
-def grid_picture(place: Place, chosen: ShownPoints) -> Picture:
-    """All heads."""
+def grid_picture(place: Place, points: ShownPoints) -> Picture:
+    """The picture of all heads."""
     corpus = place.corpus
     panels = head_panels(corpus, place.view)
     label = f"Queries and keys of {corpus.layers} by {corpus.heads} heads"
-    return _picture(place, chosen, "grid", panels=panels, columns=corpus.heads, label=label)
+    return _picture(place, points, "grid", panels=panels, columns=corpus.heads, label=label)
 
 
-def head_picture(place: Place, chosen: ShownPoints) -> Picture:
-    """One head, with what is shown of the clicked point."""
+def head_picture(place: Place, points: ShownPoints) -> Picture:
+    """The picture of one head, with the clicked point."""
     address = place.address
     base, where = data_link(place.corpus), f"{address.layer}/{address.head}"
     name = head_name(address.layer, address.head)
-    labelled = min(chosen.drawn.tokens, LABELLED)
+    labelled = min(points.drawn.tokens, LABELLED)
     label = f"Queries and keys of {name}"
     return replace(
-        _picture(place, chosen, where, panels=[Panel(name=name)], columns=1, label=label),
+        _picture(place, points, where, panels=[Panel(name=name)], columns=1, label=label),
         shape=(place.corpus.layers, place.corpus.heads),
         labels=f"{base}/tokens.json?tokens={labelled}" if address.labels else None,
         card=f"{base}/token/{where}/",
         chosen=None if address.token is None else ChosenPoint(token=address.token, role=address.role),
         focus=focus_url(place),
-        focus_caption=focused(place),
+        focus_caption=focus_caption(place),
         marks=marks(address.marks),
         lasso=address.lasso,
         region=f"{place.view},{address.layer},{address.head}",
@@ -54,11 +54,11 @@ def head_picture(place: Place, chosen: ShownPoints) -> Picture:
 
 
 def _picture(
-    place: Place, chosen: ShownPoints, where: str, *, panels: list[Panel], columns: int, label: str
+    place: Place, points: ShownPoints, where: str, *, panels: list[Panel], columns: int, label: str
 ) -> Picture:
-    address, base, tokens = place.address, data_link(place.corpus), chosen.drawn.tokens
-    mask = f"{base}/mask/{where}.bin?tokens={tokens}{chosen.query}" if chosen.selection else None
-    colours = f"{base}/colours/{chosen.colour.name}/{where}.bin?tokens={tokens}" if chosen.coloured else None
+    address, base, tokens = place.address, data_link(place.corpus), points.drawn.tokens
+    mask = f"{base}/mask/{where}.bin?tokens={tokens}{points.query}" if points.selection else None
+    colours = f"{base}/colours/{points.colour.name}/{where}.bin?tokens={tokens}" if points.coloured else None
     return Picture(
         panels=panels,
         columns=columns,
@@ -68,27 +68,27 @@ def _picture(
         points=f"{base}/points/{place.view}/{where}.bin?tokens={tokens}",
         raster=f"{base}/raster/{place.view}/{where}.png?tokens={tokens}",
         colours=colours,
-        ramp=ramp(chosen.colour.kind) if colours else None,
-        outlined=bool(colours) and chosen.colour.kind == "category",
+        ramp=ramp(points.colour.kind) if colours else None,
+        outlined=bool(colours) and points.colour.kind == "category",
         mask=mask,
         sizes=f"{base}/colours/norm/{where}.bin?tokens={tokens}" if address.size else None,
         at=address.at,
-        file=FileSource.of(place, chosen.selection.fields),
+        file=FileSource.of(place, points.selection.fields),
     )
 
 
 def focus_url(place: Place) -> str | None:
-    """The clicked point's sentence, lines and nearest keys."""
+    """URL of the clicked point's overlay: its sentence, lines and highest-scoring keys."""
     address = place.address
     if address.token is None:
         return _typed_focus_url(place) if address.text else None
     where = f"{place.view}/{address.layer}/{address.head}/{address.role}/{address.token}"
-    asked = f"top={address.top}&least={address.least:g}&lines={address.lines}&near={NEAR}"
-    return f"{data_link(place.corpus)}/focus/{where}.json?{asked}"
+    query = f"top={address.top}&least={address.least:g}&lines={address.lines}&near={NEAR}"
+    return f"{data_link(place.corpus)}/focus/{where}.json?{query}"
 
 
 def _typed_focus_url(place: Place) -> str:
-    """A typed sentence in the picture, and its lines."""
+    """URL of a typed sentence's overlay, and of its lines."""
     address = place.address
     typed = {"text": address.text, "second": address.second or "", "top": address.top, "least": f"{address.least:g}"}
     return f"{data_link(place.corpus)}/typed/focus/{place.view}/{address.layer}/{address.head}.json?{urlencode(typed)}"
@@ -124,15 +124,15 @@ def _panel_line(shares: NDArray[np.float64], entropy: float, fidelity: NDArray[n
     )
 
 
-def focused(place: Place) -> str | None:
-    """What is drawn over the points for a clicked point or a typed sentence, in words: a saved picture has no table."""
+def focus_caption(place: Place) -> str | None:
+    """What is drawn over the points, in words, for a saved picture; None without a clicked point or a typed sentence."""
     address = place.address
     if address.token is not None:
         return _of_point(place, address.token)
     if address.text is None:
         return None
     second = f" and “{address.second}”" if address.second else ""
-    lines = _lines("every query of it", address.top, address.least)
+    lines = _lines("every query", address.top, address.least)
     return f"Large: the queries and keys of “{address.text}”{second}; {lines}."
 
 
@@ -141,14 +141,14 @@ def _of_point(place: Place, token: int) -> str:
     row = corpus.rows[token]
     position, sentence = (int(corpus.tokens[name].values[row]) for name in ("position", "sentence_index"))
     (piece,) = corpus.wordpieces(corpus.rows[[token]])
-    of = "every query of it" if place.address.lines == "sentence" else "the point"
+    of = "every query" if place.address.lines == "sentence" else "the point"
     other = "keys" if role == ROLES[0] else "queries"
     return (
         f"Ringed: the {role} of “{piece}”, position {position} of sentence {sentence:,}. Large: the queries and keys of its sentence; "
-        f"{_lines(of, place.address.top, place.address.least)}; dashed to the {other} anywhere in the corpus that it meets with the "
-        "largest logits."
+        f"{_lines(of, place.address.top, place.address.least)}; dashed lines: the "
+        f"highest-scoring {other} in the corpus."
     )
 
 
 def _lines(of: str, top: int, least: float) -> str:
-    return f"lines: the {top} largest weights of {of}, from {least:g} on"
+    return f"lines: the {top} largest weights of {of}, at least {least:g}"
