@@ -183,7 +183,7 @@ def test_a_column_that_there_is_not_is_said(link: Link) -> None:
     ("common", "said"),
     [
         (["pca-exact-2d"], "second-bert has no view “pca-raw-2d”. Showing “pca-exact-2d”. Run `make projections`"),
-        ([], "second-bert has no view “pca-raw-2d”. None is shown. Run `make projections`"),
+        ([], "second-bert has no view “pca-raw-2d”. No view is shown. Run `make projections`"),
     ],
 )
 def test_a_view_that_only_this_model_has_is_said(
