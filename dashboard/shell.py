@@ -10,7 +10,7 @@ from dashboard.compare import page as comparison
 from dashboard.features import shown as features
 from dashboard.points.head_page import tab_of
 from dashboard.sentence import finder
-from dashboard.sentence.component import SentenceViews
+from dashboard.sentence.picture import SentenceViews
 from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.text import model_names

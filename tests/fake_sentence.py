@@ -11,7 +11,7 @@ from dash import Dash, Input, Output, dcc, html
 from flask import Response
 from playwright.sync_api import Locator, Page, expect
 
-from dashboard.sentence.component import SentenceViews
+from dashboard.sentence.picture import SentenceViews
 from dashboard.ui.theme import CATEGORIES, PALETTE
 from dashboard.web import assets, security
 from tests.browser import Open, listening

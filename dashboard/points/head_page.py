@@ -33,7 +33,7 @@ PANELS = {
 
 def picture(place: Place) -> Picture:
     """The picture of one head."""
-    return head_picture(place, _chosen(place))
+    return head_picture(place, _shown_points(place))
 
 
 def layout(place: Place, statistics: Callable[[Place], list[object]]) -> Page:
@@ -42,42 +42,42 @@ def layout(place: Place, statistics: Callable[[Place], list[object]]) -> Page:
     name = head_name(address.layer, address.head)
     if not corpus.views:
         return without_picture(place, name)
-    chosen = _chosen(place)
+    points = _shown_points(place)
     above = [
         html.Div([html.H1(f"Queries and keys of {name}"), _neighbours(place), _choices(place)], className="title-row"),
-        *around_picture(place, chosen, head=True),
+        *around_picture(place, points, head=True),
         *_typed(place),
     ]
     return Page(
-        above=above, beside=_beside(place, chosen, statistics), below=_below(place, chosen), notices=chosen.notices
+        above=above, beside=_beside(place, points, statistics), below=_below(place, points), notices=points.notices
     )
 
 
-def _chosen(place: Place) -> ShownPoints:
+def _shown_points(place: Place) -> ShownPoints:
     address = place.address
     tokens = min(address.tokens, place.corpus.n_tokens)
     return ShownPoints.of(place, tokens, layer=address.layer, head=address.head)
 
 
-def _below(place: Place, chosen: ShownPoints) -> list[object]:
-    address, tokens = place.address, chosen.drawn.tokens
-    points = f"points/{place.view}/{address.layer}/{address.head}"
+def _below(place: Place, points: ShownPoints) -> list[object]:
+    address, tokens = place.address, points.drawn.tokens
+    path = f"points/{place.view}/{address.layer}/{address.head}"
     return [
         *overlay_legend(overlays_of_head(address)),
         _how_to_read(),
         sample_caption(place, tokens),
         head_fidelity_caption(place.corpus, place.view, address.layer, address.head),
-        file_links(place, "The drawn points", points, {"tokens": str(tokens)}),
-        *hit_table(place, chosen),
+        file_links(place, "The drawn points", path, {"tokens": str(tokens)}),
+        *hit_table(place, points),
     ]
 
 
-def _beside(place: Place, chosen: ShownPoints, statistics: Callable[[Place], list[object]]) -> list[object]:
+def _beside(place: Place, points: ShownPoints, statistics: Callable[[Place], list[object]]) -> list[object]:
     """The tabs; only the layout of the open one is computed."""
     shown = tab_of(place.address)
     titles = {"statistics": "Statistics"} | {tab: title for tab, (title, _) in PANELS.items()}
     names = [dmc.TabsTab(title, value=tab) for tab, title in titles.items()]
-    drawn = statistics(place) if shown == "statistics" else PANELS[shown][1](place, chosen)
+    drawn = statistics(place) if shown == "statistics" else PANELS[shown][1](place, points)
     panel = dmc.TabsPanel(drawn, value=shown, pt="sm")
     return [dmc.Tabs([dmc.TabsList(names), panel], id={"choose": "tab", "by": "tabs"}, value=shown)]
 

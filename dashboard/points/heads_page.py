@@ -17,7 +17,7 @@ from store.schema.model import head_name
 
 def picture(place: Place) -> Picture:
     """The picture of all heads."""
-    return grid_picture(place, _chosen(place))
+    return grid_picture(place, _shown_points(place))
 
 
 def layout(place: Place) -> Page:
@@ -25,20 +25,20 @@ def layout(place: Place) -> Page:
     corpus = place.corpus
     if not corpus.views:
         return without_picture(place, "Heads")
-    chosen = _chosen(place)
+    points = _shown_points(place)
     above = [
         html.H1(f"Queries and keys of all {corpus.layers * corpus.heads} heads"),
         _how_to_read(),
-        *around_picture(place, chosen, head=False),
+        *around_picture(place, points, head=False),
     ]
-    tokens = chosen.drawn.tokens
+    tokens = points.drawn.tokens
     below = [
         sample_caption(place, tokens),
         fidelity_caption(corpus, place.view),
         file_links(place, "The drawn points of all heads", f"points/{place.view}/grid", {"tokens": str(tokens)}),
-        *hit_table(place, chosen),
+        *hit_table(place, points),
     ]
-    return Page(above=above, below=below, notices=chosen.notices)
+    return Page(above=above, below=below, notices=points.notices)
 
 
 def _how_to_read() -> html.P:
@@ -49,5 +49,5 @@ def _how_to_read() -> html.P:
     )
 
 
-def _chosen(place: Place) -> ShownPoints:
+def _shown_points(place: Place) -> ShownPoints:
     return ShownPoints.of(place, grid_tokens(place.corpus))

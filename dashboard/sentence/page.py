@@ -202,9 +202,9 @@ def _neighbour(place: Place, text: str, title: str, sentence: int) -> dcc.Link:
 def _hiding(place: Place) -> html.P:
     """Links that hide the selected tokens and show hidden ones. The line is there without any, so that a click moves nothing."""
     address = place.address
-    chosen = {position for unit in selected_units(place) for position in unit.positions}
+    selected = {position for unit in selected_units(place) for position in unit.positions}
     hidden = [position for position in options_of(place).hide if position < len(shown_sentence(place).wordpieces)]
-    hides = [_with_hidden(place, "hide the selected tokens", {*hidden, *chosen})] if chosen else []
+    hides = [_with_hidden(place, "hide the selected tokens", {*hidden, *selected})] if selected else []
     shows = [
         _with_hidden(place, f"show “{_piece(place, position)}”", {*hidden} - {position})
         for position in hidden[:MOST_LISTED]

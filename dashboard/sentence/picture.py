@@ -1,4 +1,4 @@
-"""What the views of a sentence draw: the selected tokens and heads, a title, and the URLs of the weights."""
+"""The views of a sentence: the component, and what it draws: selected tokens and heads, a title, and the URLs of the weights."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -6,12 +6,47 @@ from urllib.parse import urlencode
 
 from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.pattern import FIELDS, PatternOptions, Unit, parse_options, shown_units
+from dashboard.ui.component import BrowserComponent
 from dashboard.ui.files import provenance_of
 from dashboard.ui.theme import PALETTE, head_colours
 from dashboard.web.http import data_link
 from dashboard.web.state import Address
 from dashboard.web.view import Place
 from store.schema.model import head_name
+
+
+class SentenceViews(BrowserComponent):
+    """Lines, thumbnails, a heat map or the channels of one sentence. One instance serves the page.
+
+    Parameters
+    ----------
+    id
+        Dash id.
+    sentence
+        What is shown, None for nothing. A part whose URL stays is not fetched again:
+
+        - `show`: "head" (lines), "model" (thumbnails of all heads), "matrix" (heat map of a head) or "neuron" (channels)
+        - `units` and `keys`: the queries and the keys, `{"name": "the", "positions": [3], "segment": 0, "special": False}`
+        - `layers`, `heads`: how many there are; `layer`, `head`: the shown ones; `chosen`: heads whose lines are drawn
+        - `queries`: the selected tokens, of the column that `side` says ("query" or "key")
+        - `least`: smallest weight that is drawn as a line
+        - `layer_url`, `model_url`, `neuron_url`: bytes (HSL1), bytes (HST1) and JSON of what is shown, None where there is none
+        - `title`: what it is, for a screen reader and in a saved file
+        - `colours`: of the heads by scheme, `{"light": ["#0072B2", ...], "dark": [...]}`
+        - `palette`: colours by scheme, `dashboard.ui.theme.PALETTE`
+    opened
+        Out: a thumbnail was opened: `{"layer": 2, "head": 3, "count": 1}`.
+    headed
+        Out: the heads whose lines a reader wants: `{"heads": [0, 3], "count": 1}`.
+    selected
+        Out: the selected tokens of a column, none for nothing: `{"side": "query", "units": [4, 5], "count": 1}`.
+    hidden
+        Out: a token to be left out, by the positions of its wordpieces: `{"positions": [4], "count": 1}`.
+    stepped
+        Out: to the layer below or above: `{"layer": 1, "count": 1}`; -1 is towards the first.
+    """
+
+    properties = ("id", "sentence", "opened", "headed", "selected", "hidden", "stepped")
 
 
 def options_of(place: Place) -> PatternOptions:
@@ -114,12 +149,12 @@ def _of(address: Address) -> str:
 
 def _heads(address: Address) -> str:
     """The selected heads; empty where all are drawn."""
-    chosen = numbers(address.heads)
-    return f"head{'s' if len(chosen) > 1 else ''} {', '.join(map(str, chosen))}" if chosen else ""
+    heads = numbers(address.heads)
+    return f"head{'s' if len(heads) > 1 else ''} {', '.join(map(str, heads))}" if heads else ""
 
 
 def sentence_picture(place: Place) -> dict[str, Any]:
-    """The prop `sentence` of `dashboard.sentence.component`."""
+    """The prop `sentence` of `dashboard.sentence.picture`."""
     address, corpus = place.address, place.corpus
     options = options_of(place)
     queries, keys = shown_units(shown_sentence(place), options)

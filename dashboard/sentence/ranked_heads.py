@@ -1,4 +1,4 @@
-"""Heads ranked by how much a chosen query attends to a chosen key."""
+"""Heads ranked by the attention weight of a query on a key."""
 
 from typing import NamedTuple
 
