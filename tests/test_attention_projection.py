@@ -15,6 +15,8 @@ from ingest.projections.attention_projection import AttentionProjection, Sentenc
 from store.kernels.projection import fit_pca, place, place_by_network
 from store.schema.pictures import ViewName
 
+pytestmark = pytest.mark.slow
+
 HEADS, CHANNELS = 2, 6
 SIZES = np.array([7, 12, 9, 7, 15, 10] * 8)
 Trained = dict[str, np.ndarray]

@@ -214,6 +214,8 @@ def test_places_outside_a_cube_are_counted_and_drawn_on_its_border() -> None:
     ]
 
 
+#: UMAP is compiled when it is first used.
+SLOW = pytest.mark.slow
 FEW: dict[str, dict[str, float]] = {
     "pca": {},
     "tsne": {"perplexity": 30, "steps": 250},
@@ -221,7 +223,7 @@ FEW: dict[str, dict[str, float]] = {
 }
 
 
-@pytest.mark.parametrize("kind", FEW)
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=SLOW if kind == "umap" else ()) for kind in FEW])
 @pytest.mark.parametrize("tokens", [2, 3, 5])
 def test_a_handful_of_tokens_can_be_fitted(tokens: int, kind: str) -> None:
     points, method = np.eye(tokens, 7, dtype=np.float32), Method(kind, 0, FEW[kind])
