@@ -103,7 +103,8 @@ def test_without_a_classifier_a_sentence_says_how_to_colour_by_prediction(grid: 
 
 def test_charts_say_what_they_are_measured_on(grid: Page, tiny_corpus: Corpus) -> None:
     tokens = tiny_corpus.features("sample").n_tokens
-    expect(grid.get_by_text("epsilon squared")).to_contain_text(f"over {tokens:,} tokens")
+    explained = grid.locator(".figure").filter(has_text="Explained variance")
+    expect(explained).to_contain_text(f"over {tokens:,} tokens")
     expect(grid.get_by_role("img", name="CKA of every two feature points")).to_be_visible()
 
 
@@ -184,7 +185,7 @@ def test_a_clicked_token_shows_its_sentence_and_its_nearest(open_page: Open, tin
     expect(page.get_by_role("heading", name="Nearest at L0 head outputs")).to_be_visible()
     expect(page.locator(".beside .rows tbody tr")).to_have_count(10)
     inked(page, least=50)
-    page.get_by_role("link", name="clear the token").click()
+    page.get_by_role("link", name="clear").click()
     in_link(page, "ftoken", None)
     blank(page)
 
@@ -272,7 +273,7 @@ def test_a_store_without_feature_points_says_how_to_make_them(few_store: str) ->
 
 def test_too_few_tokens_for_a_measure_are_said(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Series, "trustworthiness", lambda series, _view: np.full(len(series.names), np.nan))
-    assert "too few tokens to tell" in str(PAGES["features"](place(tiny_store, "")).below)
+    assert "too few tokens to measure" in str(PAGES["features"](place(tiny_store, "")).below)
 
 
 def test_the_pages_picture_can_be_had_part_by_part(client: FlaskClient, tiny_store: str) -> None:

@@ -132,7 +132,7 @@ def test_a_picture_that_the_models_do_not_share_is_said(link: Link) -> None:
 
 def test_a_region_that_is_none_is_said_on_compare_too(link: Link) -> None:
     (said,) = layout(link("tiny", "second", "pictures=point&flasso=0,0,1")).notices
-    assert said.startswith("The region is not one of a picture of these tokens.")
+    assert said.startswith("Ignored a region: it is not in a picture of these tokens.")
 
 
 # -- what was chosen on page Features -------------------------------------------------------------------

@@ -23,7 +23,7 @@ def library(tiny_store: str) -> Library:
         ("head", "query / key norm"),
         ("head", "equal axis scales."),
         ("head?tab=point&token=5", "clear"),
-        ("features?point=embedding&ftoken=3", "clear the token"),
+        ("features?point=embedding&ftoken=3", "clear"),
         ("map", "Divergence between heads"),
         ("statistics?named=seven", "No heads match. Clear the name or the label."),
     ],

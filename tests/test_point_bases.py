@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dashboard.features.cosines import cosines
-from dashboard.features.exports import measure_table
+from dashboard.features.data import cosines
 from dashboard.features.figures import feature_charts
+from dashboard.features.routes import measure_table
 from dashboard.features.shown import ShownFeatures
 from dashboard.pages import PAGES
 from dashboard.web.library import Library
@@ -95,7 +95,7 @@ def test_charts_have_no_cosine_of_head_outputs_and_say_why(tiny_store: str, tiny
         named = dict(zip(cosine.text, cosine.y, strict=True))
         assert np.isnan([named["L0 head outputs"], named["L1 head outputs"]]).all()
         assert np.isfinite(named["L1 layer output"])
-    assert "Head outputs have no cosine" in str(drawn)
+    assert "Head outputs have only CKA" in str(drawn)
     assert np.isfinite(cosines(tiny_corpus.features("sample"))[0, 0])
 
 

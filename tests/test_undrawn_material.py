@@ -38,7 +38,7 @@ def written(place: Place) -> str:
 
 def test_a_link_to_it_says_what_to_do(asked: Asked) -> None:
     place = asked("material=review-3", undrawn=("review-3",))
-    assert "no picture of the tokens of review 3 yet. Run `make ingest`." in written(place)
+    assert "Picture of the tokens of review 3: not computed. Run `make ingest`." in written(place)
     assert "children='Show the sample.', href='/features'" in written(place)
 
 
@@ -65,5 +65,5 @@ def test_where_the_sample_is_not_drawn_a_review_can_be_chosen(asked: Asked) -> N
 
 def test_where_nothing_is_drawn_nothing_is_offered(asked: Asked) -> None:
     page = written(asked("", undrawn=("sample", "review-3")))
-    assert "no picture of the tokens of the sample yet" in page
+    assert "Picture of the tokens of the sample: not computed" in page
     assert "Show" not in page

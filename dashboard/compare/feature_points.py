@@ -16,7 +16,7 @@ from dashboard.compare.two_models import ModelPair, cached_result
 from dashboard.features.captions import TRUST
 from dashboard.features.columns import PREDICTED, TokenColumn
 from dashboard.features.data import ROLES
-from dashboard.features.point_curves import point_curves
+from dashboard.features.figures import point_curves
 from dashboard.features.shown import ShownFeatures
 from dashboard.points.captions import caption
 from dashboard.points.colours import legend_line

@@ -1,4 +1,4 @@
-"""What the pictures of feature points say of themselves: n of N, how they were made, how far they can be trusted."""
+"""Captions and titles of the pictures of feature points: how many tokens, by which method, how trustworthy."""
 
 from collections.abc import Mapping
 
@@ -7,13 +7,16 @@ import xarray as xr
 from dash import html
 
 from dashboard.features.columns import NO_PREDICTION
+from dashboard.features.data import material_title, pieces_of
 from dashboard.features.shown import ShownFeatures
-from dashboard.features.told import place_of, told
+from dashboard.features.token import NEAR, where_of
 from dashboard.points.captions import caption
+from store.schema.features import POINT_KINDS, point_kind
 from store.schema.pictures import EACH, ViewName
+from store.wording import many
 
-#: What is said of a picture's trustworthiness, before the number.
-TRUST = "Trustworthiness (1: whoever are neighbours here are neighbours among the vectors)"
+#: Trustworthiness and what its best value means.
+TRUST = "Trustworthiness (1: neighbours in the picture are neighbours among the vectors)"
 
 
 def captions(shown: ShownFeatures) -> list[html.P]:
@@ -23,11 +26,50 @@ def captions(shown: ShownFeatures) -> list[html.P]:
     return [caption(_tokens(shown)), caption(_method(shown)), caption(*_trust(shown)), *missing]
 
 
+def headline(shown: ShownFeatures) -> str:
+    """The title of the picture, up to the name of the large panel."""
+    series = shown.series
+    at = " at" if series.layer is None else ", values of"
+    return f"{many(series.features.n_tokens, 'token')} of {material_title(series.features.name)}{at} "
+
+
+def panel_texts(shown: ShownFeatures, panel: str) -> dict[str, str]:
+    """The texts that differ between panels, by name: the browser updates them while the tokens move to the next panel."""
+    series = shown.series
+    index = series.index(panel)
+    trust = float(series.trustworthiness(shown.view)[index])
+    return {
+        "name": series.titles[index],
+        "meaning": _meaning(shown, panel, series.titles[index]),
+        "trust": "not known" if trust != trust else f"{trust:.2f}",
+    }
+
+
+def text_of(name: str, texts: Mapping[str, str]) -> html.Span:
+    """One of the texts of a panel, with an id by which the browser updates it."""
+    return html.Span(texts[name], id={"told": name})
+
+
+def focus_caption(shown: ShownFeatures, token: int) -> str:
+    """What is drawn over the points for the chosen token."""
+    features = shown.series.features
+    return (
+        f"Ringed: “{pieces_of(features)[token]}”, {where_of(features, token)}. Large: the tokens of its sentence; dashed: "
+        f"lines to the {NEAR} tokens whose vectors have the largest cosine with its vector."
+    )
+
+
+def _meaning(shown: ShownFeatures, panel: str, title: str) -> str:
+    if shown.series.layer is not None:
+        return f"Value vectors of head {panel} in layer {shown.series.layer}."
+    return f"{title[0].upper()}{title[1:]}: {POINT_KINDS[point_kind(panel)].meaning}."
+
+
 def _tokens(shown: ShownFeatures) -> str:
     features = shown.series.features
     some = f"the first {shown.tokens:,} of {features.n_tokens:,} are drawn here, all of them in a large panel"
     drawn = "all of them are drawn" if shown.tokens == features.n_tokens else some
-    cut = " The model reads no more of it: the review was cut." if features.attributes.get("cut") else ""
+    cut = " The review is longer than the model reads and was cut." if features.attributes.get("cut") else ""
     return f"Tokens: {str(features.attributes['says']).rstrip('.')}; {drawn}.{cut}"
 
 
@@ -37,38 +79,31 @@ def _method(shown: ShownFeatures) -> str:
         f", {name.replace('_', ' ')} {f'{value:g}' if isinstance(value, float) else value}"
         for name, value in dict(attributes["parameters"]).items()
     )
-    return (
-        f"{attributes['title']}{parameters}; fitted on {attributes['fitted_on']}; {_rest(attributes)}"
-        "x and y have equal scales"
-        + (", the same in every panel." if shown.series.layer is None else ".")
-        + _bases(shown)
-    )
+    placed = f"placed {attributes['placed']}; " if attributes.get("placed") else ""
+    scales = "equal axis scales" + (", the same in every panel." if shown.series.layer is None else ".")
+    return f"{attributes['title']}{parameters}; fitted on {attributes['fitted_on']}; {placed}{scales}{_bases(shown)}"
 
 
 def _bases(shown: ShownFeatures) -> str:
-    """Where all points are in one picture."""
+    """A warning where all feature points are in one picture."""
     if shown.series.layer is not None or ViewName.parse_points(shown.view).vectors == EACH:
         return ""
-    return " Head outputs have features of their own (channels of heads): where they lie beside the other points means nothing."
-
-
-def _rest(attributes: Mapping[str, object]) -> str:
-    return f"placed {attributes['placed']}; " if attributes.get("placed") else ""
+    return " Head outputs have features of their own (channels of heads): their position relative to other points has no meaning."
 
 
 def _trust(shown: ShownFeatures) -> list[object]:
     trust = shown.series.trustworthiness(shown.view)
     judged = f"on {_view(shown).attrs['judged_on']}"
     if np.isnan(trust).all():
-        return ["Trustworthiness: these are too few tokens to tell. Ingest more sentences."]
+        return ["Trustworthiness: too few tokens to measure. Ingest more sentences."]
     if shown.panel is not None:
-        return [f"{TRUST}: ", place_of("trust", told(shown, shown.panel)), f", {judged}."]
+        return [f"{TRUST}: ", text_of("trust", panel_texts(shown, shown.panel)), f", {judged}."]
     titles = shown.series.titles
     low, high = int(np.nanargmin(trust)), int(np.nanargmax(trust))
     return [
         f"{TRUST}: mean {np.nanmean(trust):.2f}, from {trust[low]:.2f} ({titles[low]}) to {trust[high]:.2f} ({titles[high]}), "
         f"{judged}.",
-        html.Span(" That of each panel stands in its hover.", className="on-page"),
+        html.Span(" Hover a panel for its own value.", className="on-page"),
     ]
 
 

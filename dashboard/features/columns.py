@@ -1,4 +1,4 @@
-"""What the tokens of a material can be coloured by: one value a token, the same in every panel."""
+"""Columns to colour tokens by: one value per token, the same in every panel."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.features.pieces import pieces_of
+from dashboard.features.data import pieces_of
 from dashboard.points.columns import KINDS, Column, Values, kinds_of
 from dashboard.web.view import predicts_labels
 from store.features import Features
@@ -14,17 +14,17 @@ from store.schema.features import SAMPLE
 
 #: Colours for wordpieces: those of categories without the grey one, which the other wordpieces have.
 WORDPIECES = (0, 1, 2, 3, 4, 5, 7)
-#: Columns of what a model says; the others are of the tokens, the same for every model.
+#: Columns of a model's predictions; the others are the same for every model.
 PREDICTED = ("prediction", "correct")
 NO_PREDICTION = (
-    "This model predicts no label, so tokens cannot be coloured by prediction: `make finetune` makes a classifier of it, "
-    "`make ingest MODEL=data/finetuned` takes that."
+    "This model predicts no label, so tokens cannot be coloured by prediction. Run `make finetune`, then "
+    "`make ingest MODEL=data/finetuned`."
 )
 
 
 @dataclass(frozen=True)
 class TokenColumn:
-    """A column, its values (token,) as `Column` has them, and what is said of the tokens that have none."""
+    """A column, its values (token,) as `Column` has them, and the legend of the tokens that have none."""
 
     column: Column
     values: Callable[[], Values]
@@ -32,7 +32,7 @@ class TokenColumn:
 
 
 def token_columns(features: Features, token: int | None) -> dict[str, TokenColumn]:
-    """Every column of a material by its name, in the order of a menu; `token` is the chosen one."""
+    """Every column of a material by its name, in the order of the menu; `token` is the clicked token."""
     every = [
         _kind(features),
         _wordpiece(features),
@@ -61,7 +61,7 @@ def _label(features: Features) -> TokenColumn:
 
 
 def _wordpiece(features: Features) -> TokenColumn:
-    """The most frequent wordpieces."""
+    """The most frequent wordpieces, a colour each."""
     ids = features.tokens.token_id.values
     different, first, counts = np.unique(ids, return_index=True, return_counts=True)
     frequent = np.argsort(-counts, kind="stable")[: len(WORDPIECES)]
@@ -81,7 +81,7 @@ def _wordpiece(features: Features) -> TokenColumn:
 
 
 def _sentence(features: Features, token: int | None) -> TokenColumn:
-    """Of a sample there are far more sentences than colours: the chosen token's stands out."""
+    """The sentence of the clicked token: a sample has far more sentences than colours."""
     index = features.tokens.sentence_index.values
     own = None if token is None else index[token]
     column = Column("sentence", "sentence of the chosen token", "category", names=("this sentence",))
@@ -90,13 +90,13 @@ def _sentence(features: Features, token: int | None) -> TokenColumn:
 
 
 def _order(features: Features) -> TokenColumn:
-    """Of a review, its sentences in order."""
+    """The sentences of a review in order."""
     index = features.tokens.sentence_index.values
     return TokenColumn(Column("sentence", "sentence of the review, in order"), lambda: index.astype(np.float64))
 
 
 def _predictions(features: Features) -> list[TokenColumn]:
-    """What the model itself says of each token's sentence, where it is a classifier."""
+    """The model's prediction for each token's sentence, where it is a classifier."""
     probability = features.class_probability
     if probability is None:
         return []
@@ -115,7 +115,7 @@ def _correct(features: Features, predicted: NDArray[np.int64], names: tuple[str,
 
 
 def sentence_order(features: Features) -> NDArray[np.int64]:
-    """Which of the material's sentences each token is of, in their order; a review is one text: (token,)."""
+    """Index of each token's sentence within the material; a review is one text: (token,)."""
     index = features.tokens.sentence_index.values
     probability = features.class_probability
     if probability is not None and len(probability) == 1:

@@ -1,4 +1,4 @@
-"""Panels that show the same tokens, in order: the feature points of a material, or the values of the heads of a layer."""
+"""Feature points of a set of tokens: the series of panels that show them, their places, vectors and similarities."""
 
 import re
 from dataclasses import dataclass
@@ -7,18 +7,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.web.view import feature_panels, feature_views, value_layers
+from dashboard.web.cache import cached
+from dashboard.web.view import Place, feature_panels, feature_views, value_layers
 from store import Corpus, StoreError
 from store.features import Features
-from store.schema.features import point_kind, point_layer, point_title
+from store.schema.features import SAMPLE, point_kind, point_layer, point_title, same_basis
 
-#: What the points of a token are: one.
+#: A token is one point here, neither query nor key.
 ROLES = ("token",)
-#: Stands for the feature points in a URL; values have their layer there.
+#: All feature points in a URL; values have their layer there.
 POINTS = "points"
 #: Points of a grid: with the scripts of the page and its charts they stay below 3 MB.
 GRID_POINTS = 400_000
-#: Columns are so many times the rows where nothing else says how many, as a screen is wide.
+#: Columns by rows of a grid without layers, as a screen is wide.
 WIDE = 1.6
 
 _VALUES = re.compile(r"L(\d{1,3})")
@@ -26,7 +27,7 @@ _VALUES = re.compile(r"L(\d{1,3})")
 
 @dataclass(frozen=True)
 class Series:
-    """The panels of a material; of the value vectors of a `layer` where one is given, else of all feature points.
+    """The panels of a material in order: all feature points, or the value vectors of the heads of a `layer`.
 
     Panels are named as in a link: by their point, or by their head, `H3`.
     """
@@ -38,11 +39,11 @@ class Series:
     @classmethod
     def parse(cls, corpus: Corpus, features: Features, text: str) -> "Series":
         """From `points` or `L5`."""
-        found = _VALUES.fullmatch(text)
+        values = _VALUES.fullmatch(text)
         if text == POINTS:
             return cls(corpus, features)
-        if found and int(found[1]) in value_layers(features):
-            return cls(corpus, features, int(found[1]))
+        if values and int(values[1]) in value_layers(features):
+            return cls(corpus, features, int(values[1]))
         raise StoreError(f"{features.name} has no panels {text[:40]!r}. Go to the page Features and choose there.")
 
     def __str__(self) -> str:
@@ -50,24 +51,24 @@ class Series:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of every panel, as in a link."""
+        """Names of the panels, as in a link."""
         return feature_panels(self.corpus, self.features, self.layer)
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """Of every panel, for a person."""
+        """Names of the panels for a person."""
         if self.layer is None:
             return tuple(map(point_title, self.names))
         return tuple(f"L{self.layer} {name}" for name in self.names)
 
     @property
     def views(self) -> list[str]:
-        """Pictures there are of all panels, the default first."""
+        """Views of all panels, the default first."""
         return feature_views(self.features, self.layer)
 
     @cached_property
     def grid(self) -> tuple[int, tuple[int, ...]]:
-        """Columns, and the place of every panel in the grid: layers across, what each of them has downwards."""
+        """Columns, and the slot of every panel in the grid: layers across, kinds of feature points downwards."""
         if self.layer is not None:
             return _columns(len(self.names)), tuple(range(len(self.names)))
         columns = self.corpus.layers + 1
@@ -80,26 +81,26 @@ class Series:
         return min(self.features.n_tokens, max(1, GRID_POINTS // len(self.names)))
 
     def index(self, panel: str) -> int:
-        """Number of a panel by its name. Raises StoreError where there is none of this name."""
+        """Index of a panel by its name. Raises StoreError for an unknown one."""
         if panel not in self.names:
             raise StoreError(f"There is no {panel[:40]!r} among {', '.join(self.names)}. Choose one of them.")
         return self.names.index(panel)
 
     def places(self, view: str, tokens: int, panel: str | None = None) -> NDArray[np.float32]:
-        """Where the first tokens are drawn, 0 to 1: (panel, token, role, component), in all panels or in one; one role."""
+        """Places of the first tokens, 0 to 1: (panel, token, role, component), in all panels or in one."""
         index = None if panel is None else self.index(panel)
         if self.layer is None:
             return self.features.places(view, tokens, index)[:, :, None]
         return self.features.value_places(view, self.layer, tokens, index)[:, :, None]
 
     def trustworthiness(self, view: str) -> NDArray[np.float64]:
-        """Of every panel, 1 is perfect: (panel,)."""
+        """Trustworthiness of every panel, 1 is perfect: (panel,)."""
         if self.layer is None:
             return self.features.view(view)["trustworthiness"].values.astype(np.float64)
         return self.features.value_view(view)["trustworthiness"].values[self.layer].astype(np.float64)
 
     def vectors(self, panel: str) -> NDArray[np.float32]:
-        """What the panel is a picture of: (token, feature)."""
+        """The vectors behind a panel: (token, feature)."""
         index = self.index(panel)
         if self.layer is None:
             return self.features.feature.variable[index].values.astype(np.float32)
@@ -107,12 +108,40 @@ class Series:
 
 
 def _slot(name: str, place: int, kinds: list[str], columns: int) -> int:
-    """What comes before the layers stands in the first column."""
+    """The slot of a panel; what comes before the layers is in the first column."""
     layer = point_layer(name)
     return place * columns if layer is None else kinds.index(point_kind(name)) * columns + layer + 1
 
 
 def _columns(count: int) -> int:
-    """So many that rows are full, where that is near to the shape of a screen."""
+    """Columns that fill all rows, if that is near to the shape of a screen."""
     least = int(np.ceil(np.sqrt(WIDE * count)))
     return next((columns for columns in range(least, min(2 * least, count) + 1) if count % columns == 0), least)
+
+
+def drawn_materials(corpus: Corpus) -> list[str]:
+    """Materials with a picture: while an ingest draws, or after one that was stopped, some have none."""
+    return [name for name in corpus.materials if corpus.features(name).views]
+
+
+def is_drawn(place: Place) -> bool:
+    """Whether there is a picture of the link's material."""
+    corpus = place.corpus
+    return bool(corpus.materials) and (place.address.material or corpus.materials[0]) in drawn_materials(corpus)
+
+
+def material_title(material: str) -> str:
+    """The title of a material: `the sample`, `review 3`."""
+    return "the sample" if material == SAMPLE else material.replace("-", " ")
+
+
+@cached
+def pieces_of(features: Features) -> list[str]:
+    """The wordpiece of every token."""
+    return features.wordpieces()
+
+
+def cosines(features: Features) -> NDArray[np.float64]:
+    """Mean cosine of a token's vectors at two points: (point, other_point); NaN between points of different bases."""
+    alike = [[same_basis(one, other) for other in features.points] for one in features.points]
+    return np.where(alike, features.similarity.values.astype(np.float64), np.nan)

@@ -1,81 +1,87 @@
-"""How the tokens change from point to point, in numbers: mixing, likeness of points, what explains the variance."""
+"""Figures by feature point: token mixing, similarity of the points, explained variance."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.features.cosines import cosines
-from dashboard.features.point_curves import point_curves
-from dashboard.features.point_matrix import point_matrix
+from dashboard.features.data import cosines
 from dashboard.features.shown import ShownFeatures
 from dashboard.statistics.figures import mixing_lines
-from dashboard.statistics.sections import ratio_lines
-from dashboard.ui.charts import chart
+from dashboard.statistics.sections import WHOLE, ratio_lines
+from dashboard.ui.charts import RAMP, SERIES, SYMBOLS, Layout, chart, colour_bar, every, layout, square
+from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href
-from store.schema.features import FACTORS
+from store.schema.features import FACTORS, POINT_KINDS, point_kind, point_layer, point_title
+from store.wording import many
 
 HEIGHT = 300
+#: The title of what comes before the layers.
+INPUT = "input"
+_SIMILARITY = (
+    "Cosine: mean over tokens of the cosine of a token's vectors at two points. CKA: linear CKA (Kornblith et al. 2019), 1 "
+    "is the same up to rotation and scale. Head outputs have only CKA: their features are channels of heads, not of the "
+    "residual stream."
+)
+_EXPLAINED = (
+    "Epsilon squared (Kelley 1935): the share of the variance between tokens that a factor explains, 0 by chance."
+)
 
 
 def feature_charts(shown: ShownFeatures) -> list[object]:
-    """Five figures under a heading, each with what it is measured on."""
+    """Five figures by feature point: token mixing, similarity of the points, explained variance."""
     figures = [_mixing(shown), _beside_first(shown), _beside_previous(shown), _explained(shown), _matrix(shown)]
-    return [html.H2("From point to point"), html.Div(figures, className="figures halves")]
+    return [html.H2("By feature point"), html.Div(figures, className="figures halves")]
 
 
-def _figure(title: str, drawn: list[object]) -> html.Div:
-    return html.Div([html.H3(title), *drawn], className="figure")
+def _figure(title: str, about: html.Button, drawn: list[object]) -> html.Div:
+    return html.Div([html.H3([title, about]), *drawn], className="figure")
 
 
 def _mixing(shown: ShownFeatures) -> html.Div:
     place = shown.place
-    says = (
-        f"The share of a token's new vector that comes from other tokens (Kobayashi et al. 2021), mean over all {place.corpus.n_tokens:,} "
-        "tokens of the corpus, sentences weighed equally. "
-    )
-    found = chart(
+    drawn = chart(
         mixing_lines(ratio_lines(place.corpus.layer_mixing, "all")),
         of="feature-mixing",
-        says=says,
+        says=f"Mean over {many(place.corpus.n_tokens, 'token')} of the corpus; every sentence has the same weight. ",
         label="Mixing ratios by layer",
         data=file_href(place, "mixing.csv"),
         height=HEIGHT,
     )
-    return _figure("How much tokens are mixed in a layer", found)
+    return _figure("Token mixing", statistic_info(WHOLE), drawn)
 
 
 def _beside_first(shown: ShownFeatures) -> html.Div:
     features = shown.series.features
     lines = {"cosine": cosines(features)[:, 0], "CKA": features.cka.values[:, 0]}
-    return _figure("Similarity to the word embeddings", _alike(shown, "embedding", lines, "with the point embedding"))
+    return _similarity(shown, "embedding", "Similarity to the word embeddings", lines)
 
 
 def _beside_previous(shown: ShownFeatures) -> html.Div:
     features = shown.series.features
     lines = {"cosine": _previous(cosines(features)), "CKA": _previous(features.cka.values)}
-    return _figure("Similarity to the point before", _alike(shown, "previous", lines, "with the point before it"))
+    return _similarity(shown, "previous", "Similarity to the previous feature point", lines)
 
 
 def _previous(between: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Of every point with the one before; NaN for the first."""
+    """Of every point with the previous one; NaN for the first."""
     return np.concatenate([[np.nan], np.diagonal(between, offset=1)]).astype(np.float64)
 
 
-def _alike(shown: ShownFeatures, of: str, lines: dict[str, NDArray[np.float64]], what: str) -> list[object]:
+def _similarity(shown: ShownFeatures, of: str, title: str, lines: dict[str, NDArray[np.float64]]) -> html.Div:
     features = shown.series.features
-    says = (
-        f"Mean over {features.n_tokens:,} tokens of the cosine of a token's vectors, and linear CKA (Kornblith et al. 2019) over "
-        f"{_cka_tokens(shown):,} tokens, {what}. Head outputs have no cosine with other points, as their features are channels of heads, not of "
-        "the residual stream; CKA compares them all the same. "
-    )
-    return chart(
+    drawn = chart(
         point_curves(lines, features.points),
         of=f"alike-{of}",
-        says=says,
-        label=f"Cosine and CKA of every feature point {what}",
+        says=f"Cosine over {features.n_tokens:,} tokens, CKA over {_cka_tokens(shown):,}. ",
+        label=f"{title}: cosine and CKA of every feature point",
         data=file_href(shown.place, f"features/{features.name}/similarity.csv"),
         height=HEIGHT,
     )
+    return _figure(title, info(title[0].lower() + title[1:], _SIMILARITY), drawn)
 
 
 def _cka_tokens(shown: ShownFeatures) -> int:
@@ -85,23 +91,19 @@ def _cka_tokens(shown: ShownFeatures) -> int:
 
 def _explained(shown: ShownFeatures) -> html.Div:
     features = shown.series.features
-    every = {factor: features.explained.sel(factor=factor).values for factor in FACTORS}
-    lines = {factor: values for factor, values in every.items() if np.isfinite(values).any()}
-    missing = [FACTORS[factor] for factor in every if factor not in lines]
+    shares = {factor: features.explained.sel(factor=factor).values for factor in FACTORS}
+    lines = {factor: values for factor, values in shares.items() if np.isfinite(values).any()}
+    missing = [FACTORS[factor] for factor in shares if factor not in lines]
     none = f"Not of {' and '.join(missing)}: there is one group only. " if missing else ""
-    says = (
-        f"Share of the variance of the vectors between tokens that {_or([FACTORS[one] for one in lines])} explains: epsilon squared "
-        f"(Kelley 1935), 0 by chance, over {features.n_tokens:,} tokens. {none}"
-    )
-    found = chart(
+    drawn = chart(
         point_curves(lines, features.points, unit="share"),
         of="explained",
-        says=says,
+        says=f"By {_or([FACTORS[factor] for factor in lines])}, over {features.n_tokens:,} tokens. {none}",
         label="Share of the variance explained by feature point",
         data=file_href(shown.place, f"features/{features.name}/explained.csv"),
         height=HEIGHT,
     )
-    return _figure("What the vectors tell of a token", found)
+    return _figure("Explained variance", info("the explained variance", _EXPLAINED), drawn)
 
 
 def _or(parts: list[str]) -> str:
@@ -110,14 +112,127 @@ def _or(parts: list[str]) -> str:
 
 def _matrix(shown: ShownFeatures) -> html.Div:
     features = shown.series.features
-    says = f"Linear CKA of every two points over {_cka_tokens(shown):,} tokens; 1: the same up to rotation and scale. "
-    found = chart(
+    drawn = chart(
         point_matrix(features.cka.values, features.points, measure="CKA"),
         of="cka",
-        says=says,
+        says=f"Linear CKA over {_cka_tokens(shown):,} tokens. ",
         label="CKA of every two feature points",
         data=file_href(shown.place, f"features/{features.name}/cka.csv"),
         height=400,
         turns=True,
     )
-    return _figure("Every point beside every other", found)
+    return _figure(
+        "Similarity between feature points", info("the similarity between feature points", _SIMILARITY), drawn
+    )
+
+
+def point_curves(lines: Mapping[str, NDArray[np.float64]], points: Sequence[str], *, unit: str = "") -> go.Figure:
+    """Curves of numbers (point) by their titles, in groups by kind of feature point; NaN where there is none."""
+    kinds = _kinds(points)
+    traces = [
+        _point_line(title, values, points, kinds, place, unit) for place, (title, values) in enumerate(lines.items())
+    ]
+    legend = {"orientation": "h", "x": 0, "y": -0.16, "yanchor": "top", "itemclick": False, "font": {"size": 11}}
+    down = {"showgrid": True, "tickformat": ".0%" if unit == "share" else ""}
+    margin = {"l": 48, "r": 12, "t": 26 + 14 * _title_lines(kinds), "b": 60}
+    return go.Figure(
+        traces,
+        layout(
+            _curve_axis(points, kinds),
+            down,
+            showlegend=True,
+            legend=legend,
+            margin=margin,
+            annotations=_kind_titles(kinds),
+        ),
+    )
+
+
+def _kinds(points: Sequence[str]) -> dict[str, list[int]]:
+    """Indices of the points of each kind; what comes before the layers is one group."""
+    kinds: dict[str, list[int]] = {}
+    for place, point in enumerate(points):
+        kind = INPUT if point_layer(point) is None else POINT_KINDS[point_kind(point)].title
+        kinds.setdefault(kind, []).append(place)
+    return kinds
+
+
+def _positions(kinds: Mapping[str, list[int]]) -> list[int | None]:
+    """The points from left to right, with room between kinds."""
+    return [place for group in kinds.values() for place in (*group, None)][:-1]
+
+
+def _curve_axis(points: Sequence[str], kinds: Mapping[str, list[int]]) -> dict[str, Any]:
+    """The horizontal axis, with the first and the last layer of each kind."""
+    order = _positions(kinds)
+    ends = [place for kind, group in kinds.items() if kind != INPUT for place in sorted({group[0], group[-1]})]
+    return {
+        "tickvals": [order.index(place) for place in ends],
+        "ticktext": [f"L{point_layer(points[place])}" for place in ends],
+        "range": [-0.7, len(order) - 0.3],
+    }
+
+
+def _title_lines(kinds: Mapping[str, list[int]]) -> int:
+    """Lines of the longest title after the first: titles are broken at every space."""
+    return max(kind.count(" ") for kind in kinds)
+
+
+def _kind_titles(kinds: Mapping[str, list[int]]) -> list[dict[str, Any]]:
+    """The title of every kind above its points."""
+    order = _positions(kinds)
+    middle = {kind: (order.index(group[0]) + order.index(group[-1])) / 2 for kind, group in kinds.items()}
+    look = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "font": {"size": 11}}
+    return [{"x": x, "text": kind.replace(" ", "<br>"), **look} for kind, x in middle.items()]
+
+
+def _point_line(
+    title: str,
+    values: NDArray[np.float64],
+    points: Sequence[str],
+    kinds: Mapping[str, list[int]],
+    place: int,
+    unit: str,
+) -> Any:
+    colour, symbol = SERIES[place % len(SERIES)], SYMBOLS[place % len(SYMBOLS)]
+    number = "%{y:.1%}" if unit == "share" else "%{y:.3f}"
+    order = _positions(kinds)
+    return go.Scatter(
+        x=np.arange(len(order)),
+        y=[np.nan if index is None else float(values[index]) for index in order],
+        name=title,
+        mode="lines+markers",
+        line={"color": colour, "width": 2},
+        marker={"symbol": symbol, "size": 6, "color": colour, "line": {"width": 1, "color": colour}},
+        text=["" if index is None else point_title(points[index]) for index in order],
+        hovertemplate=f"%{{text}}, {title}: {number}<extra></extra>",
+    )
+
+
+def point_matrix(values: NDArray[np.float64], points: Sequence[str], *, measure: str) -> go.Figure:
+    """A measure of every two points (point, point), 0 to 1."""
+    titles = [point_title(point) for point in points]
+    heat: Any = go.Heatmap(
+        z=values.astype(np.float32),
+        customdata=[[f"{one} and {other}" for other in titles] for one in titles],
+        colorscale=RAMP,
+        zmin=0,
+        zmax=1,
+        colorbar=colour_bar(measure),
+        hovertemplate="%{customdata}: %{z:.3f}<extra></extra>",
+    )
+    along = _matrix_axis(points)
+    figure = go.Figure(
+        heat, layout(along, along | {"autorange": "reversed"}, margin={"l": 44, "r": 4, "t": 8, "b": 34})
+    )
+    return square(figure)
+
+
+def _matrix_axis(points: Sequence[str]) -> Layout:
+    """The points in the order of the model, with the first of every layer named."""
+    first = {
+        layer: place for place, point in reversed(list(enumerate(points))) if (layer := point_layer(point)) is not None
+    }
+    named = [(place, f"L{layer}") for layer, place in sorted(first.items())][:: every(len(first))]
+    ticks = [(0, "input"), *named]
+    return {"tickvals": [place for place, _ in ticks], "ticktext": [text for _, text in ticks]}

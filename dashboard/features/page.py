@@ -1,26 +1,27 @@
-"""Page Features: the same tokens at every point of the model, in small panels or in a large one that moves through them."""
+"""Page Features: the same tokens at every feature point, in small panels or in a large one that steps through them."""
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.canvas.spec import Picture
-from dashboard.features.captions import captions
-from dashboard.features.controls import controls
+from dashboard.features.captions import captions, headline, panel_texts, text_of
+from dashboard.features.data import ROLES, drawn_materials, is_drawn, material_title
 from dashboard.features.figures import feature_charts
-from dashboard.features.materials import drawn_materials, is_drawn, material_title
 from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import feature_token
-from dashboard.features.told import headline, place_of, told
 from dashboard.points.captions import overlay_legend, overlays_of_feature
+from dashboard.points.colours import legend_line
+from dashboard.points.search_results import no_hits
+from dashboard.ui.controls import choice, search_controls, switch
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade
 from dashboard.ui.tables import file_links
-from dashboard.web.view import Place
+from dashboard.web.view import Place, value_layers
 
-EMPTY = "This model has no feature points yet."
-UNDRAWN = "There is no picture of the tokens of {} yet."
-#: What of a link says something of one material alone.
+EMPTY = "Feature points: not computed."
+UNDRAWN = "Picture of the tokens of {}: not computed."
+#: Fields of a link that belong to one material.
 OF_MATERIAL = ("vectors", "point", "fview", "ftoken", "flasso", "at")
 
 
@@ -30,12 +31,12 @@ def picture(place: Place) -> Picture | None:
 
 
 def layout(place: Place) -> Page:
-    """The page at a place; where there is no picture, how to get one."""
+    """The page of a link; without a picture, how to get one."""
     if not is_drawn(place):
         return Page(above=[html.H1("Features"), dmc.Alert(_what_to_do(place), color="orange")])
     shown = ShownFeatures.of(place)
     return Page(
-        above=[_title(shown), _how_to_read(shown), *controls(shown)],
+        above=[_title(shown), _how_to_read(shown), *_controls(shown)],
         beside=[] if shown.panel is None else feature_token(shown),
         below=[*overlay_legend(overlays_of_feature(place.address)), *captions(shown), *_files(shown)],
         notices=shown.notices,
@@ -43,18 +44,18 @@ def layout(place: Place) -> Page:
 
 
 def after_picture(place: Place) -> list[object]:
-    """What comes below when the picture is painted: drawing charts would keep it waiting."""
+    """The charts, which are drawn after the picture so that it does not wait for them."""
     return feature_charts(ShownFeatures.of(place)) if is_drawn(place) else []
 
 
 def _what_to_do(place: Place) -> list[object]:
-    """There are no feature points, or none of the link's material are drawn: then those that are can be chosen."""
+    """How to compute feature points or their picture, and links to the materials that have one."""
     materials = place.corpus.materials
     if not materials:
         return unmade(place, EMPTY)
-    there = [part for name in drawn_materials(place.corpus) for part in (" ", _link_to(place, name))]
+    links = [part for name in drawn_materials(place.corpus) for part in (" ", _link_to(place, name))]
     missing = UNDRAWN.format(material_title(place.address.material or materials[0]))
-    return [*unmade(place, missing), *there]
+    return [*unmade(place, missing), *links]
 
 
 def _link_to(place: Place, material: str) -> dcc.Link:
@@ -69,25 +70,23 @@ def _title(shown: ShownFeatures) -> html.Div:
         count = len(series.names)
         what = f"{count} feature points" if series.layer is None else f"{count} heads in layer {series.layer}"
         return html.Div(html.H1(f"{headline(shown)}{what}"), className="title-row")
-    title = html.H1([headline(shown), place_of("name", told(shown, shown.panel))])
+    title = html.H1([headline(shown), text_of("name", panel_texts(shown, shown.panel))])
     back = dcc.Link("All panels", href=shown.place.address.with_(point=None, at=None).href)
     return html.Div([title, back], className="title-row")
 
 
 def _how_to_read(shown: ShownFeatures) -> html.P:
     if shown.panel is None:
-        across = (
-            "layers across, what each of them computes downwards" if shown.series.layer is None else "one panel a head"
-        )
+        panels = "layers across, feature points down" if shown.series.layer is None else "one panel per head"
         return html.P(
-            f"The same tokens in every panel: {across}. Hover says how far a panel can be trusted, a click or Enter opens it, the wheel zooms.",
+            f"The same tokens in every panel: {panels}. Hover a panel for its trustworthiness, click it or press Enter to open it; the wheel zooms.",
             className="how-to-read",
         )
     return html.P(
         [
-            place_of("meaning", told(shown, shown.panel)),
-            " Play, the slider or arrow keys move the tokens on; hover names one, a click keeps it; lasso and box select in every panel; zooming out or "
-            "Backspace goes back to all.",
+            text_of("meaning", panel_texts(shown, shown.panel)),
+            " Play, the slider or arrow keys go to the next feature point. Hover or click a token; lasso and box select in every panel; "
+            "Backspace returns to all panels.",
         ],
         className="how-to-read",
     )
@@ -100,3 +99,51 @@ def _files(shown: ShownFeatures) -> list[html.P]:
     if not shown.selection:
         return [every]
     return [every, file_links(shown.place, "The selected tokens", f"{base}/selection/{where}", shown.selection.fields)]
+
+
+def _controls(shown: ShownFeatures) -> list[object]:
+    """The controls, the legend, and how many tokens are selected."""
+    return [
+        html.Div([_picture(shown), search_controls(shown.place)], className="control-rows"),
+        legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest),
+        _selected(shown),
+        *no_hits(shown.place),
+    ]
+
+
+def _picture(shown: ShownFeatures) -> html.Div:
+    address, series = shown.place.address, shown.series
+    materials = {name: material_title(name) for name in drawn_materials(shown.place.corpus)}
+    colours = {name: one.column.title for name, one in shown.columns.items()}
+    labels = [switch("labels", "labels", bool(address.labels))] if shown.panel else []
+    return html.Div(
+        [
+            choice("material", "Tokens of", materials, series.features.name, 130),
+            choice("vectors", "Vectors", _vectors(shown), "" if series.layer is None else str(series.layer), 150),
+            choice("fview", "Picture", {name: view_title(shown, name) for name in series.views}, shown.view, 235),
+            choice("fcolour", "Colour", colours, shown.colour.column.name, 205),
+            *labels,
+        ],
+        className="controls",
+    )
+
+
+def view_title(shown: ShownFeatures, view: str) -> str:
+    """The title of a view."""
+    features = shown.series.features
+    opened = features.view(view) if shown.series.layer is None else features.value_view(view)
+    return str(opened.attrs["title"])
+
+
+def _vectors(shown: ShownFeatures) -> dict[str, str]:
+    layers = {str(layer): f"values of layer {layer}" for layer in value_layers(shown.series.features)}
+    return {"": "feature points"} | layers
+
+
+def _selected(shown: ShownFeatures) -> dmc.Text | html.P:
+    if not shown.selection:
+        return html.P(className="count")
+    count, drawn = int(shown.selected.sum()), shown.tokens
+    clear = dcc.Link("clear", href=shown.place.address.with_(q=None, within="token", flasso=None).href)
+    selected = f"{count:,} of {drawn:,} drawn tokens are selected, the same in every panel. "
+    return html.P([selected, clear], className="count of-picture", role="status")

@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 from dashboard.canvas.spec import ChosenPoint, FileSource, LinkFields, Panel, Picture, Step
-from dashboard.features.data import ROLES, Series
-from dashboard.features.materials import material_title
-from dashboard.features.nearest import NEAR
+from dashboard.features.captions import focus_caption, headline, panel_texts
+from dashboard.features.data import ROLES, Series, material_title
 from dashboard.features.shown import ShownFeatures
-from dashboard.features.told import focused, headline, told
+from dashboard.features.token import NEAR
 from dashboard.ui.theme import ramp
 from store.wording import many
 
@@ -51,7 +50,7 @@ def _large(shown: ShownFeatures, panel: str) -> Picture:
         card=f"{shown.base}/card/",
         chosen=None if address.ftoken is None else ChosenPoint(token=address.ftoken, role=ROLES[0]),
         focus=None if address.ftoken is None else f"{shown.base}/focus/{where}/{address.ftoken}.json?near={NEAR}",
-        focus_caption=None if address.ftoken is None else focused(shown, address.ftoken),
+        focus_caption=None if address.ftoken is None else focus_caption(shown, address.ftoken),
         lasso=address.flasso,
         region=f"{series},{shown.view},{panel}",
     )
@@ -64,7 +63,7 @@ def _step(shown: ShownFeatures, name: str, title: str) -> Step:
         points=_points(shown, name),
         fields={"point": name},
         label=f"{headline(shown)}{title}",
-        texts=told(shown, name),
+        texts=panel_texts(shown, name),
     )
 
 

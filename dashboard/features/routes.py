@@ -1,28 +1,35 @@
 """Routes of the feature points: what the canvas draws, cards of tokens, files."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from flask import Flask, Response, abort, jsonify
 from flask import request as asked
+from numpy.typing import NDArray
 
 from dashboard.canvas import encoding as points
 from dashboard.canvas.raster import draw_panels
 from dashboard.features.columns import token_columns
-from dashboard.features.data import Series
-from dashboard.features.exports import measure_table, token_tables
-from dashboard.features.nearest import NEAR, token_card, token_focus
+from dashboard.features.data import Series, cosines, pieces_of
 from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
+from dashboard.features.token import NEAR, token_card, token_focus
 from dashboard.points import selection
 from dashboard.points.colours import codes_of, encode
+from dashboard.points.columns import KINDS, kinds_of
+from dashboard.points.exports import ROWS
 from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE
-from dashboard.ui.files import FORM, file, large_file
+from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.web.cache import current_cache
 from dashboard.web.http import BASE, binary, bounded, codes, corpus_of, lasting, png, scheme
 from dashboard.web.library import Library
 from store import Corpus
 from store.features import Features
+from store.schema.features import FACTORS, point_title
 
 _MATERIAL = f"{BASE}/features/<material>"
 MOST_NEAR = 50
+#: Measures between two points.
+BETWEEN_POINTS = ("similarity", "cka")
 
 
 def register(server: Flask, library: Library) -> None:
@@ -104,7 +111,7 @@ def _files(server: Flask, library: Library) -> None:
         corpus, features = _features(library, snapshot, model, material)
         shown = Series.parse(corpus, features, series)
         panels = shown.names if panel == "grid" else (panel,)
-        shown.places(view, 1, panels[0])  # a wrong name is said before the first byte is sent
+        shown.places(view, 1, panels[0])  # a wrong name is a 404 before the first byte
         chosen = _selection(corpus, features) if what == "selection" else TokenSelection()
         selected = token_mask(corpus, features, chosen, features.n_tokens)
         return large_file(token_tables(shown, view, panels, selected), f"{what}-{material}-{view}-{panel}", form)
@@ -131,5 +138,46 @@ def _checked(features: Features, token: int) -> int:
 
 
 def _selection(corpus: Corpus, features: Features) -> TokenSelection:
-    """What the query string selects; what cannot be is left out (the page has said so)."""
+    """The selection of the query string; what is invalid is ignored (the page shows a notice)."""
     return parse_token_selection({name: asked.args.get(name, "") for name in FIELDS}, corpus, features)[0]
+
+
+def token_tables(series: Series, view: str, panels: tuple[str, ...], selected: NDArray[np.bool_]) -> Iterator[Table]:
+    """The selected tokens (token,) of one panel after the other; x and y as in the picture, 0 to 1."""
+    rows = np.flatnonzero(selected)
+    columns = {name: column[rows] for name, column in _token_columns(series.features).items()}
+    titles = dict(zip(series.names, series.titles, strict=True))
+    for panel in panels:
+        places = series.places(view, series.features.n_tokens, panel)[0, rows, 0].astype(np.float64).round(6)
+        for start in range(0, max(1, len(rows)), ROWS):
+            part = slice(start, start + ROWS)
+            own = {name: column[part] for name, column in columns.items()}
+            yield {
+                "point": np.full(len(places[part]), titles[panel], object),
+                **own,
+                "x": places[part, 0],
+                "y": places[part, 1],
+            }
+
+
+def _token_columns(features: Features) -> dict[str, NDArray[np.generic]]:
+    tokens = features.tokens
+    return {
+        "token": np.arange(features.n_tokens),
+        "wordpiece": np.array(pieces_of(features), object),
+        "position": tokens.position.values,
+        "sentence": tokens.sentence_index.values,
+        "label": np.array([*features.label_names, ""], object)[features.label],
+        "kind": np.array(KINDS, object)[kinds_of(tokens.token_flags.values)],
+    }
+
+
+def measure_table(features: Features, measure: str) -> Table:
+    """A measure of every two points, or the share of variance that each factor explains at every point."""
+    points = np.array([point_title(point) for point in features.points], object)
+    if measure not in BETWEEN_POINTS:
+        shares = {factor: features.explained.sel(factor=factor).values.round(6) for factor in FACTORS}
+        return {"point": points, **shares}
+    between = features.cka.values if measure == "cka" else cosines(features)
+    one, other = np.indices(between.shape)
+    return {"point": points[one.ravel()], "other_point": points[other.ravel()], measure: between.ravel().round(6)}

@@ -1,22 +1,22 @@
-"""Which tokens of a material are selected: by a search and by a region drawn in a panel; in all panels the same."""
+"""Selection of tokens by a search and by a region drawn in a panel; the same in all panels."""
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.features.data import Series
-from dashboard.features.pieces import pieces_of
-from dashboard.features.review_text import phrase_in_review
-from dashboard.points.search import folded, matches, matching_tokens, spaced
+from dashboard.features.data import Series, pieces_of
+from dashboard.points.search import BETWEEN, Texts, folded, matches, matching_tokens, parted, spaced, tokens_of_phrase
 from dashboard.points.selection import Outline
+from dashboard.web.cache import cached
 from dashboard.web.state import MOST_SOUGHT, WITHIN, Within
 from store import Corpus, StoreError
 from store.features import Features
 from store.schema.features import SAMPLE
 
-#: Fields of a link that say what is selected.
+#: Fields of a link with the selection.
 FIELDS = ("q", "within", "flasso")
 
 Tokens = NDArray[np.bool_]
@@ -24,7 +24,7 @@ Tokens = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Region:
-    """A polygon drawn in a panel: of which series and view, in which panel."""
+    """A polygon drawn in a panel of a series and view."""
 
     series: str
     view: str
@@ -33,7 +33,7 @@ class Region:
 
     @classmethod
     def parse(cls, text: str) -> "Region | None":
-        """From `series,view,panel,yaw,pitch,x1,y1,...`; None where that is none."""
+        """From `series,view,panel,yaw,pitch,x1,y1,...`; None where it is invalid."""
         series, view, panel, *numbers = [*text.split(",", 3), "", "", ""][:4]
         outline = Outline.parse(numbers[0])
         return cls(series, view, panel, outline) if outline else None
@@ -42,7 +42,7 @@ class Region:
         return f"{self.series},{self.view},{self.panel},{self.outline}"
 
     def holds(self, corpus: Corpus, features: Features, tokens: int) -> Tokens:
-        """Which of the first tokens it is drawn round: (token,). Raises StoreError where there is no such panel."""
+        """Which of the first tokens are inside: (token,). Raises StoreError for an unknown panel."""
         series = Series.parse(corpus, features, self.series)
         return self.outline.holds(series.places(self.view, tokens, self.panel)[0, :, 0])
 
@@ -60,7 +60,7 @@ class TokenSelection:
 
     @property
     def fields(self) -> dict[str, str]:
-        """As in a link: those of `FIELDS` that are not empty."""
+        """The fields of a link that are not empty."""
         within = self.within if self.q and self.within != "token" else ""
         every = dict(zip(FIELDS, (self.q, within, str(self.region or "")), strict=True))
         return {name: text for name, text in every.items() if text}
@@ -69,7 +69,7 @@ class TokenSelection:
 def parse_token_selection(
     given: Mapping[str, str], corpus: Corpus, features: Features
 ) -> tuple[TokenSelection, tuple[str, ...]]:
-    """The selection of a link, and a sentence on everything in it that cannot be."""
+    """The selection of a link, and a notice on every part of it that is ignored."""
     notices: list[str] = []
     q = spaced(given.get("q", ""))[:MOST_SOUGHT]
     within: Within = next((one for one in WITHIN if one == given.get("within")), "token")
@@ -106,5 +106,35 @@ def _region(asked: str, corpus: Corpus, features: Features, notices: list[str]) 
         except StoreError:
             pass
     if asked:
-        notices.append("The region is not one of a picture of these tokens. It is left out.")
+        notices.append("Ignored a region: it is not in a picture of these tokens.")
     return None
+
+
+def phrase_in_review(features: Features, sought: str) -> NDArray[np.bool_]:
+    """Which tokens belong to a word of the phrase, in lower case: (token,); a review counts as one sentence."""
+    word_index = features.tokens.word_index.values
+    own = review_text(features)
+    return tokens_of_phrase(own, np.zeros(len(word_index), np.int64), word_index, _plain(parted(sought)))
+
+
+@cached
+def review_text(features: Features) -> Texts:
+    """The text of a review, joined from its wordpieces without capitals and accents, as some tokenizers drop them."""
+    words = [_plain(word) for word in _words(features)]
+    word = np.repeat(np.arange(len(words), dtype=np.int32), [len(one) + 1 for one in words])
+    first = np.zeros(1, np.int64)
+    return Texts(folded(" ".join(words) + BETWEEN), first, word, first, np.ones(1, bool))
+
+
+def _plain(text: str) -> str:
+    return "".join(one for one in unicodedata.normalize("NFD", text) if unicodedata.category(one) != "Mn")
+
+
+def _words(features: Features) -> list[str]:
+    """The words of a review; one that is not in the vocabulary is [UNK]."""
+    word_index = features.tokens.word_index.values
+    words = [""] * (int(word_index.max()) + 1)
+    for piece, word in zip(pieces_of(features), word_index, strict=True):
+        if word >= 0:
+            words[word] += piece.removeprefix("##") if words[word] else piece
+    return words

@@ -1,4 +1,4 @@
-"""What a link shows of the feature points: which panels of which tokens, in what colours, what of them selected."""
+"""The feature points that a link shows: panels, tokens, colours and selection."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.features.columns import TokenColumn, token_columns
-from dashboard.features.data import Series
-from dashboard.features.materials import is_drawn
+from dashboard.features.data import Series, is_drawn
 from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
 from dashboard.points.colours import Legend, legend_of
 from dashboard.web.http import data_link
@@ -29,30 +28,30 @@ class ShownFeatures:
 
     @classmethod
     def of(cls, place: Place, drawn: int | None = None) -> "ShownFeatures":
-        """What the address says; of the first `drawn` tokens where that is given. Only where its material `is_drawn`."""
+        """From a link whose material `is_drawn`; `drawn` limits the tokens."""
         address, corpus = place.address, place.corpus
         features = corpus.features(address.material or corpus.materials[0])
         series = Series(corpus, features, address.vectors)
-        given = {name: address.fields[name] or "" for name in FIELDS}
-        selection, notices = parse_token_selection(given, corpus, features)
+        written = {name: address.fields[name] or "" for name in FIELDS}
+        selection, notices = parse_token_selection(written, corpus, features)
         view = address.fview if address.fview in series.views else series.views[0]
         return cls(place, series, view, selection, notices, drawn)
 
     @property
     def panel(self) -> str | None:
-        """The one that is large, None for all."""
+        """The large panel, None where all are small."""
         return self.place.address.point
 
     @property
     def tokens(self) -> int:
-        """Tokens drawn in every panel that is shown."""
+        """Tokens drawn in every panel."""
         if self.drawn is not None:
             return self.drawn
         return self.series.grid_tokens if self.panel is None else self.series.features.n_tokens
 
     @property
     def base(self) -> str:
-        """Where the URLs of the material begin."""
+        """The start of the URLs of the material."""
         return f"{data_link(self.place.corpus)}/features/{self.series.features.name}"
 
     @property
@@ -62,12 +61,12 @@ class ShownFeatures:
 
     @cached_property
     def columns(self) -> dict[str, TokenColumn]:
-        """Everything to colour by."""
+        """All columns to colour by."""
         return token_columns(self.series.features, self.place.address.ftoken)
 
     @property
     def colour(self) -> TokenColumn:
-        """What the tokens are coloured by."""
+        """The column of the colours."""
         return self.columns.get(self.place.address.fcolour) or next(iter(self.columns.values()))
 
     @property
@@ -79,7 +78,7 @@ class ShownFeatures:
 
     @cached_property
     def legend(self) -> Legend:
-        """What the colours mean among the drawn tokens."""
+        """The legend of the drawn tokens."""
         return legend_of(self.colour.column, self.colour.values()[None, : self.tokens, None])
 
     @cached_property
@@ -89,10 +88,10 @@ class ShownFeatures:
 
 
 def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:
-    """What the controls stand at, and where they stand by default; nothing where there is no picture."""
+    """Values of the controls and their defaults; empty where there is no picture."""
     if not is_drawn(place):
         return {}, {}
     shown = ShownFeatures.of(place)
     features = shown.series.features
-    stand: dict[str, object] = {"material": features.name, "fview": shown.view, "fcolour": shown.colour.column.name}
-    return stand, {"material": place.corpus.materials[0], "fview": shown.series.views[0]}
+    values: dict[str, object] = {"material": features.name, "fview": shown.view, "fcolour": shown.colour.column.name}
+    return values, {"material": place.corpus.materials[0], "fview": shown.series.views[0]}

@@ -1,21 +1,42 @@
-"""The clicked token at a feature point: its sentence, and the tokens nearest to it there."""
+"""A token at a feature point: its sentence, the tokens with the most similar vectors, its hover card and focus."""
 
+from dataclasses import dataclass
+
+import numpy as np
 from dash import dcc, html
+from numpy.typing import NDArray
 
-from dashboard.features.nearest import NearToken, nearest_tokens, sentence_tokens, where_of
-from dashboard.features.pieces import pieces_of
+from dashboard.features.columns import sentence_order
+from dashboard.features.data import Series, pieces_of
 from dashboard.features.shown import ShownFeatures
+from dashboard.ui.tables import heading
+from dashboard.web.cache import current_cache
+from store.features import Features
 from store.schema.features import SAMPLE
 
-EMPTY = "Click a token, or press p and Enter in the picture: its sentence and the tokens nearest to it at this point stand here."
+#: Nearest tokens that are listed.
+NEAR = 10
+EMPTY = "Click a token, or press p and Enter in the picture, to see its sentence and the nearest tokens."
+
+
+@dataclass(frozen=True)
+class NearToken:
+    """Another token, the cosine of both vectors, and whether both are of one sentence."""
+
+    token: int
+    piece: str
+    position: int
+    sentence: int
+    cosine: float
+    same_sentence: bool
 
 
 def feature_token(shown: ShownFeatures) -> list[object]:
-    """What stands beside the large panel."""
+    """The panel beside the large picture."""
     token, features = shown.place.address.ftoken, shown.series.features
     if token is None or shown.panel is None:
         return [html.H2("Token"), html.P(EMPTY)]
-    clear = dcc.Link("clear the token", href=shown.place.address.with_(ftoken=None).href)
+    clear = dcc.Link("clear", href=shown.place.address.with_(ftoken=None).href)
     return [
         html.H2(f"“{pieces_of(features)[token]}”"),
         html.P(where_of(features, token), className="caption"),
@@ -26,7 +47,7 @@ def feature_token(shown: ShownFeatures) -> list[object]:
 
 
 def _sentence(shown: ShownFeatures, token: int) -> html.P:
-    """Its wordpieces, each a link to that token."""
+    """The wordpieces of its sentence, each a link to that token."""
     own, pieces = sentence_tokens(shown.series.features, token), pieces_of(shown.series.features)
     links = [
         dcc.Link(
@@ -41,45 +62,129 @@ def _sentence(shown: ShownFeatures, token: int) -> html.P:
 
 
 def _page(shown: ShownFeatures, token: int) -> list[object]:
-    """To the page of its sentence, which only a sentence of the corpus has."""
+    """A link to page Sentence; reviews have none."""
     if shown.series.features.name != SAMPLE:
         return []
     tokens = shown.series.features.tokens
     sentence, position = (int(tokens[name].values[token]) for name in ("sentence_index", "position"))
-    return [dcc.Link("its sentence", href=shown.place.address.of_sentence(sentence, queries=str(position)).href)]
+    return [dcc.Link("open sentence", href=shown.place.address.of_sentence(sentence, queries=str(position)).href)]
 
 
 def _nearest(shown: ShownFeatures, token: int, panel: str) -> list[object]:
     title = shown.series.titles[shown.series.index(panel)]
-    found = nearest_tokens(shown.series, panel, token)
-    head = html.Thead(html.Tr([html.Th("token"), html.Th("cosine", className="number"), html.Th("in sentence")]))
-    body = html.Tbody([_row(shown, one) for one in found])
+    nearest = nearest_tokens(shown.series, panel, token)
+    body = html.Tbody([_row(shown, near) for near in nearest])
     count = shown.series.features.n_tokens
-    said = f"By the cosine of the vectors themselves, not of places in the picture, among all {count:,} tokens."
     return [
         html.H3(f"Nearest at {title}"),
-        html.Table([head, body], className="rows"),
-        html.P(said, className="caption"),
+        html.Table([heading(("token", "cosine", "in sentence"), {"cosine"}), body], className="rows"),
+        html.P(
+            f"By cosine of the vectors, not by distance in the picture; among all {count:,} tokens.",
+            className="caption",
+        ),
     ]
 
 
-def _row(shown: ShownFeatures, one: NearToken) -> html.Tr:
-    link = dcc.Link(one.piece, href=shown.place.address.with_(ftoken=one.token).href)
-    own = " its own" if one.same_sentence else ""
-    return html.Tr([html.Td(link), html.Td(f"{one.cosine:.3f}", className="number"), html.Td(_around(shown, one, own))])
+def _row(shown: ShownFeatures, near: NearToken) -> html.Tr:
+    link = dcc.Link(near.piece, href=shown.place.address.with_(ftoken=near.token).href)
+    cosine = html.Td(f"{near.cosine:.3f}", className="number")
+    return html.Tr([html.Td(link), cosine, html.Td(_context(shown, near))])
 
 
-def _around(shown: ShownFeatures, one: NearToken, own: str) -> list[object]:
-    """The wordpieces round it."""
-    within, pieces = sentence_tokens(shown.series.features, one.token), pieces_of(shown.series.features)
-    before, after = (
-        range(max(within.start, one.token - 3), one.token),
-        range(one.token + 1, min(within.stop, one.token + 4)),
+def _context(shown: ShownFeatures, near: NearToken) -> list[object]:
+    """Up to three wordpieces before and after it, and its sentence."""
+    sentence, pieces = sentence_tokens(shown.series.features, near.token), pieces_of(shown.series.features)
+    before = range(max(sentence.start, near.token - 3), near.token)
+    after = range(near.token + 1, min(sentence.stop, near.token + 4))
+    text = [" ".join(pieces[token] for token in part) for part in (before, after)]
+    same = " same sentence" if near.same_sentence else ""
+    where = html.Span(f"({near.sentence:,} at {near.position}{same})", className="between")
+    return [f"{text[0]} ", html.B(near.piece), f" {text[1]} ", where]
+
+
+def nearest_tokens(series: Series, panel: str, token: int, *, count: int = NEAR) -> list[NearToken]:
+    """The tokens whose vectors have the largest cosine with the token's, the largest first, the token left out."""
+    vectors = _unit_vectors(series, panel)
+    cosine = vectors @ vectors[token]
+    cosine[token] = -np.inf
+    nearest = np.argpartition(-cosine, min(count, len(cosine) - 1))[:count]
+    order = nearest[np.argsort(-cosine[nearest], kind="stable")]
+    return [_near(series.features, int(one), float(cosine[one]), token) for one in order if one != token]
+
+
+def _near(features: Features, token: int, cosine: float, of: int) -> NearToken:
+    sentences = features.tokens.sentence_index.values
+    return NearToken(
+        token=token,
+        piece=pieces_of(features)[token],
+        position=int(features.tokens.position.values[token]),
+        sentence=int(sentences[token]),
+        cosine=round(cosine, 4),
+        same_sentence=bool(sentences[token] == sentences[of]),
     )
-    text = [" ".join(pieces[other] for other in part) for part in (before, after)]
-    return [
-        f"{text[0]} ",
-        html.B(one.piece),
-        f" {text[1]} ",
-        html.Span(f"({one.sentence:,} at {one.position}{own})", className="between"),
-    ]
+
+
+def _unit_vectors(series: Series, panel: str) -> NDArray[np.float32]:
+    return current_cache().get(series.features, ("unit", str(series), panel), lambda: _unit(series.vectors(panel)))
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Divide each vector by its norm, in place; zero vectors stay zero."""
+    norms = np.sqrt(np.einsum("tf,tf->t", vectors, vectors))
+    vectors /= np.maximum(norms, np.finfo(np.float32).tiny)[:, None]
+    return vectors
+
+
+def token_card(features: Features, token: int) -> dict[str, object]:
+    """The hover card of a token in its sentence, as JSON."""
+    own = sentence_tokens(features, token)
+    pieces = pieces_of(features)
+    return {
+        "role": "token",
+        "wordpiece": pieces[token],
+        "position": token - own.start,
+        "sentence": int(features.tokens.sentence_index.values[token]),
+        "wordpieces": pieces[own.start : own.stop],
+        "where": where_of(features, token),
+    }
+
+
+def token_focus(series: Series, view: str, panel: str, token: int, *, near: int) -> dict[str, object]:
+    """The places of the token's sentence in a panel and of its nearest tokens, as JSON, in the form of `points.focus`."""
+    features = series.features
+    places = series.places(view, features.n_tokens, panel)[0, :, 0].astype(np.float64).round(5)
+    own = sentence_tokens(features, token)
+    nearest = nearest_tokens(series, panel, token, count=near) if near else []
+    return {
+        "position": token - own.start,
+        "pieces": pieces_of(features)[own.start : own.stop],
+        "places": places[own.start : own.stop, None].tolist(),
+        "lines": [],
+        "near": [vars(one) | {"place": places[one.token].tolist()} for one in nearest],
+    }
+
+
+def sentence_tokens(features: Features, token: int) -> range:
+    """The tokens of the token's sentence, which are adjacent."""
+    sentences = features.tokens.sentence_index.values
+    same = np.flatnonzero(sentences == sentences[token])
+    return range(int(same[0]), int(same[-1]) + 1)
+
+
+def where_of(features: Features, token: int) -> str:
+    """Its position, its label, and the label that the model predicts."""
+    tokens = features.tokens
+    position, sentence = (int(tokens[name].values[token]) for name in ("position", "sentence_index"))
+    of = "sentence" if features.name == SAMPLE else "sentence of the review"
+    code = int(features.label[token])
+    label = [f"labelled {features.label_names[code]}"] if 0 <= code < len(features.label_names) else []
+    return ", ".join([f"position {position}", f"{of} {sentence:,}", *label, *_prediction(features, token)])
+
+
+def _prediction(features: Features, token: int) -> list[str]:
+    probability = features.class_probability
+    if probability is None:
+        return []
+    own = probability[int(sentence_order(features)[token])]
+    best = int(own.values.argmax())
+    return [f"predicted {own['class'].values[best]} ({100 * float(own[best]):.0f} %)"]
