@@ -38,7 +38,7 @@ def test_page_about_writes_its_times_for_a_reader(library: Library) -> None:
     place = find(library, "about", "")
     published = place.snapshot.published
     said = str(PAGES["about"](place))
-    assert f"{published.day} {published:%B %Y, %H:%M} UTC" in said
+    assert f"{published.day} {published:%b %Y, %H:%M} UTC" in said
     assert re.findall(r"\d{4}-\d\d-\d\dT\d\d:\d\d", said) == []
 
 

@@ -1,4 +1,4 @@
-"""Page About this store: where every number comes from, what has been published, how to refresh it. Names, no folders of the server."""
+"""Page About this store: where every number comes from, its history, how to update it. It names no folders of the server."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -8,17 +8,22 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.points.captions import authors_size, shown_fidelity
+from dashboard.ui.controls import info
 from dashboard.ui.page import Page
 from dashboard.ui.tables import heading
 from dashboard.web.view import Place
 from store.describe import CorpusDescription, Description, ModelDescription, describe
 
-#: Settings that may name folders of the server: a reader sees the names of model and corpus, `make describe` tells the rest.
+#: Settings that may name folders of the server; `make describe` shows them.
 PLACES = ("model", "data", "store")
+_FIDELITY = (
+    "Spearman: rank correlation of attention and distance on screen, -1 is perfect. Recall@3: share of the 3 most attended "
+    "keys among the 3 nearest. Across: Spearman over keys of other sentences. Trustworthiness: 1 is perfect."
+)
 
 
 def layout(place: Place) -> Page:
-    """The page at a place."""
+    """The page of a link."""
     described = describe(place.snapshot)
     parts = [
         html.H1("About this store"),
@@ -44,18 +49,18 @@ def _store_facts(described: Description) -> dict[str, str]:
 
 
 def _model_facts(model: ModelDescription) -> dict[str, str]:
-    made: Mapping[str, Any] = model.provenance
+    provenance: Mapping[str, Any] = model.provenance
     return {
         "shape": f"{model.layers} layers x {model.heads} heads x {model.channels} channels",
         "sentences, tokens": f"{model.sentences:,}, {model.tokens:,}",
         "weights sha256": model.weights_sha256,
-        "revision": str(made["revision"]),
-        "computed in": f"{model.dtype} on {made['device']}, {made['batch_tokens']:,} tokens a batch",
+        "revision": str(provenance["revision"]),
+        "computed in": f"{model.dtype} on {provenance['device']}, {provenance['batch_tokens']:,} tokens per batch",
         "attention": model.attention,
-        "with": ", ".join(f"{name} {version}" for name, version in made["versions"].items()),
-        "asked for": ", ".join(
+        "versions": ", ".join(f"{name} {version}" for name, version in provenance["versions"].items()),
+        "settings": ", ".join(
             f"{name.upper()}={value}"
-            for name, value in made["settings"].items()
+            for name, value in provenance["settings"].items()
             if value is not None and name not in PLACES
         ),
         "pictures": ", ".join(model.views) or "none",
@@ -75,9 +80,9 @@ def _corpus_facts(corpus: CorpusDescription) -> dict[str, str]:
 
 
 def _moment(noted: str) -> str:
-    """As in `22 November 2026, 14:02 UTC`."""
+    """A moment as in `22 Nov 2026, 05:35 UTC`."""
     moment = datetime.fromisoformat(noted).astimezone(UTC)
-    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+    return f"{moment.day} {moment:%b %Y, %H:%M} UTC"
 
 
 def _table(title: str, facts: Mapping[str, str]) -> html.Section:
@@ -86,7 +91,7 @@ def _table(title: str, facts: Mapping[str, str]) -> html.Section:
 
 
 def _pictures(place: Place) -> list[object]:
-    """Every view of the model on screen, and how far it can be trusted."""
+    """Every view of the shown model with its fidelity."""
     corpus = place.corpus
     rows = [_picture(place, view) for view in corpus.views]
     judged_on = ", ".join(dict.fromkeys(str(corpus.view(view).attrs["judged_on"]) for view in corpus.views))
@@ -94,8 +99,10 @@ def _pictures(place: Place) -> list[object]:
     return [
         html.H2(f"Pictures of {corpus.name}"),
         html.P(
-            f"Means over heads on {judged_on}. Spearman of attention and distance on screen, -1 is perfect; recall of the 3 "
-            "most attended keys among the 3 nearest; across: Spearman over keys of other sentences. The first is the default.",
+            [
+                f"Means over heads on {judged_on}. The first view is the default.",
+                info("the fidelity of pictures", _FIDELITY),
+            ],
             className="caption",
         ),
         html.Table([heading(names, {*names[1:5], "build time"}), html.Tbody(rows)], className="rows"),
@@ -126,22 +133,22 @@ def _history(described: Description, place: Place) -> list[object]:
         )
         for old in described.history
     ]
-    shown = "" if place.address.snapshot is None else " This page shows an older one: its link names the snapshot."
+    shown = "" if place.address.snapshot is None else " This link shows an older snapshot."
     return [
         html.H2("History"),
-        html.P(f"What readers have seen, newest first; a snapshot's link shows the whole dashboard as it was.{shown}"),
+        html.P(f"Published snapshots, newest first; a snapshot's link shows the dashboard as it was then.{shown}"),
         dmc.Table(html.Tbody(rows), className="facts"),
     ]
 
 
 def _refreshing() -> list[object]:
     return [
-        html.H2("Refreshing it"),
-        html.P("An ingest computes only what is missing. This server shows what it publishes without a restart."),
+        html.H2("Updating the store"),
+        html.P("An ingest computes only what is missing; this server shows it without a restart."),
         html.Pre(
             "make ingest STORE=<this store> SENTENCES=8000          # more of the same corpus\n"
             "make ingest STORE=<this store> MODEL=<folder or name>  # another model beside this one\n"
-            "make expire STORE=<this store> DAYS=7                  # forget what was superseded a week ago",
+            "make expire STORE=<this store> DAYS=7                  # delete snapshots older than a week",
             tabIndex=0,
         ),
     ]
