@@ -122,3 +122,25 @@ def test_every_part_of_the_name_of_a_picture_is_explained() -> None:
 
 def test_the_glossary_has_at_most_forty_terms() -> None:
     assert 10 < section("docs/architecture.md", "Glossary").count("\n| ") - 2 <= 40
+
+
+def test_every_target_of_make_that_is_named_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", text("Makefile"), re.MULTILINE))
+    named = {name for page in PAGES for name in re.findall(r"(?:`|    )make ([a-z-]+)", page.read_text("utf-8"))}
+    assert {"dashboard", "ingest", "test"} <= named <= targets
+
+
+def test_every_folder_and_module_that_is_named_exists() -> None:
+    pattern = r"`((?:store|ingest|dashboard|tests|docs)/[\w./]*)`"
+    named = {path for page in PAGES for path in re.findall(pattern, page.read_text("utf-8"))}
+    assert len(named) > 10
+    assert [path for path in sorted(named) if "NAME" not in path and not (ROOT / path).exists()] == []
+
+
+def test_the_tree_names_folders_that_exist() -> None:
+    tree = text("docs/architecture.md").split("## The tree\n\n```\n")[1].split("```")[0]
+    parent = ""
+    for line in tree.splitlines():
+        names = re.findall(r"[a-z_]+/(?=\s)", line.partition("   ")[0] + " ") or [line.split()[0]]
+        parent = parent if line.startswith(" ") else names[0]
+        assert all((ROOT / (parent if line.startswith(" ") else "") / name).is_dir() for name in names), line
