@@ -1,4 +1,4 @@
-"""Shards written past zarr's pipeline are read by zarr, and are what zarr would have written."""
+"""The arrays of a group; shards written past zarr's pipeline are read by zarr, and are what zarr would have written."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from zarr.storage import MemoryStore
 
-from store.repository.arrays import write_block
+from store.repository.arrays import array_of, create_arrays, write_block
+from store.schema.array import Array
 
 DIMS = ("layer", "head", "token", "channel")
 
@@ -58,3 +59,42 @@ def test_another_dtype_is_refused() -> None:
 def test_a_compressed_array_is_refused() -> None:
     with pytest.raises(ValueError, match="uncompressed"):
         write_block(make_array(compressors="auto"), values_of(3), block=0)
+
+
+# -- arrays of a group --------------------------------------------------------------------------------------
+
+NUMBERS = {"numbers": Array(("token",), "int64", (4,), "numbers of tokens")}
+
+
+@pytest.fixture
+def group() -> zarr.Group:
+    """With eight numbers."""
+    group = zarr.create_group(MemoryStore())
+    create_arrays(group, NUMBERS, {"token": 8})
+    return group
+
+
+def test_an_array_is_opened_once_for_each_object_of_a_group(group: zarr.Group) -> None:
+    again = zarr.open_group(group.store)
+    assert array_of(group, "numbers") is array_of(group, "numbers")
+    assert array_of(again, "numbers") is array_of(again, "numbers") is not array_of(group, "numbers")
+
+
+def test_an_array_that_has_grown_is_seen_by_all_who_opened_it(group: zarr.Group) -> None:
+    before = array_of(group, "numbers")
+    create_arrays(group, NUMBERS, {"token": 9})
+    before[8] = 5
+    assert np.asarray(zarr.open_group(group.store)["numbers"]).tolist() == [0] * 8 + [5]
+
+
+def test_an_array_created_anew_takes_the_place_of_the_deleted_one(group: zarr.Group) -> None:
+    array_of(group, "numbers")[:] = 7
+    del group["numbers"]
+    create_arrays(group, NUMBERS, {"token": 3})
+    assert np.asarray(array_of(group, "numbers")).tolist() == [0, 0, 0]
+
+
+def test_a_group_is_not_taken_for_an_array(group: zarr.Group) -> None:
+    group.require_group("inner")
+    with pytest.raises(AssertionError, match="inner is a group, not an array"):
+        array_of(group, "inner")

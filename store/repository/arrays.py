@@ -49,15 +49,24 @@ def create_arrays(group: zarr.Group, arrays: Mapping[str, Array], sizes: Mapping
 
 
 def array_of(group: zarr.Group, name: str) -> zarr.Array[Any]:
-    """An array of a group by its name."""
-    array = group[name]
-    assert isinstance(array, zarr.Array), f"{name} is a group, not an array"
-    return array
+    """An array of a group by its name, opened once for each object of a group: opening takes about a millisecond."""
+    opened = _opened(group)
+    if name not in opened:
+        array = group[name]
+        assert isinstance(array, zarr.Array), f"{name} is a group, not an array"
+        opened[name] = array
+    return opened[name]
+
+
+def _opened(group: zarr.Group) -> dict[str, zarr.Array[Any]]:
+    """The opened arrays of an object of a group. It lives as long as a transaction; a resize changes the array in place."""
+    opened: dict[str, zarr.Array[Any]] = vars(group).setdefault("opened_arrays", {})
+    return opened
 
 
 def _create(group: zarr.Group, name: str, array: Array, shape: tuple[int, ...], sizes: Mapping[str, int]) -> None:
     options: dict[str, Any] = {} if array.fill is None else {"fill_value": array.fill}
-    group.create_array(
+    _opened(group)[name] = group.create_array(
         name,
         shape=shape,
         dtype=str if array.dtype == "str" else array.dtype,
