@@ -19,7 +19,7 @@ from dashboard.web.connections import BODY
 from dashboard.web.errors import sentence_for, stage_line
 from dashboard.web.library import Library
 from dashboard.web.security import AllowedHosts
-from dashboard.web.view import find
+from dashboard.web.view import resolve
 
 #: Placeholders of the parts of a page, in the order of assets/web/follow.mjs.
 PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")
@@ -110,8 +110,8 @@ def _fill_deferred(app: Dash, library: Library) -> None:
         if part.later not in DEFERRED:
             abort(404, "There is no such part of a page. Reload the page.")
         try:
-            place = find(library, pathname, search, snapshot_of(shown))
-            return condensed(DEFERRED[part.later](place), part.later)
+            context = resolve(library, pathname, search, snapshot_of(shown))
+            return condensed(DEFERRED[part.later](context), part.later)
         except Exception as error:
             return [problem(error)]
 
@@ -122,7 +122,7 @@ def _follow_painting(app: Dash, library: Library) -> None:
     def add(painted: Painted | None, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
         if not (painted and painted.after):
             return []
-        return condensed(after_picture_of(find(library, pathname, search, snapshot_of(shown))), "after-picture")
+        return condensed(after_picture_of(resolve(library, pathname, search, snapshot_of(shown))), "after-picture")
 
 
 def _follow_choices(app: Dash) -> None:
@@ -233,8 +233,8 @@ def _notice_new_data(app: Dash, library: Library) -> None:
         lines = [stage_line(library.ingest)] * len(waits)
         if current in (None, newest):
             return None, None, lines
-        place = find(library, pathname, search, current)
-        notice = f"{newest} {place.address.href}"
+        context = resolve(library, pathname, search, current)
+        notice = f"{newest} {context.state.href}"
         if notice == noticed:  # its reader may have closed it
             return no_update, no_update, lines
-        return shell.newer_notice(place, library.snapshot(newest)), notice, lines
+        return shell.newer_notice(context, library.snapshot(newest)), notice, lines

@@ -23,9 +23,9 @@ from dashboard.ui.page import Page, problem
 from dashboard.web.admission import asker_gone
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.library import Library
-from dashboard.web.view import Place, find
+from dashboard.web.view import Context, resolve
 
-PAGES: dict[str, Callable[[Place], Page]] = {
+PAGES: dict[str, Callable[[Context], Page]] = {
     "heads": heads.layout,
     "head": partial(head.layout, statistics=head_statistics),
     "statistics": statistics.layout,
@@ -37,7 +37,7 @@ PAGES: dict[str, Callable[[Place], Page]] = {
 }
 PICTURES = {"heads": heads.picture, "head": head.picture, "compare": compare.picture}
 #: Parts of pages that take long and are filled after the page, by their names (`dashboard.ui.page`).
-DEFERRED: dict[str, Callable[[Place], list[object]]] = {
+DEFERRED: dict[str, Callable[[Context], list[object]]] = {
     "changes": compare.deferred_changes,
     "sentences": compare.deferred_sentences,
     "points": compare.deferred_similarity,
@@ -56,55 +56,55 @@ class TabLink:
 def page_content(library: Library, link: TabLink) -> dict[str, Any]:
     """Everything on screen that a link changes, by the names that the browser's script reads."""
     try:
-        place = find(library, link.pathname, link.search, link.snapshot)
+        context = resolve(library, link.pathname, link.search, link.snapshot)
     except Exception as error:
         return {"picture": None, "sentence": None, "said": None} | _error_page(error)
-    return _picture(place) | _text(place, link.search, library.newest)
+    return _picture(context) | _text(context, link.search, library.newest)
 
 
-def picture_of(place: Place) -> Picture | None:
+def picture_of(context: Context) -> Picture | None:
     """What the canvas shows; None on a page without a picture, and where no picture has been computed."""
-    if place.address.page == "features":
-        return features.picture(place)
-    drawn = PICTURES.get(place.address.page)
-    return drawn(place) if drawn and place.corpus.views else None
+    if context.state.page == "features":
+        return features.picture(context)
+    drawn = PICTURES.get(context.state.page)
+    return drawn(context) if drawn and context.corpus.views else None
 
 
-def after_picture_of(place: Place) -> list[object]:
+def after_picture_of(context: Context) -> list[object]:
     """What follows below the picture once it is painted."""
-    return features.after_picture(place) if place.address.page == "features" else []
+    return features.after_picture(context) if context.state.page == "features" else []
 
 
-def sentence_of(place: Place) -> dict[str, Any] | None:
+def sentence_of(context: Context) -> dict[str, Any] | None:
     """What the views of a sentence show; None on other pages."""
-    return sentence.picture(place) if place.address.page == "sentence" else None
+    return sentence.picture(context) if context.state.page == "sentence" else None
 
 
-def _picture(place: Place) -> dict[str, Any]:
+def _picture(context: Context) -> dict[str, Any]:
     try:
-        picture = _for_reader(picture_of, place)
-        return {"picture": picture and picture.json(), "sentence": sentence_of(place), "said": None}
+        picture = _for_reader(picture_of, context)
+        return {"picture": picture and picture.json(), "sentence": sentence_of(context), "said": None}
     except Exception as error:
         return {"picture": None, "sentence": None, "said": condensed([problem(error)], "said")}
 
 
-def _text(place: Place, search: str, newest: str) -> dict[str, Any]:
+def _text(context: Context, search: str, newest: str) -> dict[str, Any]:
     try:
-        page = _for_reader(PAGES[place.address.page], place)
-        above = [*shell.notices(place, page.notices), *page.above]
+        page = _for_reader(PAGES[context.state.page], context)
+        above = [*shell.notices(context, page.notices), *page.above]
         parts = {"above": above, "beside": page.beside, "below": page.below}
-        parts |= {"navigation": shell.navigation(place), "drawer": shell.drawer(place, newest)}
-        parts |= {"header": shell.what_is_shown(place, newest)}
-        return _condensed(parts) | {"shown": shell.shown(place, search)}
+        parts |= {"navigation": shell.navigation(context), "drawer": shell.drawer(context, newest)}
+        parts |= {"header": shell.what_is_shown(context, newest)}
+        return _condensed(parts) | {"shown": shell.shown(context, search)}
     except Exception as error:
         return _error_page(error)
 
 
-def _for_reader(part: Callable[[Place], Any], place: Place) -> Any:
+def _for_reader(part: Callable[[Context], Any], context: Context) -> Any:
     """A part of the page; not computed where the reader has gone to another page meanwhile."""
     if asker_gone():
         raise ReaderLeft
-    return part(place)
+    return part(context)
 
 
 def _condensed(parts: dict[str, list[Any]]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.text import model_names
 from dashboard.ui.theme import MANTINE
-from dashboard.web.view import MAX_QUERY, Place
+from dashboard.web.view import MAX_QUERY, Context
 from store import Snapshot
 
 TITLES = {
@@ -116,62 +116,62 @@ def _header() -> html.Div:
     )
 
 
-def navigation(place: Place) -> list[html.A]:
+def navigation(context: Context) -> list[html.A]:
     """Links to the pages, with the same model, head and snapshot."""
-    return [_page_link(place, page, title) for page, title in TITLES.items()]
+    return [_page_link(context, page, title) for page, title in TITLES.items()]
 
 
-def drawer(place: Place, newest: str) -> list[html.A]:
+def drawer(context: Context, newest: str) -> list[html.A]:
     """The navigation of a narrow window, with what does not fit into its header."""
-    return [*navigation(place), *_open_newest(place, newest, "page-link")]
+    return [*navigation(context), *_open_newest(context, newest, "page-link")]
 
 
-def _page_link(place: Place, page: str, title: str) -> html.A:
-    current: Any = {"aria-current": "page"} if page == place.address.page else {}
-    return html.A(title, href=place.address.on(page).href, className="page-link", **current, **{FOLLOWED: ""})
+def _page_link(context: Context, page: str, title: str) -> html.A:
+    current: Any = {"aria-current": "page"} if page == context.state.page else {}
+    return html.A(title, href=context.state.on(page).href, className="page-link", **current, **{FOLLOWED: ""})
 
 
-def shown(place: Place, link: str | None) -> dict[str, object]:
+def shown(context: Context, link: str | None) -> dict[str, object]:
     """What the page shows, for the browser: the value of every field and the defaults that depend on the store.
 
     The browser makes no new link of a control that already has its value, and leaves defaults out of links.
     """
-    address = place.address
-    fields = address.fields | {"snapshot": place.snapshot.id, "model": place.corpus.name}
-    if place.corpus.views:
-        fields |= {"view": place.view, "tokens": min(address.tokens, place.corpus.n_tokens)}
-        fields |= {"tab": tab_of(address)} if address.page == "head" else {}
-    defaults: dict[str, object] = {"view": next(iter(place.corpus.views), None)}
-    if address.page in CHOICES:
-        chosen, standard = CHOICES[address.page](place)
+    state = context.state
+    fields = state.fields | {"snapshot": context.snapshot.id, "model": context.corpus.name}
+    if context.corpus.views:
+        fields |= {"view": context.view, "tokens": min(state.tokens, context.corpus.n_tokens)}
+        fields |= {"tab": tab_of(state)} if state.page == "head" else {}
+    defaults: dict[str, object] = {"view": next(iter(context.corpus.views), None)}
+    if state.page in CHOICES:
+        chosen, standard = CHOICES[state.page](context)
         fields, defaults = fields | chosen, defaults | standard
-    return fields | provenance_of(place) | {"defaults": defaults, "link": (link or "")[:MAX_QUERY]}
+    return fields | provenance_of(context) | {"defaults": defaults, "link": (link or "")[:MAX_QUERY]}
 
 
-def what_is_shown(place: Place, newest: str) -> list[object]:
+def what_is_shown(context: Context, newest: str) -> list[object]:
     """The line in the header: model, corpus, snapshot and its date; a menu where there are several models."""
     return [
-        _model_choice(place),
-        html.Span(_snapshot_line(place.snapshot), className="snapshot", title=place.snapshot.id),
-        *_open_newest(place, newest, "newest"),
+        _model_choice(context),
+        html.Span(_snapshot_line(context.snapshot), className="snapshot", title=context.snapshot.id),
+        *_open_newest(context, newest, "newest"),
     ]
 
 
-def _open_newest(place: Place, newest: str, kind: str) -> list[html.A]:
+def _open_newest(context: Context, newest: str, kind: str) -> list[html.A]:
     """A link to the newest snapshot; none where the page shows it."""
-    href = place.address.with_(snapshot=None).href
-    return [] if place.snapshot.id == newest else [html.A("Open the newest", href=href, className=kind)]
+    href = context.state.with_(snapshot=None).href
+    return [] if context.snapshot.id == newest else [html.A("Open the newest", href=href, className=kind)]
 
 
-def _model_choice(place: Place) -> object:
-    if len(place.snapshot.models) == 1:
+def _model_choice(context: Context) -> object:
+    if len(context.snapshot.models) == 1:
         return html.Span(
-            f"{place.corpus.attributes['model_id']} on {place.corpus.corpus_attributes['name']}", className="one-model"
+            f"{context.corpus.attributes['model_id']} on {context.corpus.corpus_attributes['name']}", className="one-model"
         )
     return dmc.Select(
         id={"choose": "model", "by": "header"},
-        data=[{"value": name, "label": label} for name, label in model_names(place.snapshot).items()],
-        value=place.corpus.name,
+        data=[{"value": name, "label": label} for name, label in model_names(context.snapshot).items()],
+        value=context.corpus.name,
         size="xs",
         w=300,
         allowDeselect=False,
@@ -183,16 +183,16 @@ def _snapshot_line(snapshot: Snapshot) -> str:
     return f"snapshot {snapshot.id[:8]}, {snapshot.published:%d %b %Y, %H:%M} UTC"
 
 
-def newer_notice(place: Place, newest: Snapshot) -> dmc.Alert:
+def newer_notice(context: Context, newest: Snapshot) -> dmc.Alert:
     """New data is available: a link opens the page with the newest snapshot."""
     newer = f"{newest.published:%d %b %Y, %H:%M} UTC"
-    pinned = place.address.snapshot is not None
+    pinned = context.state.snapshot is not None
     return dmc.Alert(
         [
             f"This link shows an older snapshot. New data is available ({newer}). "
             if pinned
             else f"New data is available ({newer}). ",
-            html.A("Open the newest", href=place.address.with_(snapshot=None).href),
+            html.A("Open the newest", href=context.state.with_(snapshot=None).href),
         ],
         color="blue",
         withCloseButton=True,
@@ -200,16 +200,16 @@ def newer_notice(place: Place, newest: Snapshot) -> dmc.Alert:
     )
 
 
-def notices(place: Place, of_page: tuple[str, ...]) -> list[dmc.Alert]:
+def notices(context: Context, of_page: tuple[str, ...]) -> list[dmc.Alert]:
     """Notices on what of the link was changed."""
-    expired = [_expired(place)] if place.expired else []
-    return [_notice(notice) for notice in [*expired, *place.notices, *of_page]]
+    expired = [_expired(context)] if context.expired else []
+    return [_notice(notice) for notice in [*expired, *context.notices, *of_page]]
 
 
-def _expired(place: Place) -> list[object]:
+def _expired(context: Context) -> list[object]:
     """The snapshot of the link, or of the tab, was deleted."""
     sentence = "The snapshot of this page was deleted from the store; showing the newest. "
-    return [sentence, html.A("Open the newest", href=place.address.with_(snapshot=None).href), "."]
+    return [sentence, html.A("Open the newest", href=context.state.with_(snapshot=None).href), "."]
 
 
 def _notice(content: object) -> dmc.Alert:

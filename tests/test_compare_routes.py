@@ -11,7 +11,7 @@ from dashboard.compare.data import changes
 from dashboard.compare.two_models import ModelPair, pair_of
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
-from dashboard.web.view import find
+from dashboard.web.view import resolve
 from store import STATISTICS, Snapshot
 from tests.three_models import key_of
 
@@ -116,22 +116,22 @@ def library(three_models: str) -> Library:
 
 
 def test_without_a_choice_the_model_before_is_the_other(library: Library, alike: ModelPair) -> None:
-    place = find(library, "/compare", "")
-    assert pair_of(place) == ModelPair(place.corpus, place.snapshot.corpus(alike.other.name))
-    assert place.notices == ()
+    context = resolve(library, "/compare", "")
+    assert pair_of(context) == ModelPair(context.corpus, context.snapshot.corpus(alike.other.name))
+    assert context.notices == ()
 
 
 @pytest.mark.parametrize("name", ["second", "odd"])
 def test_any_model_on_the_corpus_can_be_the_other(library: Library, models: Snapshot, name: str) -> None:
     key = key_of(models, name)
-    place = find(library, "/compare", f"?other={key}")
-    assert (place.address.other, place.notices) == (key, ())
+    context = resolve(library, "/compare", f"?other={key}")
+    assert (context.state.other, context.notices) == (key, ())
 
 
 def test_a_model_of_another_shape_is_none_to_subtract(library: Library, unlike: ModelPair) -> None:
-    place = find(library, "/statistics", f"?other={unlike.other.name}")
-    assert place.address.other is None
-    assert "with as many layers and heads" in place.notices[0]
+    context = resolve(library, "/statistics", f"?other={unlike.other.name}")
+    assert context.state.other is None
+    assert "with as many layers and heads" in context.notices[0]
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,9 @@ def test_a_model_of_another_shape_is_none_to_subtract(library: Library, unlike: 
     ],
 )
 def test_what_a_link_asks_for_in_vain_is_said(library: Library, asked: str, said: str) -> None:
-    place = find(library, "/compare", f"?{asked}")
-    assert len(place.notices) == 1
-    assert said in place.notices[0]
+    context = resolve(library, "/compare", f"?{asked}")
+    assert len(context.notices) == 1
+    assert said in context.notices[0]
 
 
 def test_what_cannot_be_compared_is_said(unlike: ModelPair, alike: ModelPair) -> None:

@@ -22,7 +22,7 @@ from dashboard.statistics.part import part_of
 from dashboard.web.admission import Turns, asker_gone
 from dashboard.web.errors import Refusal
 from dashboard.web.library import WAITING, Library
-from dashboard.web.view import find
+from dashboard.web.view import resolve
 from store import Corpus
 
 WHERE = "where=position:2..7"
@@ -103,17 +103,17 @@ def test_a_filter_that_leaves_nothing_out_is_the_whole_corpus(
     library: Library, never: Callable[[], None], where: str
 ) -> None:
     never()
-    page = str(PAGES["statistics"](find(library, "statistics", f"where={where}")).above)
+    page = str(PAGES["statistics"](resolve(library, "statistics", f"where={where}")).above)
     assert "Means over all" in page
     assert "95 % interval" in page
 
 
 @pytest.mark.parametrize("change", ["statistic=entropy", "source=cls", "values=rank", "sort=distance", "layer=1"])
 def test_no_other_choice_counts_again(library: Library, never: Callable[[], None], change: str) -> None:
-    place = find(library, "statistics", WHERE)
-    library.get(PartCounts).numbers(place.corpus, part_of(place.corpus, place.address.where))
+    context = resolve(library, "statistics", WHERE)
+    library.get(PartCounts).numbers(context.corpus, part_of(context.corpus, context.state.where))
     never()
-    page = str(PAGES["statistics"](find(library, "statistics", f"{WHERE}&{change}")).above)
+    page = str(PAGES["statistics"](resolve(library, "statistics", f"{WHERE}&{change}")).above)
     assert "heat-map" in page
     assert "'count': 'numbers'" not in page
 
@@ -163,7 +163,7 @@ def test_the_whole_corpus_needs_no_turn(busy: Library, base: str) -> None:
 
 def test_a_page_is_there_before_its_numbers(library: Library, never: Callable[[], None]) -> None:
     never()
-    page = str(PAGES["statistics"](find(library, "statistics", WHERE)).above)
+    page = str(PAGES["statistics"](resolve(library, "statistics", WHERE)).above)
     for there in ("Means over", "Remove filter", "Attention by relative position", "'count': 'cancel'"):
         assert there in page
     assert "heat-map" not in page

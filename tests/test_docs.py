@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.web.state import FIELDS, Address
+from dashboard.web.state import FIELDS, LinkState
 from ingest.finetuning.settings import FinetuningSettings
 from ingest.settings import DEFAULT_SENTENCES, Settings
 from store.kernels.labels import LABELS
@@ -87,7 +87,7 @@ def test_every_flag_is_explained_with_its_default(settings: type, heading: str) 
 
 
 def test_every_field_of_a_link_is_explained_with_its_default() -> None:
-    explained, defaults = rows("docs/links.md"), Address().fields
+    explained, defaults = rows("docs/links.md"), LinkState().fields
     assert explained.keys() == defaults.keys()
     for name, default in defaults.items():
         assert default is None or explained[name].startswith(f"`{default}`"), name

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from dashboard.features.data import Series
 from dashboard.pages import PAGES, picture_of
 from dashboard.web.library import Library
-from dashboard.web.view import Place, find
+from dashboard.web.view import Context, resolve
 from store import Corpus
 from tests.browser import SECONDS, Open, blank, canvas_place, choose, drawn, inked, picture, seen, until
 
@@ -234,8 +234,8 @@ def test_a_narrow_window_shows_every_panel(open_page: Open, tiny_server: str) ->
 # -- links, without a browser ---------------------------------------------------------------------------
 
 
-def place(store: str, search: str) -> Place:
-    return find(Library(store), "/features", search)
+def context(store: str, search: str) -> Context:
+    return resolve(Library(store), "/features", search)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def place(store: str, search: str) -> Place:
     ],
 )
 def test_what_a_link_cannot_have_is_left_out_and_said(tiny_store: str, search: str) -> None:
-    here = place(tiny_store, search)
+    here = context(tiny_store, search)
     page = PAGES["features"](here)
     assert picture_of(here) is not None
     assert len(here.notices) + len(page.notices) == 1
@@ -262,22 +262,22 @@ def test_what_a_link_cannot_have_is_left_out_and_said(tiny_store: str, search: s
 
 def test_everything_on_screen_is_in_the_link(tiny_store: str) -> None:
     search = "q=film&material=review-3&vectors=1&point=H1&fcolour=position&ftoken=5"
-    assert parse_qs(place(tiny_store, search).address.href.partition("?")[2]) == parse_qs(search)
+    assert parse_qs(context(tiny_store, search).state.href.partition("?")[2]) == parse_qs(search)
 
 
 def test_a_store_without_feature_points_says_how_to_make_them(few_store: str) -> None:
-    here = place(few_store, "point=embedding")
+    here = context(few_store, "point=embedding")
     assert picture_of(here) is None
     assert "Run `make ingest`." in str(PAGES["features"](here).above)
 
 
 def test_too_few_tokens_for_a_measure_are_said(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Series, "trustworthiness", lambda series, _view: np.full(len(series.names), np.nan))
-    assert "too few tokens to measure" in str(PAGES["features"](place(tiny_store, "")).below)
+    assert "too few tokens to measure" in str(PAGES["features"](context(tiny_store, "")).below)
 
 
 def test_the_pages_picture_can_be_had_part_by_part(client: FlaskClient, tiny_store: str) -> None:
-    shown = picture_of(place(tiny_store, "q=film&point=L00.mixed&ftoken=3&labels=1"))
+    shown = picture_of(context(tiny_store, "q=film&point=L00.mixed&ftoken=3&labels=1"))
     assert shown is not None
     parts = ("points", "raster", "colours", "mask", "labels", "focus")
     assert {part: client.get(getattr(shown, part)).status_code for part in parts} == dict.fromkeys(parts, 200)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.web.library import Library
-from dashboard.web.view import find
+from dashboard.web.view import resolve
 
 #: A link, the state that it showed on the tiny store at 7a23341, written as a link, and how many notices that took.
 LINKS = json.loads(Path(__file__).with_name("golden_links.json").read_text("utf-8"))
@@ -21,6 +21,6 @@ def test_links_of_before_show_the_same_state(library: Library) -> None:
     shown = []
     for link, _, _ in LINKS:
         path, _, query = link.partition("?")
-        view = find(library, path, query)
-        shown.append([link, view.address.href, len(view.notices)])
+        view = resolve(library, path, query)
+        shown.append([link, view.state.href, len(view.notices)])
     assert shown == LINKS

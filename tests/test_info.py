@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from dashboard.pages import PAGES
 from dashboard.ui.controls import normalization_info, statistic_info
 from dashboard.web.library import Library
-from dashboard.web.view import find
+from dashboard.web.view import resolve
 from store import STATISTICS
 from store.schema.model import RATIOS
 from store.schema.pictures import NORMALIZATIONS
@@ -33,8 +33,8 @@ def test_a_normalisation_is_explained(name: str) -> None:
 @pytest.mark.parametrize("link", ["statistics?statistic=distance", "map?paint=distance", "head?tab=statistics"])
 def test_a_page_explains_the_statistics_on_it(tiny_store: str, link: str) -> None:
     page, _, search = link.partition("?")
-    place = find(Library(tiny_store), page, search)
-    assert STATISTICS["distance"].meaning in str(PAGES[page](place))
+    context = resolve(Library(tiny_store), page, search)
+    assert STATISTICS["distance"].meaning in str(PAGES[page](context))
 
 
 def test_the_text_opens_by_hover_and_keyboard_and_closes_on_escape(open_page: Open, tiny_server: str) -> None:

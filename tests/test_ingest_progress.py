@@ -15,7 +15,7 @@ from dashboard.app import create_app
 from dashboard.pages import PAGES
 from dashboard.web.errors import stage_line
 from dashboard.web.library import Library
-from dashboard.web.view import find
+from dashboard.web.view import resolve
 from ingest import progress
 from ingest.checkpoint import sha256
 from ingest.progress import bar, noting
@@ -193,8 +193,8 @@ def test_a_page_that_waits_says_how_far_the_ingest_is(few: str) -> None:
     assert lock is not None
     with lock:
         note_progress(few, IngestProgress("a model on reviews", "features of sample", done=1, first=1, total=4))
-        waiting = str(PAGES["features"](find(library, "features", "")).above)
-    ended = str(PAGES["features"](find(library, "features", "")).above)
+        waiting = str(PAGES["features"](resolve(library, "features", "")).above)
+    ended = str(PAGES["features"](resolve(library, "features", "")).above)
     assert "An ingest of a model on reviews is under way: features of sample, 25 %." in waiting
     assert "make ingest" not in waiting
     assert "Feature points: not computed. Run `make ingest`." in ended

@@ -12,13 +12,13 @@ from icechunk import Repository
 
 from dashboard.app import create_app
 from dashboard.web.library import Library
-from dashboard.web.view import find
+from dashboard.web.view import resolve
 from store import Snapshot, StoreError
 from store.repository.history import expire
 
 
 class Ingest(Protocol):
-    def __call__(self, place: Path, **settings: object) -> str: ...
+    def __call__(self, context: Path, **settings: object) -> str: ...
 
 
 @pytest.fixture
@@ -48,9 +48,9 @@ def test_a_link_to_a_snapshot_deleted_since_it_was_opened_shows_the_newest(
     before = library.snapshot().id
     ingest(Path(url), sentences=20)
     expire(url, timedelta(0))
-    place = find(library, "/", f"?snapshot={before}")
-    assert place.snapshot.id == library.newest
-    assert place.expired
+    context = resolve(library, "/", f"?snapshot={before}")
+    assert context.snapshot.id == library.newest
+    assert context.expired
 
 
 def test_an_unpublished_snapshot_is_not_shown(growing: tuple[str, Library]) -> None:

@@ -8,7 +8,7 @@ from dashboard.sentence.picture import data_url, query_string
 from dashboard.web.connections import REQUEST_LINE
 from dashboard.web.library import Library
 from dashboard.web.state import LinkReader
-from dashboard.web.view import Place, find
+from dashboard.web.view import Context, resolve
 from tests.browser import Open
 
 #: Every position of the longest sentence a BERT reads.
@@ -16,16 +16,16 @@ EVERY_POSITION = ".".join(map(str, range(512)))
 
 
 @pytest.fixture
-def pair(tiny_store: str) -> Place:
-    return find(Library(tiny_store), "/sentence", f"?text={'a' * 3_900}&second={'b' * 3_900}")
+def pair(tiny_store: str) -> Context:
+    return resolve(Library(tiny_store), "/sentence", f"?text={'a' * 3_900}&second={'b' * 3_900}")
 
 
-def test_a_request_has_room_for_the_longest_pair_and_every_position(pair: Place) -> None:
+def test_a_request_has_room_for_the_longest_pair_and_every_position(pair: Context) -> None:
     asked = f"{data_url(pair)}/weights/11/11.csv{query_string(pair, {'hide': EVERY_POSITION})}"
     assert len(f"GET {asked} HTTP/1.1") < REQUEST_LINE
 
 
-def test_a_truncated_pair_gives_notices_with_its_lengths(pair: Place) -> None:
+def test_a_truncated_pair_gives_notices_with_its_lengths(pair: Context) -> None:
     said = "The text is too long for a link; showing its first 2,000 characters"
     assert pair.notices == (said, said)
 

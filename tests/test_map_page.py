@@ -79,8 +79,8 @@ def test_a_model_without_labels_says_what_to_do(
 ) -> None:
     none = xr.full_like(space.head_labels, "")
     monkeypatch.setattr(Corpus, "head_labels", property(lambda _: none))
-    with serving(space_store) as address:
-        page = map_page(open_page, address, "?paint=label")
+    with serving(space_store) as state:
+        page = map_page(open_page, state, "?paint=label")
         expect(page.get_by_text("Colour by layer or by a statistic.")).to_be_visible()
         page.close()
 
@@ -94,10 +94,10 @@ def test_the_matrix_has_the_divergence_of_every_two_heads(page: Page, space: Cor
     shown = page.locator("#matrix .hovertext")
     said = re.fullmatch(r"L(\d) H(\d) and L(\d) H(\d): (.*) nats", (shown.text_content() or "").strip())
     assert said
-    place = tuple(map(int, said.groups()[:4]))
+    context = tuple(map(int, said.groups()[:4]))
     attributes = space.divergence.attrs
     assert float(said[5]) == pytest.approx(
-        space.divergence["divergence"].values[place] / attributes["tokens"], abs=6e-4
+        space.divergence["divergence"].values[context] / attributes["tokens"], abs=6e-4
     )
 
 
@@ -133,10 +133,10 @@ def test_a_link_restores_colour_and_head(open_page: Open, space_server: str) -> 
 
 @pytest.fixture(scope="module")
 def one_head_server(tmp_path_factory: pytest.TempPathFactory, ingest: Callable[..., str]) -> Iterator[str]:
-    place = tmp_path_factory.mktemp("one_head")
-    model = save_model(place / "one-head-bert", layers=1, heads=1)
-    with serving(ingest(place / "store", model=model, sentences=10)) as address:
-        yield address
+    context = tmp_path_factory.mktemp("one_head")
+    model = save_model(context / "one-head-bert", layers=1, heads=1)
+    with serving(ingest(context / "store", model=model, sentences=10)) as state:
+        yield state
 
 
 @pytest.mark.parametrize("path", ["/map", "/head", "/statistics"])
@@ -157,7 +157,7 @@ def test_a_store_without_divergences_says_what_to_do(
     open_page: Open, tmp_path: Path, ingest: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ingest.pipeline.find_divergence", lambda *_: False)
-    with serving(ingest(tmp_path / "store", sentences=10)) as address:
-        page = open_page(f"{address}/map")
+    with serving(ingest(tmp_path / "store", sentences=10)) as state:
+        page = open_page(f"{state}/map")
         expect(page.get_by_text("make ingest")).to_be_visible()
         page.close()

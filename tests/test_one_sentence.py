@@ -11,7 +11,7 @@ from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
 from dashboard.pages import PAGES
 from dashboard.web.library import Library
-from dashboard.web.view import find
+from dashboard.web.view import resolve
 from store import Corpus
 from tests.stores import FEATURES
 
@@ -48,17 +48,17 @@ def written(corpus: Corpus, content: object) -> str:
 )
 def test_a_page_says_1_sentence(library: Library, link: str) -> None:
     page, _, search = link.partition("?")
-    place = find(library, page, search)
-    assert PLURAL.findall(written(place.corpus, PAGES[page](place))) == []
+    context = resolve(library, page, search)
+    assert PLURAL.findall(written(context.corpus, PAGES[page](context))) == []
 
 
 def test_the_picture_of_one_token_says_1_token(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ShownFeatures, "tokens", 1)
-    picture = features_picture(ShownFeatures.of(find(Library(tiny_store), "features", "")))
+    picture = features_picture(ShownFeatures.of(resolve(Library(tiny_store), "features", "")))
     assert picture.label.startswith("1 token of the sample at ")
 
 
 def test_two_models_of_one_sentence_are_said_to_be(library: Library) -> None:
-    place = find(library, "compare", "")
-    said = str(means_over_heads(place, ModelPair(place.corpus, place.corpus)))
+    context = resolve(library, "compare", "")
+    said = str(means_over_heads(context, ModelPair(context.corpus, context.corpus)))
     assert "Means over 1 sentence (9 tokens) of both models." in said

@@ -13,7 +13,7 @@ from sklearn.manifold import trustworthiness
 import store
 from dashboard.pages import PAGES
 from dashboard.web.library import Library
-from dashboard.web.view import find
+from dashboard.web.view import resolve
 from ingest.parallel import processes
 from ingest.projections.manifolds import fit_head
 from store.kernels.fidelity import trustworthy
@@ -103,8 +103,8 @@ def test_pictures_of_neighbours_are_fitted_on_fewer_tokens(name: str, corpus: st
 @pytest.mark.parametrize("page", ["about", "heads", "head"])
 def test_the_attentionviz_look_says_how_many_tokens_its_authors_fit(page: str, rich_store: str) -> None:
     def shown(view: str) -> str:
-        place = find(Library(rich_store), page, f"view={view}")
-        drawn = PAGES[page](place)
+        context = resolve(Library(rich_store), page, f"view={view}")
+        drawn = PAGES[page](context)
         return f"{drawn.above} {drawn.below}"
 
     assert "(AttentionViz: 5,021)" in shown("attentionviz-centroid-2d")

@@ -13,12 +13,12 @@ from dashboard.compare.page import above_pictures, layout
 from dashboard.compare.two_models import ModelPair, pair_of
 from dashboard.features import data as series
 from dashboard.web.library import Library
-from dashboard.web.view import Place, find
+from dashboard.web.view import Context, resolve
 from store import Snapshot
 from store.features import Features
 from tests.three_models import key_of
 
-Link = Callable[..., Place]
+Link = Callable[..., Context]
 
 
 @pytest.fixture(scope="module")
@@ -28,32 +28,32 @@ def library(three_models: str) -> Library:
 
 @pytest.fixture(scope="module")
 def link(library: Library, models: Snapshot) -> Link:
-    def link(own: str, other: str, asked: str = "") -> Place:
-        return find(library, "/compare", f"?model={key_of(models, own)}&other={key_of(models, other)}&{asked}")
+    def link(own: str, other: str, asked: str = "") -> Context:
+        return resolve(library, "/compare", f"?model={key_of(models, own)}&other={key_of(models, other)}&{asked}")
 
     return link
 
 
-def both(place: Place) -> ModelPair:
-    two = pair_of(place)
+def both(context: Context) -> ModelPair:
+    two = pair_of(context)
     assert two is not None
     return two
 
 
-def shown_point(place: Place) -> ShownPoint:
-    found = ShownPoint.of(place, both(place))
+def shown_point(context: Context) -> ShownPoint:
+    found = ShownPoint.of(context, both(context))
     assert found is not None
     return found
 
 
-def picture_of(place: Place) -> Picture:
-    picture = point_picture(place, both(place))
+def picture_of(context: Context) -> Picture:
+    picture = point_picture(context, both(context))
     assert picture is not None
     return picture
 
 
-def controls_of(place: Place) -> str:
-    return str(point_controls(place, both(place)))
+def controls_of(context: Context) -> str:
+    return str(point_controls(context, both(context)))
 
 
 # -- a feature point ------------------------------------------------------------------------------------
@@ -77,10 +77,10 @@ def test_a_search_without_hits_is_said_at_a_point_too(link: Link) -> None:
 
 @pytest.mark.usefixtures("small_grids")
 def test_the_selection_is_counted_among_the_tokens_that_are_drawn(link: Link) -> None:
-    place = link("tiny", "second", "pictures=point&q=the")
-    tokens = shown_point(place).both.tokens
-    count = shown_point(place).both.own.wordpieces()[:tokens].count("the")
-    assert f"{count:,} of {tokens:,} drawn tokens selected" in controls_of(place)
+    context = link("tiny", "second", "pictures=point&q=the")
+    tokens = shown_point(context).both.tokens
+    count = shown_point(context).both.own.wordpieces()[:tokens].count("the")
+    assert f"{count:,} of {tokens:,} drawn tokens selected" in controls_of(context)
 
 
 def test_the_colours_know_the_chosen_token(link: Link) -> None:
@@ -103,10 +103,10 @@ def classifiers(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("classifiers")
 @pytest.mark.parametrize("column", ["prediction", "correct"])
 def test_what_one_model_predicts_does_not_colour_the_other(link: Link, column: str) -> None:
-    place = link("tiny", "second", f"pictures=point&fcolour={column}")
-    assert column not in shown_point(place).columns
-    assert "/colours/kind.bin" in str(picture_of(place).colours)
-    assert layout(place).notices == (
+    context = link("tiny", "second", f"pictures=point&fcolour={column}")
+    assert column not in shown_point(context).columns
+    assert "/colours/kind.bin" in str(picture_of(context).colours)
+    assert layout(context).notices == (
         "Predicted labels differ between the models; colouring by token type. See predictions on page Features.",
     )
 
@@ -122,8 +122,8 @@ def test_a_point_that_only_this_model_has_is_said(link: Link) -> None:
 
 
 def test_a_picture_that_the_models_do_not_share_is_said(link: Link) -> None:
-    place = link("tiny", "second", "pictures=point")
-    asked = replace(place, address=place.address.with_(fview="pca-joint"))
+    context = link("tiny", "second", "pictures=point")
+    asked = replace(context, state=context.state.with_(fview="pca-joint"))
     (said,) = point_notices(asked, both(asked))
     assert said.startswith(
         "second-bert has no view “pca-joint” of feature points; showing “pca-each”. Run `make projections`"
@@ -142,15 +142,15 @@ def test_a_region_that_is_none_is_said_on_compare_too(link: Link) -> None:
     "asked", ["material=review-3&ftoken=2", "vectors=1&point=H0&fview=pca", "material=no&flasso=1"]
 )
 def test_a_review_and_values_are_left_on_page_features(link: Link, asked: str) -> None:
-    place = link("tiny", "second", f"pictures=point&{asked}")
-    assert place.notices == ()
-    fields = place.address.fields
+    context = link("tiny", "second", f"pictures=point&{asked}")
+    assert context.notices == ()
+    fields = context.state.fields
     assert {fields[name] for name in ("material", "vectors", "point", "fview", "ftoken", "flasso")} == {None}
 
 
 def test_a_point_of_a_review_is_that_of_the_sample(link: Link) -> None:
-    place = link("tiny", "second", "pictures=point&material=review-3&point=L01.mixed")
-    assert (place.address.point, place.notices) == ("L01.mixed", ())
+    context = link("tiny", "second", "pictures=point&material=review-3&point=L01.mixed")
+    assert (context.state.point, context.notices) == ("L01.mixed", ())
 
 
 def test_a_panel_opens_the_sample_with_the_chosen_token(link: Link) -> None:
@@ -163,15 +163,15 @@ def test_a_panel_opens_the_sample_with_the_chosen_token(link: Link) -> None:
 
 
 def test_the_selected_points_of_each_model_are_counted(link: Link) -> None:
-    place = link("tiny", "second", "layer=1&head=1&tokens=100&where=entropy:0..1.2")
-    two = both(place)
+    context = link("tiny", "second", "layer=1&head=1&tokens=100&where=entropy:0..1.2")
+    two = both(context)
     statistics = (one.token_statistic.sel(statistic="entropy").values[1, 1] for one in (two.own, two.other))
     own, other = (2 * int((one[two.own.rows[:100]] <= 1.2).sum()) for one in statistics)
     assert own != other
     said = (
         f"Selected of the drawn queries and keys: {own} of 200 in {two.names[0]} and {other} of 200 in {two.names[1]}."
     )
-    assert said in str(above_pictures(place, two))
+    assert said in str(above_pictures(context, two))
 
 
 def test_a_column_that_there_is_not_is_said(link: Link) -> None:

@@ -7,7 +7,7 @@ import pytest
 from dashboard.pages import PAGES
 from dashboard.statistics.sections import importance
 from dashboard.web.library import Library
-from dashboard.web.view import find
+from dashboard.web.view import resolve
 from store import Corpus
 from tests.test_shown_importance import FOUND
 
@@ -30,24 +30,24 @@ def library(tiny_store: str) -> Library:
 )
 def test_a_page_names_things_in_plain_words(library: Library, link: str, said: str) -> None:
     page, _, search = link.partition("?")
-    place = find(library, page, search)
-    assert said in str([PAGES[page](place), place.notices])
+    context = resolve(library, page, search)
+    assert said in str([PAGES[page](context), context.notices])
 
 
 def test_page_about_writes_its_times_for_a_reader(library: Library) -> None:
-    place = find(library, "about", "")
-    published = place.snapshot.published
-    said = str(PAGES["about"](place))
+    context = resolve(library, "about", "")
+    published = context.snapshot.published
+    said = str(PAGES["about"](context))
     assert f"{published.day} {published:%b %Y, %H:%M} UTC" in said
     assert re.findall(r"\d{4}-\d\d-\d\dT\d\d:\d\d", said) == []
 
 
 def test_head_importance_is_called_so(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Corpus, "importance", FOUND)
-    title, *_ = importance(find(library, "statistics", ""))
+    title, *_ = importance(resolve(library, "statistics", ""))
     assert title.children[0] == "Head importance"
 
 
 def test_positions_that_a_sentence_cannot_have_are_out_of_range(library: Library) -> None:
-    (notice,) = find(library, "sentence", "?queries=2.9999").notices
+    (notice,) = resolve(library, "sentence", "?queries=2.9999").notices
     assert notice.startswith("queries=2.9999: ignored numbers out of range (0-")

@@ -11,7 +11,7 @@ from dashboard.features.routes import measure_table
 from dashboard.features.shown import ShownFeatures
 from dashboard.pages import PAGES
 from dashboard.web.library import Library
-from dashboard.web.view import Place, find
+from dashboard.web.view import Context, resolve
 from store import Corpus
 from store.schema.features import point_title, same_basis, stored_point
 from store.schema.pictures import ViewName
@@ -58,14 +58,14 @@ def test_a_picture_can_be_asked_for_by_the_title_of_its_point() -> None:
     assert str(ViewName.parse_points("pca-L03.layer_output")) == "pca-L03.feedforward"
 
 
-def place(store: str, asked: str) -> Place:
-    return find(Library(store), "features", f"?{asked}")
+def context(store: str, asked: str) -> Context:
+    return resolve(Library(store), "features", f"?{asked}")
 
 
 @pytest.mark.parametrize("name", ["L01.layer_output", "L01.feedforward"])
 def test_old_and_new_links_lead_to_the_same_point(tiny_store: str, name: str) -> None:
-    here = place(tiny_store, f"point={name}")
-    assert here.address.point == "L01.feedforward"
+    here = context(tiny_store, f"point={name}")
+    assert here.state.point == "L01.feedforward"
     assert here.notices == ()
     assert "L1 layer output" in str(PAGES["features"](here).above)
 
@@ -86,7 +86,7 @@ def test_files_call_points_what_they_are(tiny_corpus: Corpus) -> None:
 
 
 def test_charts_have_no_cosine_of_head_outputs_and_say_why(tiny_store: str, tiny_corpus: Corpus) -> None:
-    drawn = feature_charts(ShownFeatures.of(place(tiny_store, "")))
+    drawn = feature_charts(ShownFeatures.of(context(tiny_store, "")))
     graphs = {
         one.id: one.children.figure for figure in drawn[1].children for one in figure.children if hasattr(one, "id")
     }
@@ -101,5 +101,5 @@ def test_charts_have_no_cosine_of_head_outputs_and_say_why(tiny_store: str, tiny
 
 @pytest.mark.parametrize(("view", "said"), [("pca-joint", True), ("pca-each", False)])
 def test_a_picture_of_all_points_together_says_that_bases_differ(tiny_store: str, view: str, said: bool) -> None:
-    below = str(PAGES["features"](place(tiny_store, f"fview={view}")).below)
+    below = str(PAGES["features"](context(tiny_store, f"fview={view}")).below)
     assert ("Head outputs have features of their own" in below) == said

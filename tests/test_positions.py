@@ -12,7 +12,7 @@ from dashboard.sentence import positions as module
 from dashboard.sentence.picture import sentence_picture
 from dashboard.sentence.positions import PositionMeans, position_figure, position_means
 from dashboard.web.library import Library
-from dashboard.web.view import find
+from dashboard.web.view import resolve
 from store import Corpus, open_corpus
 
 
@@ -71,8 +71,8 @@ def test_a_file_has_a_row_for_each_pair_of_positions(client: FlaskClient, base: 
 def test_colours_by_position_are_on_the_scale_of_the_sentence_s_matrix(
     client: FlaskClient, tiny_store: str, corpus: Corpus, asked: str
 ) -> None:
-    place = find(Library(tiny_store), "sentence", f"?show=positions&layer=1&{asked}")
-    (most,) = struct.unpack("<f", client.get(sentence_picture(place)["layer_url"]).data[16:20])
+    context = resolve(Library(tiny_store), "sentence", f"?show=positions&layer=1&{asked}")
+    (most,) = struct.unpack("<f", client.get(sentence_picture(context)["layer_url"]).data[16:20])
     heat = position_figure(position_means(corpus, 1, 0)).data[0]
     assert (heat.zmin, heat.zmax) == (0, most)
 

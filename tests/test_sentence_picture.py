@@ -21,7 +21,7 @@ from dashboard.sentence.sentence import Sentence
 from dashboard.statistics.head_panel import head_statistics
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
-from dashboard.web.view import Place, find
+from dashboard.web.view import Context, resolve
 from store import Corpus
 from tests.sentences import PIECES, a_pair
 
@@ -44,13 +44,13 @@ def library(tiny_store: str) -> Library:
     return library
 
 
-Go = Callable[[str], Place]
+Go = Callable[[str], Context]
 
 
 @pytest.fixture
 def go(library: Library) -> Go:
     """A place on page Sentence."""
-    return lambda asked: find(library, "/sentence", f"?{asked}")
+    return lambda asked: resolve(library, "/sentence", f"?{asked}")
 
 
 def written(content: object) -> str:
@@ -58,9 +58,9 @@ def written(content: object) -> str:
     return json.dumps(content, cls=PlotlyJSONEncoder, ensure_ascii=False)
 
 
-def ranked_query(place: Place) -> int:
+def ranked_query(context: Context) -> int:
     """Position of the query whose heads are ranked."""
-    (said,) = re.findall(r"\(query, at (\d+)\)", written(ranking_panel(place)))
+    (said,) = re.findall(r"\(query, at (\d+)\)", written(ranking_panel(context)))
     return int(said)
 
 
@@ -70,9 +70,9 @@ def link_with(content: object, field: str) -> dict[str, list[str]]:
     return next(fields for fields in every if field in fields)
 
 
-def csv_of(place: Place) -> tuple[str, str]:
+def csv_of(context: Context) -> tuple[str, str]:
     """What the file of the page is said to be, and its URL."""
-    content = written(layout(place).below)
+    content = written(layout(context).below)
     (said,), (url,) = (
         re.findall(r'"children": "([^"]*) as csv"', content),
         re.findall(r'"href": "([^"]*\.csv[^"]*)"', content),
@@ -98,22 +98,22 @@ def test_the_query_that_is_ranked_is_the_one_that_is_chosen(go: Go, asked: str, 
 
 
 def test_a_chosen_key_is_no_query(go: Go) -> None:
-    place = go(f"{PAIR}&toward=0&role=key&queries=2&show=neuron")
-    assert "query, at" not in written(ranking_panel(place))
-    assert sentence_picture(place)["neuron_url"] is None
+    context = go(f"{PAIR}&toward=0&role=key&queries=2&show=neuron")
+    assert "query, at" not in written(ranking_panel(context))
+    assert sentence_picture(context)["neuron_url"] is None
 
 
 @pytest.mark.parametrize(("role", "queries", "hidden"), [("query", "1", "1"), ("key", "1", "7"), ("key", "2", "8")])
 def test_the_hidden_token_is_of_the_column_it_is_chosen_in(go: Go, role: str, queries: str, hidden: str) -> None:
-    place = go(f"{PAIR}&pair=ab&role={role}&queries={queries}")
-    assert link_with(layout(place).above, "hide")["hide"] == [hidden]
+    context = go(f"{PAIR}&pair=ab&role={role}&queries={queries}")
+    assert link_with(layout(context).above, "hide")["hide"] == [hidden]
 
 
 @pytest.mark.parametrize(("role", "count"), [("query", 6), ("key", 3)])
 def test_as_many_tokens_are_selected_as_their_column_has(go: Go, role: str, count: int) -> None:
     every = list(range(len(PIECES)))
-    place = go(f"{PAIR}&pair=ab&role={role}&queries={'.'.join(map(str, every))}")
-    assert sentence_picture(place)["queries"] == every[:count]
+    context = go(f"{PAIR}&pair=ab&role={role}&queries={'.'.join(map(str, every))}")
+    assert sentence_picture(context)["queries"] == every[:count]
 
 
 def test_hidden_tokens_that_are_not_there_are_not_counted(go: Go) -> None:
@@ -189,14 +189,14 @@ def test_a_file_of_the_neuron_view_has_the_steps_of_its_query(go: Go) -> None:
 
 def test_positions_that_are_cut_are_said(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(position_means, "POSITIONS", 4)
-    place = go("show=positions&head=1")
-    longest = place.corpus.sentences.row_size.values.max()
-    assert f"positions 0 to 3 of {longest}" in written(positions(place))
+    context = go("show=positions&head=1")
+    longest = context.corpus.sentences.row_size.values.max()
+    assert f"positions 0 to 3 of {longest}" in written(positions(context))
 
 
 def test_the_means_by_position_can_be_had_as_a_file(go: Go) -> None:
-    place = go("show=positions&layer=1&head=0")
-    assert f"{data_link(place.corpus)}/positions/1/0.csv" in written(positions(place))
+    context = go("show=positions&layer=1&head=0")
+    assert f"{data_link(context.corpus)}/positions/1/0.csv" in written(positions(context))
 
 
 def test_words_that_are_not_sought_are_said(go: Go) -> None:
@@ -215,22 +215,22 @@ def test_words_that_are_not_sought_are_said(go: Go) -> None:
     ],
 )
 def test_conditions_that_no_sentence_meets_are_said_and_can_be_cleared(go: Go, asked: str, said: str) -> None:
-    place = go(f"by=entropy&{asked}")
-    _, status, _ = finder(place, search_of(place))
+    context = go(f"by=entropy&{asked}")
+    _, status, _ = finder(context, search_of(context))
     assert status.children[0] == f"None of 40 sentences {said}"
     assert status.children[1].href == "/sentence?by=entropy"
 
 
 def test_only_means_of_all_rows_lead_to_sentences(go: Go) -> None:
-    place = go("")
-    content = written(head_statistics(place))
+    context = go("")
+    content = written(head_statistics(context))
     assert content.count("by=entropy") == 1
     assert "by=received" not in content
 
 
 def test_a_pair_leads_to_its_query_also_from_a_key(library: Library) -> None:
-    place = find(library, "/head", "?layer=1&head=1&role=key&token=3")
-    assert "role" not in link_with(pairs_panel(place, ShownPoints.of(place, 10)), "toward")
+    context = resolve(library, "/head", "?layer=1&head=1&role=key&token=3")
+    assert "role" not in link_with(pairs_panel(context, ShownPoints.of(context, 10)), "toward")
 
 
 @pytest.mark.parametrize(
@@ -238,10 +238,10 @@ def test_a_pair_leads_to_its_query_also_from_a_key(library: Library) -> None:
     [("heads=1", 1), ("heads=0.1", 0), ("heads=1&show=matrix", 0), ("heads=1&rollout=1", 0), ("head=1", 1)],
 )
 def test_sentences_are_ranked_in_the_head_that_is_drawn_alone(go: Go, asked: str, head: int) -> None:
-    place = go(f"by=to_sep&layer=1&{asked}")
-    search = search_of(place)
-    expected = statistic_ranking(place.corpus, "to_sep", 1, head)
+    context = go(f"by=to_sep&layer=1&{asked}")
+    search = search_of(context)
+    expected = statistic_ranking(context.corpus, "to_sep", 1, head)
     assert search.head == head
     assert search.ranking
     assert search.ranking.values.tolist() == expected.values.tolist()
-    assert f"Ranked by (L1 H{head})" in written(finder(place, search))
+    assert f"Ranked by (L1 H{head})" in written(finder(context, search))

@@ -228,7 +228,7 @@ def test_a_page_that_fails_says_it_once(open_page: Open, tiny_server: str, monke
     def fail(*_asked: object) -> None:
         raise StoreError("The store is gone. Ingest again.")
 
-    monkeypatch.setattr("dashboard.pages.find", fail)
+    monkeypatch.setattr("dashboard.pages.resolve", fail)
     page = open_page(tiny_server)
     expect(page.locator("#above .problem")).to_contain_text("The store is gone. Ingest again.")
     expect(page.locator(".problem:visible")).to_have_count(1)

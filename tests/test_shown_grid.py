@@ -11,7 +11,7 @@ from dashboard.statistics.part import part_of
 from dashboard.ui.files import provenance_of
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
-from dashboard.web.view import Place, find
+from dashboard.web.view import Context, resolve
 from tests.counts import counted
 from tests.stores import Ingest
 from tests.tiny_models import save_model
@@ -20,17 +20,17 @@ from tests.tiny_models import save_model
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest, genre_data: Path) -> Library:
     """A model on few sentences without columns, and then, as the one shown, another on more and with genres."""
-    place = tmp_path_factory.mktemp("two_corpora")
-    ingest(place / "store", sentences=5, model=save_model(place / "first-bert", seed=3))
+    context = tmp_path_factory.mktemp("two_corpora")
+    ingest(context / "store", sentences=5, model=save_model(context / "first-bert", seed=3))
     return Library(
-        ingest(place / "store", sentences=30, data=genre_data, model=save_model(place / "second-bert", seed=4))
+        ingest(context / "store", sentences=30, data=genre_data, model=save_model(context / "second-bert", seed=4))
     )
 
 
-def difference(library: Library, asked: str) -> tuple[Place, HeadGrid]:
+def difference(library: Library, asked: str) -> tuple[Context, HeadGrid]:
     other = list(library.snapshot().models)[1]
-    place = find(library, "statistics", f"?values=difference&other={other}&{asked}")
-    return place, shown_grid(place, counted(place.corpus, part_of(place.corpus, place.address.where)))
+    context = resolve(library, "statistics", f"?values=difference&other={other}&{asked}")
+    return context, shown_grid(context, counted(context.corpus, part_of(context.corpus, context.state.where)))
 
 
 def name(library: Library) -> str:
@@ -43,48 +43,48 @@ def test_the_other_model_is_named_with_its_corpus(library: Library) -> None:
 
 
 def test_files_of_a_difference_name_both_models_and_corpora(library: Library) -> None:
-    place, _ = difference(library, "")
-    client, other = create_app(library).server.test_client(), place.snapshot.corpus(place.address.other)
-    file = client.get(f"{data_link(place.corpus)}/heat-map.csv?values=difference&other={other.name}").text
+    context, _ = difference(library, "")
+    client, other = create_app(library).server.test_client(), context.snapshot.corpus(context.state.other)
+    file = client.get(f"{data_link(context.corpus)}/heat-map.csv?values=difference&other={other.name}").text
     (said,) = {row["provenance"] for row in csv.DictReader(file.splitlines())}
-    for one in (place.corpus, other):
+    for one in (context.corpus, other):
         assert one.name in said
         assert one.attributes["corpus"] in said
-        assert one.attributes["corpus"] in provenance_of(place)["source"]
-        assert one.name in provenance_of(place)["stem"]
+        assert one.attributes["corpus"] in provenance_of(context)["source"]
+        assert one.name in provenance_of(context)["stem"]
 
 
 def test_how_much_of_the_other_corpus_is_subtracted_is_said(library: Library) -> None:
-    place, grid = difference(library, "where=position:0..0")
-    tokens = place.snapshot.corpus(place.address.other).n_tokens
+    context, grid = difference(library, "where=position:0..0")
+    tokens = context.snapshot.corpus(context.state.other).n_tokens
     share = f"5 of {tokens} tokens ({500 / tokens:.1f} %)"
     assert grid.note == f"Subtracted: means over {share} of {name(library)}. "
-    assert grid_notices(place) == ()
+    assert grid_notices(context) == ()
 
 
 def test_a_condition_the_other_corpus_cannot_meet_is_said(library: Library) -> None:
-    place, _ = difference(library, "where=data.genre:war")
+    context, _ = difference(library, "where=data.genre:war")
     said = "Ignored a filter: there is no column “data.genre”."
-    assert grid_notices(place) == (f"{name(library)}: {said}",)
+    assert grid_notices(context) == (f"{name(library)}: {said}",)
 
 
 def test_an_empty_part_of_the_other_corpus_is_said(library: Library) -> None:
-    place, grid = difference(library, "where=frequency:30..")
-    assert grid_notices(place) == (
+    context, grid = difference(library, "where=frequency:30..")
+    assert grid_notices(context) == (
         f"No tokens of {name(library)} match, so there is nothing to subtract. Remove a filter.",
     )
     assert {text for row in grid.hover for text in row} == {"no such tokens"}
 
 
 def test_where_nothing_can_be_subtracted_that_is_said(library: Library) -> None:
-    place = find(library, "statistics", "?values=difference&statistic=entropy")
-    grid = shown_grid(place, counted(place.corpus, part_of(place.corpus, None)))
+    context = resolve(library, "statistics", "?values=difference&statistic=entropy")
+    grid = shown_grid(context, counted(context.corpus, part_of(context.corpus, None)))
     assert grid.kind == "value"
-    assert grid_notices(place) == (
+    assert grid_notices(context) == (
         "No other statistic is measured in nats: showing values. Choose another model at “of”, or another statistic.",
     )
 
 
 def test_a_store_of_one_model_offers_no_other(tiny_store: str) -> None:
-    place = find(Library(tiny_store), "statistics", "?values=difference&statistic=distance")
-    assert grid_notices(place)[0].endswith("Choose another statistic.")
+    context = resolve(Library(tiny_store), "statistics", "?values=difference&statistic=distance")
+    assert grid_notices(context)[0].endswith("Choose another statistic.")

@@ -6,7 +6,7 @@ import xarray as xr
 
 from dashboard.statistics.sections import head_importance
 from dashboard.web.library import Library
-from dashboard.web.view import find
+from dashboard.web.view import resolve
 from store import Corpus
 
 FOUND = xr.Dataset(
@@ -17,7 +17,7 @@ FOUND = xr.Dataset(
 
 def test_the_page_of_a_head_says_what_it_is_worth(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Corpus, "importance", FOUND)
-    heading, rank = head_importance(find(Library(tiny_store), "head", "?layer=0&head=1"))
+    heading, rank = head_importance(resolve(Library(tiny_store), "head", "?layer=0&head=1"))
     title, about = heading.children
     assert title == "Head importance: -0.250"
     assert "on 1,200 sentences; the whole model has 0.250" in getattr(about, "data-info")
@@ -25,7 +25,7 @@ def test_the_page_of_a_head_says_what_it_is_worth(tiny_store: str, monkeypatch: 
 
 
 def test_it_says_nothing_where_it_was_not_found(tiny_store: str) -> None:
-    assert head_importance(find(Library(tiny_store), "head", "?layer=0&head=1")) == []
+    assert head_importance(resolve(Library(tiny_store), "head", "?layer=0&head=1")) == []
 
 
 @pytest.mark.parametrize(
@@ -36,5 +36,5 @@ def test_a_classifier_that_is_worse_than_a_guess_is_said_to_be(
 ) -> None:
     """Between two labels, ln 2."""
     monkeypatch.setattr(Corpus, "importance", FOUND.assign_attrs(kind=kind, loss=loss))
-    _, says = head_importance(find(Library(tiny_store), "head", "?layer=0&head=1"))
+    _, says = head_importance(resolve(Library(tiny_store), "head", "?layer=0&head=1"))
     assert ("above that of a guess, 0.693" in says.children) is warns

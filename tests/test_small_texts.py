@@ -18,7 +18,7 @@ from dashboard.ui.controls import number
 from dashboard.ui.text import span
 from dashboard.ui.theme import PALETTE, head_colours, rgb
 from dashboard.web.library import Library
-from dashboard.web.view import Place, find
+from dashboard.web.view import Context, resolve
 from store.wording import many
 
 ASSETS = Path(dashboard.__file__).parent / "assets"
@@ -29,8 +29,8 @@ def library(tiny_store: str) -> Library:
     return Library(tiny_store)
 
 
-def place(library: Library, page: str, asked: str) -> Place:
-    return find(library, page, f"?{asked}")
+def context(library: Library, page: str, asked: str) -> Context:
+    return resolve(library, page, f"?{asked}")
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 tokens"), (1, "1 token"), (2, "2 tokens"), (1200, "1,200 tokens")])
@@ -58,9 +58,9 @@ def test_a_decimal_comma_is_a_decimal_point() -> None:
 
 
 def test_spaces_alone_are_no_sentence_and_said(library: Library) -> None:
-    notices = place(library, "sentence", "text=%20%20").notices
+    notices = context(library, "sentence", "text=%20%20").notices
     assert any("Type a sentence" in one for one in notices)
-    assert place(library, "sentence", "").notices == ()
+    assert context(library, "sentence", "").notices == ()
 
 
 # -- searches -------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def links(parts: list[html.P]) -> list[dict[str, list[str]]]:
 
 
 def test_a_search_without_hits_can_be_cleared_and_offers_what_is_near(library: Library) -> None:
-    here = place(library, "heads", "q=fillm")
+    here = context(library, "heads", "q=fillm")
     said = no_hits(here)
     clear, *near = links(said)
     assert "No token matches “fillm” as a token." in str(said)
@@ -83,13 +83,13 @@ def test_a_search_without_hits_can_be_cleared_and_offers_what_is_near(library: L
 
 
 def test_a_search_that_finds_something_in_another_way_says_so(library: Library) -> None:
-    (also,) = links(no_hits(place(library, "head", "q=fil")))[1:2]
+    (also,) = links(no_hits(context(library, "head", "q=fil")))[1:2]
     assert also["within"] == ["prefix"]
 
 
 @pytest.mark.parametrize("asked", ["", "q=film", "q=%20"])
 def test_a_search_that_needs_no_help_gets_none(library: Library, asked: str) -> None:
-    assert no_hits(place(library, "heads", asked)) == []
+    assert no_hits(context(library, "heads", asked)) == []
 
 
 def test_only_wordpieces_of_the_corpus_are_offered(library: Library) -> None:
@@ -100,26 +100,26 @@ def test_only_wordpieces_of_the_corpus_are_offered(library: Library) -> None:
 
 @pytest.mark.parametrize("page", ["heads", "head", "features"])
 def test_every_page_with_a_search_says_when_it_finds_nothing(library: Library, page: str) -> None:
-    assert "matches “zzzz”" in str(PAGES[page](place(library, page, "q=zzzz")).above)
+    assert "matches “zzzz”" in str(PAGES[page](context(library, page, "q=zzzz")).above)
 
 
 # -- legends --------------------------------------------------------------------------------------------
 
 
 def test_over_a_head_everything_drawn_is_in_the_legend(library: Library) -> None:
-    here = place(library, "head", "token=5&marks=1-2&lasso=pca-exact-2d,0,0,query:0,0;1,0;1,1")
-    kinds = [kind for kind, _ in overlays_of_head(here.address)]
+    here = context(library, "head", "token=5&marks=1-2&lasso=pca-exact-2d,0,0,query:0,0;1,0;1,1")
+    kinds = [kind for kind, _ in overlays_of_head(here.state)]
     assert kinds[:5] == ["ring", "sentence", "line", "near", "pair"]
     assert "attention weight: thicker is more" in str(PAGES["head"](here).below)
 
 
 def test_nothing_over_the_points_needs_no_legend(library: Library) -> None:
-    address = place(library, "head", "").address
-    assert overlay_legend(overlays_of_head(address)) == overlay_legend(overlays_of_feature(address)) == []
+    state = context(library, "head", "").state
+    assert overlay_legend(overlays_of_head(state)) == overlay_legend(overlays_of_feature(state)) == []
 
 
 def test_a_chosen_token_at_a_feature_point_has_a_legend(library: Library) -> None:
-    here = place(library, "features", "point=embedding&ftoken=3")
+    here = context(library, "features", "point=embedding&ftoken=3")
     assert "tokens with the nearest vectors" in str(PAGES["features"](here).below)
 
 
@@ -134,7 +134,7 @@ def test_the_legend_over_the_points_has_the_colours_of_the_canvas() -> None:
 
 @pytest.mark.parametrize(("colour", "outlined"), [("kind", True), ("position", False), ("role", False)])
 def test_where_colours_are_categories_keys_are_outlines(library: Library, colour: str, outlined: bool) -> None:
-    here = place(library, "head", f"colour={colour}")
+    here = context(library, "head", f"colour={colour}")
     picture = picture_of(here)
     assert picture is not None
     assert picture.outlined is outlined
@@ -155,7 +155,7 @@ def test_no_two_heads_share_a_colour(heads: int) -> None:
 
 @pytest.mark.parametrize(("asked", "names"), [("rollout=1", ["rollout"]), ("", ["H0", "H1"])])
 def test_a_rollout_is_no_head(library: Library, asked: str, names: list[str]) -> None:
-    assert sentence_of(place(library, "sentence", asked))["head_names"] == names  # type: ignore[index]
+    assert sentence_of(context(library, "sentence", asked))["head_names"] == names  # type: ignore[index]
 
 
 def test_the_mean_by_position_has_the_scale_of_the_sentences_matrix() -> None:
@@ -205,7 +205,7 @@ def tables_in(part: object) -> list[html.Table]:
     ],
 )
 def test_the_title_of_a_column_is_aligned_as_its_cells_are(library: Library, page: str, asked: str) -> None:
-    made = PAGES[page](place(library, page, asked))
+    made = PAGES[page](context(library, page, asked))
     compared = 0
     for table in tables([made.above, made.beside, made.below]):
         if not isinstance(table.children, list) or len(table.children) != 2 or not table.children[1].children:

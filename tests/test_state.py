@@ -17,13 +17,13 @@ from dashboard.web.state import (
     MOST_TOKENS,
     PAGES,
     VALUES,
-    Address,
     LinkReader,
+    LinkState,
     Of,
     browser_table,
     telling,
 )
-from dashboard.web.view import Bounds, Place, bounds_of, feature_bounds, find
+from dashboard.web.view import Bounds, Context, bounds_of, feature_bounds, resolve
 from store import STATISTICS
 from store.schema.model import SOURCES
 
@@ -39,7 +39,7 @@ SCRIPTS = [
 
 
 def test_the_table_has_every_field_of_the_state_for_python_and_the_browser() -> None:
-    names = [field.name for field in fields(Address) if field.name != "page"]
+    names = [field.name for field in fields(LinkState) if field.name != "page"]
     assert names == list(FIELDS) == list(DEFAULTS) == list(browser_table()["fields"])
 
 
@@ -54,7 +54,7 @@ def test_the_browser_gets_what_a_switch_stands_for_and_what_a_change_clears() ->
     table = browser_table()["fields"]
     assert (table["size"]["on"], table["special"]["on"]) == ("norm", "0")
     assert table["vectors"]["clears"] == ["fview", "point", "at"]
-    assert table["tokens"] == {"default": Address().tokens}
+    assert table["tokens"] == {"default": LinkState().tokens}
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
@@ -97,29 +97,29 @@ def is_within(name: str, value: object, bounds: Bounds) -> bool:
     return value in allowed or str(value) in allowed  # type: ignore[operator]
 
 
-def bounds_at(place: Place) -> Bounds:
+def bounds_at(context: Context) -> Bounds:
     """The bounds of a place, those of its feature points too."""
-    features = place.corpus.features(place.address.material or place.corpus.materials[0])
-    own = feature_bounds(place.corpus, features, place.address.vectors)
-    return {**bounds_of(place.snapshot, place.corpus, place.address.page), **own}
+    features = context.corpus.features(context.state.material or context.corpus.materials[0])
+    own = feature_bounds(context.corpus, features, context.state.vectors)
+    return {**bounds_of(context.snapshot, context.corpus, context.state.page), **own}
 
 
 @given(page=st.sampled_from(PAGES), search=a_link())
 @settings(max_examples=300)
 def test_any_link_is_a_state_within_bounds_whose_link_is_itself(library: Library, page: str, search: str) -> None:
-    place = find(library, page, search)
-    bounds = bounds_at(place)
-    assert [name for name, value in place.address.fields.items() if not is_within(name, value, bounds)] == []
-    path, _, query = place.address.href.partition("?")
-    again = find(library, path, query)
-    assert again.address == place.address
+    context = resolve(library, page, search)
+    bounds = bounds_at(context)
+    assert [name for name, value in context.state.fields.items() if not is_within(name, value, bounds)] == []
+    path, _, query = context.state.href.partition("?")
+    again = resolve(library, path, query)
+    assert again.state == context.state
     assert again.notices == ()
 
 
 @given(layer=st.integers(0, 1), head=st.integers(0, 1), tokens=st.integers(1, MOST_TOKENS))
 def test_a_link_restores_the_head_and_its_tokens(library: Library, layer: int, head: int, tokens: int) -> None:
-    path, _, query = Address(page="head", layer=layer, head=head, tokens=tokens).href.partition("?")
-    found = find(library, path, query).address
+    path, _, query = LinkState(page="head", layer=layer, head=head, tokens=tokens).href.partition("?")
+    found = resolve(library, path, query).state
     assert (found.page, found.layer, found.head, found.tokens) == ("head", layer, head, tokens)
 
 
@@ -133,10 +133,10 @@ def test_a_link_restores_the_statistic_of_all_heads(
     library: Library, statistic: str, source: str, values: str, sort: str | None
 ) -> None:
     assume(statistic in telling(source))
-    path, _, query = Address("statistics", statistic=statistic, source=source, values=values, sort=sort).href.partition(
+    path, _, query = LinkState("statistics", statistic=statistic, source=source, values=values, sort=sort).href.partition(
         "?"
     )
-    found = find(library, path, query).address
+    found = resolve(library, path, query).state
     assert (found.page, found.statistic, found.source, found.values, found.sort) == (
         "statistics",
         statistic,
@@ -147,37 +147,37 @@ def test_a_link_restores_the_statistic_of_all_heads(
 
 
 def test_a_model_is_not_compared_with_itself(library: Library) -> None:
-    place = find(library, "/statistics", "")
-    again = find(library, "/statistics", f"?other={place.corpus.name}")
-    assert again.address.other is None
+    context = resolve(library, "/statistics", "")
+    again = resolve(library, "/statistics", f"?other={context.corpus.name}")
+    assert again.state.other is None
     assert "cannot be compared with itself" in again.notices[0]
 
 
 @given(path=st.text(max_size=40), search=st.text(max_size=200))
 def test_any_text_gives_a_head_of_the_model(library: Library, path: str, search: str) -> None:
-    place = find(library, path, search)
-    assert 0 <= place.address.layer < place.corpus.layers
-    assert 0 <= place.address.head < place.corpus.heads
+    context = resolve(library, path, search)
+    assert 0 <= context.state.layer < context.corpus.layers
+    assert 0 <= context.state.head < context.corpus.heads
 
 
 @pytest.mark.parametrize("junk", ["layer=99", "layer=-1", "head=999999999999999999", "tokens=0"])
 def test_a_number_out_of_range_gives_a_notice(library: Library, junk: str) -> None:
-    (notice,) = find(library, "/head", f"?{junk}").notices
+    (notice,) = resolve(library, "/head", f"?{junk}").notices
     assert notice.startswith(f"{junk} is out of range (")
     assert "); showing " in notice
 
 
 @pytest.mark.parametrize("junk", ["layer=abc", "layer=1e3", "layer=٣"])
 def test_a_value_that_is_not_a_whole_number_gives_a_notice(library: Library, junk: str) -> None:
-    (notice,) = find(library, "/head", f"?{junk}").notices
+    (notice,) = resolve(library, "/head", f"?{junk}").notices
     assert notice.startswith(f"{junk} is not a whole number (0-1); showing 0")
 
 
 @pytest.mark.parametrize("field", ["most", "fewest", "token", "toward", "ftoken"])
 def test_an_invalid_number_without_a_default_is_ignored(library: Library, field: str) -> None:
-    place = find(library, "/sentence", f"?{field}=abc")
-    assert place.address.fields[field] is None
-    assert place.notices == (f"Ignored an invalid parameter: {field}=abc",)
+    context = resolve(library, "/sentence", f"?{field}=abc")
+    assert context.state.fields[field] is None
+    assert context.notices == (f"Ignored an invalid parameter: {field}=abc",)
 
 
 @pytest.mark.parametrize(
@@ -186,8 +186,8 @@ def test_an_invalid_number_without_a_default_is_ignored(library: Library, field:
 def test_heads_out_of_range_and_repeated_heads_are_ignored(
     library: Library, asked: str, kept: str | None, said: int
 ) -> None:
-    place = find(library, "/sentence", f"?heads={asked}")
-    assert (place.address.heads, len(place.notices)) == (kept, said)
+    context = resolve(library, "/sentence", f"?heads={asked}")
+    assert (context.state.heads, len(context.notices)) == (kept, said)
 
 
 @pytest.mark.parametrize(
@@ -201,48 +201,48 @@ def test_too_long_conditions_are_cut_between_two_of_them(asked: str, kept: str |
 
 
 def test_a_too_long_search_gives_a_notice(library: Library) -> None:
-    (notice,) = find(library, "/", f"?q={'a' * 300}").notices
+    (notice,) = resolve(library, "/", f"?q={'a' * 300}").notices
     assert notice == "q is longer than 200 characters; using the first 200"
 
 
 def test_repeated_queries_are_ignored(library: Library) -> None:
-    assert find(library, "/sentence", "?queries=3.1.3").address.queries == "3.1"
+    assert resolve(library, "/sentence", "?queries=3.1.3").state.queries == "3.1"
 
 
 def test_sentences_are_not_ranked_by_a_statistic_that_is_the_same_in_all(library: Library) -> None:
-    place = find(library, "/sentence", "?by=received")
-    assert place.address.by is None
-    assert "by=received" in place.notices[0]
+    context = resolve(library, "/sentence", "?by=received")
+    assert context.state.by is None
+    assert "by=received" in context.notices[0]
 
 
 TYPED = "?text=a&second=b&pair=ab&words=1&special=0&rollout=1&hide=2"
 
 
 def test_a_link_to_a_token_of_a_sentence_shows_all_wordpieces(library: Library) -> None:
-    address = find(library, "/sentence", TYPED).address.of_sentence(3, queries="4")
-    assert address.href == "/sentence?sentence=3&queries=4"
+    state = resolve(library, "/sentence", TYPED).state.of_sentence(3, queries="4")
+    assert state.href == "/sentence?sentence=3&queries=4"
 
 
 def test_a_link_to_another_sentence_keeps_its_options_and_clears_the_pair(library: Library) -> None:
-    address = find(library, "/sentence", TYPED).address.of_sentence(3)
-    assert address.href == "/sentence?sentence=3&special=0&words=1&rollout=1"
+    state = resolve(library, "/sentence", TYPED).state.of_sentence(3)
+    assert state.href == "/sentence?sentence=3&special=0&words=1&rollout=1"
 
 
 def test_an_unknown_model_gives_a_notice_and_the_newest_model(library: Library) -> None:
-    place = find(library, "/", "?model=gpt-2")
-    assert place.corpus.name in place.snapshot.models
-    assert "gpt-2" in place.notices[0]
+    context = resolve(library, "/", "?model=gpt-2")
+    assert context.corpus.name in context.snapshot.models
+    assert "gpt-2" in context.notices[0]
 
 
 def test_an_unknown_snapshot_gives_the_newest(library: Library) -> None:
-    place = find(library, "/", "?snapshot=AAAAAAAAAAAAAAAAAAAA")
-    assert place.snapshot.id == library.newest
-    assert place.expired
+    context = resolve(library, "/", "?snapshot=AAAAAAAAAAAAAAAAAAAA")
+    assert context.snapshot.id == library.newest
+    assert context.expired
 
 
 def test_an_unknown_page_gives_a_notice(library: Library) -> None:
-    assert "etc/passwd" in find(library, "/../etc/passwd", "").notices[0]
+    assert "etc/passwd" in resolve(library, "/../etc/passwd", "").notices[0]
 
 
 def test_a_link_keeps_its_snapshot(library: Library) -> None:
-    assert find(library, "/", f"?snapshot={library.newest}").address.href == f"/?snapshot={library.newest}"
+    assert resolve(library, "/", f"?snapshot={library.newest}").state.href == f"/?snapshot={library.newest}"

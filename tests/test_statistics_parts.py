@@ -15,7 +15,7 @@ from dashboard.statistics.divergence import nearest
 from dashboard.statistics.part import part_of
 from dashboard.ui.page import Page
 from dashboard.web.library import Library
-from dashboard.web.view import Place, find
+from dashboard.web.view import Context, resolve
 from store import Corpus
 
 SPLIT = "data.genre:Action%7CComedy;kind:word|continuation"
@@ -26,15 +26,15 @@ def library(tiny_store: str) -> Library:
     return Library(tiny_store)
 
 
-def place_of(library: Library, page: str, asked: str) -> Place:
-    return find(library, page, f"?{asked}")
+def place_of(library: Library, page: str, asked: str) -> Context:
+    return resolve(library, page, f"?{asked}")
 
 
 def made(library: Library, asked: str = "", page: str = "statistics") -> Page:
     """The page once its part is counted."""
-    place = place_of(library, page, asked)
-    library.get(PartCounts).numbers(place.corpus, part_of(place.corpus, place.address.where))
-    return PAGES[page](place)
+    context = place_of(library, page, asked)
+    library.get(PartCounts).numbers(context.corpus, part_of(context.corpus, context.state.where))
+    return PAGES[page](context)
 
 
 def parts(page: Page) -> Iterator[Any]:
@@ -104,9 +104,9 @@ def test_what_all_tokens_receive_is_no_colour_of_the_map(library: Library) -> No
 
 
 def test_a_link_to_what_all_tokens_receive_says_what_to_do(library: Library) -> None:
-    place = place_of(library, "statistics", "statistic=received")
-    assert place.address.statistic == "to_sep"
-    assert place.notices == (
+    context = place_of(library, "statistics", "statistic=received")
+    assert context.state.statistic == "to_sep"
+    assert context.notices == (
         "All tokens together receive 1 in every head; showing attention to [SEP]. Choose some of the queries.",
     )
 

@@ -12,11 +12,11 @@ from dashboard.statistics.data import difference_grid
 from dashboard.ui.page import Page
 from dashboard.ui.text import signed
 from dashboard.web.library import Library
-from dashboard.web.view import Place, find
+from dashboard.web.view import Context, resolve
 
 
-def place(store: str, two: ModelPair, **more: str) -> Place:
-    return find(Library(store), "compare", f"?{urlencode({'model': two.own.name, 'other': two.other.name, **more})}")
+def context(store: str, two: ModelPair, **more: str) -> Context:
+    return resolve(Library(store), "compare", f"?{urlencode({'model': two.own.name, 'other': two.other.name, **more})}")
 
 
 def written(page: Page) -> str:
@@ -25,7 +25,7 @@ def written(page: Page) -> str:
 
 @pytest.mark.parametrize("pictures", ["head", "point"])
 def test_only_what_needs_no_counterparts_is_offered(three_models: str, unlike: ModelPair, pictures: str) -> None:
-    here = place(three_models, unlike, pictures=pictures)
+    here = context(three_models, unlike, pictures=pictures)
     page = written(PAGES["compare"](here))
     assert "their heads have no counterparts" in page
     for offered in ("means-over-heads", "Feature points of both models", "Means over all heads"):
@@ -42,16 +42,16 @@ def test_only_what_needs_no_counterparts_is_offered(three_models: str, unlike: M
 
 
 def test_the_canvas_shows_no_head_of_them(three_models: str, unlike: ModelPair, alike: ModelPair) -> None:
-    shown = picture_of(place(three_models, unlike))
+    shown = picture_of(context(three_models, unlike))
     assert shown is not None
     assert "/features/" in shown.points
-    shown = picture_of(place(three_models, alike))
+    shown = picture_of(context(three_models, alike))
     assert shown is not None
     assert "/features/" not in shown.points
 
 
 def test_heads_with_counterparts_are_compared(three_models: str, alike: ModelPair) -> None:
-    page = written(PAGES["compare"](place(three_models, alike)))
+    page = written(PAGES["compare"](context(three_models, alike)))
     for offered in ("pattern-difference", "Pictures of", "changed most"):
         assert offered in page
 
@@ -70,7 +70,7 @@ def test_axes_of_a_long_sentence_name_some_of_its_tokens(tokens: int, step: int)
 
 def test_a_thinned_axis_is_said(three_models: str, alike: ModelPair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dashboard.compare.sentences.NAMED", 2)
-    assert "The axes name one token in " in written(PAGES["compare"](place(three_models, alike)))
+    assert "The axes name one token in " in written(PAGES["compare"](context(three_models, alike)))
 
 
 @pytest.mark.parametrize(

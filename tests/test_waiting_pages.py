@@ -16,23 +16,23 @@ from dashboard.points.shown_points import ShownPoints
 from dashboard.statistics import divergence as nearest
 from dashboard.statistics.sections import importance
 from dashboard.web.library import Library
-from dashboard.web.view import Place, find
+from dashboard.web.view import Context, resolve
 from store import Corpus, Snapshot
 from store.errors import NotIngested
 from store.repository.progress import IngestProgress
 from tests.three_models import key_of
 
 LINE = r"An ingest of a model on reviews is under way: pairs, 50 %, about \d+ s left in this stage\."
-Said = Callable[[Place], object]
-SaidOfTwo = Callable[[Place, ModelPair], object]
+Said = Callable[[Context], object]
+SaidOfTwo = Callable[[Context, ModelPair], object]
 
 
-def above(place: Place) -> object:
-    return PAGES[place.address.page](place).above
+def above(context: Context) -> object:
+    return PAGES[context.state.page](context).above
 
 
-def top_pairs(place: Place) -> object:
-    return pairs.panel(place, ShownPoints.of(place, 5, layer=0, head=0))
+def top_pairs(context: Context) -> object:
+    return pairs.panel(context, ShownPoints.of(context, 5, layer=0, head=0))
 
 
 #: By the missing part: the page that waits for it, and what of it says so.
@@ -45,7 +45,7 @@ WAITING: dict[str, tuple[str, str | None, Said]] = {
     "feature points": ("features", "materials", above),
     "head importance": ("statistics", None, importance),
     "a second model": ("compare", None, above),
-    "a view of the link": ("heads?view=tsne-raw-2d", None, lambda place: place.notices),
+    "a view of the link": ("heads?view=tsne-raw-2d", None, lambda context: context.notices),
 }
 #: The same of two models: what they do not both have is patched to be None.
 WAITING_IN_BOTH: dict[str, tuple[str, str, SaidOfTwo]] = {
@@ -85,7 +85,7 @@ def waiting(request: pytest.FixtureRequest, library: Library, monkeypatch: pytes
     if part:
         monkeypatch.setattr(Corpus, part, property(missing))
     page, _, search = link.partition("?")
-    return str(said(find(library, page, search)))
+    return str(said(resolve(library, page, search)))
 
 
 @pytest.mark.usefixtures("during_an_ingest")
@@ -107,14 +107,14 @@ def waiting_of_two(
     """What a place of two models says that do not both have a part."""
     asked, part, said = WAITING_IN_BOTH[request.param]
     search = f"?model={key_of(models, 'tiny')}&other={key_of(models, 'second')}&{asked}"
-    place = find(Library(three_models), "compare", search)
-    two = pair_of(place)
+    context = resolve(Library(three_models), "compare", search)
+    two = pair_of(context)
     assert two is not None
     if part.endswith("BothFeatures.views"):
         monkeypatch.setattr(f"dashboard.{part}", property(lambda _: ["pca-joint"]))
     elif part:
         monkeypatch.setattr(f"dashboard.{part}", lambda _: [] if part.endswith("common_views") else None)
-    return str(said(place, two))
+    return str(said(context, two))
 
 
 @pytest.mark.usefixtures("during_an_ingest")

@@ -11,7 +11,7 @@ from dashboard.points.captions import authors_size, shown_fidelity
 from dashboard.ui.controls import info
 from dashboard.ui.page import Page
 from dashboard.ui.tables import heading
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store.describe import CorpusDescription, Description, ModelDescription, describe
 
 #: Settings that may name folders of the server; `make describe` shows them.
@@ -22,16 +22,16 @@ _FIDELITY = (
 )
 
 
-def layout(place: Place) -> Page:
+def layout(context: Context) -> Page:
     """The page of a link."""
-    described = describe(place.snapshot)
+    described = describe(context.snapshot)
     parts = [
         html.H1("About this store"),
         _table("Store", _store_facts(described)),
         *[_table(f"Model {model.model}", _model_facts(model)) for model in described.models],
-        *_pictures(place),
+        *_pictures(context),
         *[_table(f"Corpus {corpus.name}", _corpus_facts(corpus)) for corpus in described.corpora],
-        *_history(described, place),
+        *_history(described, context),
         *_refreshing(),
     ]
     return Page(above=parts)
@@ -90,10 +90,10 @@ def _table(title: str, facts: Mapping[str, str]) -> html.Section:
     return html.Section([html.H2(title), dmc.Table(html.Tbody(rows), className="facts")])
 
 
-def _pictures(place: Place) -> list[object]:
+def _pictures(context: Context) -> list[object]:
     """Every view of the shown model with its fidelity."""
-    corpus = place.corpus
-    rows = [_picture(place, view) for view in corpus.views]
+    corpus = context.corpus
+    rows = [_picture(context, view) for view in corpus.views]
     judged_on = ", ".join(dict.fromkeys(str(corpus.view(view).attrs["judged_on"]) for view in corpus.views))
     names = ("view", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
     return [
@@ -109,12 +109,12 @@ def _pictures(place: Place) -> list[object]:
     ]
 
 
-def _picture(place: Place, view: str) -> html.Tr:
-    opened = place.corpus.view(view)
+def _picture(context: Context, view: str) -> html.Tr:
+    opened = context.corpus.view(view)
     means = shown_fidelity(opened).mean(("layer", "head"))
     numbers = [float(means.sel(measure=name)) for name in ("spearman", "recall", "across", "trustworthiness")]
     link = dcc.Link(
-        view, href=place.address.with_(page="heads", view=view, at=None).href, title=str(opened.attrs["title"])
+        view, href=context.state.with_(page="heads", view=view, at=None).href, title=str(opened.attrs["title"])
     )
     cells = [html.Td(f"{number:.2f}", className="number") for number in numbers]
     fitted = f"{opened.attrs['sample_tokens']:,} tokens{authors_size(view)}"
@@ -122,7 +122,7 @@ def _picture(place: Place, view: str) -> html.Tr:
     return html.Tr([html.Td(link), *cells, html.Td(fitted), html.Td(made, className="number")])
 
 
-def _history(described: Description, place: Place) -> list[object]:
+def _history(described: Description, context: Context) -> list[object]:
     rows = [
         html.Tr(
             [
@@ -133,7 +133,7 @@ def _history(described: Description, place: Place) -> list[object]:
         )
         for old in described.history
     ]
-    shown = "" if place.address.snapshot is None else " This link shows an older snapshot."
+    shown = "" if context.state.snapshot is None else " This link shows an older snapshot."
     return [
         html.H2("History"),
         html.P(f"Published snapshots, newest first; a snapshot's link shows the dashboard as it was then.{shown}"),

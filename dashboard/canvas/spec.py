@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from dashboard.ui.files import provenance_of
 from dashboard.ui.theme import PALETTE, Scheme
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 
 #: Colours of the codes 0 to 255 by scheme, then by role.
 Ramp = Mapping[str, Mapping[str, Sequence[str]]]
@@ -70,10 +70,10 @@ class FileSource:
     notes: Sequence[str]
 
     @classmethod
-    def of(cls, place: Place, selection: Mapping[str, str]) -> "FileSource":
+    def of(cls, context: Context, selection: Mapping[str, str]) -> "FileSource":
         """Models, corpus and snapshot, and what `selection`, as in a link, selects."""
-        origin = provenance_of(place)
-        notes = [*_selection_note(selection), *_size_note(place)]
+        origin = provenance_of(context)
+        notes = [*_selection_note(selection), *_size_note(context)]
         return cls(source=origin["source"], stem=origin["stem"], notes=notes)
 
 
@@ -85,9 +85,9 @@ def _selection_note(selection: Mapping[str, str]) -> list[str]:
     return [f"What stands out is selected by {', '.join(selectors)}."] if selectors else []
 
 
-def _size_note(place: Place) -> list[str]:
-    on_page = place.address.page in ("heads", "head")
-    return ["The larger a point, the larger the norm of its vector."] if place.address.size and on_page else []
+def _size_note(context: Context) -> list[str]:
+    on_page = context.state.page in ("heads", "head")
+    return ["The larger a point, the larger the norm of its vector."] if context.state.size and on_page else []
 
 
 @dataclass(frozen=True, kw_only=True)

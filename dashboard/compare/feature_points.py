@@ -29,7 +29,7 @@ from dashboard.ui.tables import file_href
 from dashboard.ui.theme import ramp
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store.features import Features
 from store.kernels.features import linear_cka
 from store.kernels.normalization import unit
@@ -146,13 +146,13 @@ class ShownPoint:
     view: str
 
     @classmethod
-    def of(cls, place: Place, two: ModelPair) -> "ShownPoint | None":
+    def of(cls, context: Context, two: ModelPair) -> "ShownPoint | None":
         """None without a common point or view."""
-        both, address = both_features(two), place.address
+        both, state = both_features(two), context.state
         if both is None or not both.points or not both.views:
             return None
-        shown = ShownFeatures.of(_in_colours_of_both(place), both.tokens)
-        point = address.point if address.point in both.points else both.points[-1]
+        shown = ShownFeatures.of(_in_colours_of_both(context), both.tokens)
+        point = state.point if state.point in both.points else both.points[-1]
         view = shown.view if shown.view in both.views else both.views[0]
         return cls(both, shown, point, view)
 
@@ -161,41 +161,41 @@ class ShownPoint:
         """The columns that are the same in both models."""
         return {name: one for name, one in self.shown.columns.items() if name not in PREDICTED}
 
-    def missing(self, place: Place, two: ModelPair) -> list[str]:
+    def missing(self, context: Context, two: ModelPair) -> list[str]:
         """Notices on what of the link only one model has."""
-        address, other = place.address, two.names[1]
+        state, other = context.state, two.names[1]
         notices = []
-        if address.point not in (None, self.point):
+        if state.point not in (None, self.point):
             notices.append(
-                f"{other} has no feature point {point_title(address.point)}; showing {point_title(self.point)}."
+                f"{other} has no feature point {point_title(state.point)}; showing {point_title(self.point)}."
             )
-        if address.fview not in (None, self.view):
-            remedy = remedy_text(place.ingest, MAKE_PICTURE)
-            notices.append(f"{other} has no view “{address.fview}” of feature points; showing “{self.view}”. {remedy}")
-        if address.fcolour in PREDICTED:
+        if state.fview not in (None, self.view):
+            remedy = remedy_text(context.ingest, MAKE_PICTURE)
+            notices.append(f"{other} has no view “{state.fview}” of feature points; showing “{self.view}”. {remedy}")
+        if state.fcolour in PREDICTED:
             notices.append(
                 "Predicted labels differ between the models; colouring by token type. See predictions on page Features."
             )
         return notices
 
 
-def _in_colours_of_both(place: Place) -> Place:
-    return replace(place, address=place.address.with_(fcolour="kind")) if place.address.fcolour in PREDICTED else place
+def _in_colours_of_both(context: Context) -> Context:
+    return replace(context, state=context.state.with_(fcolour="kind")) if context.state.fcolour in PREDICTED else context
 
 
-def point_notices(place: Place, two: ModelPair) -> tuple[str, ...]:
+def point_notices(context: Context, two: ModelPair) -> tuple[str, ...]:
     """Notices on what of the link the pictures of a point ignore."""
-    point = ShownPoint.of(place, two)
-    return () if point is None else (*point.shown.notices, *point.missing(place, two))
+    point = ShownPoint.of(context, two)
+    return () if point is None else (*point.shown.notices, *point.missing(context, two))
 
 
-def point_picture(place: Place, two: ModelPair) -> Picture | None:
+def point_picture(context: Context, two: ModelPair) -> Picture | None:
     """The picture of a point in both models; None without a common one."""
-    point = ShownPoint.of(place, two)
-    return None if point is None else _picture_of_point(place, two, point)
+    point = ShownPoint.of(context, two)
+    return None if point is None else _picture_of_point(context, two, point)
 
 
-def _picture_of_point(place: Place, two: ModelPair, point: ShownPoint) -> Picture:
+def _picture_of_point(context: Context, two: ModelPair, point: ShownPoint) -> Picture:
     shown, tokens = point.shown, point.both.tokens
     base = f"{data_link(two.own)}/compare/{two.other.name}/features"
     where = f"{point.view}/{quote(point.point)}"
@@ -215,7 +215,7 @@ def _picture_of_point(place: Place, two: ModelPair, point: ShownPoint) -> Pictur
         min_side=SIDE,
         panels=panels,
         page="/features",
-        dropped_fields=["other", *(name for name in OF_FEATURES if place.address.fields[name] is None)],
+        dropped_fields=["other", *(name for name in OF_FEATURES if context.state.fields[name] is None)],
         label=f"{tokens:,} tokens at {point_title(point.point)} in {two.names[0]} and in {two.names[1]}",
         points=f"{base}/points/{where}.bin",
         raster=f"{base}/raster/{where}.png?",
@@ -223,16 +223,16 @@ def _picture_of_point(place: Place, two: ModelPair, point: ShownPoint) -> Pictur
         colours=shown.colours,
         ramp=ramp(shown.colour.column.kind, ROLES),
         mask=f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,
-        at=place.address.at,
-        file=FileSource.of(place, shown.selection.fields),
+        at=context.state.at,
+        file=FileSource.of(context, shown.selection.fields),
     )
 
 
-def similarity_panel(place: Place, two: ModelPair) -> list[object]:
+def similarity_panel(context: Context, two: ModelPair) -> list[object]:
     """A chart of CKA and cosine of the common points; computed at the first request."""
     both = both_features(two)
     if both is None:
-        return [html.P(unmade(place, NOTHING, RUN_BOTH), role="status")]
+        return [html.P(unmade(context, NOTHING, RUN_BOTH), role="status")]
     similarity = point_similarity(two, both)
     lines = {"CKA": similarity.cka} | ({} if similarity.cosine is None else {"cosine": similarity.cosine})
     return chart(
@@ -240,7 +240,7 @@ def similarity_panel(place: Place, two: ModelPair) -> list[object]:
         of="likeness",
         says=_similarity_caption(two, similarity, both.tokens),
         label="CKA and cosine of every feature point between the models",
-        data=file_href(place, f"compare/{two.other.name}/features/likeness.csv"),
+        data=file_href(context, f"compare/{two.other.name}/features/likeness.csv"),
         height=320,
     )
 
@@ -257,12 +257,12 @@ def _sizes(two: ModelPair) -> str:
     return "" if two.same_size else ", as vector sizes differ"
 
 
-def point_controls(place: Place, two: ModelPair) -> tuple[list[Any], list[Any]]:
+def point_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[Any]]:
     """The controls and the legend of the pictures of a point, or why there are none."""
-    point = ShownPoint.of(place, two)
+    point = ShownPoint.of(context, two)
     if point is None:
         missing = NO_PICTURE if both_features(two) else NOTHING
-        return [], [html.P(unmade(place, missing, RUN_BOTH), role="status")]
+        return [], [html.P(unmade(context, missing, RUN_BOTH), role="status")]
     shown = point.shown
     points = {name: point_title(name) for name in point.both.points}
     views = {name: _title(point, name) for name in point.both.views}
@@ -271,10 +271,10 @@ def point_controls(place: Place, two: ModelPair) -> tuple[list[Any], list[Any]]:
         choice("point", "Point", points, point.point, 140),
         choice("fview", "Picture", views, point.view, 200),
         choice("fcolour", "Colour", colours, shown.colour.column.name, 170),
-        search_controls(place),
+        search_controls(context),
     ]
     meaning = legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest)
-    return controls, [meaning, *_no_predictions(point), *_selected(point), *no_hits(place)]
+    return controls, [meaning, *_no_predictions(point), *_selected(point), *no_hits(context)]
 
 
 def _no_predictions(point: ShownPoint) -> list[html.P]:
@@ -296,9 +296,9 @@ def _selected(point: ShownPoint) -> list[html.P]:
     ]
 
 
-def below_point(place: Place, two: ModelPair) -> list[object]:
+def below_point(context: Context, two: ModelPair) -> list[object]:
     """Captions of the pictures: sample, alignment and fidelity."""
-    point = ShownPoint.of(place, two)
+    point = ShownPoint.of(context, two)
     if point is None:
         return []
     apart = point_places(two, point.both, point.view, point.point).apart

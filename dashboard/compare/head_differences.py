@@ -10,8 +10,8 @@ from dashboard.ui.charts import chart, heat_map
 from dashboard.ui.controls import statistic_info
 from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import QUERIES, brief, difference_unit, signed, spell, unit_title
-from dashboard.web.state import Address, telling
-from dashboard.web.view import Place
+from dashboard.web.state import LinkState, telling
+from dashboard.web.view import Context
 from store import STATISTICS
 from store.schema.model import head_name
 from store.wording import many
@@ -26,32 +26,32 @@ CHANGES = (
 LISTED = 10
 
 
-def is_computed(place: Place, two: ModelPair) -> bool:
+def is_computed(context: Context, two: ModelPair) -> bool:
     """Whether the numbers are cached."""
-    return changes_are_cached(two, place.address.statistic, place.address.source)
+    return changes_are_cached(two, context.state.statistic, context.state.source)
 
 
-def changed_heads(place: Place, two: ModelPair) -> list[object]:
+def changed_heads(context: Context, two: ModelPair) -> list[object]:
     """The table and the heat map; computed at the first request."""
-    changed = changes(two, place.address.statistic, place.address.source)
+    changed = changes(two, context.state.statistic, context.state.source)
     return [
-        _table(place, two, changed),
-        _caption(place, two, changed),
-        file_links(place, "All heads", f"compare/{two.other.name}/changes", _query(place.address)),
+        _table(context, two, changed),
+        _caption(context, two, changed),
+        file_links(context, "All heads", f"compare/{two.other.name}/changes", _query(context.state)),
         html.H3("Divergence of every head from its counterpart"),
-        *_divergence_map(place, two, changed),
+        *_divergence_map(context, two, changed),
     ]
 
 
-def _query(address: Address) -> dict[str, str]:
-    return {"statistic": address.statistic, "source": address.source}
+def _query(state: LinkState) -> dict[str, str]:
+    return {"statistic": state.statistic, "source": state.source}
 
 
-def _table(place: Place, two: ModelPair, changed: Changes) -> html.Div:
-    heads = ranked_heads(changed, place.address.ranked)[:LISTED]
-    body = html.Tbody([_row(place, changed, head) for head in heads])
+def _table(context: Context, two: ModelPair, changed: Changes) -> html.Div:
+    heads = ranked_heads(changed, context.state.ranked)[:LISTED]
+    body = html.Tbody([_row(context, changed, head) for head in heads])
     return html.Div(
-        html.Table([_titles(place, two), body], className="rows heads changes"),
+        html.Table([_titles(context, two), body], className="rows heads changes"),
         className="scroll whole",
         tabIndex=0,
         role="region",
@@ -59,10 +59,10 @@ def _table(place: Place, two: ModelPair, changed: Changes) -> html.Div:
     )
 
 
-def _titles(place: Place, two: ModelPair) -> html.Thead:
+def _titles(context: Context, two: ModelPair) -> html.Thead:
     own, other = two.names
-    statistic = STATISTICS[place.address.statistic]
-    rows = "" if place.address.source == "all" else f", {QUERIES[place.address.source]}"
+    statistic = STATISTICS[context.state.statistic]
+    rows = "" if context.state.source == "all" else f", {QUERIES[context.state.source]}"
     first = [
         html.Th("head", rowSpan=2),
         html.Th("divergence, nats", rowSpan=2, className="number"),
@@ -80,9 +80,9 @@ def _change_title(unit: str) -> str:
     return f"other - this, {difference_unit(unit)}"
 
 
-def _row(place: Place, changed: Changes, head: tuple[int, int]) -> html.Tr:
-    href = f"{place.address.on('compare').with_(layer=head[0], head=head[1]).href}#pictures-of-both"
-    divergence, difference, unit = changed.divergence, changed.difference, STATISTICS[place.address.statistic].unit
+def _row(context: Context, changed: Changes, head: tuple[int, int]) -> html.Tr:
+    href = f"{context.state.on('compare').with_(layer=head[0], head=head[1]).href}#pictures-of-both"
+    divergence, difference, unit = changed.divergence, changed.difference, STATISTICS[context.state.statistic].unit
     own, other = (str(label) or "-" for label in changed.labels[:, *head])
     return html.Tr(
         [
@@ -123,9 +123,9 @@ def _changed_most(changed: Changes, head: tuple[int, int]) -> html.Td:
     return html.Td([values_line, html.Div(between, className="between")])
 
 
-def _caption(place: Place, two: ModelPair, changed: Changes) -> html.P:
+def _caption(context: Context, two: ModelPair, changed: Changes) -> html.P:
     difference = changed.difference
-    by = "divergence" if place.address.ranked == "divergence" else "size of the difference"
+    by = "divergence" if context.state.ranked == "divergence" else "size of the difference"
     some = (
         ""
         if difference.sentences == difference.sample.sentences
@@ -147,7 +147,7 @@ def _selection_note(two: ModelPair, changed: Changes) -> str:
     return f"Changed most: by {by}."
 
 
-def _divergence_map(place: Place, two: ModelPair, changed: Changes) -> list[object]:
+def _divergence_map(context: Context, two: ModelPair, changed: Changes) -> list[object]:
     values = changed.divergence
     written = [[f"{value:.3f}" for value in row] for row in values.mean]
     hover = [
@@ -159,29 +159,29 @@ def _divergence_map(place: Place, two: ModelPair, changed: Changes) -> list[obje
         of="counterparts",
         says=f"In nats, over {sample_caption(two, divergence_sample(two))}. Click a head to open it. ",
         label=f"Heat map of {values.mean.shape[0]} by {values.mean.shape[1]} heads: divergence from the counterpart",
-        data=file_href(place, f"compare/{two.other.name}/changes.csv", _query(place.address)),
+        data=file_href(context, f"compare/{two.other.name}/changes.csv", _query(context.state)),
         height=70 + 34 * two.own.layers,
         opens=True,
         turns=True,
     )
 
 
-def differences(place: Place, two: ModelPair) -> list[object]:
+def differences(context: Context, two: ModelPair) -> list[object]:
     """The heat map of the differences, other - this."""
-    address, (own, _) = place.address, two.names
+    state, (own, _) = context.state, two.names
     values, against = (
-        values_of(model.head_statistic, address.statistic, address.source) for model in (two.other, two.own)
+        values_of(model.head_statistic, state.statistic, state.source) for model in (two.other, two.own)
     )
-    grid = difference_grid(values, against, address.statistic, f"that of {own}")
-    rows = f", {QUERIES[address.source]}" if address.source != "all" else ""
+    grid = difference_grid(values, against, state.statistic, f"that of {own}")
+    rows = f", {QUERIES[state.source]}" if state.source != "all" else ""
     return [
-        html.H3([f"{grid.title[0].upper()}{grid.title[1:]}{rows}", statistic_info(address.statistic)]),
+        html.H3([f"{grid.title[0].upper()}{grid.title[1:]}{rows}", statistic_info(state.statistic)]),
         *chart(
             heat_map(grid.values, written=grid.written, hover=grid.hover, unit=grid.unit, diverging=True),
             of="differences",
             says=f"Other - this. {_sample_note(two)} Click a head to open it. ",
             label=f"Heat map of {two.own.layers} by {two.own.heads} heads: {grid.title}",
-            data=file_href(place, f"compare/{two.other.name}/differences.csv", {"source": address.source}),
+            data=file_href(context, f"compare/{two.other.name}/differences.csv", {"source": state.source}),
             height=70 + 34 * two.own.layers,
             opens=True,
             turns=True,
@@ -201,7 +201,7 @@ def _sample_note(two: ModelPair) -> str:
     )
 
 
-def means_over_heads(place: Place, two: ModelPair) -> html.Details:
+def means_over_heads(context: Context, two: ModelPair) -> html.Details:
     """Every statistic, its mean over all heads; open where the models' heads have no counterparts."""
     names = html.Tr(
         [
@@ -209,13 +209,13 @@ def means_over_heads(place: Place, two: ModelPair) -> html.Details:
             *(html.Th(title, className="number") for title in ("this", "other", "other - this")),
         ]
     )
-    body = html.Tbody([_mean_row(two, name, place.address.source) for name in telling(place.address.source)])
+    body = html.Tbody([_mean_row(two, name, context.state.source) for name in telling(context.state.source)])
     return html.Details(
         [
             html.Summary("Every statistic, mean over all heads"),
             html.Table([html.Thead(names), body], className="rows"),
             html.P(
-                f"Mean over {QUERIES[place.address.source]}. {_head_counts(two)} {_sample_note(two)}",
+                f"Mean over {QUERIES[context.state.source]}. {_head_counts(two)} {_sample_note(two)}",
                 className="caption",
             ),
         ],

@@ -41,7 +41,7 @@ from dashboard.ui.page import Page, deferred
 from dashboard.ui.progress import unmade
 from dashboard.ui.text import QUERIES
 from dashboard.web.state import telling
-from dashboard.web.view import Place, on_same_corpus
+from dashboard.web.view import Context, on_same_corpus
 from store import STATISTICS
 
 #: Kinds of pictures.
@@ -54,68 +54,68 @@ COMPUTING_SENTENCES = "Computing the divergence of the head in every sentence. T
 COMPUTING_POINTS = "Computing the similarity of the same tokens' vectors at every point. This takes some seconds."
 
 
-def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:
+def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     """The values of the controls and their defaults; empty without a second model."""
-    two = pair_of(place)
+    two = pair_of(context)
     if two is None:
         return {}, {}
     current: dict[str, object] = {"other": two.other.name}
-    defaults: dict[str, object] = {"other": on_same_corpus(place.snapshot, place.corpus)[0]}
+    defaults: dict[str, object] = {"other": on_same_corpus(context.snapshot, context.corpus)[0]}
     if two.same_heads:
-        current["by"], defaults["by"] = ranked_by(place, two), standard_ranking(two)
-    if view := shown_view(place, two):
+        current["by"], defaults["by"] = ranked_by(context, two), standard_ranking(two)
+    if view := shown_view(context, two):
         current["view"] = view
-    if found := ShownPoint.of(place, two):
+    if found := ShownPoint.of(context, two):
         current |= {"point": found.point, "fview": found.view, "fcolour": found.shown.colour.column.name}
         defaults |= {"point": found.both.points[-1], "fview": found.both.own.views[0]}
     return current, defaults
 
 
-def above_pictures(place: Place, two: ModelPair) -> list[object]:
+def above_pictures(context: Context, two: ModelPair) -> list[object]:
     """Title, controls and legend of the pictures, or why there are none."""
-    of_point = pictures_of(place, two) == "point"
-    controls, below = point_controls(place, two) if of_point else _head_controls(place, two)
-    of = [choice("pictures", "Pictures of", PICTURES, place.address.pictures, 130)] if two.same_heads else []
+    of_point = pictures_of(context, two) == "point"
+    controls, below = point_controls(context, two) if of_point else _head_controls(context, two)
+    of = [choice("pictures", "Pictures of", PICTURES, context.state.pictures, 130)] if two.same_heads else []
     title = html.H2("Pictures in both models", id="pictures-of-both")
     return [title, html.Div([*of, *controls], className="controls"), *below]
 
 
-def below_pictures(place: Place, two: ModelPair) -> list[object]:
+def below_pictures(context: Context, two: ModelPair) -> list[object]:
     """Captions of the pictures: sample, alignment and fidelity."""
-    return below_point(place, two) if pictures_of(place, two) == "point" else _below_head(place, two)
+    return below_point(context, two) if pictures_of(context, two) == "point" else _below_head(context, two)
 
 
-def _head_controls(place: Place, two: ModelPair) -> tuple[list[Any], list[Any]]:
+def _head_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[Any]]:
     """The controls, and what is below them."""
-    view, heads = shown_view(place, two), head_choices(place)
+    view, heads = shown_view(context, two), head_choices(context)
     if view is None:
         missing = "The models have no view in common."
-        return heads, [html.P(unmade(place, missing, "Run `make projections` with each of them."), role="status")]
-    points, views = shown_points_of(place, two), view_choices(view, common_views(two))
+        return heads, [html.P(unmade(context, missing, "Run `make projections` with each of them."), role="status")]
+    points, views = shown_points_of(context, two), view_choices(view, common_views(two))
     colours = legend_line(points.legend) if points.coloured else marks_line()
-    return [*heads, *views, colour_choice(place), search_controls(place)], [
+    return [*heads, *views, colour_choice(context), search_controls(context)], [
         colours,
-        _selected(place, two, points),
-        *no_hits(place),
+        _selected(context, two, points),
+        *no_hits(context),
     ]
 
 
-def _selected(place: Place, two: ModelPair, points: ShownPoints) -> html.P:
+def _selected(context: Context, two: ModelPair, points: ShownPoints) -> html.P:
     """How many points are selected in each panel; conditions on a head's statistics select others in each model."""
     if not points.selection:
         return selection_count(points)
-    own, other = drawn_of_both(two, place.address.layer, place.address.head, place.address.tokens)
+    own, other = drawn_of_both(two, context.state.layer, context.state.head, context.state.tokens)
     counts = selected_in_both(own, other, points.selection).sum(axis=(1, 2))
     drawn = 2 * len(own.rows)
     each = [f"{count:,} of {drawn:,} in {name}" for count, name in zip(counts, two.names, strict=True)]
     return count_line(points, f"Selected of the drawn queries and keys: {' and '.join(each)}.")
 
 
-def _below_head(place: Place, two: ModelPair) -> list[object]:
-    view, address = shown_view(place, two), place.address
+def _below_head(context: Context, two: ModelPair) -> list[object]:
+    view, state = shown_view(context, two), context.state
     if view is None:
         return []
-    aligned = both_places(two, view, address.layer, address.head, address.tokens)
+    aligned = both_places(two, view, state.layer, state.head, state.tokens)
     shown = aligned.places.shape[1]
     title = two.own.view(view).attrs["title"]
     return [
@@ -123,7 +123,7 @@ def _below_head(place: Place, two: ModelPair) -> list[object]:
             f"{shown:,} of {two.tokens:,} tokens, the same in both. {title}, fitted for each model; the other model's points are aligned to this "
             f"one's (orthogonal Procrustes), with a mean distance of {100 * aligned.apart:.1f} % of the side; one colour scale."
         ),
-        *_faithful(place, two, view),
+        *_faithful(context, two, view),
         html.P(
             "Hover a token for its card, or press P, then Shift with the arrow keys; the same token is ringed in both panels. A click opens "
             "the head in that model.",
@@ -132,82 +132,82 @@ def _below_head(place: Place, two: ModelPair) -> list[object]:
     ]
 
 
-def _faithful(place: Place, two: ModelPair, view: str) -> list[html.P]:
-    address = place.address
+def _faithful(context: Context, two: ModelPair, view: str) -> list[html.P]:
+    state = context.state
     models = zip((two.own, two.other), two.names, strict=True)
-    return [head_fidelity_caption(model, view, address.layer, address.head, of=f", {name}") for model, name in models]
+    return [head_fidelity_caption(model, view, state.layer, state.head, of=f", {name}") for model, name in models]
 
 
-def picture(place: Place) -> Picture | None:
+def picture(context: Context) -> Picture | None:
     """The picture of both models."""
-    two = pair_of(place)
+    two = pair_of(context)
     if two is None:
         return None
-    return point_picture(place, two) if pictures_of(place, two) == "point" else both_picture(place, two)
+    return point_picture(context, two) if pictures_of(context, two) == "point" else both_picture(context, two)
 
 
-def layout(place: Place) -> Page:
+def layout(context: Context) -> Page:
     """The page of a link."""
-    two = pair_of(place)
-    return _without_other(place) if two is None else _of_two(place, two)
+    two = pair_of(context)
+    return _without_other(context) if two is None else _of_two(context, two)
 
 
-def deferred_changes(place: Place) -> list[object]:
+def deferred_changes(context: Context) -> list[object]:
     """The heads that changed most."""
-    two = pair_of(place)
-    return changed_heads(place, two) if two and two.same_heads else []
+    two = pair_of(context)
+    return changed_heads(context, two) if two and two.same_heads else []
 
 
-def deferred_similarity(place: Place) -> list[object]:
+def deferred_similarity(context: Context) -> list[object]:
     """The similarity of the feature points."""
-    two = pair_of(place)
-    return similarity_panel(place, two) if two else []
+    two = pair_of(context)
+    return similarity_panel(context, two) if two else []
 
 
-def deferred_sentences(place: Place) -> list[object]:
+def deferred_sentences(context: Context) -> list[object]:
     """The sentences in which the head of the link changed most, or those of a search."""
-    two = pair_of(place)
-    return finder(place, search_in_both(place, two)) if two and two.same_heads else []
+    two = pair_of(context)
+    return finder(context, search_in_both(context, two)) if two and two.same_heads else []
 
 
-def _without_other(place: Place) -> Page:
-    name = place.corpus.attributes["model_id"]
+def _without_other(context: Context) -> Page:
+    name = context.corpus.attributes["model_id"]
     missing = (
         f"The store has one model on this corpus, {name}. Ingest a second one to compare them: another checkpoint with the same "
         "tokenizer on the same sentences, such as this model fine-tuned on the review labels."
     )
-    text = html.P(unmade(place, missing, MAKE_SECOND_MODEL))
+    text = html.P(unmade(context, missing, MAKE_SECOND_MODEL))
     return Page(above=[html.H1(TITLE), dmc.Alert(text, color="blue", variant="light", id="no-other")])
 
 
-def _of_two(place: Place, two: ModelPair) -> Page:
+def _of_two(context: Context, two: ModelPair) -> Page:
     unlike = [dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()]
-    above = [html.H1(TITLE), _which(place, two), *unlike, *_heads(place, two), *above_pictures(place, two)]
-    notices = _notices(place, two)
-    below = [*below_pictures(place, two), *_sentences(place, two), *_points(place, two)]
+    above = [html.H1(TITLE), _which(context, two), *unlike, *_heads(context, two), *above_pictures(context, two)]
+    notices = _notices(context, two)
+    below = [*below_pictures(context, two), *_sentences(context, two), *_points(context, two)]
     return Page(above=above, below=below, notices=notices)
 
 
-def _notices(place: Place, two: ModelPair) -> tuple[str, ...]:
+def _notices(context: Context, two: ModelPair) -> tuple[str, ...]:
     """Notices on what of the link is ignored."""
-    return point_notices(place, two) if pictures_of(place, two) == "point" else picture_notices(place, two)
+    return point_notices(context, two) if pictures_of(context, two) == "point" else picture_notices(context, two)
 
 
-def _sentences(place: Place, two: ModelPair) -> list[object]:
-    layer, head = place.address.layer, place.address.head
+def _sentences(context: Context, two: ModelPair) -> list[object]:
+    layer, head = context.state.layer, context.state.head
     if not two.same_heads:
         return []
-    ready = ranked_by(place, two) != DIVERGENCE or head_divergence_is_cached(two, layer, head)
-    finding = deferred("sentences", COMPUTING_SENTENCES, ready, lambda: finder(place, search_in_both(place, two)))
-    return [*patterns(place, two), html.H3("Find a sentence"), finding]
+    ready = ranked_by(context, two) != DIVERGENCE or head_divergence_is_cached(two, layer, head)
+    finding = deferred("sentences", COMPUTING_SENTENCES, ready, lambda: finder(context, search_in_both(context, two)))
+    return [*patterns(context, two), html.H3("Find a sentence"), finding]
 
 
-def _which(place: Place, two: ModelPair) -> html.Div:
+def _which(context: Context, two: ModelPair) -> html.Div:
     """The choice of the other model, the names of both, and a link that swaps them."""
-    others = on_same_corpus(place.snapshot, place.corpus)
-    models = {name: str(place.snapshot.models[name]["model_id"]) for name in others}
+    others = on_same_corpus(context.snapshot, context.corpus)
+    models = {name: str(context.snapshot.models[name]["model_id"]) for name in others}
     repeated = {name: f"{title} ({name})" for name, title in models.items() if list(models.values()).count(title) > 1}
-    swapped = place.address.with_(model=two.other.name, other=two.own.name)
+    swapped = context.state.with_(model=two.other.name, other=two.own.name)
     own, other = two.names
     return html.Div(
         [
@@ -219,44 +219,44 @@ def _which(place: Place, two: ModelPair) -> html.Div:
     )
 
 
-def _heads(place: Place, two: ModelPair) -> list[object]:
+def _heads(context: Context, two: ModelPair) -> list[object]:
     if not two.same_heads:
         return [
             html.H2("Means over all heads"),
-            html.Div(_source(place), className="controls"),
-            means_over_heads(place, two),
+            html.Div(_source(context), className="controls"),
+            means_over_heads(context, two),
         ]
-    counted = deferred("changes", COMPUTING, is_computed(place, two), lambda: changed_heads(place, two))
+    counted = deferred("changes", COMPUTING, is_computed(context, two), lambda: changed_heads(context, two))
     return [
         html.H2(["Heads that changed most", info("heads that changed most", CHANGES)]),
-        _choices(place),
+        _choices(context),
         counted,
         html.H2("Differences of every head"),
-        *differences(place, two),
-        means_over_heads(place, two),
+        *differences(context, two),
+        means_over_heads(context, two),
     ]
 
 
-def _choices(place: Place) -> html.Div:
-    address = place.address
-    statistics = {name: STATISTICS[name].title for name in telling(address.source)}
+def _choices(context: Context) -> html.Div:
+    state = context.state
+    statistics = {name: STATISTICS[name].title for name in telling(state.source)}
     return html.Div(
         [
-            choice("ranked", "Ranked by", RANKED, address.ranked, 210),
-            statistic_choice("statistic", "Statistic", statistics, address.statistic, 230),
-            _source(place),
+            choice("ranked", "Ranked by", RANKED, state.ranked, 210),
+            statistic_choice("statistic", "Statistic", statistics, state.statistic, 230),
+            _source(context),
         ],
         className="controls",
     )
 
 
-def _source(place: Place) -> dmc.Select:
-    return choice("source", "Mean over", QUERIES, place.address.source, 160)
+def _source(context: Context) -> dmc.Select:
+    return choice("source", "Mean over", QUERIES, context.state.source, 160)
 
 
-def _points(place: Place, two: ModelPair) -> list[object]:
+def _points(context: Context, two: ModelPair) -> list[object]:
     ready = is_cached(two, "likeness") or both_features(two) is None
     return [
         html.H2(["Feature points of both models", info("CKA and cosine", SIMILARITY)]),
-        deferred("points", COMPUTING_POINTS, ready, lambda: similarity_panel(place, two)),
+        deferred("points", COMPUTING_POINTS, ready, lambda: similarity_panel(context, two)),
     ]

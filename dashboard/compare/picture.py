@@ -13,7 +13,7 @@ from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.theme import ramp
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store.kernels.projection import align
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
@@ -72,51 +72,51 @@ def selected_in_both(own: Drawn, other: Drawn, points: Selection) -> NDArray[np.
     return np.concatenate([np.broadcast_to(one, shape) for one in masks])
 
 
-def shown_view(place: Place, two: ModelPair) -> str | None:
+def shown_view(context: Context, two: ModelPair) -> str | None:
     """The view of the link where both models have it, else the first common one."""
     views = common_views(two)
-    return place.view if place.view in views else next(iter(views), None)
+    return context.view if context.view in views else next(iter(views), None)
 
 
-def shown_points_of(place: Place, two: ModelPair) -> ShownPoints:
+def shown_points_of(context: Context, two: ModelPair) -> ShownPoints:
     """The shown points of this model."""
-    address = place.address
-    own, _ = drawn_of_both(two, address.layer, address.head, address.tokens)
-    return ShownPoints.of(place, own.tokens, layer=address.layer, head=address.head)
+    state = context.state
+    own, _ = drawn_of_both(two, state.layer, state.head, state.tokens)
+    return ShownPoints.of(context, own.tokens, layer=state.layer, head=state.head)
 
 
-def picture_notices(place: Place, two: ModelPair) -> tuple[str, ...]:
+def picture_notices(context: Context, two: ModelPair) -> tuple[str, ...]:
     """Notices on what of the link the pictures of a head ignore."""
-    asked, shown = place.address.view, shown_view(place, two)
-    said = () if shown is None else shown_points_of(place, two).notices
+    asked, shown = context.state.view, shown_view(context, two)
+    said = () if shown is None else shown_points_of(context, two).notices
     if asked in (None, shown):
         return said
     instead = "No view is shown" if shown is None else f"Showing “{shown}”"
-    remedy = remedy_text(place.ingest, MAKE_PICTURE)
+    remedy = remedy_text(context.ingest, MAKE_PICTURE)
     return (*said, f"{two.names[1]} has no view “{asked}”. {instead}. {remedy}")
 
 
-def both_picture(place: Place, two: ModelPair) -> Picture | None:
+def both_picture(context: Context, two: ModelPair) -> Picture | None:
     """The picture of a head in both models; None without a common view."""
-    view = shown_view(place, two)
+    view = shown_view(context, two)
     if view is None:
         return None
-    return _picture(place, two, view, shown_points_of(place, two))
+    return _picture(context, two, view, shown_points_of(context, two))
 
 
-def _picture(place: Place, two: ModelPair, view: str, points: ShownPoints) -> Picture:
-    where, tokens = f"{place.address.layer}/{place.address.head}", points.drawn.tokens
+def _picture(context: Context, two: ModelPair, view: str, points: ShownPoints) -> Picture:
+    where, tokens = f"{context.state.layer}/{context.state.head}", points.drawn.tokens
     base = f"{data_link(two.own)}/compare/{two.other.name}"
     mask = f"{base}/mask/{where}.bin?tokens={tokens}{points.query}" if points.selection else None
     colours = f"{base}/colours/{points.colour.name}/{where}.bin?tokens={tokens}" if points.coloured else None
-    name = head_name(place.address.layer, place.address.head)
+    name = head_name(context.state.layer, context.state.head)
     return Picture(
         roles=ROLES,
         dimensions=ViewName.parse(view).components,
         columns=2,
         titled=True,
         min_side=SIDE,
-        panels=_panels(place, two, name),
+        panels=_panels(context, two, name),
         page="/head",
         dropped_fields=("other",),
         label=f"Queries and keys of {name} in {two.names[0]} and in {two.names[1]}",
@@ -127,15 +127,15 @@ def _picture(place: Place, two: ModelPair, view: str, points: ShownPoints) -> Pi
         ramp=ramp(points.colour.kind) if colours else None,
         outlined=bool(colours) and points.colour.kind == "category",
         mask=mask,
-        at=place.address.at,
-        file=FileSource.of(place, points.selection.fields),
+        at=context.state.at,
+        file=FileSource.of(context, points.selection.fields),
     )
 
 
-def _panels(place: Place, two: ModelPair, name: str) -> list[Panel]:
+def _panels(context: Context, two: ModelPair, name: str) -> list[Panel]:
     """The two panels; each opens the head in its model."""
-    address = place.address
-    fields = {"layer": str(address.layer), "head": str(address.head)}
+    state = context.state
+    fields = {"layer": str(state.layer), "head": str(state.head)}
     return [
         Panel(name=f"{which}: {title}", summary=name, fields=fields | {"model": one.name})
         for which, title, one in zip(("this", "other"), two.names, (two.own, two.other), strict=True)

@@ -20,7 +20,7 @@ from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import significant
 from dashboard.web.state import ORDER
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store.kernels.divergence import row_divergence
 from store.schema.model import head_name
 from store.wording import many
@@ -50,12 +50,12 @@ def patterns_table(two: ModelPair, sentence: int, layer: int, head: int) -> Tabl
     """A row for each query and key, with its weight in both models and other - this."""
     pieces = np.array(stored_sentence(two.own, sentence).wordpieces, object)
     own, other = both_patterns(two, sentence, layer, head).reshape(2, -1)
-    place = np.arange(len(pieces))
+    context = np.arange(len(pieces))
     return {
         "query": np.repeat(pieces, len(pieces)),
-        "query_position": np.repeat(place, len(pieces)),
+        "query_position": np.repeat(context, len(pieces)),
         "key": np.tile(pieces, len(pieces)),
-        "key_position": np.tile(place, len(pieces)),
+        "key_position": np.tile(context, len(pieces)),
         "this": np.array(significant(own.tolist())),
         "other": np.array(significant(other.tolist())),
         "difference": np.array(significant((other - own).tolist())),
@@ -66,7 +66,7 @@ def pattern_matrix(
     weights: NDArray[np.floating], tokens: Sequence[str], *, most: float, diverging: bool = False
 ) -> go.Figure:
     """A heat map of weights (query, key) with colours up to `most`, or of differences in points, centred at 0."""
-    names = [f"{token} ({place})" for place, token in enumerate(tokens)]
+    names = [f"{token} ({context})" for context, token in enumerate(tokens)]
     # d3's sign format writes +0.0 too.
     number, scale = ("%{z:.1f} points", 100) if diverging else ("%{z:.1%}", 1)
     heat: Any = go.Heatmap(
@@ -108,9 +108,9 @@ def _bar(most: float, diverging: bool) -> Layout:
     return colour_bar("%") | {"tickformat": f".{'1' if most < FINE else '0'}%"}
 
 
-def ranked_by(place: Place, two: ModelPair) -> str:
+def ranked_by(context: Context, two: ModelPair) -> str:
     """Name of the ranking, by default divergence where heads have counterparts."""
-    return place.address.by or standard_ranking(two)
+    return context.state.by or standard_ranking(two)
 
 
 def standard_ranking(two: ModelPair) -> str:
@@ -118,27 +118,27 @@ def standard_ranking(two: ModelPair) -> str:
     return DIVERGENCE if two.same_heads else ORDER
 
 
-def search_in_both(place: Place, two: ModelPair) -> Search:
+def search_in_both(context: Context, two: ModelPair) -> Search:
     """The search on page Compare; its links stay on the page."""
-    by = ranked_by(place, two)
+    by = ranked_by(context, two)
     names = {name: title if name == ORDER else f"{title}, this" for name, title in RANKINGS.items()}
     own = {DIVERGENCE: "divergence"} if two.same_heads else {}
     if by == DIVERGENCE:
-        ranking: Ranking | None = _divergence_ranking(place, two)
+        ranking: Ranking | None = _divergence_ranking(context, two)
         among = head_sample(two).sentences
     else:
-        ranking, among = _of_this(ranking_by(place, by, place.address.head)), two.sentences
-    says, head = _search_note(two, by), place.address.head
-    return Search(own | names, by, ranking, among, lambda sentence: sentence_href(place, sentence), says, head)
+        ranking, among = _of_this(ranking_by(context, by, context.state.head)), two.sentences
+    says, head = _search_note(two, by), context.state.head
+    return Search(own | names, by, ranking, among, lambda sentence: sentence_href(context, sentence), says, head)
 
 
-def sentence_href(place: Place, sentence: int) -> str:
+def sentence_href(context: Context, sentence: int) -> str:
     """A link to the page with another sentence, scrolled to its patterns."""
-    return f"{place.address.with_(sentence=sentence).href}#sentence-in-both"
+    return f"{context.state.with_(sentence=sentence).href}#sentence-in-both"
 
 
-def _divergence_ranking(place: Place, two: ModelPair) -> Ranking:
-    values = head_divergence(two, place.address.layer, place.address.head)
+def _divergence_ranking(context: Context, two: ModelPair) -> Ranking:
+    values = head_divergence(two, context.state.layer, context.state.head)
     return Ranking("divergence, nats", values, "{:.4f}".format)
 
 
@@ -158,59 +158,59 @@ def _search_note(two: ModelPair, by: str) -> str:
     )
 
 
-def patterns(place: Place, two: ModelPair) -> list[object]:
+def patterns(context: Context, two: ModelPair) -> list[object]:
     """The patterns of the link's sentence and head, where both models have them."""
-    address = place.address
+    state = context.state
     title = html.H2(
-        f"The same sentence in both models, {head_name(address.layer, address.head)}", id="sentence-in-both"
+        f"The same sentence in both models, {head_name(state.layer, state.head)}", id="sentence-in-both"
     )
-    if address.sentence >= two.sentences:
+    if state.sentence >= two.sentences:
         missing = f"{two.names[1]} has only the first {two.sentences:,} sentences. Choose sentence 0 to {two.sentences - 1:,}."
-        return [title, _choices(place, two), html.P(missing, role="status")]
-    return [title, _choices(place, two), *_sentence(place, two)]
+        return [title, _choices(context, two), html.P(missing, role="status")]
+    return [title, _choices(context, two), *_sentence(context, two)]
 
 
-def _choices(place: Place, two: ModelPair) -> html.Div:
-    own, count = place.address.sentence, two.sentences
+def _choices(context: Context, two: ModelPair) -> html.Div:
+    own, count = context.state.sentence, two.sentences
     steps = (
         ("←", "previous sentence", (own - 1) % count),
         ("→", "next sentence", (own + 1) % count),
         ("↻", "a random sentence", randrange(count)),
     )
     links = [
-        dcc.Link(text, href=sentence_href(place, to), className="neighbour", title=title) for text, title, to in steps
+        dcc.Link(text, href=sentence_href(context, to), className="neighbour", title=title) for text, title, to in steps
     ]
     return html.Div(
         [
-            *_heads(place),
+            *_heads(context),
             number("sentence", "Sentence", own, 0, count - 1, 1),
             html.Nav(links, className="neighbours", **{"aria-label": "Other sentences"}),
-            *_pages(place, two),
+            *_pages(context, two),
         ],
         className="controls",
     )
 
 
-def _heads(place: Place) -> list[object]:
+def _heads(context: Context) -> list[object]:
     """Choices of the head, unless the controls of the pictures have them."""
-    return head_choices(place) if place.address.pictures == "point" else []
+    return head_choices(context) if context.state.pictures == "point" else []
 
 
-def _pages(place: Place, two: ModelPair) -> list[dcc.Link]:
+def _pages(context: Context, two: ModelPair) -> list[dcc.Link]:
     """Links to the page of the sentence in each model."""
-    address = place.address
-    if address.sentence >= two.sentences:
+    state = context.state
+    if state.sentence >= two.sentences:
         return []
     return [
-        dcc.Link(f"all heads of {name}", href=address.of_sentence(address.sentence, model=model.name, other=None).href)
+        dcc.Link(f"all heads of {name}", href=state.of_sentence(state.sentence, model=model.name, other=None).href)
         for name, model in zip(two.names, (two.own, two.other), strict=True)
     ]
 
 
-def _sentence(place: Place, two: ModelPair) -> list[object]:
-    address, sentence = place.address, stored_sentence(two.own, place.address.sentence)
-    weights = both_patterns(two, address.sentence, address.layer, address.head)
-    where = f"compare/{two.other.name}/pattern/{address.sentence}/{address.layer}/{address.head}.csv"
+def _sentence(context: Context, two: ModelPair) -> list[object]:
+    state, sentence = context.state, stored_sentence(two.own, context.state.sentence)
+    weights = both_patterns(two, state.sentence, state.layer, state.head)
+    where = f"compare/{two.other.name}/pattern/{state.sentence}/{state.layer}/{state.head}.csv"
     drawn = [
         _matrix(weights[0], sentence.wordpieces, "this", two.names[0], float(weights.max())),
         _matrix(weights[1], sentence.wordpieces, "other", two.names[1], float(weights.max())),
@@ -221,10 +221,10 @@ def _sentence(place: Place, two: ModelPair) -> list[object]:
         html.Div(drawn, className="figures"),
         html.P(
             [
-                f"Sentence {address.sentence:,} of {two.sentences:,}{f', {sentence.label}' if sentence.label else ''}, "
+                f"Sentence {state.sentence:,} of {two.sentences:,}{f', {sentence.label}' if sentence.label else ''}, "
                 f"{many(len(sentence.wordpieces), 'token')}; one colour scale. {_named(len(sentence.wordpieces))}"
                 f"Mean divergence {sentence_divergence(weights):.4f} nats. ",
-                html.A("All weights as csv", href=file_href(place, where), download=""),
+                html.A("All weights as csv", href=file_href(context, where), download=""),
                 ".",
             ],
             className="caption",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.web.cache import current_cache
-from dashboard.web.view import Place, names_of, other_model
+from dashboard.web.view import Context, names_of, other_model
 from store import Corpus
 from store.kernels.bootstrap import PERCENTILES, Segments, draw_counts, find_segments
 from store.kernels.statistics import source_rows
@@ -75,15 +75,15 @@ class ModelPair:
         return [f"Hidden vectors have {own} and {other} features: CKA can compare them, cosine cannot."]
 
 
-def pair_of(place: Place) -> ModelPair | None:
+def pair_of(context: Context) -> ModelPair | None:
     """The models of a link, by default the last ingested on the same corpus; None where there is no other."""
-    other = other_model(place)
-    return ModelPair(place.corpus, other) if other else None
+    other = other_model(context)
+    return ModelPair(context.corpus, other) if other else None
 
 
-def pictures_of(place: Place, two: ModelPair) -> str:
+def pictures_of(context: Context, two: ModelPair) -> str:
     """The kind of pictures: of a head where heads have counterparts, else of a feature point."""
-    return place.address.pictures if two.same_heads else "point"
+    return context.state.pictures if two.same_heads else "point"
 
 
 def hidden_size(corpus: Corpus) -> int:

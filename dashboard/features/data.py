@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.web.cache import cached
-from dashboard.web.view import Place, feature_panels, feature_views, value_layers
+from dashboard.web.view import Context, feature_panels, feature_views, value_layers
 from store import Corpus, StoreError
 from store.features import Features
 from store.schema.features import SAMPLE, point_kind, point_layer, point_title, same_basis
@@ -73,7 +73,7 @@ class Series:
             return _columns(len(self.names)), tuple(range(len(self.names)))
         columns = self.corpus.layers + 1
         kinds = list(dict.fromkeys(point_kind(name) for name in self.names if point_layer(name) is not None))
-        return columns, tuple(_slot(name, place, kinds, columns) for place, name in enumerate(self.names))
+        return columns, tuple(_slot(name, context, kinds, columns) for context, name in enumerate(self.names))
 
     @property
     def grid_tokens(self) -> int:
@@ -107,10 +107,10 @@ class Series:
         return self.features.value.variable[self.layer, index].values.astype(np.float32)
 
 
-def _slot(name: str, place: int, kinds: list[str], columns: int) -> int:
+def _slot(name: str, context: int, kinds: list[str], columns: int) -> int:
     """The slot of a panel; what comes before the layers is in the first column."""
     layer = point_layer(name)
-    return place * columns if layer is None else kinds.index(point_kind(name)) * columns + layer + 1
+    return context * columns if layer is None else kinds.index(point_kind(name)) * columns + layer + 1
 
 
 def _columns(count: int) -> int:
@@ -124,10 +124,10 @@ def drawn_materials(corpus: Corpus) -> list[str]:
     return [name for name in corpus.materials if corpus.features(name).views]
 
 
-def is_drawn(place: Place) -> bool:
+def is_drawn(context: Context) -> bool:
     """Whether there is a picture of the link's material."""
-    corpus = place.corpus
-    return bool(corpus.materials) and (place.address.material or corpus.materials[0]) in drawn_materials(corpus)
+    corpus = context.corpus
+    return bool(corpus.materials) and (context.state.material or corpus.materials[0]) in drawn_materials(corpus)
 
 
 def material_title(material: str) -> str:

@@ -42,7 +42,7 @@ def _figure(title: str, about: html.Button, drawn: list[object]) -> html.Div:
 
 
 def _mixing(shown: ShownFeatures) -> html.Div:
-    place = shown.place
+    place = shown.context
     drawn = chart(
         mixing_lines(ratio_lines(place.corpus.layer_mixing, "all")),
         of="feature-mixing",
@@ -78,7 +78,7 @@ def _similarity(shown: ShownFeatures, of: str, title: str, lines: dict[str, NDAr
         of=f"alike-{of}",
         says=f"Cosine over {features.n_tokens:,} tokens, CKA over {_cka_tokens(shown):,}. ",
         label=f"{title}: cosine and CKA of every feature point",
-        data=file_href(shown.place, f"features/{features.name}/similarity.csv"),
+        data=file_href(shown.context, f"features/{features.name}/similarity.csv"),
         height=HEIGHT,
     )
     return _figure(title, info(title[0].lower() + title[1:], _SIMILARITY), drawn)
@@ -100,7 +100,7 @@ def _explained(shown: ShownFeatures) -> html.Div:
         of="explained",
         says=f"By {_or([FACTORS[factor] for factor in lines])}, over {features.n_tokens:,} tokens. {none}",
         label="Share of the variance explained by feature point",
-        data=file_href(shown.place, f"features/{features.name}/explained.csv"),
+        data=file_href(shown.context, f"features/{features.name}/explained.csv"),
         height=HEIGHT,
     )
     return _figure("Explained variance", info("the explained variance", _EXPLAINED), drawn)
@@ -117,7 +117,7 @@ def _matrix(shown: ShownFeatures) -> html.Div:
         of="cka",
         says=f"Linear CKA over {_cka_tokens(shown):,} tokens. ",
         label="CKA of every two feature points",
-        data=file_href(shown.place, f"features/{features.name}/cka.csv"),
+        data=file_href(shown.context, f"features/{features.name}/cka.csv"),
         height=400,
         turns=True,
     )

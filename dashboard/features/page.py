@@ -17,7 +17,7 @@ from dashboard.ui.controls import choice, search_controls, switch
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade
 from dashboard.ui.tables import file_links
-from dashboard.web.view import Place, value_layers
+from dashboard.web.view import Context, value_layers
 
 EMPTY = "Feature points: not computed."
 UNDRAWN = "Picture of the tokens of {}: not computed."
@@ -25,42 +25,42 @@ UNDRAWN = "Picture of the tokens of {}: not computed."
 OF_MATERIAL = ("vectors", "point", "fview", "ftoken", "flasso", "at")
 
 
-def picture(place: Place) -> Picture | None:
+def picture(context: Context) -> Picture | None:
     """What the canvas shows; None where there is none."""
-    return features_picture(ShownFeatures.of(place)) if is_drawn(place) else None
+    return features_picture(ShownFeatures.of(context)) if is_drawn(context) else None
 
 
-def layout(place: Place) -> Page:
+def layout(context: Context) -> Page:
     """The page of a link; without a picture, how to get one."""
-    if not is_drawn(place):
-        return Page(above=[html.H1("Features"), dmc.Alert(_what_to_do(place), color="orange")])
-    shown = ShownFeatures.of(place)
+    if not is_drawn(context):
+        return Page(above=[html.H1("Features"), dmc.Alert(_what_to_do(context), color="orange")])
+    shown = ShownFeatures.of(context)
     return Page(
         above=[_title(shown), _how_to_read(shown), *_controls(shown)],
         beside=[] if shown.panel is None else feature_token(shown),
-        below=[*overlay_legend(overlays_of_feature(place.address)), *captions(shown), *_files(shown)],
+        below=[*overlay_legend(overlays_of_feature(context.state)), *captions(shown), *_files(shown)],
         notices=shown.notices,
     )
 
 
-def after_picture(place: Place) -> list[object]:
+def after_picture(context: Context) -> list[object]:
     """The charts, which are drawn after the picture so that it does not wait for them."""
-    return feature_charts(ShownFeatures.of(place)) if is_drawn(place) else []
+    return feature_charts(ShownFeatures.of(context)) if is_drawn(context) else []
 
 
-def _what_to_do(place: Place) -> list[object]:
+def _what_to_do(context: Context) -> list[object]:
     """How to compute feature points or their picture, and links to the materials that have one."""
-    materials = place.corpus.materials
+    materials = context.corpus.materials
     if not materials:
-        return unmade(place, EMPTY)
-    links = [part for name in drawn_materials(place.corpus) for part in (" ", _link_to(place, name))]
-    missing = UNDRAWN.format(material_title(place.address.material or materials[0]))
-    return [*unmade(place, missing), *links]
+        return unmade(context, EMPTY)
+    links = [part for name in drawn_materials(context.corpus) for part in (" ", _link_to(context, name))]
+    missing = UNDRAWN.format(material_title(context.state.material or materials[0]))
+    return [*unmade(context, missing), *links]
 
 
-def _link_to(place: Place, material: str) -> dcc.Link:
-    named = None if material == place.corpus.materials[0] else material
-    href = place.address.with_(material=named, **dict.fromkeys(OF_MATERIAL)).href
+def _link_to(context: Context, material: str) -> dcc.Link:
+    named = None if material == context.corpus.materials[0] else material
+    href = context.state.with_(material=named, **dict.fromkeys(OF_MATERIAL)).href
     return dcc.Link(f"Show {material_title(material)}.", href=href)
 
 
@@ -71,7 +71,7 @@ def _title(shown: ShownFeatures) -> html.Div:
         what = f"{count} feature points" if series.layer is None else f"{count} heads in layer {series.layer}"
         return html.Div(html.H1(f"{headline(shown)}{what}"), className="title-row")
     title = html.H1([headline(shown), text_of("name", panel_texts(shown, shown.panel))])
-    back = dcc.Link("All panels", href=shown.place.address.with_(point=None, at=None).href)
+    back = dcc.Link("All panels", href=shown.context.state.with_(point=None, at=None).href)
     return html.Div([title, back], className="title-row")
 
 
@@ -95,27 +95,27 @@ def _how_to_read(shown: ShownFeatures) -> html.P:
 def _files(shown: ShownFeatures) -> list[html.P]:
     base = f"features/{shown.series.features.name}"
     where = f"{shown.series}/{shown.view}/{shown.panel or 'grid'}"
-    every = file_links(shown.place, "All tokens", f"{base}/tokens/{where}")
+    every = file_links(shown.context, "All tokens", f"{base}/tokens/{where}")
     if not shown.selection:
         return [every]
-    return [every, file_links(shown.place, "The selected tokens", f"{base}/selection/{where}", shown.selection.fields)]
+    return [every, file_links(shown.context, "The selected tokens", f"{base}/selection/{where}", shown.selection.fields)]
 
 
 def _controls(shown: ShownFeatures) -> list[object]:
     """The controls, the legend, and how many tokens are selected."""
     return [
-        html.Div([_picture(shown), search_controls(shown.place)], className="control-rows"),
+        html.Div([_picture(shown), search_controls(shown.context)], className="control-rows"),
         legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest),
         _selected(shown),
-        *no_hits(shown.place),
+        *no_hits(shown.context),
     ]
 
 
 def _picture(shown: ShownFeatures) -> html.Div:
-    address, series = shown.place.address, shown.series
-    materials = {name: material_title(name) for name in drawn_materials(shown.place.corpus)}
+    state, series = shown.context.state, shown.series
+    materials = {name: material_title(name) for name in drawn_materials(shown.context.corpus)}
     colours = {name: one.column.title for name, one in shown.columns.items()}
-    labels = [switch("labels", "labels", bool(address.labels))] if shown.panel else []
+    labels = [switch("labels", "labels", bool(state.labels))] if shown.panel else []
     return html.Div(
         [
             choice("material", "Tokens of", materials, series.features.name, 130),
@@ -144,6 +144,6 @@ def _selected(shown: ShownFeatures) -> dmc.Text | html.P:
     if not shown.selection:
         return html.P(className="count")
     count, drawn = int(shown.selected.sum()), shown.tokens
-    clear = dcc.Link("clear", href=shown.place.address.with_(q=None, within="token", flasso=None).href)
+    clear = dcc.Link("clear", href=shown.context.state.with_(q=None, within="token", flasso=None).href)
     selected = f"{count:,} of {drawn:,} drawn tokens are selected, the same in every panel. "
     return html.P([selected, clear], className="count of-picture", role="status")

@@ -40,18 +40,18 @@ def _panels(series: Series) -> str:
 
 
 def _large(shown: ShownFeatures, panel: str) -> Picture:
-    series, address = shown.series, shown.place.address
+    series, state = shown.series, shown.context.state
     title = series.titles[series.index(panel)]
     where = f"{series}/{shown.view}/{panel}"
     return replace(
         _picture(shown, [Panel(name=title)], 1, f"{headline(shown)}{title}"),
         sequence=[_step(shown, *names) for names in zip(series.names, series.titles, strict=True)],
-        labels=f"{shown.base}/tokens.json" if address.labels else None,
+        labels=f"{shown.base}/tokens.json" if state.labels else None,
         card=f"{shown.base}/card/",
-        chosen=None if address.ftoken is None else ChosenPoint(token=address.ftoken, role=ROLES[0]),
-        focus=None if address.ftoken is None else f"{shown.base}/focus/{where}/{address.ftoken}.json?near={NEAR}",
-        focus_caption=None if address.ftoken is None else focus_caption(shown, address.ftoken),
-        lasso=address.flasso,
+        chosen=None if state.ftoken is None else ChosenPoint(token=state.ftoken, role=ROLES[0]),
+        focus=None if state.ftoken is None else f"{shown.base}/focus/{where}/{state.ftoken}.json?near={NEAR}",
+        focus_caption=None if state.ftoken is None else focus_caption(shown, state.ftoken),
+        lasso=state.flasso,
         region=f"{series},{shown.view},{panel}",
     )
 
@@ -69,7 +69,7 @@ def _step(shown: ShownFeatures, name: str, title: str) -> Step:
 
 def _picture(shown: ShownFeatures, panels: list[Panel], columns: int, label: str) -> Picture:
     """What both kinds have in common."""
-    series, address, column = shown.series, shown.place.address, shown.colour.column
+    series, state, column = shown.series, shown.context.state, shown.colour.column
     where = shown.panel or "grid"
     return Picture(
         panels=panels,
@@ -82,8 +82,8 @@ def _picture(shown: ShownFeatures, panels: list[Panel], columns: int, label: str
         colours=shown.colours,
         ramp=ramp(column.kind, ROLES),
         mask=f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,
-        at=address.at,
-        file=FileSource.of(shown.place, shown.selection.fields),
+        at=state.at,
+        file=FileSource.of(shown.context, shown.selection.fields),
         page=PAGE,
         after=shown.base,
         dropped_fields=("point",),

@@ -12,14 +12,14 @@ from dashboard.features.data import Series, is_drawn
 from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
 from dashboard.points.colours import Legend, legend_of
 from dashboard.web.http import data_link
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 
 
 @dataclass(frozen=True)
 class ShownFeatures:
     """The panels, one of them or all; the colour; the selection."""
 
-    place: Place
+    context: Context
     series: Series
     view: str
     selection: TokenSelection
@@ -27,20 +27,20 @@ class ShownFeatures:
     drawn: int | None = None
 
     @classmethod
-    def of(cls, place: Place, drawn: int | None = None) -> "ShownFeatures":
+    def of(cls, context: Context, drawn: int | None = None) -> "ShownFeatures":
         """From a link whose material `is_drawn`; `drawn` limits the tokens."""
-        address, corpus = place.address, place.corpus
-        features = corpus.features(address.material or corpus.materials[0])
-        series = Series(corpus, features, address.vectors)
-        written = {name: address.fields[name] or "" for name in FIELDS}
+        state, corpus = context.state, context.corpus
+        features = corpus.features(state.material or corpus.materials[0])
+        series = Series(corpus, features, state.vectors)
+        written = {name: state.fields[name] or "" for name in FIELDS}
         selection, notices = parse_token_selection(written, corpus, features)
-        view = address.fview if address.fview in series.views else series.views[0]
-        return cls(place, series, view, selection, notices, drawn)
+        view = state.fview if state.fview in series.views else series.views[0]
+        return cls(context, series, view, selection, notices, drawn)
 
     @property
     def panel(self) -> str | None:
         """The large panel, None where all are small."""
-        return self.place.address.point
+        return self.context.state.point
 
     @property
     def tokens(self) -> int:
@@ -52,7 +52,7 @@ class ShownFeatures:
     @property
     def base(self) -> str:
         """The start of the URLs of the material."""
-        return f"{data_link(self.place.corpus)}/features/{self.series.features.name}"
+        return f"{data_link(self.context.corpus)}/features/{self.series.features.name}"
 
     @property
     def query(self) -> str:
@@ -62,17 +62,17 @@ class ShownFeatures:
     @cached_property
     def columns(self) -> dict[str, TokenColumn]:
         """All columns to colour by."""
-        return token_columns(self.series.features, self.place.address.ftoken)
+        return token_columns(self.series.features, self.context.state.ftoken)
 
     @property
     def colour(self) -> TokenColumn:
         """The column of the colours."""
-        return self.columns.get(self.place.address.fcolour) or next(iter(self.columns.values()))
+        return self.columns.get(self.context.state.fcolour) or next(iter(self.columns.values()))
 
     @property
     def colours(self) -> str:
         """URL of the colour codes."""
-        name, token = self.colour.column.name, self.place.address.ftoken
+        name, token = self.colour.column.name, self.context.state.ftoken
         chosen = f"&token={token}" if name == "sentence" and token is not None else ""
         return f"{self.base}/colours/{name}.bin?tokens={self.tokens}{chosen}"
 
@@ -84,14 +84,14 @@ class ShownFeatures:
     @cached_property
     def selected(self) -> NDArray[np.bool_]:
         """Which of the drawn tokens are selected: (token,)."""
-        return token_mask(self.place.corpus, self.series.features, self.selection, self.tokens)
+        return token_mask(self.context.corpus, self.series.features, self.selection, self.tokens)
 
 
-def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:
+def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     """Values of the controls and their defaults; empty where there is no picture."""
-    if not is_drawn(place):
+    if not is_drawn(context):
         return {}, {}
-    shown = ShownFeatures.of(place)
+    shown = ShownFeatures.of(context)
     features = shown.series.features
     values: dict[str, object] = {"material": features.name, "fview": shown.view, "fcolour": shown.colour.column.name}
-    return values, {"material": place.corpus.materials[0], "fview": shown.series.views[0]}
+    return values, {"material": context.corpus.materials[0], "fview": shown.series.views[0]}

@@ -33,10 +33,10 @@ class NearToken:
 
 def feature_token(shown: ShownFeatures) -> list[object]:
     """The panel beside the large picture."""
-    token, features = shown.place.address.ftoken, shown.series.features
+    token, features = shown.context.state.ftoken, shown.series.features
     if token is None or shown.panel is None:
         return [html.H2("Token"), html.P(EMPTY)]
-    clear = dcc.Link("clear", href=shown.place.address.with_(ftoken=None).href)
+    clear = dcc.Link("clear", href=shown.context.state.with_(ftoken=None).href)
     return [
         html.H2(f"“{pieces_of(features)[token]}”"),
         html.P(where_of(features, token), className="caption"),
@@ -52,7 +52,7 @@ def _sentence(shown: ShownFeatures, token: int) -> html.P:
     links = [
         dcc.Link(
             pieces[one],
-            href=shown.place.address.with_(ftoken=one).href,
+            href=shown.context.state.with_(ftoken=one).href,
             className="piece token here" if one == token else "piece",
             title=f"position {one - own.start}",
         )
@@ -67,7 +67,7 @@ def _page(shown: ShownFeatures, token: int) -> list[object]:
         return []
     tokens = shown.series.features.tokens
     sentence, position = (int(tokens[name].values[token]) for name in ("sentence_index", "position"))
-    return [dcc.Link("open sentence", href=shown.place.address.of_sentence(sentence, queries=str(position)).href)]
+    return [dcc.Link("open sentence", href=shown.context.state.of_sentence(sentence, queries=str(position)).href)]
 
 
 def _nearest(shown: ShownFeatures, token: int, panel: str) -> list[object]:
@@ -86,7 +86,7 @@ def _nearest(shown: ShownFeatures, token: int, panel: str) -> list[object]:
 
 
 def _row(shown: ShownFeatures, near: NearToken) -> html.Tr:
-    link = dcc.Link(near.piece, href=shown.place.address.with_(ftoken=near.token).href)
+    link = dcc.Link(near.piece, href=shown.context.state.with_(ftoken=near.token).href)
     cosine = html.Td(f"{near.cosine:.3f}", className="number")
     return html.Tr([html.Td(link), cosine, html.Td(_context(shown, near))])
 

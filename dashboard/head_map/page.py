@@ -16,7 +16,7 @@ from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import unit_title
 from dashboard.web.state import telling
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store import STATISTICS
 from store.errors import NotIngested
 from store.schema.model import head_name
@@ -29,27 +29,27 @@ _SCALING = (
 _ORDER = "Heads in the order of average linkage with optimal leaf ordering, so that similar ones stand together."
 
 
-def layout(place: Place) -> Page:
-    """The page at a place; where there is no map, how to get one."""
-    corpus = place.corpus
+def layout(context: Context) -> Page:
+    """The page for a context; where there is no map, how to get one."""
+    corpus = context.corpus
     title = f"Map of all {corpus.layers * corpus.heads} heads"
     if corpus.layers * corpus.heads < 2:
         return _without(title, ["The model has one head, and a map needs two. Ingest a model with more heads."])
     try:
         mean_divergence(corpus)
     except NotIngested as error:
-        return _without(title, unmade_of(place, error))
+        return _without(title, unmade_of(context, error))
     how_to_read = (
         "Each dot is a head; nearby heads attend alike; the axes have no meaning. Click a dot to open the head."
     )
     return Page(
         above=[
             html.H1(title),
-            html.P([how_to_read, _scaling_info(place)], className="how-to-read"),
-            html.Div([_colour_choice(place), *head_choices(place)], className="controls"),
-            html.Div([html.Div(_map(place)), html.Div(nearest(place, page="head"))], className="split"),
+            html.P([how_to_read, _scaling_info(context)], className="how-to-read"),
+            html.Div([_colour_choice(context), *head_choices(context)], className="controls"),
+            html.Div([html.Div(_map(context)), html.Div(nearest(context, page="head"))], className="split"),
             html.H2(["Divergence between heads", divergence_info()]),
-            *_matrix(place),
+            *_matrix(context),
         ]
     )
 
@@ -58,56 +58,56 @@ def _without(title: str, message: list[object]) -> Page:
     return Page(above=[html.H1(title), dmc.Alert(message, color="orange")])
 
 
-def _scaling_info(place: Place) -> html.Button:
-    attributes = place.corpus.divergence.attrs
+def _scaling_info(context: Context) -> html.Button:
+    attributes = context.corpus.divergence.attrs
     scaling = _SCALING.format(seed=attributes["seed"], stress=float(attributes["stress"]))
-    return info("the map of heads", scaling + divergence_sample(place.corpus))
+    return info("the map of heads", scaling + divergence_sample(context.corpus))
 
 
-def _colour_choice(place: Place) -> object:
-    paint = place.address.paint
+def _colour_choice(context: Context) -> object:
+    paint = context.state.paint
     ways = {"layer": "layer", "label": "label"} | {name: STATISTICS[name].title for name in telling("all")}
     control = choice("paint", "Colour", ways, paint, 230)
     return explained(control, statistic_info(paint)) if paint in STATISTICS else control
 
 
-def _map(place: Place) -> list[object]:
-    corpus, address = place.corpus, place.address
-    labelled = address.paint != "label" or (corpus.head_labels.values != "").any()
+def _map(context: Context) -> list[object]:
+    corpus, state = context.corpus, context.state
+    labelled = state.paint != "label" or (corpus.head_labels.values != "").any()
     return [
         *([] if labelled else [html.P(NO_LABELS, className="caption")]),
         *chart(
-            _coloured(place),
+            _coloured(context),
             of="head-map",
             says="Equal axis scales. ",
-            label=f"Map of {corpus.layers} by {corpus.heads} heads, coloured by {address.paint}",
-            data=file_href(place, "map.csv"),
+            label=f"Map of {corpus.layers} by {corpus.heads} heads, coloured by {state.paint}",
+            data=file_href(context, "map.csv"),
             height=560,
             opens=True,
-            turns=address.paint != "layer",
+            turns=state.paint != "layer",
         ),
     ]
 
 
-def _coloured(place: Place) -> go.Figure:
+def _coloured(context: Context) -> go.Figure:
     """The map in the colours of the link."""
-    corpus, address = place.corpus, place.address
-    points, chosen = corpus.divergence["place"].values, (address.layer, address.head)
+    corpus, state = context.corpus, context.state
+    points, chosen = corpus.divergence["place"].values, (state.layer, state.head)
     labels = corpus.head_labels.values
-    if address.paint == "label":
+    if state.paint == "label":
         texts = [[str(label) or "unlabelled" for label in row] for row in labels]
         return by_label(points, labels, texts, chosen)
-    if address.paint == "layer":
+    if state.paint == "layer":
         layers = np.repeat(np.arange(corpus.layers, dtype=float)[:, None], corpus.heads, axis=1)
         texts = [[f"layer {layer}, {label or 'unlabelled'}" for label in row] for layer, row in enumerate(labels)]
         return by_number(points, layers, texts, "layer", chosen)
-    unit = STATISTICS[address.paint].unit
-    values = values_of(corpus.head_statistic, address.paint, "all")
+    unit = STATISTICS[state.paint].unit
+    values = values_of(corpus.head_statistic, state.paint, "all")
     return by_number(points, values, hover_texts(values, unit, None), unit_title(unit), chosen)
 
 
-def _matrix(place: Place) -> list[object]:
-    corpus = place.corpus
+def _matrix(context: Context) -> list[object]:
+    corpus = context.corpus
     order = clustered(corpus)
     heads = corpus.layers * corpus.heads
     matrix = mean_divergence(corpus).reshape(heads, heads)[np.ix_(order, order)]
@@ -126,5 +126,5 @@ def _matrix(place: Place) -> list[object]:
             opens=True,
             turns=True,
         ),
-        file_links(place, "All divergences", "divergence"),
+        file_links(context, "All divergences", "divergence"),
     ]

@@ -4,8 +4,8 @@ import xarray as xr
 from dash import html
 
 from dashboard.ui.controls import info
-from dashboard.web.state import Address
-from dashboard.web.view import Place
+from dashboard.web.state import LinkState
+from dashboard.web.view import Context
 from store import Corpus
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ATTENTIONVIZ_TOKENS, ViewName
@@ -33,14 +33,14 @@ def caption(*parts: object) -> html.P:
     return html.P(list(parts), className="caption of-picture")
 
 
-def sample_caption(place: Place, tokens: int) -> html.P:
+def sample_caption(context: Context, tokens: int) -> html.P:
     """How many of the corpus' tokens are shown, and how they were projected."""
-    corpus = place.corpus
-    attributes = corpus.view(place.view).attrs
+    corpus = context.corpus
+    attributes = corpus.view(context.view).attrs
     shown = "All" if tokens >= corpus.n_tokens else f"{tokens:,} of"
     return caption(
         f"{shown} {many(corpus.n_tokens, 'token')} of {many(corpus.n_sentences, 'sentence')} (a uniform sample). "
-        f"{attributes['title']}, fitted on {attributes['fitted_on']}{authors_size(place.view)}; equal axis scales.",
+        f"{attributes['title']}, fitted on {attributes['fitted_on']}{authors_size(context.view)}; equal axis scales.",
         info(
             "the sample",
             f"Sentences are ordered by hash: the first are a uniform sample. Tokens beyond the fit are placed {attributes['placed']}.",
@@ -78,29 +78,29 @@ def _measures(values: dict[str, float]) -> str:
     )
 
 
-def overlays_of_head(address: Address) -> list[tuple[str, str]]:
+def overlays_of_head(state: LinkState) -> list[tuple[str, str]]:
     """Marks over the points of a head: the kind and the meaning of each."""
     drawn: list[tuple[str, str]] = []
-    if address.token is not None:
-        others = "keys" if address.role == ROLES[0] else "queries"
+    if state.token is not None:
+        others = "keys" if state.role == ROLES[0] else "queries"
         drawn += [RING, SENTENCE, ("near", f"highest-scoring {others} in the corpus")]
-    elif address.text:
+    elif state.text:
         drawn += [("sentence", "tokens of the typed sentence, larger")]
     if drawn:
-        drawn.insert(len(drawn) - (address.token is not None), ("line", "attention weight: thicker is more"))
-    if address.marks and address.token is not None:
+        drawn.insert(len(drawn) - (state.token is not None), ("line", "attention weight: thicker is more"))
+    if state.marks and state.token is not None:
         drawn.append(("pair", "marked pair"))
-    return [*drawn, LASSO] if address.lasso else drawn
+    return [*drawn, LASSO] if state.lasso else drawn
 
 
-def overlays_of_feature(address: Address) -> list[tuple[str, str]]:
+def overlays_of_feature(state: LinkState) -> list[tuple[str, str]]:
     """Marks over the tokens at one feature point."""
     drawn = (
         [RING, SENTENCE, ("near", "tokens with the nearest vectors")]
-        if address.point and address.ftoken is not None
+        if state.point and state.ftoken is not None
         else []
     )
-    return [*drawn, LASSO] if address.flasso and address.point else drawn
+    return [*drawn, LASSO] if state.flasso and state.point else drawn
 
 
 def overlay_legend(marks: list[tuple[str, str]]) -> list[html.P]:

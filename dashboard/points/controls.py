@@ -14,7 +14,7 @@ from dashboard.points.selection import Condition
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.controls import choice, search_controls, switch, view_choices
 from dashboard.ui.text import span
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store.schema.model import ROLES
 from store.wording import many
 
@@ -22,39 +22,39 @@ from store.wording import many
 OFFERED = 100
 
 
-def around_picture(place: Place, points: ShownPoints, *, head: bool) -> list[object]:
+def around_picture(context: Context, points: ShownPoints, *, head: bool) -> list[object]:
     """Every control, then what colours mean, and how many points are selected."""
-    rows = [_picture_controls(place, head=head), search_controls(place), filter_controls(place, points)]
+    rows = [_picture_controls(context, head=head), search_controls(context), filter_controls(context, points)]
     return [
         html.Div(rows, className="control-rows"),
         legend_line(points.legend) if points.coloured else marks_line(),
         selection_count(points),
-        *no_hits(place),
+        *no_hits(context),
     ]
 
 
-def _picture_controls(place: Place, *, head: bool) -> html.Div:
+def _picture_controls(context: Context, *, head: bool) -> html.Div:
     """View, colour, size and, on the page of a head, labels."""
     return html.Div(
         [
-            *view_choices(place.view, place.corpus.views),
-            colour_choice(place),
-            switch("size", "size by norm", place.address.size == "norm"),
-            *([switch("labels", "labels", bool(place.address.labels))] if head else []),
+            *view_choices(context.view, context.corpus.views),
+            colour_choice(context),
+            switch("size", "size by norm", context.state.size == "norm"),
+            *([switch("labels", "labels", bool(context.state.labels))] if head else []),
         ],
         className="controls",
     )
 
 
-def colour_choice(place: Place) -> dmc.Select:
+def colour_choice(context: Context) -> dmc.Select:
     """By what points are coloured."""
-    titles = {name: column.title for name, column in columns(place.corpus).items()}
-    return choice("colour", "Colour", titles, place.address.colour, 155)
+    titles = {name: column.title for name, column in columns(context.corpus).items()}
+    return choice("colour", "Colour", titles, context.state.colour, 155)
 
 
-def filter_controls(place: Place, points: ShownPoints) -> html.Div:
+def filter_controls(context: Context, points: ShownPoints) -> html.Div:
     """The filters of a picture, and a menu that adds one."""
-    return condition_controls(points.drawn, points.selection.where, columns(place.corpus))
+    return condition_controls(points.drawn, points.selection.where, columns(context.corpus))
 
 
 def condition_controls(

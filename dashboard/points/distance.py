@@ -15,7 +15,7 @@ from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href, heading
 from dashboard.web.cache import cached
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store import Corpus, StoreError
 from store.schema.pictures import NORMALIZATIONS, ViewName
 from store.wording import many
@@ -134,25 +134,25 @@ def _agreement(corpus: Corpus, layer: int, head: int, normalization: str, dot: F
     )
 
 
-def panel(place: Place, _points: ShownPoints) -> list[object]:
+def panel(context: Context, _points: ShownPoints) -> list[object]:
     """The tab Distance."""
-    address, shown = place.address, ViewName.parse(place.view).normalization
+    state, shown = context.state, ViewName.parse(context.view).normalization
     after = OTHER if shown == "raw" else shown
     densities = {
-        name: density(place.corpus, layer=address.layer, head=address.head, normalization=name)
+        name: density(context.corpus, layer=state.layer, head=state.head, normalization=name)
         for name in ("raw", after)
     }
     titles = {"raw": "Before: raw vectors", after: f"After normalisation: {after}"}
     return [
         html.H2(["Distance and dot product", info("these correlations", _MEASURES)]),
-        *[part for name, pairs in densities.items() for part in _chart(place, name, titles[name], pairs)],
-        _constants(place),
+        *[part for name, pairs in densities.items() for part in _chart(context, name, titles[name], pairs)],
+        _constants(context),
     ]
 
 
-def _chart(place: Place, name: str, title: str, pairs: Density) -> list[object]:
-    address = place.address
-    data = file_href(place, f"density/{name}/{address.layer}/{address.head}.csv")
+def _chart(context: Context, name: str, title: str, pairs: Density) -> list[object]:
+    state = context.state
+    data = file_href(context, f"density/{name}/{state.layer}/{state.head}.csv")
     says = f"{many(pairs.pairs, 'pair')} of the first {many(pairs.sentences, 'sentence')}. {_correlations(pairs.agreement)} "
     return [
         html.H3([title, normalization_info(name)]),
@@ -188,9 +188,9 @@ def density_figure(density: Density) -> go.Figure:
     return go.Figure(heat, layout)
 
 
-def _constants(place: Place) -> html.Div:
+def _constants(context: Context) -> html.Div:
     """The constants of every normalisation of this head, and the correlations they give."""
-    constants = place.corpus.normalizations.isel(layer=place.address.layer, head=place.address.head)
+    constants = context.corpus.normalizations.isel(layer=context.state.layer, head=context.state.head)
     rows = []
     for name in NORMALIZATIONS:
         stored = constants.sel(normalization=name)
@@ -200,7 +200,7 @@ def _constants(place: Place) -> html.Div:
         rows.append(html.Tr([html.Td([name, normalization_info(name)]), *cells]))
     names = ("normalisation", "c", "|a|", "weighted", "Spearman")
     head = heading(names, names[1:])
-    judged_on = place.corpus.normalizations.attrs["judged_on"]
+    judged_on = context.corpus.normalizations.attrs["judged_on"]
     return html.Div(
         [
             html.H3(["All normalisations of this head", info("the constants", _CONSTANTS)]),

@@ -14,7 +14,7 @@ from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.controls import number
 from dashboard.ui.tables import heading
 from dashboard.web.state import MOST_TOP, Lines
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store import Corpus
 from store.kernels.statistics import entropy
 from store.schema.model import ROLES
@@ -81,7 +81,7 @@ def as_json(card: PointCard) -> dict[str, object]:
 
 def _partners(weights: NDArray[np.float32], wordpieces: list[str]) -> list[Partner]:
     strongest = np.argsort(-weights, kind="stable")[:PARTNERS]
-    return [Partner(wordpieces[place], int(place), round(float(weights[place]), 4)) for place in strongest]
+    return [Partner(wordpieces[context], int(context), round(float(weights[context]), 4)) for context in strongest]
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Near:
     position: int
     sentence: int
     score: float
-    place: list[float]
+    context: list[float]
     same_sentence: bool
 
 
@@ -180,7 +180,7 @@ def nearest(corpus: Corpus, view: str, point: Point, *, searched: int, count: in
 
 def _strongest(weights: Floats, top: int, least: float) -> list[tuple[int, float]]:
     order = np.argsort(-weights, kind="stable")[:top]
-    return [(int(place), float(weights[place])) for place in order if weights[place] >= least]
+    return [(int(context), float(weights[context])) for context in order if weights[context] >= least]
 
 
 def _logits(corpus: Corpus, point: Point, rows: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -210,7 +210,7 @@ def _best(scores: Floats, pieces: NDArray[np.integer], count: int) -> NDArray[np
     return np.array(best, np.int64)
 
 
-def _near(corpus: Corpus, token: int, score: float, place: Floats, own: int) -> Near:
+def _near(corpus: Corpus, token: int, score: float, context: Floats, own: int) -> Near:
     row = corpus.rows[[token]]
     sentence = int(corpus.tokens.sentence_index.values[row[0]])
     return Near(
@@ -219,43 +219,43 @@ def _near(corpus: Corpus, token: int, score: float, place: Floats, own: int) -> 
         position=int(corpus.tokens.position.values[row[0]]),
         sentence=sentence,
         score=round(score, 6),
-        place=np.round(place.astype(np.float64), 5).tolist(),
+        context=np.round(context.astype(np.float64), 5).tolist(),
         same_sentence=sentence == own,
     )
 
 
-def panel(place: Place, _points: ShownPoints) -> list[object]:
+def panel(context: Context, _points: ShownPoints) -> list[object]:
     """The tab Point."""
-    address = place.address
-    if address.token is None:
+    state = context.state
+    if state.token is None:
         return [html.H2("Point"), html.P(EMPTY)]
-    point = Point(address.layer, address.head, address.role, address.token)
+    point = Point(state.layer, state.head, state.role, state.token)
     point_focus: Any = focus(
-        place.corpus, place.view, point, top=address.top, least=address.least, lines=address.lines, near=NEAR
+        context.corpus, context.view, point, top=state.top, least=state.least, lines=state.lines, near=NEAR
     )
     return [
         html.H2(
             [
                 "The ",
-                html.Span(address.role, className=f"mark {address.role}"),
+                html.Span(state.role, className=f"mark {state.role}"),
                 f" of “{point_focus['pieces'][point_focus['position']]}”",
             ]
         ),
-        _sentence(place, point_focus),
-        _controls(place),
-        _lines_table(place, point_focus),
-        *_near_table(place, point_focus),
+        _sentence(context, point_focus),
+        _controls(context),
+        _lines_table(context, point_focus),
+        *_near_table(context, point_focus),
     ]
 
 
-def _sentence(place: Place, point_focus: dict[str, Any]) -> html.P:
+def _sentence(context: Context, point_focus: dict[str, Any]) -> html.P:
     """The wordpieces of its sentence, each a link to that token in the same role."""
-    address, first = place.address, (place.address.token or 0) - point_focus["position"]
+    state, first = context.state, (context.state.token or 0) - point_focus["position"]
     pieces = [
         dcc.Link(
             piece,
-            href=address.with_(token=first + position, marks=None).href,
-            className=f"piece {address.role} here" if position == point_focus["position"] else "piece",
+            href=state.with_(token=first + position, marks=None).href,
+            className=f"piece {state.role} here" if position == point_focus["position"] else "piece",
             title=f"position {position}",
         )
         for position, piece in enumerate(point_focus["pieces"])
@@ -263,68 +263,68 @@ def _sentence(place: Place, point_focus: dict[str, Any]) -> html.P:
     return html.P([part for piece in pieces for part in (piece, " ")], className="sentence-pieces")
 
 
-def _controls(place: Place) -> html.Div:
-    address = place.address
-    other = "key" if address.role == "query" else "query"
+def _controls(context: Context) -> html.Div:
+    state = context.state
+    other = "key" if state.role == "query" else "query"
     return html.Div(
         [
-            number("top", "lines per token", address.top, 1, MOST_TOP, 1),
-            number("least", "minimum weight", address.least, 0, 1, 0.01),
+            number("top", "lines per token", state.top, 1, MOST_TOP, 1),
+            number("least", "minimum weight", state.least, 0, 1, 0.01),
             dmc.SegmentedControl(
                 id={"choose": "lines", "by": "point"},
                 data=[{"value": "point", "label": "this token"}, {"value": "sentence", "label": "whole sentence"}],
-                value=address.lines,
+                value=state.lines,
                 size="xs",
             ),
-            dcc.Link("open sentence", href=_sentence_link(place)),
-            dcc.Link(f"show as {other}", href=address.with_(role=other).href),
-            dcc.Link("clear", href=address.with_(token=None, marks=None, lines="point").href),
+            dcc.Link("open sentence", href=_sentence_link(context)),
+            dcc.Link(f"show as {other}", href=state.with_(role=other).href),
+            dcc.Link("clear", href=state.with_(token=None, marks=None, lines="point").href),
         ],
         className="controls",
     )
 
 
-def _sentence_link(place: Place) -> str:
+def _sentence_link(context: Context) -> str:
     """The page of its sentence, with the point selected."""
-    corpus, address = place.corpus, place.address
-    row = corpus.rows[address.token or 0]
+    corpus, state = context.corpus, context.state
+    row = corpus.rows[state.token or 0]
     sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))
-    return address.of_sentence(sentence, queries=str(position), heads=str(address.head)).href
+    return state.of_sentence(sentence, queries=str(position), heads=str(state.head)).href
 
 
-def _lines_table(place: Place, point_focus: dict[str, Any]) -> html.Div:
-    marked = [tuple(pair) for pair in marks(place.address.marks)]
-    rows = [_line_row(place, point_focus, marked, *line) for line in point_focus["lines"]]
+def _lines_table(context: Context, point_focus: dict[str, Any]) -> html.Div:
+    marked = [tuple(pair) for pair in marks(context.state.marks)]
+    rows = [_line_row(context, point_focus, marked, *line) for line in point_focus["lines"]]
     if not rows:
         return html.Div(
-            html.P(f"No weight in this sentence reaches {place.address.least:g}. Lower the minimum weight.")
+            html.P(f"No weight in this sentence reaches {context.state.least:g}. Lower the minimum weight.")
         )
     head = heading(("query", "key", "weight", "show"), {"weight"})
-    all_queries = ", all queries" if place.address.lines == "sentence" else ""
+    all_queries = ", all queries" if context.state.lines == "sentence" else ""
     title = f"Strongest weights in its sentence{all_queries}"
     return html.Div([html.H3(title), html.Table([head, html.Tbody(rows)], className="rows")])
 
 
 def _line_row(
-    place: Place, point_focus: dict[str, Any], marked: list[tuple[int, ...]], query: int, key: int, weight: float
+    context: Context, point_focus: dict[str, Any], marked: list[tuple[int, ...]], query: int, key: int, weight: float
 ) -> html.Tr:
     """A query, a key and their weight, with a link that shows or hides the pair in the picture."""
     pair = (query, key)
     others = [other for other in marked if other != pair]
     shown = others if pair in marked else [*marked, pair]
     text = ".".join("-".join(map(str, other)) for other in shown)
-    mark = dcc.Link("hide" if pair in marked else "show", href=place.address.with_(marks=text or None).href)
+    mark = dcc.Link("hide" if pair in marked else "show", href=context.state.with_(marks=text or None).href)
     pieces = (f"{position}:{point_focus['pieces'][position]}" for position in pair)
     return html.Tr(
         [*[html.Td(piece) for piece in pieces], html.Td(f"{100 * weight:.1f} %", className="number"), html.Td(mark)]
     )
 
 
-def _near_table(place: Place, point_focus: dict[str, Any]) -> list[object]:
+def _near_table(context: Context, point_focus: dict[str, Any]) -> list[object]:
     """The keys of a query, or the queries of a key, with the largest logits in the corpus."""
-    role = "query" if place.address.role == "key" else "key"
+    role = "query" if context.state.role == "key" else "key"
     names = {"key": "keys", "query": "queries"}
-    rows = [_near_row(place, role, near) for near in point_focus["near"]]
+    rows = [_near_row(context, role, near) for near in point_focus["near"]]
     head = heading((role, "logit", "sentence"), {"logit"})
     searched = "all" if point_focus["searched"] == point_focus["of"] else f"the first {point_focus['searched']:,} of"
     return [
@@ -337,8 +337,8 @@ def _near_table(place: Place, point_focus: dict[str, Any]) -> list[object]:
     ]
 
 
-def _near_row(place: Place, role: str, near: dict[str, Any]) -> html.Tr:
+def _near_row(context: Context, role: str, near: dict[str, Any]) -> html.Tr:
     """A row of the table: a token, linked to it in this role."""
-    link = dcc.Link(near["piece"], href=place.address.with_(token=near["token"], role=role, marks=None).href)
+    link = dcc.Link(near["piece"], href=context.state.with_(token=near["token"], role=role, marks=None).href)
     where = f"{near['sentence']:,} at {near['position']}" + (" (its own)" if near["same_sentence"] else "")
     return html.Tr([html.Td(link), html.Td(f"{near['score']:.2f}", className="number"), html.Td(where)])

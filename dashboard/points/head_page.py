@@ -16,8 +16,8 @@ from dashboard.points.search_results import hit_table
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links
-from dashboard.web.state import MOST_TOKENS, Address
-from dashboard.web.view import Place
+from dashboard.web.state import MOST_TOKENS, LinkState
+from dashboard.web.view import Context
 from store.schema.model import head_name
 
 #: Numbers of tokens to choose from.
@@ -31,65 +31,65 @@ PANELS = {
 }
 
 
-def picture(place: Place) -> Picture:
+def picture(context: Context) -> Picture:
     """The picture of one head."""
-    return head_picture(place, _shown_points(place))
+    return head_picture(context, _shown_points(context))
 
 
-def layout(place: Place, statistics: Callable[[Place], list[object]]) -> Page:
+def layout(context: Context, statistics: Callable[[Context], list[object]]) -> Page:
     """The page of a link; `statistics` is the layout of the tab Statistics."""
-    corpus, address = place.corpus, place.address
-    name = head_name(address.layer, address.head)
+    corpus, state = context.corpus, context.state
+    name = head_name(state.layer, state.head)
     if not corpus.views:
-        return without_picture(place, name)
-    points = _shown_points(place)
+        return without_picture(context, name)
+    points = _shown_points(context)
     above = [
-        html.Div([html.H1(f"Queries and keys of {name}"), _neighbours(place), _choices(place)], className="title-row"),
-        *around_picture(place, points, head=True),
-        *_typed(place),
+        html.Div([html.H1(f"Queries and keys of {name}"), _neighbours(context), _choices(context)], className="title-row"),
+        *around_picture(context, points, head=True),
+        *_typed(context),
     ]
     return Page(
-        above=above, beside=_beside(place, points, statistics), below=_below(place, points), notices=points.notices
+        above=above, beside=_beside(context, points, statistics), below=_below(context, points), notices=points.notices
     )
 
 
-def _shown_points(place: Place) -> ShownPoints:
-    address = place.address
-    tokens = min(address.tokens, place.corpus.n_tokens)
-    return ShownPoints.of(place, tokens, layer=address.layer, head=address.head)
+def _shown_points(context: Context) -> ShownPoints:
+    state = context.state
+    tokens = min(state.tokens, context.corpus.n_tokens)
+    return ShownPoints.of(context, tokens, layer=state.layer, head=state.head)
 
 
-def _below(place: Place, points: ShownPoints) -> list[object]:
-    address, tokens = place.address, points.drawn.tokens
-    path = f"points/{place.view}/{address.layer}/{address.head}"
+def _below(context: Context, points: ShownPoints) -> list[object]:
+    state, tokens = context.state, points.drawn.tokens
+    path = f"points/{context.view}/{state.layer}/{state.head}"
     return [
-        *overlay_legend(overlays_of_head(address)),
+        *overlay_legend(overlays_of_head(state)),
         _how_to_read(),
-        sample_caption(place, tokens),
-        head_fidelity_caption(place.corpus, place.view, address.layer, address.head),
-        file_links(place, "The drawn points", path, {"tokens": str(tokens)}),
-        *hit_table(place, points),
+        sample_caption(context, tokens),
+        head_fidelity_caption(context.corpus, context.view, state.layer, state.head),
+        file_links(context, "The drawn points", path, {"tokens": str(tokens)}),
+        *hit_table(context, points),
     ]
 
 
-def _beside(place: Place, points: ShownPoints, statistics: Callable[[Place], list[object]]) -> list[object]:
+def _beside(context: Context, points: ShownPoints, statistics: Callable[[Context], list[object]]) -> list[object]:
     """The tabs; only the layout of the open one is computed."""
-    shown = tab_of(place.address)
+    shown = tab_of(context.state)
     titles = {"statistics": "Statistics"} | {tab: title for tab, (title, _) in PANELS.items()}
     names = [dmc.TabsTab(title, value=tab) for tab, title in titles.items()]
-    drawn = statistics(place) if shown == "statistics" else PANELS[shown][1](place, points)
+    drawn = statistics(context) if shown == "statistics" else PANELS[shown][1](context, points)
     panel = dmc.TabsPanel(drawn, value=shown, pt="sm")
     return [dmc.Tabs([dmc.TabsList(names), panel], id={"choose": "tab", "by": "tabs"}, value=shown)]
 
 
-def _typed(place: Place) -> list[object]:
+def _typed(context: Context) -> list[object]:
     """A line on the typed sentence in the picture; nothing without one."""
-    address = place.address
-    if address.text is None or address.token is not None:
+    state = context.state
+    if state.text is None or state.token is not None:
         return []
-    name = html.Q(address.text, dir="auto")
-    own = dcc.Link("open sentence", href=address.on("sentence").href)
-    remove = dcc.Link("clear", href=address.with_(text=None, second=None).href)
+    name = html.Q(state.text, dir="auto")
+    own = dcc.Link("open sentence", href=state.on("sentence").href)
+    remove = dcc.Link("clear", href=state.with_(text=None, second=None).href)
     return [
         html.P(
             ["Your sentence ", name, " is shown with its strongest lines: ", own, ", ", remove, "."],
@@ -106,7 +106,7 @@ def _how_to_read() -> html.P:
     )
 
 
-def _neighbours(place: Place) -> html.Nav:
+def _neighbours(context: Context) -> html.Nav:
     """Links to the neighbouring heads; disabled at the ends of the model."""
     steps = (
         ("←", "previous head", 0, -1),
@@ -114,35 +114,35 @@ def _neighbours(place: Place) -> html.Nav:
         ("↑", "previous layer", -1, 0),
         ("↓", "next layer", 1, 0),
     )
-    links = [_neighbour(place, *step) for step in steps]
+    links = [_neighbour(context, *step) for step in steps]
     return html.Nav(links, className="neighbours", **{"aria-label": "Neighbouring heads"})
 
 
-def _neighbour(place: Place, arrow: str, says: str, layers: int, heads: int) -> object:
-    address = step(place.address, layers, heads, place.corpus.layers, place.corpus.heads)
-    if address == place.address:
+def _neighbour(context: Context, arrow: str, says: str, layers: int, heads: int) -> object:
+    state = step(context.state, layers, heads, context.corpus.layers, context.corpus.heads)
+    if state == context.state:
         return html.Span(arrow, className="neighbour", **{"aria-disabled": "true"})
-    title = f"{says}: {head_name(address.layer, address.head)}"
-    return dcc.Link(arrow, href=address.with_(at=None).href, className="neighbour", title=title)
+    title = f"{says}: {head_name(state.layer, state.head)}"
+    return dcc.Link(arrow, href=state.with_(at=None).href, className="neighbour", title=title)
 
 
-def step(address: Address, layers: int, heads: int, last_layer: int, last_head: int) -> Address:
-    """The address this many layers and heads further, within the model."""
-    layer = max(0, min(address.layer + layers, last_layer - 1))
-    head = max(0, min(address.head + heads, last_head - 1))
-    return address.with_(layer=layer, head=head)
+def step(state: LinkState, layers: int, heads: int, last_layer: int, last_head: int) -> LinkState:
+    """The state this many layers and heads further, within the model."""
+    layer = max(0, min(state.layer + layers, last_layer - 1))
+    head = max(0, min(state.head + heads, last_head - 1))
+    return state.with_(layer=layer, head=head)
 
 
-def _choices(place: Place) -> html.Div:
+def _choices(context: Context) -> html.Div:
     """Choices of the head and of the number of tokens."""
-    corpus, address = place.corpus, place.address
+    corpus, state = context.corpus, context.state
     options = [count for count in TOKEN_CHOICES if count < corpus.n_tokens]
-    tokens = sorted({*options, min(corpus.n_tokens, TOKEN_CHOICES[-1]), min(address.tokens, corpus.n_tokens)})
+    tokens = sorted({*options, min(corpus.n_tokens, TOKEN_CHOICES[-1]), min(state.tokens, corpus.n_tokens)})
     return html.Div(
         [
-            _select("layer", "Layer", range(corpus.layers), address.layer, 80),
-            _select("head", "Head", range(corpus.heads), address.head, 80),
-            _select("tokens", "Tokens shown", tokens, min(address.tokens, corpus.n_tokens), 120),
+            _select("layer", "Layer", range(corpus.layers), state.layer, 80),
+            _select("head", "Head", range(corpus.heads), state.head, 80),
+            _select("tokens", "Tokens shown", tokens, min(state.tokens, corpus.n_tokens), 120),
         ],
         className="choices",
     )
@@ -161,10 +161,10 @@ def _select(field: str, label: str, values: range | list[int], value: int, width
     )
 
 
-def tab_of(address: Address) -> str:
+def tab_of(state: LinkState) -> str:
     """The tab of the link; without one, the tab of the clicked point or of the selection."""
-    if address.tab:
-        return address.tab
-    if address.token is not None:
+    if state.tab:
+        return state.tab
+    if state.token is not None:
         return "point"
-    return "selection" if address.lasso or address.where else "statistics"
+    return "selection" if state.lasso or state.where else "statistics"

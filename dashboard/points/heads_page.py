@@ -11,32 +11,32 @@ from dashboard.points.search_results import hit_table
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store.schema.model import head_name
 
 
-def picture(place: Place) -> Picture:
+def picture(context: Context) -> Picture:
     """The picture of all heads."""
-    return grid_picture(place, _shown_points(place))
+    return grid_picture(context, _shown_points(context))
 
 
-def layout(place: Place) -> Page:
+def layout(context: Context) -> Page:
     """The page of a link."""
-    corpus = place.corpus
+    corpus = context.corpus
     if not corpus.views:
-        return without_picture(place, "Heads")
-    points = _shown_points(place)
+        return without_picture(context, "Heads")
+    points = _shown_points(context)
     above = [
         html.H1(f"Queries and keys of all {corpus.layers * corpus.heads} heads"),
         _how_to_read(),
-        *around_picture(place, points, head=False),
+        *around_picture(context, points, head=False),
     ]
     tokens = points.drawn.tokens
     below = [
-        sample_caption(place, tokens),
-        fidelity_caption(corpus, place.view),
-        file_links(place, "The drawn points of all heads", f"points/{place.view}/grid", {"tokens": str(tokens)}),
-        *hit_table(place, points),
+        sample_caption(context, tokens),
+        fidelity_caption(corpus, context.view),
+        file_links(context, "The drawn points of all heads", f"points/{context.view}/grid", {"tokens": str(tokens)}),
+        *hit_table(context, points),
     ]
     return Page(above=above, below=below, notices=points.notices)
 
@@ -49,5 +49,5 @@ def _how_to_read() -> html.P:
     )
 
 
-def _shown_points(place: Place) -> ShownPoints:
-    return ShownPoints.of(place, grid_tokens(place.corpus))
+def _shown_points(context: Context) -> ShownPoints:
+    return ShownPoints.of(context, grid_tokens(context.corpus))

@@ -9,7 +9,7 @@ from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.controls import info
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_links, heading
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store import Corpus
 from store.errors import NotIngested
 from store.wording import many
@@ -64,30 +64,30 @@ def strongest_pairs(corpus: Corpus, layer: int, head: int, *, limit: int = 100) 
     ]
 
 
-def panel(place: Place, _points: ShownPoints) -> list[object]:
+def panel(context: Context, _points: ShownPoints) -> list[object]:
     """The tab Top pairs."""
     title = html.H2(["Strongest pairs in the corpus", info("strongest pairs", _RANKING)])
     try:
-        pairs = strongest_pairs(place.corpus, place.address.layer, place.address.head)
+        pairs = strongest_pairs(context.corpus, context.state.layer, context.state.head)
     except NotIngested as error:
-        return [title, html.P(unmade_of(place, error))]
+        return [title, html.P(unmade_of(context, error))]
     head = heading(("query", "key", "logit", "weight", "show", "sentence"), {"logit", "weight", "sentence"})
-    rows = [_row(place, pair) for pair in pairs[:SHOWN]]
+    rows = [_row(context, pair) for pair in pairs[:SHOWN]]
     return [
         title,
         html.Table([head, html.Tbody(rows)], className="rows"),
         html.P(
-            f"The first {len(rows)} of {len(pairs)}, over {many(place.corpus.n_sentences, 'sentence')}.",
+            f"The first {len(rows)} of {len(pairs)}, over {many(context.corpus.n_sentences, 'sentence')}.",
             className="caption",
         ),
-        file_links(place, "All of them", f"pairs/{place.address.layer}/{place.address.head}"),
+        file_links(context, "All of them", f"pairs/{context.state.layer}/{context.state.head}"),
     ]
 
 
-def _row(place: Place, pair: Pair) -> html.Tr:
+def _row(context: Context, pair: Pair) -> html.Tr:
     """A row of the table: links show the pair in the picture and open its sentence."""
     marks = f"{pair.query_position}-{pair.key_position}"
-    address = place.address.with_(
+    state = context.state.with_(
         token=pair.query_token, role="query", marks=marks, tab="point", lines="sentence", at=None
     )
     return html.Tr(
@@ -96,18 +96,18 @@ def _row(place: Place, pair: Pair) -> html.Tr:
             html.Td(pair.key_piece),
             html.Td(f"{pair.logit:.2f}", className="number"),
             html.Td(f"{100 * pair.weight:.0f} %", className="number"),
-            html.Td(dcc.Link("show", href=address.href, title="Show the pair in the picture")),
-            html.Td(_sentence(place, pair), className="number"),
+            html.Td(dcc.Link("show", href=state.href, title="Show the pair in the picture")),
+            html.Td(_sentence(context, pair), className="number"),
         ]
     )
 
 
-def _sentence(place: Place, pair: Pair) -> dcc.Link:
-    address = place.address.of_sentence(
+def _sentence(context: Context, pair: Pair) -> dcc.Link:
+    state = context.state.of_sentence(
         pair.sentence,
         queries=str(pair.query_position),
         role="query",
         toward=pair.key_position,
-        heads=str(place.address.head),
+        heads=str(context.state.head),
     )
-    return dcc.Link(f"{pair.sentence:,}", href=address.href, title="Open the sentence with the pair selected")
+    return dcc.Link(f"{pair.sentence:,}", href=state.href, title="Open the sentence with the pair selected")

@@ -11,7 +11,7 @@ from dashboard.points.captions import shown_fidelity
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.theme import ramp
 from dashboard.web.http import data_link
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store import STATISTICS, Corpus
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
@@ -24,39 +24,39 @@ SHARES = ("to_cls", "to_sep", "to_punctuation", "to_previous", "to_next", "to_se
 NEAR = 10
 
 
-def grid_picture(place: Place, points: ShownPoints) -> Picture:
+def grid_picture(context: Context, points: ShownPoints) -> Picture:
     """The picture of all heads."""
-    corpus = place.corpus
-    panels = head_panels(corpus, place.view)
+    corpus = context.corpus
+    panels = head_panels(corpus, context.view)
     label = f"Queries and keys of {corpus.layers} by {corpus.heads} heads"
-    return _picture(place, points, "grid", panels=panels, columns=corpus.heads, label=label)
+    return _picture(context, points, "grid", panels=panels, columns=corpus.heads, label=label)
 
 
-def head_picture(place: Place, points: ShownPoints) -> Picture:
+def head_picture(context: Context, points: ShownPoints) -> Picture:
     """The picture of one head, with the clicked point."""
-    address = place.address
-    base, where = data_link(place.corpus), f"{address.layer}/{address.head}"
-    name = head_name(address.layer, address.head)
+    state = context.state
+    base, where = data_link(context.corpus), f"{state.layer}/{state.head}"
+    name = head_name(state.layer, state.head)
     labelled = min(points.drawn.tokens, LABELLED)
     label = f"Queries and keys of {name}"
     return replace(
-        _picture(place, points, where, panels=[Panel(name=name)], columns=1, label=label),
-        shape=(place.corpus.layers, place.corpus.heads),
-        labels=f"{base}/tokens.json?tokens={labelled}" if address.labels else None,
+        _picture(context, points, where, panels=[Panel(name=name)], columns=1, label=label),
+        shape=(context.corpus.layers, context.corpus.heads),
+        labels=f"{base}/tokens.json?tokens={labelled}" if state.labels else None,
         card=f"{base}/token/{where}/",
-        chosen=None if address.token is None else ChosenPoint(token=address.token, role=address.role),
-        focus=focus_url(place),
-        focus_caption=focus_caption(place),
-        marks=marks(address.marks),
-        lasso=address.lasso,
-        region=f"{place.view},{address.layer},{address.head}",
+        chosen=None if state.token is None else ChosenPoint(token=state.token, role=state.role),
+        focus=focus_url(context),
+        focus_caption=focus_caption(context),
+        marks=marks(state.marks),
+        lasso=state.lasso,
+        region=f"{context.view},{state.layer},{state.head}",
     )
 
 
 def _picture(
-    place: Place, points: ShownPoints, where: str, *, panels: list[Panel], columns: int, label: str
+    context: Context, points: ShownPoints, where: str, *, panels: list[Panel], columns: int, label: str
 ) -> Picture:
-    address, base, tokens = place.address, data_link(place.corpus), points.drawn.tokens
+    state, base, tokens = context.state, data_link(context.corpus), points.drawn.tokens
     mask = f"{base}/mask/{where}.bin?tokens={tokens}{points.query}" if points.selection else None
     colours = f"{base}/colours/{points.colour.name}/{where}.bin?tokens={tokens}" if points.coloured else None
     return Picture(
@@ -64,34 +64,34 @@ def _picture(
         columns=columns,
         label=label,
         roles=ROLES,
-        dimensions=ViewName.parse(place.view).components,
-        points=f"{base}/points/{place.view}/{where}.bin?tokens={tokens}",
-        raster=f"{base}/raster/{place.view}/{where}.png?tokens={tokens}",
+        dimensions=ViewName.parse(context.view).components,
+        points=f"{base}/points/{context.view}/{where}.bin?tokens={tokens}",
+        raster=f"{base}/raster/{context.view}/{where}.png?tokens={tokens}",
         colours=colours,
         ramp=ramp(points.colour.kind) if colours else None,
         outlined=bool(colours) and points.colour.kind == "category",
         mask=mask,
-        sizes=f"{base}/colours/norm/{where}.bin?tokens={tokens}" if address.size else None,
-        at=address.at,
-        file=FileSource.of(place, points.selection.fields),
+        sizes=f"{base}/colours/norm/{where}.bin?tokens={tokens}" if state.size else None,
+        at=state.at,
+        file=FileSource.of(context, points.selection.fields),
     )
 
 
-def focus_url(place: Place) -> str | None:
+def focus_url(context: Context) -> str | None:
     """URL of the clicked point's overlay: its sentence, lines and highest-scoring keys."""
-    address = place.address
-    if address.token is None:
-        return _typed_focus_url(place) if address.text else None
-    where = f"{place.view}/{address.layer}/{address.head}/{address.role}/{address.token}"
-    query = f"top={address.top}&least={address.least:g}&lines={address.lines}&near={NEAR}"
-    return f"{data_link(place.corpus)}/focus/{where}.json?{query}"
+    state = context.state
+    if state.token is None:
+        return _typed_focus_url(context) if state.text else None
+    where = f"{context.view}/{state.layer}/{state.head}/{state.role}/{state.token}"
+    query = f"top={state.top}&least={state.least:g}&lines={state.lines}&near={NEAR}"
+    return f"{data_link(context.corpus)}/focus/{where}.json?{query}"
 
 
-def _typed_focus_url(place: Place) -> str:
+def _typed_focus_url(context: Context) -> str:
     """URL of a typed sentence's overlay, and of its lines."""
-    address = place.address
-    typed = {"text": address.text, "second": address.second or "", "top": address.top, "least": f"{address.least:g}"}
-    return f"{data_link(place.corpus)}/typed/focus/{place.view}/{address.layer}/{address.head}.json?{urlencode(typed)}"
+    state = context.state
+    typed = {"text": state.text, "second": state.second or "", "top": state.top, "least": f"{state.least:g}"}
+    return f"{data_link(context.corpus)}/typed/focus/{context.view}/{state.layer}/{state.head}.json?{urlencode(typed)}"
 
 
 def marks(text: str | None) -> list[list[int]]:
@@ -124,28 +124,28 @@ def _panel_line(shares: NDArray[np.float64], entropy: float, fidelity: NDArray[n
     )
 
 
-def focus_caption(place: Place) -> str | None:
+def focus_caption(context: Context) -> str | None:
     """What is drawn over the points, in words, for a saved picture; None without a clicked point or a typed sentence."""
-    address = place.address
-    if address.token is not None:
-        return _of_point(place, address.token)
-    if address.text is None:
+    state = context.state
+    if state.token is not None:
+        return _of_point(context, state.token)
+    if state.text is None:
         return None
-    second = f" and “{address.second}”" if address.second else ""
-    lines = _lines("every query", address.top, address.least)
-    return f"Large: the queries and keys of “{address.text}”{second}; {lines}."
+    second = f" and “{state.second}”" if state.second else ""
+    lines = _lines("every query", state.top, state.least)
+    return f"Large: the queries and keys of “{state.text}”{second}; {lines}."
 
 
-def _of_point(place: Place, token: int) -> str:
-    corpus, role = place.corpus, place.address.role
+def _of_point(context: Context, token: int) -> str:
+    corpus, role = context.corpus, context.state.role
     row = corpus.rows[token]
     position, sentence = (int(corpus.tokens[name].values[row]) for name in ("position", "sentence_index"))
     (piece,) = corpus.wordpieces(corpus.rows[[token]])
-    of = "every query" if place.address.lines == "sentence" else "the point"
+    of = "every query" if context.state.lines == "sentence" else "the point"
     other = "keys" if role == ROLES[0] else "queries"
     return (
         f"Ringed: the {role} of “{piece}”, position {position} of sentence {sentence:,}. Large: the queries and keys of its sentence; "
-        f"{_lines(of, place.address.top, place.address.least)}; dashed lines: the "
+        f"{_lines(of, context.state.top, context.state.least)}; dashed lines: the "
         f"highest-scoring {other} in the corpus."
     )
 

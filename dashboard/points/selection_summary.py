@@ -15,7 +15,7 @@ from dashboard.points.drawn import Drawn
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.tables import file_links, heading
 from dashboard.ui.text import signed, spell
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 
 #: Rows of the table.
 ROWS = 200
@@ -100,8 +100,8 @@ def selected_rows(drawn: Drawn, selected: Mask, *, limit: int = ROWS) -> list[Ro
     labels = _names(drawn, "label")
     position, sentence = (drawn.corpus.tokens[name].values[rows] for name in ("position", "sentence_index"))
     return [
-        Row(int(token), piece, int(place), int(own), labels[token], ("query", "key")[point % 2])
-        for point, token, piece, place, own in zip(
+        Row(int(token), piece, int(context), int(own), labels[token], ("query", "key")[point % 2])
+        for point, token, piece, context, own in zip(
             points, tokens, drawn.corpus.wordpieces(rows), position, sentence, strict=True
         )
     ]
@@ -169,7 +169,7 @@ def _names(drawn: Drawn, name: str) -> list[str]:
     return [column.category(code) if code >= 0 else "" for code in values(column, drawn)[0, :, 0].tolist()]
 
 
-def panel(place: Place, points: ShownPoints) -> list[object]:
+def panel(context: Context, points: ShownPoints) -> list[object]:
     """The tab Selection."""
     title = html.H2("Selection")
     if not points.selection:
@@ -183,11 +183,11 @@ def panel(place: Place, points: ShownPoints) -> list[object]:
         html.P(f"{summary.count:,} of {summary.of:,} drawn queries and keys ({100 * summary.share:.1f} %)."),
         _differences(summary),
         *[_share_table(comparison) for comparison in summary.comparisons],
-        _table(place, selected_rows(points.drawn, selected, limit=SHOWN), summary.count),
+        _table(context, selected_rows(points.drawn, selected, limit=SHOWN), summary.count),
         file_links(
-            place,
+            context,
             "All selected points",
-            f"selection/{place.view}/{place.address.layer}/{place.address.head}",
+            f"selection/{context.view}/{context.state.layer}/{context.state.head}",
             {"tokens": str(points.drawn.tokens)} | points.selection.fields,
         ),
     ]
@@ -233,10 +233,10 @@ def _share_table(comparison: Comparison) -> html.Div:
     return html.Div([html.H3(comparison.title), _rows(("", "points", "selected", "rest"), rows)])
 
 
-def _table(place: Place, rows: list[Row], count: int) -> html.Div:
+def _table(context: Context, rows: list[Row], count: int) -> html.Div:
     shown = f"the first {len(rows)} of {count:,}" if count > len(rows) else f"all {count:,}"
     names = ("token", "role", "at", "sentence", "label")
-    table = _rows(names, [_row(place, row) for row in rows])
+    table = _rows(names, [_row(context, row) for row in rows])
     return html.Div(
         [
             html.H3(f"Tokens: {shown}"),
@@ -245,8 +245,8 @@ def _table(place: Place, rows: list[Row], count: int) -> html.Div:
     )
 
 
-def _row(place: Place, row: Row) -> html.Tr:
-    href = place.address.with_(token=row.token, role=row.role, tab="point", marks=None).href
+def _row(context: Context, row: Row) -> html.Tr:
+    href = context.state.with_(token=row.token, role=row.role, tab="point", marks=None).href
     cells = [html.Td(dcc.Link(row.wordpiece, href=href)), html.Td(row.role), html.Td(row.position, className="number")]
     return html.Tr([*cells, html.Td(f"{row.sentence:,}", className="number"), html.Td(row.label)])
 

@@ -12,7 +12,7 @@ from dashboard.points.columns import Column, columns
 from dashboard.points.drawn import Drawn
 from dashboard.points.search import Hits, hits
 from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 
 #: Sentences that the results of a search list.
 LISTED = 50
@@ -28,17 +28,17 @@ class ShownPoints:
     notices: tuple[str, ...]
 
     @classmethod
-    def of(cls, place: Place, tokens: int, *, layer: int | None = None, head: int | None = None) -> "ShownPoints":
+    def of(cls, context: Context, tokens: int, *, layer: int | None = None, head: int | None = None) -> "ShownPoints":
         """Those of a link, of one head or of all."""
-        address, known = place.address, columns(place.corpus)
-        fields = {name: address.fields[name] or "" for name in FIELDS}
-        selection, notices = parse_selection(fields, place.corpus)
-        if address.colour not in known:
+        state, known = context.state, columns(context.corpus)
+        fields = {name: state.fields[name] or "" for name in FIELDS}
+        selection, notices = parse_selection(fields, context.corpus)
+        if state.colour not in known:
             notices += (
-                f"Ignored an invalid parameter: colour={address.colour}. Points are coloured by query and key.",
+                f"Ignored an invalid parameter: colour={state.colour}. Points are coloured by query and key.",
             )
-        colour = known.get(address.colour, known["role"])
-        return cls(Drawn(place.corpus, tokens, layer, head), selection, colour, notices)
+        colour = known.get(state.colour, known["role"])
+        return cls(Drawn(context.corpus, tokens, layer, head), selection, colour, notices)
 
     @property
     def query(self) -> str:

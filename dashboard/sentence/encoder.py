@@ -14,7 +14,7 @@ from dashboard.web.admission import Turns, asker_gone
 from dashboard.web.cache import current_cache
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store import Corpus
 from store.extras import missing_packages
 
@@ -42,7 +42,7 @@ class CorpusModel:
     ----------
     key, model_id
         Its key in the store, and its own name.
-    place
+    source
         MODEL of the ingest.
     max_length
         Wordpieces of the longest sentence of the corpus.
@@ -50,7 +50,7 @@ class CorpusModel:
 
     key: str
     model_id: str
-    place: str | None
+    source: str | None
     weights_sha256: str
     tokenizer_sha256: str | None
     max_length: int
@@ -62,7 +62,7 @@ class CorpusModel:
         return cls(
             key=corpus.name,
             model_id=str(corpus.attributes["model_id"]),
-            place=provenance.get("settings", {}).get("model"),
+            source=provenance.get("settings", {}).get("model"),
             weights_sha256=str(corpus.attributes["weights_sha256"]),
             tokenizer_sha256=provenance.get("tokenizer_sha256"),
             max_length=int(corpus.corpus_attributes["max_length"]),
@@ -174,9 +174,9 @@ def _find(model: CorpusModel) -> "Checkpoint":
     from ingest.checkpoint import find_checkpoint
     from ingest.errors import IngestError
 
-    if model.place is None:
+    if model.source is None:
         raise IngestError("The store does not say where its model is.")
-    checkpoint = find_checkpoint(model.place)
+    checkpoint = find_checkpoint(model.source)
     if (checkpoint.weights_sha256, checkpoint.tokenizer_sha256) != (model.weights_sha256, model.tokenizer_sha256):
         raise Refusal(
             f"The checkpoint of {model.model_id} differs from the one this store was made with. Put that one back, or run "
@@ -214,17 +214,17 @@ class TypedSentences:
         return current_cache().get(self, request, lambda: self._encoder.encode(*request, gone))
 
 
-def shown_sentence(place: Place) -> Sentence:
+def shown_sentence(context: Context) -> Sentence:
     """The sentence of a page: the typed one, else one of the corpus."""
-    return place.share("sentence", lambda: _sentence(place))
+    return context.share("sentence", lambda: _sentence(context))
 
 
-def _sentence(place: Place) -> Sentence:
-    address = place.address
-    if address.text is None:
-        return stored_sentence(place.corpus, address.sentence)
-    typed = place.library.get(TypedSentences)
-    return typed.encode(place.corpus, address.text, address.second or "", asker_gone)
+def _sentence(context: Context) -> Sentence:
+    state = context.state
+    if state.text is None:
+        return stored_sentence(context.corpus, state.sentence)
+    typed = context.library.get(TypedSentences)
+    return typed.encode(context.corpus, state.text, state.second or "", asker_gone)
 
 
 def _readable(text: str) -> str:

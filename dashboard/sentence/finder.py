@@ -15,8 +15,8 @@ from dashboard.ui.controls import choice, number, statistic_choice
 from dashboard.ui.tables import heading
 from dashboard.ui.text import spell
 from dashboard.web.cache import cached
-from dashboard.web.state import ORDER, Address, telling
-from dashboard.web.view import Place
+from dashboard.web.state import ORDER, LinkState, telling
+from dashboard.web.view import Context
 from store import STATISTICS, Corpus
 from store.schema.model import head_name
 from store.wording import many
@@ -113,8 +113,8 @@ def terms(words: str) -> list[str]:
 def sentence_means(corpus: Corpus, statistic: str, layer: int, head: int) -> NDArray[np.float64]:
     """Mean of a statistic over the tokens of every sentence, in one head: (sentence,)."""
     read = corpus.token_statistic.variable
-    place = list(STATISTICS).index(statistic)
-    values = read[place, layer, head].values.astype(np.float64)[corpus.rows]
+    index = list(STATISTICS).index(statistic)
+    values = read[index, layer, head].values.astype(np.float64)[corpus.rows]
     sentence = corpus.tokens.sentence_index.values[corpus.rows]
     means: NDArray[np.float64] = np.bincount(sentence, values, corpus.n_sentences) / np.bincount(sentence)
     return means
@@ -176,53 +176,53 @@ class Search:
     head: int = 0
 
 
-def sentence_filter_of(address: Address) -> SentenceFilter:
+def sentence_filter_of(state: LinkState) -> SentenceFilter:
     """The conditions of a link."""
-    return SentenceFilter(address.find or "", address.labelled or "", address.fewest, address.most)
+    return SentenceFilter(state.find or "", state.labelled or "", state.fewest, state.most)
 
 
-def search_of(place: Place) -> Search:
+def search_of(context: Context) -> Search:
     """On page Sentence: all sentences of the corpus, ranked in the head that is shown alone."""
-    address = place.address.with_(head=isolated_head(place))
-    ranking = ranking_by(place, address.by, address.head)
+    state = context.state.with_(head=isolated_head(context))
+    ranking = ranking_by(context, state.by, state.head)
     return Search(
         RANKINGS,
-        address.by or ORDER,
+        state.by or ORDER,
         ranking,
-        place.corpus.n_sentences,
-        lambda sentence: place.address.of_sentence(sentence).href,
-        head=address.head,
+        context.corpus.n_sentences,
+        lambda sentence: context.state.of_sentence(sentence).href,
+        head=state.head,
     )
 
 
-def ranking_by(place: Place, by: str | None, head: int) -> Ranking | None:
+def ranking_by(context: Context, by: str | None, head: int) -> Ranking | None:
     """By a statistic of a head of the link's layer; None in corpus order."""
     if by in (None, ORDER):
         return None
-    return statistic_ranking(place.corpus, str(by), place.address.layer, head)
+    return statistic_ranking(context.corpus, str(by), context.state.layer, head)
 
 
-def choices(place: Place) -> tuple[dict[str, object], dict[str, object]]:
+def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     """The value of the ranking control, and its default."""
-    return {"by": place.address.by or ORDER}, {"by": ORDER}
+    return {"by": context.state.by or ORDER}, {"by": ORDER}
 
 
-def finder(place: Place, search: Search) -> list[object]:
+def finder(context: Context, search: Search) -> list[object]:
     """The controls and the first matching sentences."""
-    conditions = sentence_filter_of(place.address)
-    matches = find_sentences(place.corpus, conditions, among=search.among, ranking=search.ranking)
-    return [_controls(place, search), _summary(place, conditions, matches, search), _table(search, matches)]
+    conditions = sentence_filter_of(context.state)
+    matches = find_sentences(context.corpus, conditions, among=search.among, ranking=search.ranking)
+    return [_controls(context, search), _summary(context, conditions, matches, search), _table(search, matches)]
 
 
-def _controls(place: Place, search: Search) -> html.Div:
-    address, corpus = place.address, place.corpus
+def _controls(context: Context, search: Search) -> html.Div:
+    state, corpus = context.state, context.corpus
     labels = {"": "any label"} | {name: name for name in corpus.label_names}
     longest = int(corpus.corpus_attributes["max_length"])
     words = dmc.TextInput(
         id={"choose": "find", "by": "finder"},
         label="Words",
         placeholder='dull "the film", then Enter',
-        value=address.find or "",
+        value=state.find or "",
         debounce=True,
         size="xs",
         w=200,
@@ -230,24 +230,24 @@ def _controls(place: Place, search: Search) -> html.Div:
     return html.Div(
         [
             words,
-            *([choice("labelled", "Label", labels, address.labelled or "", 110)] if len(labels) > 1 else []),
-            number("fewest", "min tokens", address.fewest, 1, longest, 1),
-            number("most", "max tokens", address.most, 1, longest, 1),
-            _ranking_choice(address, search),
+            *([choice("labelled", "Label", labels, state.labelled or "", 110)] if len(labels) > 1 else []),
+            number("fewest", "min tokens", state.fewest, 1, longest, 1),
+            number("most", "max tokens", state.most, 1, longest, 1),
+            _ranking_choice(state, search),
         ],
         className="controls",
     )
 
 
-def _ranking_choice(address: Address, search: Search) -> object:
+def _ranking_choice(state: LinkState, search: Search) -> object:
     """The ranking, with the (i) of a statistic."""
-    title = f"Ranked by ({head_name(address.layer, search.head)})"
+    title = f"Ranked by ({head_name(state.layer, search.head)})"
     if search.by in STATISTICS:
         return statistic_choice("by", title, search.rankings, search.by, 190)
     return choice("by", title, search.rankings, search.by, 190)
 
 
-def _summary(place: Place, conditions: SentenceFilter, matches: MatchingSentences, search: Search) -> html.P:
+def _summary(context: Context, conditions: SentenceFilter, matches: MatchingSentences, search: Search) -> html.P:
     verb = " matches" if matches.count == 1 else " match"
     count = f"{matches.count:,} of {many(matches.among, 'sentence')}{verb if conditions else ''}"
     shown = f"; showing the first {len(matches.lines)}" if matches.count > len(matches.lines) else ""
@@ -255,7 +255,7 @@ def _summary(place: Place, conditions: SentenceFilter, matches: MatchingSentence
     note = f" {search.note}" if search.note else ""
     if not matches.count:
         none = f"None of {many(matches.among, 'sentence')} has {' and '.join(_conditions(conditions))}. "
-        return html.P([none, _clear(place), f".{cut}{note}"], role="status")
+        return html.P([none, _clear(context), f".{cut}{note}"], role="status")
     return html.P(f"{count}{shown}.{cut}{note}", role="status", className="caption")
 
 
@@ -270,9 +270,9 @@ def _conditions(conditions: SentenceFilter) -> list[str]:
     ]
 
 
-def _clear(place: Place) -> dcc.Link:
+def _clear(context: Context) -> dcc.Link:
     """A link to the page without conditions."""
-    href = place.address.with_(find=None, labelled=None, fewest=None, most=None).href
+    href = context.state.with_(find=None, labelled=None, fewest=None, most=None).href
     return dcc.Link("Clear the filters", href=href)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.picture import data_url, query_string
 from dashboard.ui.charts import RAMP, chart, colour_bar, every, layers_down, layout
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store.schema.model import RATIOS
 
 #: Above this many tokens a cell is too narrow for its number, which is on hover and in the table.
@@ -36,16 +36,16 @@ def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str]) 
         colorbar=colour_bar("%"),
     )
     shown = list(range(0, tokens, every(tokens, NAMED)))
-    names = [wordpieces[place] for place in shown]
+    names = [wordpieces[context] for context in shown]
     across = {"side": "top", "tickmode": "array", "tickvals": shown, "ticktext": names, "tickangle": -50}
     down = layers_down(layers)
     return go.Figure(heat, layout(across, down, margin={"l": 52, "r": 4, "t": 96, "b": 6}))
 
 
-def sentence_mixing(place: Place) -> list[object]:
+def sentence_mixing(context: Context) -> list[object]:
     """The selected mixing ratio as a figure and as a table."""
-    sentence, ratio = shown_sentence(place), RATIOS[place.address.ratio]
-    values = sentence.mixing[list(RATIOS).index(place.address.ratio)]
+    sentence, ratio = shown_sentence(context), RATIOS[context.state.ratio]
+    values = sentence.mixing[list(RATIOS).index(context.state.ratio)]
     says = (
         f"{ratio.title[0].upper()}{ratio.title[1:]}: the share of a token's new vector that comes from other tokens. "
     )
@@ -54,7 +54,7 @@ def sentence_mixing(place: Place) -> list[object]:
         of="sentence-mixing",
         says=says,
         label="Mixing ratio of each token by layer",
-        data=f"{data_url(place)}/mixing.csv{query_string(place, {})}",
+        data=f"{data_url(context)}/mixing.csv{query_string(context, {})}",
         height=150 + 34 * len(values),
         turns=True,
     )

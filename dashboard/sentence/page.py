@@ -23,7 +23,7 @@ from dashboard.sentence.ranked_heads import ranking_panel
 from dashboard.ui.controls import choice, explained, info, number, statistic_choice, switch
 from dashboard.ui.page import Page
 from dashboard.web.errors import Refusal
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store.schema.model import RATIOS, head_name
 from store.wording import many
 
@@ -65,14 +65,14 @@ HIDING = ("head", "matrix")
 MOST_LISTED = 12
 
 
-def own_text(place: Place) -> html.Div:
+def own_text(context: Context) -> html.Div:
     """Text fields for a sentence, or for a pair."""
     return html.Div(
         [
-            _text_input("text", "Your own sentence", "type, then Enter", place.address.text, 360),
+            _text_input("text", "Your own sentence", "type, then Enter", context.state.text, 360),
             *(
-                [_text_input("second", "Second sentence (Sentence B)", "optional", place.address.second, 260)]
-                if place.address.text
+                [_text_input("second", "Second sentence (Sentence B)", "optional", context.state.second, 260)]
+                if context.state.text
                 else []
             ),
         ],
@@ -80,47 +80,47 @@ def own_text(place: Place) -> html.Div:
     )
 
 
-def view_controls(place: Place) -> html.Div:
+def view_controls(context: Context) -> html.Div:
     """The view, its layer and head, and its options."""
-    return html.Div([*_where(place), *_what(place)], className="controls")
+    return html.Div([*_where(context), *_what(context)], className="controls")
 
 
-def _where(place: Place) -> list[Any]:
-    address = place.address
+def _where(context: Context) -> list[Any]:
+    state = context.state
     return [
-        choice("show", "View", SHOWN, address.show, 120),
-        *([] if address.show == "mixing" else [_layer(place)]),
-        *([choice("mean", "of", MEANS, address.mean, 150)] if address.show == "matrix" else []),
-        *([_head(place)] if address.show in ("matrix", "neuron", "positions") else []),
+        choice("show", "View", SHOWN, state.show, 120),
+        *([] if state.show == "mixing" else [_layer(context)]),
+        *([choice("mean", "of", MEANS, state.mean, 150)] if state.show == "matrix" else []),
+        *([_head(context)] if state.show in ("matrix", "neuron", "positions") else []),
     ]
 
 
-def _layer(place: Place) -> dmc.Select:
-    layers = {str(layer): str(layer) for layer in range(place.corpus.layers)}
-    return choice("layer", "Layer", layers, str(place.address.layer), 72)
+def _layer(context: Context) -> dmc.Select:
+    layers = {str(layer): str(layer) for layer in range(context.corpus.layers)}
+    return choice("layer", "Layer", layers, str(context.state.layer), 72)
 
 
-def _head(place: Place) -> dmc.Select:
-    heads = {str(head): str(head) for head in range(place.corpus.heads)}
-    return choice("head", "Head", heads, str(place.address.head), 72)
+def _head(context: Context) -> dmc.Select:
+    heads = {str(head): str(head) for head in range(context.corpus.heads)}
+    return choice("head", "Head", heads, str(context.state.head), 72)
 
 
-def _what(place: Place) -> list[Any]:
+def _what(context: Context) -> list[Any]:
     """Options of the weights; views of single vectors and of the whole corpus have none."""
-    address = place.address
-    if address.show == "mixing":
+    state = context.state
+    if state.show == "mixing":
         titles = {name: ratio.title for name, ratio in RATIOS.items()}
-        return [statistic_choice("ratio", "Ratio", titles, address.ratio, 400)]
-    if address.show in ("neuron", "positions"):
+        return [statistic_choice("ratio", "Ratio", titles, state.ratio, 400)]
+    if state.show in ("neuron", "positions"):
         return []
     return [
-        *([choice("pair", "Attention", PAIRS, address.pair, 190)] if address.second and address.text else []),
-        explained(choice("weights", "Weight", WEIGHTS, address.weights, 190), info("weights", _WEIGHTS)),
-        *([number("least", "minimum weight", address.least, 0, 1, 0.01)] if address.show == "head" else []),
-        switch("special", "hide [CLS] and [SEP]", address.special == "0"),
-        switch("renormalize", "renormalise rows", bool(address.renormalize)),
-        switch("words", "whole words", bool(address.words)),
-        explained(switch("rollout", "rollout", bool(address.rollout)), info("rollout", _ROLLOUT)),
+        *([choice("pair", "Attention", PAIRS, state.pair, 190)] if state.second and state.text else []),
+        explained(choice("weights", "Weight", WEIGHTS, state.weights, 190), info("weights", _WEIGHTS)),
+        *([number("least", "minimum weight", state.least, 0, 1, 0.01)] if state.show == "head" else []),
+        switch("special", "hide [CLS] and [SEP]", state.special == "0"),
+        switch("renormalize", "renormalise rows", bool(state.renormalize)),
+        switch("words", "whole words", bool(state.words)),
+        explained(switch("rollout", "rollout", bool(state.rollout)), info("rollout", _ROLLOUT)),
     ]
 
 
@@ -136,112 +136,112 @@ def _text_input(field: str, label: str, placeholder: str, value: str | None, wid
     )
 
 
-def picture(place: Place) -> dict[str, Any] | None:
+def picture(context: Context) -> dict[str, Any] | None:
     """What the views of a sentence draw; None where a figure takes their place."""
-    return None if place.address.show == "mixing" else sentence_picture(place)
+    return None if context.state.show == "mixing" else sentence_picture(context)
 
 
-def layout(place: Place) -> Page:
+def layout(context: Context) -> Page:
     """The page of a link; where a typed text cannot be encoded, the reason and the text field."""
     try:
-        shown_sentence(place)
+        shown_sentence(context)
     except Refusal as refusal:
         alert = dmc.Alert(str(refusal), color="red", className="problem")
-        return Page(above=[html.H1("Your own sentence"), own_text(place), alert], beside=_finder(place))
-    return _of_sentence(place)
+        return Page(above=[html.H1("Your own sentence"), own_text(context), alert], beside=_finder(context))
+    return _of_sentence(context)
 
 
-def _of_sentence(place: Place) -> Page:
+def _of_sentence(context: Context) -> Page:
     above = [
-        html.Div([html.H1(_title(place)), _neighbours(place)], className="title-row"),
-        html.P(_text(place), className="sentence-text", dir="auto"),
-        own_text(place),
-        view_controls(place),
-        html.Div([_hiding(place), *_in_the_picture(place)], className="sentence-links"),
-        html.P(HOW[place.address.show], className="how-to-read"),
+        html.Div([html.H1(_title(context)), _neighbours(context)], className="title-row"),
+        html.P(_text(context), className="sentence-text", dir="auto"),
+        own_text(context),
+        view_controls(context),
+        html.Div([_hiding(context), *_in_the_picture(context)], className="sentence-links"),
+        html.P(HOW[context.state.show], className="how-to-read"),
     ]
-    if place.address.show == "mixing":
-        return Page(above=above, beside=_finder(place), below=sentence_mixing(place))
-    beside = positions(place) if place.address.show == "positions" else ranking_panel(place)
-    return Page(above=above, beside=[*beside, *_finder(place)], below=[_caption(place)])
+    if context.state.show == "mixing":
+        return Page(above=above, beside=_finder(context), below=sentence_mixing(context))
+    beside = positions(context) if context.state.show == "positions" else ranking_panel(context)
+    return Page(above=above, beside=[*beside, *_finder(context)], below=[_caption(context)])
 
 
-def _finder(place: Place) -> list[object]:
-    return [html.H2("Find a sentence"), *finder(place, search_of(place))]
+def _finder(context: Context) -> list[object]:
+    return [html.H2("Find a sentence"), *finder(context, search_of(context))]
 
 
-def _title(place: Place) -> str:
-    if place.address.text:
-        return "Your own pair of sentences" if place.address.second else "Your own sentence"
-    label = shown_sentence(place).label
-    return f"Sentence {place.address.sentence:,} of {place.corpus.n_sentences:,}" + (f", {label}" if label else "")
+def _title(context: Context) -> str:
+    if context.state.text:
+        return "Your own pair of sentences" if context.state.second else "Your own sentence"
+    label = shown_sentence(context).label
+    return f"Sentence {context.state.sentence:,} of {context.corpus.n_sentences:,}" + (f", {label}" if label else "")
 
 
-def _text(place: Place) -> list[object]:
-    sentence = shown_sentence(place)
+def _text(context: Context) -> list[object]:
+    sentence = shown_sentence(context)
     cut = [html.Span(" (truncated to the model's maximum length)", className="caption")] if sentence.cut else []
     parts = [sentence.text, *([html.Span(" | ", className="caption"), sentence.second] if sentence.second else [])]
     return [*parts, *cut]
 
 
-def _neighbours(place: Place) -> html.Nav:
-    count, own = place.corpus.n_sentences, place.address.sentence
+def _neighbours(context: Context) -> html.Nav:
+    count, own = context.corpus.n_sentences, context.state.sentence
     steps = (("←", "previous sentence", (own - 1) % count), ("→", "next sentence", (own + 1) % count))
-    links = [_neighbour(place, arrow, title, sentence) for arrow, title, sentence in steps]
+    links = [_neighbour(context, arrow, title, sentence) for arrow, title, sentence in steps]
     return html.Nav(
-        [*links, _neighbour(place, "↻", "a random sentence", randrange(count))],
+        [*links, _neighbour(context, "↻", "a random sentence", randrange(count))],
         className="neighbours",
         **{"aria-label": "Other sentences"},
     )
 
 
-def _neighbour(place: Place, text: str, title: str, sentence: int) -> dcc.Link:
-    return dcc.Link(text, href=place.address.of_sentence(sentence).href, className="neighbour", title=title)
+def _neighbour(context: Context, text: str, title: str, sentence: int) -> dcc.Link:
+    return dcc.Link(text, href=context.state.of_sentence(sentence).href, className="neighbour", title=title)
 
 
-def _hiding(place: Place) -> html.P:
+def _hiding(context: Context) -> html.P:
     """Links that hide the selected tokens and show hidden ones. The line is there without any, so that a click moves nothing."""
-    address = place.address
-    selected = {position for unit in selected_units(place) for position in unit.positions}
-    hidden = [position for position in options_of(place).hide if position < len(shown_sentence(place).wordpieces)]
-    hides = [_with_hidden(place, "hide the selected tokens", {*hidden, *selected})] if selected else []
+    state = context.state
+    selected = {position for unit in selected_units(context) for position in unit.positions}
+    hidden = [position for position in options_of(context).hide if position < len(shown_sentence(context).wordpieces)]
+    hides = [_with_hidden(context, "hide the selected tokens", {*hidden, *selected})] if selected else []
     shows = [
-        _with_hidden(place, f"show “{_piece(place, position)}”", {*hidden} - {position})
+        _with_hidden(context, f"show “{_piece(context, position)}”", {*hidden} - {position})
         for position in hidden[:MOST_LISTED]
     ]
-    shows += [_with_hidden(place, f"show all {len(hidden)}", set())] if len(hidden) > 1 else []
-    return html.P([part for link in [*(hides if address.show in HIDING else []), *shows] for part in (link, " ")])
+    shows += [_with_hidden(context, f"show all {len(hidden)}", set())] if len(hidden) > 1 else []
+    return html.P([part for link in [*(hides if state.show in HIDING else []), *shows] for part in (link, " ")])
 
 
-def _piece(place: Place, position: int) -> str:
-    return shown_sentence(place).wordpieces[position]
+def _piece(context: Context, position: int) -> str:
+    return shown_sentence(context).wordpieces[position]
 
 
-def _with_hidden(place: Place, text: str, positions: set[int]) -> dcc.Link:
+def _with_hidden(context: Context, text: str, positions: set[int]) -> dcc.Link:
     """A link to the page with these positions hidden and no token selected."""
     hide = ".".join(map(str, sorted(positions))) or None
-    return dcc.Link(text, href=place.address.with_(hide=hide, queries=None, toward=None).href)
+    return dcc.Link(text, href=context.state.with_(hide=hide, queries=None, toward=None).href)
 
 
-def _in_the_picture(place: Place) -> list[object]:
+def _in_the_picture(context: Context) -> list[object]:
     """A link to a typed sentence's points among those of the corpus."""
-    if not place.address.text or not place.corpus.views:
+    if not context.state.text or not context.corpus.views:
         return []
-    name = head_name(place.address.layer, place.address.head)
+    name = head_name(context.state.layer, context.state.head)
     link_ = dcc.Link(
-        f"Show among the corpus' queries and keys of {name}", href=place.address.on("head").with_(token=None).href
+        f"Show among the corpus' queries and keys of {name}", href=context.state.on("head").with_(token=None).href
     )
     return [html.P(link_)]
 
 
-def _caption(place: Place) -> html.P:
-    address = place.address
-    tokens = len(shown_sentence(place).wordpieces)
-    content, url = _file(place)
+def _caption(context: Context) -> html.P:
+    state = context.state
+    tokens = len(shown_sentence(context).wordpieces)
+    content, url = _file(context)
     return html.P(
         [
             f"{many(tokens, 'token')}; weights computed from the stored queries and keys. "
-            if not address.text
+            if not state.text
             else f"{many(tokens, 'token')}; encoded by the corpus' model. ",
             html.A(f"{content} as csv", href=url, download=""),
             ".",
@@ -250,16 +250,16 @@ def _caption(place: Place) -> html.P:
     )
 
 
-def _file(place: Place) -> tuple[str, str]:
+def _file(context: Context) -> tuple[str, str]:
     """Name and URL of the file of what is shown; in the model view, that of the selected layer."""
-    address = place.address
-    if address.show == "neuron":
-        steps = neuron_url(place, "csv")
-        return (f"Every step of {head_name(address.layer, address.head)}", steps) if steps else _weights(place)
+    state = context.state
+    if state.show == "neuron":
+        steps = neuron_url(context, "csv")
+        return (f"Every step of {head_name(state.layer, state.head)}", steps) if steps else _weights(context)
     return _weights(
-        replace(place, address=address.with_(show="head", heads=None)) if address.show == "model" else place
+        replace(context, state=state.with_(show="head", heads=None)) if state.show == "model" else context
     )
 
 
-def _weights(place: Place) -> tuple[str, str]:
-    return weights_name(place), weights_file(place)
+def _weights(context: Context) -> tuple[str, str]:
+    return weights_name(context), weights_file(context)

@@ -10,8 +10,8 @@ from dashboard.ui.component import BrowserComponent
 from dashboard.ui.files import provenance_of
 from dashboard.ui.theme import PALETTE, head_colours
 from dashboard.web.http import data_link
-from dashboard.web.state import Address
-from dashboard.web.view import Place
+from dashboard.web.state import LinkState
+from dashboard.web.view import Context
 from store.schema.model import head_name
 
 
@@ -49,48 +49,48 @@ class SentenceViews(BrowserComponent):
     properties = ("id", "sentence", "opened", "headed", "selected", "hidden", "stepped")
 
 
-def options_of(place: Place) -> PatternOptions:
+def options_of(context: Context) -> PatternOptions:
     """How its patterns are shown; the view By position shows attention weights, as the means beside it."""
-    options = parse_options({name: str(place.address.fields[name] or "") for name in FIELDS})
-    return replace(options, weights="attention") if place.address.show == "positions" else options
+    options = parse_options({name: str(context.state.fields[name] or "") for name in FIELDS})
+    return replace(options, weights="attention") if context.state.show == "positions" else options
 
 
-def selection_column(place: Place) -> tuple[Unit, ...]:
+def selection_column(context: Context) -> tuple[Unit, ...]:
     """The column that tokens are selected in: the shown queries or the shown keys."""
-    queries, keys = shown_units(shown_sentence(place), options_of(place))
-    return keys if place.address.role == "key" else queries
+    queries, keys = shown_units(shown_sentence(context), options_of(context))
+    return keys if context.state.role == "key" else queries
 
 
-def selected_indices(place: Place) -> list[int]:
+def selected_indices(context: Context) -> list[int]:
     """Indices of the selected tokens in that column; others are left out."""
-    count = len(selection_column(place))
-    return [number for number in numbers(place.address.queries) if number < count]
+    count = len(selection_column(context))
+    return [number for number in numbers(context.state.queries) if number < count]
 
 
-def selected_units(place: Place) -> list[Unit]:
+def selected_units(context: Context) -> list[Unit]:
     """The selected wordpieces or words."""
-    column = selection_column(place)
-    return [column[number] for number in selected_indices(place)]
+    column = selection_column(context)
+    return [column[number] for number in selected_indices(context)]
 
 
-def selected_query(place: Place) -> int | None:
+def selected_query(context: Context) -> int | None:
     """Position of the first selected query (of a word, its first wordpiece); None without a selected query."""
-    units = selected_units(place) if place.address.role == "query" else []
+    units = selected_units(context) if context.state.role == "query" else []
     return units[0].positions[0] if units else None
 
 
-def drawn_heads(place: Place) -> list[int]:
+def drawn_heads(context: Context) -> list[int]:
     """Heads whose lines are drawn, by default all. A rollout has one."""
-    if options_of(place).rollout:
+    if options_of(context).rollout:
         return [0]
-    return numbers(place.address.heads) or list(range(place.corpus.heads))
+    return numbers(context.state.heads) or list(range(context.corpus.heads))
 
 
-def isolated_head(place: Place) -> int:
+def isolated_head(context: Context) -> int:
     """The head whose lines are drawn alone in the head view, else the head of the link."""
-    address = place.address
-    drawn = numbers(address.heads) if address.show == "head" and not address.rollout else []
-    return drawn[0] if len(drawn) == 1 else address.head
+    state = context.state
+    drawn = numbers(state.heads) if state.show == "head" and not state.rollout else []
+    return drawn[0] if len(drawn) == 1 else state.head
 
 
 def numbers(text: str | None) -> list[int]:
@@ -98,128 +98,128 @@ def numbers(text: str | None) -> list[int]:
     return [int(number) for number in (text or "").split(".") if number]
 
 
-def title(place: Place) -> str:
+def title(context: Context) -> str:
     """The title: which weights, of which heads, in which sentence."""
-    whose = "a typed sentence" if place.address.text else f"sentence {place.address.sentence:,}"
-    return f"{weights_name(place)} in {whose}"
+    whose = "a typed sentence" if context.state.text else f"sentence {context.state.sentence:,}"
+    return f"{weights_name(context)} in {whose}"
 
 
-def weights_name(place: Place) -> str:
+def weights_name(context: Context) -> str:
     """Which weights, of which heads, such as `Attention of L2 H3`."""
-    address, options = place.address, options_of(place)
-    if address.show == "neuron":
-        return f"Attention of {head_name(address.layer, address.head)}"
+    state, options = context.state, options_of(context)
+    if state.show == "neuron":
+        return f"Attention of {head_name(state.layer, state.head)}"
     if options.rollout:
-        return _of_rollout(address)
-    if is_mean(address):
-        return f"Mean {_weights(options)} over {_averaged(address)}"
-    return f"{_weights(options).capitalize()} of {_of(address)}"
+        return _of_rollout(state)
+    if is_mean(state):
+        return f"Mean {_weights(options)} over {_averaged(state)}"
+    return f"{_weights(options).capitalize()} of {_of(state)}"
 
 
-def is_mean(address: Address) -> bool:
+def is_mean(state: LinkState) -> bool:
     """Whether the matrix of a mean is shown."""
-    return address.show == "matrix" and address.mean != "none"
+    return state.show == "matrix" and state.mean != "none"
 
 
 def _weights(options: PatternOptions) -> str:
     return "attention" if options.weights == "attention" else "attention x value norm"
 
 
-def _of_rollout(address: Address) -> str:
+def _of_rollout(state: LinkState) -> str:
     """A rollout already is of the mean over heads: only a mean over layers differs."""
-    if is_mean(address) and address.mean != "heads":
+    if is_mean(state) and state.mean != "heads":
         return "Mean attention rollout over all layers"
-    return f"Attention rollout up to {'every layer' if address.show == 'model' else f'layer {address.layer}'}"
+    return f"Attention rollout up to {'every layer' if state.show == 'model' else f'layer {state.layer}'}"
 
 
-def _averaged(address: Address) -> str:
-    if address.mean == "layers":
-        return f"all layers of head {address.head}"
-    return f"{_heads(address) or 'the heads'} of {'all layers' if address.mean == 'both' else f'layer {address.layer}'}"
+def _averaged(state: LinkState) -> str:
+    if state.mean == "layers":
+        return f"all layers of head {state.head}"
+    return f"{_heads(state) or 'the heads'} of {'all layers' if state.mean == 'both' else f'layer {state.layer}'}"
 
 
-def _of(address: Address) -> str:
-    if address.show == "model":
+def _of(state: LinkState) -> str:
+    if state.show == "model":
         return "all layers"
-    if address.show != "head":
-        return head_name(address.layer, address.head)
-    heads = _heads(address)
-    return f"{heads} of layer {address.layer}" if heads else f"layer {address.layer}"
+    if state.show != "head":
+        return head_name(state.layer, state.head)
+    heads = _heads(state)
+    return f"{heads} of layer {state.layer}" if heads else f"layer {state.layer}"
 
 
-def _heads(address: Address) -> str:
+def _heads(state: LinkState) -> str:
     """The selected heads; empty where all are drawn."""
-    heads = numbers(address.heads)
+    heads = numbers(state.heads)
     return f"head{'s' if len(heads) > 1 else ''} {', '.join(map(str, heads))}" if heads else ""
 
 
-def sentence_picture(place: Place) -> dict[str, Any]:
+def sentence_picture(context: Context) -> dict[str, Any]:
     """The prop `sentence` of `dashboard.sentence.picture`."""
-    address, corpus = place.address, place.corpus
-    options = options_of(place)
-    queries, keys = shown_units(shown_sentence(place), options)
+    state, corpus = context.state, context.corpus
+    options = options_of(context)
+    queries, keys = shown_units(shown_sentence(context), options)
     return {
-        "show": "matrix" if address.show == "positions" else address.show,
+        "show": "matrix" if state.show == "positions" else state.show,
         "units": [asdict(unit) for unit in queries],
         "keys": [asdict(unit) for unit in keys],
         "layers": corpus.layers,
         "heads": 1 if options.rollout else corpus.heads,
         "head_names": ["rollout"] if options.rollout else [f"H{head}" for head in range(corpus.heads)],
-        "layer": address.layer,
-        "chosen": drawn_heads(place),
-        "head": 0 if options.rollout or is_mean(address) else address.head,
-        "queries": selected_indices(place),
-        "side": address.role,
-        "least": address.least,
-        "layer_url": _weights_url(place, options),
-        "model_url": f"{data_url(place)}/model.bin{query_string(place, options.fields)}",
-        "neuron_url": neuron_url(place, "json") if address.show == "neuron" else None,
-        "title": title(place),
-        **provenance_of(place),
+        "layer": state.layer,
+        "chosen": drawn_heads(context),
+        "head": 0 if options.rollout or is_mean(state) else state.head,
+        "queries": selected_indices(context),
+        "side": state.role,
+        "least": state.least,
+        "layer_url": _weights_url(context, options),
+        "model_url": f"{data_url(context)}/model.bin{query_string(context, options.fields)}",
+        "neuron_url": neuron_url(context, "json") if state.show == "neuron" else None,
+        "title": title(context),
+        **provenance_of(context),
         "colours": head_colours(corpus.heads),
         "palette": PALETTE,
     }
 
 
-def _weights_url(place: Place, options: PatternOptions) -> str:
+def _weights_url(context: Context, options: PatternOptions) -> str:
     """URL of one layer's weights, or of the mean that a matrix shows."""
-    address = place.address
-    if not is_mean(address):
-        return f"{data_url(place)}/layer/{address.layer}.bin{query_string(place, options.fields)}"
-    of = {"layer": str(address.layer), "head": str(address.head), **_of_mean(place)}
-    return f"{data_url(place)}/matrix.bin{query_string(place, options.fields | of)}"
+    state = context.state
+    if not is_mean(state):
+        return f"{data_url(context)}/layer/{state.layer}.bin{query_string(context, options.fields)}"
+    of = {"layer": str(state.layer), "head": str(state.head), **_of_mean(context)}
+    return f"{data_url(context)}/matrix.bin{query_string(context, options.fields | of)}"
 
 
-def weights_file(place: Place) -> str:
+def weights_file(context: Context) -> str:
     """The weights of what is shown, as CSV: of the drawn heads, of a mean, or of a head."""
-    address, options = place.address, options_of(place)
-    if is_mean(address):
-        fields = options.fields | _of_mean(place)
-    elif address.show == "head":
-        fields = options.fields | {"heads": ".".join(map(str, drawn_heads(place)))}
+    state, options = context.state, options_of(context)
+    if is_mean(state):
+        fields = options.fields | _of_mean(context)
+    elif state.show == "head":
+        fields = options.fields | {"heads": ".".join(map(str, drawn_heads(context)))}
     else:
-        fields = {} if address.show == "neuron" else options.fields
-    return f"{data_url(place)}/weights/{address.layer}/{address.head}.csv{query_string(place, fields)}"
+        fields = {} if state.show == "neuron" else options.fields
+    return f"{data_url(context)}/weights/{state.layer}/{state.head}.csv{query_string(context, fields)}"
 
 
-def neuron_url(place: Place, form: str) -> str | None:
+def neuron_url(context: Context, form: str) -> str | None:
     """URL of the steps to the weights of the selected query, as `json` or `csv`; None without a selected query."""
-    query, at = selected_query(place), f"{place.address.layer}/{place.address.head}"
-    return None if query is None else f"{data_url(place)}/neuron/{at}/{query}.{form}{query_string(place, {})}"
+    query, at = selected_query(context), f"{context.state.layer}/{context.state.head}"
+    return None if query is None else f"{data_url(context)}/neuron/{at}/{query}.{form}{query_string(context, {})}"
 
 
-def _of_mean(place: Place) -> dict[str, str]:
-    return {"mean": place.address.mean, "heads": place.address.heads or ""}
+def _of_mean(context: Context) -> dict[str, str]:
+    return {"mean": context.state.mean, "heads": context.state.heads or ""}
 
 
-def data_url(place: Place) -> str:
+def data_url(context: Context) -> str:
     """The URL that the sentence's data is below."""
-    whose = "typed" if place.address.text else f"sentence/{place.address.sentence}"
-    return f"{data_link(place.corpus)}/{whose}"
+    whose = "typed" if context.state.text else f"sentence/{context.state.sentence}"
+    return f"{data_link(context.corpus)}/{whose}"
 
 
-def query_string(place: Place, fields: dict[str, str]) -> str:
+def query_string(context: Context, fields: dict[str, str]) -> str:
     """The query string of a data URL, with the text of a typed sentence."""
-    typed = {"text": place.address.text, "second": place.address.second}
+    typed = {"text": context.state.text, "second": context.state.second}
     query = {name: text for name, text in typed.items() if text} | fields
     return f"?{urlencode(query)}" if query else ""

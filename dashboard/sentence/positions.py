@@ -15,7 +15,7 @@ from dashboard.ui.tables import file_href
 from dashboard.ui.text import significant
 from dashboard.ui.theme import PALETTE, between
 from dashboard.web.cache import cached
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store import Corpus
 from store.kernels.attention import attention_pattern
 from store.schema.model import head_name
@@ -108,14 +108,14 @@ def _sentences_with_both(sizes: Rows, positions: int) -> NDArray[np.int64]:
     return np.minimum.outer(longer, longer)
 
 
-def positions(place: Place) -> list[object]:
+def positions(context: Context) -> list[object]:
     """The mean pattern of the link's head as a heat map."""
-    address = place.address
-    means = position_means(place.corpus, address.layer, address.head)
-    name = head_name(address.layer, address.head)
-    data = file_href(place, f"positions/{address.layer}/{address.head}.csv")
+    state = context.state
+    means = position_means(context.corpus, state.layer, state.head)
+    name = head_name(state.layer, state.head)
+    data = file_href(context, f"positions/{state.layer}/{state.head}.csv")
     says = (
-        f"Mean weight over the first {means.sentences:,} of {many(place.corpus.n_sentences, 'sentence')}, for each cell those with both "
+        f"Mean weight over the first {means.sentences:,} of {many(context.corpus.n_sentences, 'sentence')}, for each cell those with both "
         f"positions{_cut(means)}; on the colour scale of the sentence's matrix. "
     )
     return [

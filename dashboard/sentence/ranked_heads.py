@@ -9,7 +9,7 @@ from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.picture import selected_query
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import choice
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store.kernels.attention import attention_pattern
 from store.schema.model import head_name
 
@@ -40,9 +40,9 @@ def ranked_heads(sentence: Sentence, query: int, key: int) -> list[RankedHead]:
     ]
 
 
-def ranking_panel(place: Place) -> list[object]:
+def ranking_panel(context: Context) -> list[object]:
     """The choice of a key, and the heads with the largest weight from the selected query to it."""
-    sentence, query, key = shown_sentence(place), selected_query(place), place.address.toward
+    sentence, query, key = shown_sentence(context), selected_query(context), context.state.toward
     title = html.H2("Heads ranked by a token pair")
     if query is None:
         return [title, html.P(EMPTY, className="caption")]
@@ -50,7 +50,7 @@ def ranking_panel(place: Place) -> list[object]:
         return [title, _key_choice(sentence, None), html.P(EMPTY, className="caption")]
     pair = f"“{sentence.wordpieces[query]}” (query, at {query}) to “{sentence.wordpieces[key]}” (key, at {key})"
     heads = ranked_heads(sentence, query, key)
-    rows = [_row(place, head) for head in heads[:LISTED]]
+    rows = [_row(context, head) for head in heads[:LISTED]]
     titles = html.Thead(
         html.Tr([html.Th("head"), *(html.Th(name, className="number") for name in ("weight", "rank of the key"))])
     )
@@ -67,8 +67,8 @@ def _key_choice(sentence: Sentence, key: int | None) -> object:
     return choice("toward", "Key", options, "" if key is None else str(key), 160)
 
 
-def _row(place: Place, head: RankedHead) -> html.Tr:
-    href = place.address.with_(layer=head.layer, head=head.head, heads=str(head.head)).href
+def _row(context: Context, head: RankedHead) -> html.Tr:
+    href = context.state.with_(layer=head.layer, head=head.head, heads=str(head.head)).href
     return html.Tr(
         [
             html.Td(dcc.Link(head_name(head.layer, head.head), href=href)),

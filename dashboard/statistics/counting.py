@@ -13,7 +13,7 @@ from dashboard.ui.page import HEIGHT, problem
 from dashboard.web.callbacks import STANDING, Named, Shown, Text, snapshot_of, typed
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
-from dashboard.web.view import Place, find
+from dashboard.web.view import Context, resolve
 
 #: Milliseconds between two updates of the progress; most counts end before the first.
 TICK = 300
@@ -32,20 +32,20 @@ def counting_place() -> html.Div:
     return html.Div(waits, id=_id(NUMBERS, name), className="counting", style={"minHeight": HEIGHT})
 
 
-def register(app: Dash, library: Library, numbers: Callable[[Place, Counting], list[object]]) -> None:
+def register(app: Dash, library: Library, numbers: Callable[[Context, Counting], list[object]]) -> None:
     """Add the callbacks. They find a count by its name: another process of the server may be the one that counts."""
     _fill_numbers(app, library, numbers)
     _follow_count(app, library)
 
 
-def _fill_numbers(app: Dash, library: Library, numbers: Callable[[Place, Counting], list[object]]) -> None:
+def _fill_numbers(app: Dash, library: Library, numbers: Callable[[Context, Counting], list[object]]) -> None:
     @app.callback(Output(_id(NUMBERS, MATCH), "children"), Input(_id(NUMBERS, MATCH), "id"), *STANDING)
     @typed
     def fill(asked: Named, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
         try:
             with library.get(CountProgress).counting(asked.name) as counting:
-                place = find(library, pathname, search, snapshot_of(shown))
-                return condensed(numbers(place, counting), "numbers")
+                context = resolve(library, pathname, search, snapshot_of(shown))
+                return condensed(numbers(context, counting), "numbers")
         except Refusal as refusal:
             return _uncounted(str(refusal), f"{pathname or ''}{search or ''}")
         except Exception as error:

@@ -12,7 +12,7 @@ from dashboard.statistics.counts import Counting, PartCounts, PartNumbers
 from dashboard.statistics.part import Part, part_of
 from dashboard.ui.text import brief, difference_unit, model_names, signed, spell, unit_title
 from dashboard.web.cache import cached
-from dashboard.web.view import Place, comparable
+from dashboard.web.view import Context, comparable
 from store import STATISTICS, Corpus, StoreError
 from store.schema.model import head_name
 
@@ -40,40 +40,40 @@ class HeadGrid:
     note: str = ""
 
 
-def shown_grid(place: Place, numbers: PartNumbers, counting: Counting | None = None) -> HeadGrid:
+def shown_grid(context: Context, numbers: PartNumbers, counting: Counting | None = None) -> HeadGrid:
     """The heat map of a link: values, ranks, or the difference from another statistic or model."""
-    address, means = place.address, numbers.means
-    values = values_of(means, address.statistic, address.source)
-    if address.values == "rank":
-        return ranks_grid(values, address.statistic)
-    if address.values == "difference" and address.other:
-        return _minus_model(place, values, address.other, counting)
-    if address.values == "difference" and (against := compared_with(place)):
+    state, means = context.state, numbers.means
+    values = values_of(means, state.statistic, state.source)
+    if state.values == "rank":
+        return ranks_grid(values, state.statistic)
+    if state.values == "difference" and state.other:
+        return _minus_model(context, values, state.other, counting)
+    if state.values == "difference" and (against := compared_with(context)):
         title = STATISTICS[against].title
-        return difference_grid(values, values_of(means, against, address.source), address.statistic, title)
-    return values_grid(values, address.statistic, interval_of(numbers.interval, address.statistic, address.source))
+        return difference_grid(values, values_of(means, against, state.source), state.statistic, title)
+    return values_grid(values, state.statistic, interval_of(numbers.interval, state.statistic, state.source))
 
 
-def grid_notices(place: Place) -> tuple[str, ...]:
+def grid_notices(context: Context) -> tuple[str, ...]:
     """What of the link the heat map cannot show."""
-    address = place.address
-    if address.values != "difference":
+    state = context.state
+    if state.values != "difference":
         return ()
-    if address.other:
-        corpus = place.snapshot.corpus(address.other)
-        return _of_other(part_of(corpus, address.where), model_names(place.snapshot)[address.other])
-    return () if compared_with(place) else (_nothing_to_subtract(place),)
+    if state.other:
+        corpus = context.snapshot.corpus(state.other)
+        return _of_other(part_of(corpus, state.where), model_names(context.snapshot)[state.other])
+    return () if compared_with(context) else (_nothing_to_subtract(context),)
 
 
-def is_counted(place: Place, part: Part) -> bool:
+def is_counted(context: Context, part: Part) -> bool:
     """Whether everything that the link shows is known without counting."""
-    if place.library.get(PartCounts).find(place.corpus, part) is None:
+    if context.library.get(PartCounts).find(context.corpus, part) is None:
         return False
-    other = place.address.other if place.address.values == "difference" else None
+    other = context.state.other if context.state.values == "difference" else None
     if other is None:
         return True
-    corpus = place.snapshot.corpus(other)
-    return place.library.get(PartCounts).find(corpus, part_of(corpus, place.address.where)) is not None
+    corpus = context.snapshot.corpus(other)
+    return context.library.get(PartCounts).find(corpus, part_of(corpus, context.state.where)) is not None
 
 
 def comparable_statistics(statistic: str) -> list[str]:
@@ -82,10 +82,10 @@ def comparable_statistics(statistic: str) -> list[str]:
     return [name for name, known in STATISTICS.items() if known.unit == unit and name != statistic]
 
 
-def compared_with(place: Place) -> str | None:
+def compared_with(context: Context) -> str | None:
     """The statistic that is subtracted: that of the link if it has the same unit, else the first that has."""
-    names = comparable_statistics(place.address.statistic)
-    return place.address.against if place.address.against in names else next(iter(names), None)
+    names = comparable_statistics(context.state.statistic)
+    return context.state.against if context.state.against in names else next(iter(names), None)
 
 
 def values_of(means: xr.DataArray, statistic: str, source: str) -> Values:
@@ -182,14 +182,14 @@ def _written(values: Values, unit: str) -> Texts:
     return [["" if value != value else f"{factor * value:.{digits}f}" for value in row] for row in values]
 
 
-def _minus_model(place: Place, values: Values, other: str, counting: Counting | None) -> HeadGrid:
+def _minus_model(context: Context, values: Values, other: str, counting: Counting | None) -> HeadGrid:
     """Minus the same statistic of another model over the same part of its corpus."""
-    corpus, address = place.snapshot.corpus(other), place.address
-    name, part = model_names(place.snapshot)[other], part_of(corpus, address.where)
+    corpus, state = context.snapshot.corpus(other), context.state
+    name, part = model_names(context.snapshot)[other], part_of(corpus, state.where)
     against = values_of(
-        place.library.get(PartCounts).numbers(corpus, part, counting).means, address.statistic, address.source
+        context.library.get(PartCounts).numbers(corpus, part, counting).means, state.statistic, state.source
     )
-    grid = difference_grid(values, against, address.statistic, f"that of {name}")
+    grid = difference_grid(values, against, state.statistic, f"that of {name}")
     share = f"{part.tokens:,} of {corpus.n_tokens:,} tokens ({100 * part.tokens / corpus.n_tokens:.1f} %)"
     return replace(grid, note=f"Subtracted: means over {share} of {name}. ")
 
@@ -200,7 +200,7 @@ def _of_other(part: Part, name: str) -> tuple[str, ...]:
     return (*(f"{name}: {notice}" for notice in part.notices), *([] if part.tokens else [empty]))
 
 
-def _nothing_to_subtract(place: Place) -> str:
-    unit = STATISTICS[place.address.statistic].unit
-    models = "another model at “of”, or " if comparable(place.snapshot, place.corpus) else ""
+def _nothing_to_subtract(context: Context) -> str:
+    unit = STATISTICS[context.state.statistic].unit
+    models = "another model at “of”, or " if comparable(context.snapshot, context.corpus) else ""
     return f"No other statistic is measured in {unit}: showing values. Choose {models}another statistic."

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from dashboard.ui.controls import info
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import heading
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store import Corpus
 from store.errors import NotIngested
 from store.kernels.labels import NearHead, nearest_heads
@@ -40,19 +40,19 @@ def divergence_sample(corpus: Corpus) -> str:
     return f"Mean over the first {tokens:,} of {many(corpus.n_tokens, 'token')} ({many(sentences, 'sentence')})."
 
 
-def nearest(place: Place, *, listed: int = LISTED, page: str | None = None) -> list[object]:
+def nearest(context: Context, *, listed: int = LISTED, page: str | None = None) -> list[object]:
     """The nearest heads by divergence, each a link; a message where the store has no divergences or the model one head."""
-    corpus, address = place.corpus, place.address
-    title = html.H2([f"Nearest to {head_name(address.layer, address.head)}", divergence_info()])
+    corpus, state = context.corpus, context.state
+    title = html.H2([f"Nearest to {head_name(state.layer, state.head)}", divergence_info()])
     if corpus.layers * corpus.heads < 2:
         return [title, html.P("The model has one head. Ingest one with more to compare them.", className="caption")]
     try:
         mean = mean_divergence(corpus)
     except NotIngested as error:
-        return [title, html.P(unmade_of(place, error), className="caption")]
-    heads = nearest_heads(mean, address.layer, address.head, listed)
+        return [title, html.P(unmade_of(context, error), className="caption")]
+    heads = nearest_heads(mean, state.layer, state.head, listed)
     labels = corpus.head_labels.values
-    rows = [_row(place, head, labels, page) for head in heads]
+    rows = [_row(context, head, labels, page) for head in heads]
     table = html.Table(
         [heading(("head", "label", "nats per token"), {"nats per token"}), html.Tbody(rows)], className="rows"
     )
@@ -60,8 +60,8 @@ def nearest(place: Place, *, listed: int = LISTED, page: str | None = None) -> l
     return [title, table, html.P(caption, className="caption")]
 
 
-def _row(place: Place, head: NearHead, labels: NDArray[np.str_], page: str | None) -> html.Tr:
-    address = place.address.on(page or place.address.page).with_(layer=head.layer, head=head.head)
-    link = dcc.Link(head_name(head.layer, head.head), href=address.href)
+def _row(context: Context, head: NearHead, labels: NDArray[np.str_], page: str | None) -> html.Tr:
+    state = context.state.on(page or context.state.page).with_(layer=head.layer, head=head.head)
+    link = dcc.Link(head_name(head.layer, head.head), href=state.href)
     label = str(labels[head.layer, head.head])
     return html.Tr([html.Td(link), html.Td(label), html.Td(f"{head.divergence:.3f}", className="number")])

@@ -17,7 +17,7 @@ from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links, heading
 from dashboard.ui.text import brief, spell
 from dashboard.web.state import telling
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store import STATISTICS
 from store.kernels.labels import LABELS
 from store.schema.model import head_name
@@ -43,70 +43,70 @@ _NORM = (
 )
 
 
-def head_statistics(place: Place) -> list[object]:
+def head_statistics(context: Context) -> list[object]:
     """The tab Statistics of page Head."""
-    address = place.address
-    numbers = info("these numbers", _NUMBERS.format(many(place.corpus.n_sentences, "sentence")))
+    state = context.state
+    numbers = info("these numbers", _NUMBERS.format(many(context.corpus.n_sentences, "sentence")))
     return [
-        *_label(place),
-        *head_importance(place),
-        _table(place),
+        *_label(context),
+        *head_importance(context),
+        _table(context),
         html.P(["A statistic's name opens the sentences with the largest values.", numbers], className="caption"),
         definitions(),
-        file_links(place, "All sources", f"statistics/{address.layer}/{address.head}"),
+        file_links(context, "All sources", f"statistics/{state.layer}/{state.head}"),
         html.H2("Attention by relative position"),
-        *head_profile(place, height=230),
+        *head_profile(context, height=230),
         html.H2(["Attention received by position", info("attention received by position", _RECEIVED)]),
-        *_received(place),
-        *nearest(place, listed=5),
+        *_received(context),
+        *nearest(context, listed=5),
         html.H2(["Value norm by token frequency", info("value norm by token frequency", _NORM)]),
-        *_frequency(place),
+        *_frequency(context),
     ]
 
 
-def _label(place: Place) -> list[object]:
+def _label(context: Context) -> list[object]:
     """The label with its rule."""
-    label = str(place.corpus.head_labels.values[place.address.layer, place.address.head])
+    label = str(context.corpus.head_labels.values[context.state.layer, context.state.head])
     if not label:
         return [html.H2("Unlabelled")]
     return [html.H2([f"Label: {label}", info(f"the label {label}", f"{label}: {LABELS[label]} (Clark et al. 2019).")])]
 
 
-def _table(place: Place) -> html.Table:
+def _table(context: Context) -> html.Table:
     titles = heading(("mean of all queries", "value", "rank"), {"value", "rank"})
     every = [(name, "all", STATISTICS[name].title) for name in telling("all")]
     of_cls = [(name, "cls", title) for name, title in OF_CLS.items()]
-    rows = [_row(place, *row) for row in [*every, *of_cls]]
+    rows = [_row(context, *row) for row in [*every, *of_cls]]
     return html.Table([titles, html.Tbody(rows)], className="rows strips")
 
 
-def _row(place: Place, name: str, source: str, title: str) -> html.Tr:
+def _row(context: Context, name: str, source: str, title: str) -> html.Tr:
     """A statistic: its value and interval, its rank, and its place among all heads."""
-    head = place.address.layer, place.address.head
-    values = values_of(place.corpus.head_statistic, name, source)
+    head = context.state.layer, context.state.head
+    values = values_of(context.corpus.head_statistic, name, source)
     unit, value = STATISTICS[name].unit, float(values[head])
     picture = html.Img(src=strip(values, value), alt=_range(values, value, unit))
-    number = [html.Div(spell(value, unit)), html.Div(_interval(place, name, source, unit), className="between")]
+    number = [html.Div(spell(value, unit)), html.Div(_interval(context, name, source, unit), className="between")]
     rank = [html.Div(f"{ranks(values)[head]:.0f} of {values.size}"), picture]
     return html.Tr(
         [
-            html.Td([_name(place, name, source, title), statistic_info(name)]),
+            html.Td([_name(context, name, source, title), statistic_info(name)]),
             html.Td(number, className="number"),
             html.Td(rank, className="number"),
         ]
     )
 
 
-def _name(place: Place, name: str, source: str, title: str) -> object:
+def _name(context: Context, name: str, source: str, title: str) -> object:
     """A link to the sentences with the largest values: these are means of all queries, so that [CLS] alone has none."""
     if source != "all":
         return html.Span(title)
-    return dcc.Link(title, href=place.address.of_sentence(0, by=name, heads=str(place.address.head)).href)
+    return dcc.Link(title, href=context.state.of_sentence(0, by=name, heads=str(context.state.head)).href)
 
 
-def _interval(place: Place, name: str, source: str, unit: str) -> str:
-    ends = place.corpus.head_interval.sel(source=source, statistic=name)
-    low, high = ends.values[:, place.address.layer, place.address.head].tolist()
+def _interval(context: Context, name: str, source: str, unit: str) -> str:
+    ends = context.corpus.head_interval.sel(source=source, statistic=name)
+    low, high = ends.values[:, context.state.layer, context.state.head].tolist()
     return "" if low != low else f"{brief(low, unit)} to {brief(high, unit)}"
 
 
@@ -133,31 +133,31 @@ def _place(value: float, low: float, high: float) -> float:
     return 2 + (WIDTH - 4) * ((value - low) / (high - low) if high > low else 0.5)
 
 
-def _received(place: Place) -> list[object]:
-    address, corpus = place.address, place.corpus
-    received = corpus.received_at.sel(layer=address.layer)
+def _received(context: Context) -> list[object]:
+    state, corpus = context.state, context.corpus
+    received = corpus.received_at.sel(layer=state.layer)
     count: NDArray[np.int64] = received["count"].values
     real = count > 0
-    own, mean = received.sel(head=address.head).values[real], received.mean("head").values[real]
+    own, mean = received.sel(head=state.head).values[real], received.mean("head").values[real]
     return chart(
         received_by_position(own, mean, count[real]),
         of="received-at",
         says=f"{many(int(count[0]), 'sentence')} with position 0, {int(count[real][-1]):,} with the last. ",
-        label=f"Attention received by position in {head_name(address.layer, address.head)}",
-        data=file_href(place, f"received/{address.layer}/{address.head}.csv"),
+        label=f"Attention received by position in {head_name(state.layer, state.head)}",
+        data=file_href(context, f"received/{state.layer}/{state.head}.csv"),
         height=230,
     )
 
 
-def _frequency(place: Place) -> list[object]:
-    address, corpus = place.address, place.corpus
-    by_frequency = norm_by_frequency(corpus, address.layer, address.head)
+def _frequency(context: Context) -> list[object]:
+    state, corpus = context.state, context.corpus
+    by_frequency = norm_by_frequency(corpus, state.layer, state.head)
     spearman = by_frequency.spearman
     correlation = "none, as all are equal" if spearman != spearman else f"{spearman:.2f}"
     return chart(
         frequency_figure(by_frequency),
         of="frequency-norm",
         says=f"All {many(corpus.n_tokens, 'token')}; Spearman correlation of norm and frequency: {correlation}. ",
-        label=f"Value norm by token frequency in {head_name(address.layer, address.head)}",
+        label=f"Value norm by token frequency in {head_name(state.layer, state.head)}",
         height=230,
     )

@@ -27,7 +27,7 @@ from dashboard.ui.page import Page
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import QUERIES, model_names
 from dashboard.web.state import telling
-from dashboard.web.view import Place, comparable
+from dashboard.web.view import Context, comparable
 from store import STATISTICS
 from store.schema.model import head_name
 from store.wording import many
@@ -41,95 +41,95 @@ _CURVES = (
 )
 
 
-def layout(place: Place) -> Page:
-    """The page at a place. A part that was never counted is counted after the rest of the page is shown."""
-    corpus = place.corpus
-    part = part_of(corpus, place.address.where)
+def layout(context: Context) -> Page:
+    """The page for a context. A part that was never counted is counted after the rest of the page is shown."""
+    corpus = context.corpus
+    part = part_of(corpus, context.state.where)
     top = [
         html.H1(f"Statistics of all {corpus.layers * corpus.heads} heads"),
-        html.Div([_controls(place), _part_filters(place)], className="control-rows"),
-        _part_size(place, part),
+        html.Div([_controls(context), _part_filters(context)], className="control-rows"),
+        _part_size(context, part),
     ]
-    notices = (*part.notices, *grid_notices(place))
+    notices = (*part.notices, *grid_notices(context))
     if not part.tokens:
         return Page(above=top, notices=notices)
-    shown = numbers(place) if is_counted(place, part) else [counting_place()]
-    return Page(above=[*top, *shown, *_of_whole_corpus(place, part)], notices=notices)
+    shown = numbers(context) if is_counted(context, part) else [counting_place()]
+    return Page(above=[*top, *shown, *_of_whole_corpus(context, part)], notices=notices)
 
 
-def numbers(place: Place, counting: Counting | None = None) -> list[object]:
+def numbers(context: Context, counting: Counting | None = None) -> list[object]:
     """All numbers of the link's part. Raises `Refusal` where the server cannot count it now."""
-    part = part_of(place.corpus, place.address.where)
-    counted = place.library.get(PartCounts).numbers(place.corpus, part, counting)
-    labels = part_labels(place.corpus, part, counted.means)
+    part = part_of(context.corpus, context.state.where)
+    counted = context.library.get(PartCounts).numbers(context.corpus, part, counting)
+    labels = part_labels(context.corpus, part, counted.means)
     return [
-        *_heat_map(place, shown_grid(place, counted, counting)),
+        *_heat_map(context, shown_grid(context, counted, counting)),
         html.H2(["By layer", info("the curves by layer", _CURVES)]),
         html.P("Each dot is a head, a line the mean of its layer. Click a dot to open the head.", className="caption"),
-        html.Div(curves(place, part, counted), className="figures"),
+        html.Div(curves(context, part, counted), className="figures"),
         html.H2("Token mixing"),
-        *mixing(place, counted.mixing),
-        *table_of_heads(place, counted.means, labels.values),
+        *mixing(context, counted.mixing),
+        *table_of_heads(context, counted.means, labels.values),
     ]
 
 
-def _of_whole_corpus(place: Place, part: Part) -> list[object]:
+def _of_whole_corpus(context: Context, part: Part) -> list[object]:
     """What no filter changes."""
     caption = html.P("Filters do not apply below: these figures are of the whole corpus.", className="caption")
     return [
-        *([caption] if part.tokens < place.corpus.n_tokens else []),
+        *([caption] if part.tokens < context.corpus.n_tokens else []),
         html.H2("Attention by relative position"),
-        html.Div(head_choices(place), className="controls"),
-        html.Div(relative_position(place), className="figures halves"),
-        *importance(place),
+        html.Div(head_choices(context), className="controls"),
+        html.Div(relative_position(context), className="figures halves"),
+        *importance(context),
     ]
 
 
-def _controls(place: Place) -> html.Div:
+def _controls(context: Context) -> html.Div:
     """The statistic, its queries, and what of it is shown."""
-    address = place.address
-    statistics = {name: STATISTICS[name].title for name in telling(address.source)}
+    state = context.state
+    statistics = {name: STATISTICS[name].title for name in telling(state.source)}
     parts = [
-        statistic_choice("statistic", "Statistic", statistics, address.statistic, 230),
-        choice("source", "Mean over", QUERIES, address.source, 160),
-        choice("values", "Show", SHOWN, address.values, 130),
+        statistic_choice("statistic", "Statistic", statistics, state.statistic, 230),
+        choice("source", "Mean over", QUERIES, state.source, 160),
+        choice("values", "Show", SHOWN, state.values, 130),
     ]
-    return html.Div([*parts, *(_subtracted(place) if address.values == "difference" else [])], className="controls")
+    return html.Div([*parts, *(_subtracted(context) if state.values == "difference" else [])], className="controls")
 
 
-def _subtracted(place: Place) -> list[object]:
+def _subtracted(context: Context) -> list[object]:
     """What is subtracted: another statistic, or the same of another model."""
-    address = place.address
-    others = comparable(place.snapshot, place.corpus)
-    titles = model_names(place.snapshot)
+    state = context.state
+    others = comparable(context.snapshot, context.corpus)
+    titles = model_names(context.snapshot)
     models = {"": "this model"} | {name: titles[name] for name in others}
-    statistics = {name: STATISTICS[name].title for name in comparable_statistics(address.statistic)}
+    statistics = {name: STATISTICS[name].title for name in comparable_statistics(state.statistic)}
     controls: list[object] = []
-    if (against := compared_with(place)) and not address.other:
+    if (against := compared_with(context)) and not state.other:
         controls.append(statistic_choice("against", "minus", statistics, against, 230))
     if others:
-        controls.append(choice("other", "of", models, address.other or "", 190))
+        controls.append(choice("other", "of", models, state.other or "", 190))
     return controls
 
 
-def _part_filters(place: Place) -> html.Div:
+def _part_filters(context: Context) -> html.Div:
     """A control for every condition, and a choice of one more column that is the same in all heads."""
-    corpus = place.corpus
+    corpus = context.corpus
     offered = {name: column for name, column in columns(corpus).items() if not (column.per_head or column.per_role)}
-    conditions, _ = parse_conditions(place.address.where or "", corpus)
+    conditions, _ = parse_conditions(context.state.where or "", corpus)
     where = [condition for condition in conditions if condition.column in offered]
     return condition_controls(Drawn(corpus, corpus.n_tokens, 0, 0), where, offered, roles=1)
 
 
-def _part_size(place: Place, part: Part) -> html.P:
+def _part_size(context: Context, part: Part) -> html.P:
     """How much of the corpus the numbers are means over."""
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
-    size = [_spelled_size(place, part), *([" ", clear] if place.address.where else [])]
+    size = [_spelled_size(context, part), *([" ", clear] if context.state.where else [])]
     return html.P(size, className="count", role="status")
 
 
-def _spelled_size(place: Place, part: Part) -> str:
-    corpus = place.corpus
+def _spelled_size(context: Context, part: Part) -> str:
+    corpus = context.corpus
     if part.tokens == corpus.n_tokens:
         return f"Means over all {many(corpus.n_tokens, 'token')} in {many(corpus.n_sentences, 'sentence')}; every sentence has the same weight."
     if not part.tokens:
@@ -141,9 +141,9 @@ def _spelled_size(place: Place, part: Part) -> str:
     )
 
 
-def _heat_map(place: Place, grid: HeadGrid) -> list[object]:
-    corpus, address = place.corpus, place.address
-    queries = f", {QUERIES[address.source]}" if address.source != "all" else ""
+def _heat_map(context: Context, grid: HeadGrid) -> list[object]:
+    corpus, state = context.corpus, context.state
+    queries = f", {QUERIES[state.source]}" if state.source != "all" else ""
     table = "; the table below has every number" if grid.kind == "value" else ""
     figure = heat_map(
         grid.values,
@@ -154,13 +154,13 @@ def _heat_map(place: Place, grid: HeadGrid) -> list[object]:
         reverse=grid.reverse,
     )
     return [
-        html.H2([f"{grid.title[0].upper()}{grid.title[1:]}{queries}", statistic_info(address.statistic)]),
+        html.H2([f"{grid.title[0].upper()}{grid.title[1:]}{queries}", statistic_info(state.statistic)]),
         *chart(
             figure,
             of="heat-map",
             says=f"{grid.note}Click a cell to open the head. Heads count from 0: the papers' “8-10” is {head_name(7, 9)}. ",
             label=f"Heat map of {corpus.layers} by {corpus.heads} heads: {grid.title}{table}",
-            data=file_href(place, "heat-map.csv", {name: address.fields[name] for name in _OF_GRID}),
+            data=file_href(context, "heat-map.csv", {name: state.fields[name] for name in _OF_GRID}),
             height=70 + 34 * corpus.layers,
             opens=True,
             turns=True,

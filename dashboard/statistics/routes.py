@@ -15,7 +15,7 @@ from dashboard.ui.files import FORM, Table, file
 from dashboard.web.http import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
 from dashboard.web.library import Library
 from dashboard.web.state import telling
-from dashboard.web.view import find
+from dashboard.web.view import resolve
 from store import Corpus
 from store.schema.model import BOUNDS
 
@@ -41,12 +41,12 @@ def _of_parts(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/heat-map.{FORM}")
     def heat_map(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
-        place = find(library, "statistics", urlencode(request.args.to_dict() | {"snapshot": snapshot, "model": model}))
-        address = place.address
-        part = part_of(corpus, address.where)
-        grid = shown_grid(place, library.get(PartCounts).numbers(corpus, part))
-        name = f"{grid.kind}-{address.statistic}-{address.source}{_suffix(corpus, part)}"
-        other = address.other if address.values == "difference" else None
+        context = resolve(library, "statistics", urlencode(request.args.to_dict() | {"snapshot": snapshot, "model": model}))
+        state = context.state
+        part = part_of(corpus, state.where)
+        grid = shown_grid(context, library.get(PartCounts).numbers(corpus, part))
+        name = f"{grid.kind}-{state.statistic}-{state.source}{_suffix(corpus, part)}"
+        other = state.other if state.values == "difference" else None
         return file(iter([_grid_table(grid.values, grid.kind)]), name, form, other)
 
     @server.get(f"{BASE}/mixing.{FORM}")

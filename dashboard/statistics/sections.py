@@ -25,7 +25,7 @@ from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import QUERIES, signed
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store import STATISTICS
 from store.errors import NotIngested
 from store.schema.model import RATIOS, head_name
@@ -56,7 +56,7 @@ _IMPORTANCE = (
 )
 
 
-def curves(place: Place, part: Part, numbers: PartNumbers) -> list[html.Div]:
+def curves(context: Context, part: Part, numbers: PartNumbers) -> list[html.Div]:
     """Six figures by layer: attention to neighbours, to special tokens, to [SEP] by query, by norm, and two entropies."""
 
     def series(statistic: str, title: str, source: str = "all") -> Series:
@@ -69,7 +69,7 @@ def curves(place: Place, part: Part, numbers: PartNumbers) -> list[html.Div]:
         return [series(statistic, title) for statistic, title in titles.items()]
 
     from_sep = [series("to_sep", "from [SEP]", "sep"), series("to_sep", "from others", "other")]
-    uniform = uniform_entropy(place.corpus, part)
+    uniform = uniform_entropy(context.corpus, part)
     return [
         _curve("curves-classes", "Attention to special tokens", "to_cls", each(_SPECIAL)),
         _curve("curves-near", "Attention to neighbours", "to_previous", each(_NEIGHBOURS)),
@@ -94,9 +94,9 @@ def _figure(title: object, drawn: list[object]) -> html.Div:
     return html.Div([html.H3(title), *drawn], className="figure")
 
 
-def mixing(place: Place, ratios: xr.DataArray) -> list[object]:
+def mixing(context: Context, ratios: xr.DataArray) -> list[object]:
     """Three figures of mixing ratios (source, ratio, layer), and the definitions of the ratios."""
-    source, csv = place.address.source, file_href(place, "mixing.csv", {"where": place.address.where})
+    source, csv = context.state.source, file_href(context, "mixing.csv", {"where": context.state.where})
     lines = ratio_lines(ratios, source)
     types = {title: ratios.sel(source=name, ratio=WHOLE).values for name, title in _TYPES.items()}
     figures = [
@@ -112,8 +112,8 @@ def mixing(place: Place, ratios: xr.DataArray) -> list[object]:
             "expansion",
             ["Expansion rate of f", info("the expansion rate of f", EXPANSION)],
             "Expansion rate of f by layer",
-            expansion_rates(place.corpus.expansion_rate.values),
-            file_href(place, "expansion.csv"),
+            expansion_rates(context.corpus.expansion_rate.values),
+            file_href(context, "expansion.csv"),
         ),
     ]
     return [html.Div(figures, className="figures"), _ratio_definitions()]
@@ -142,9 +142,9 @@ def _ratio_definitions() -> html.Details:
     )
 
 
-def relative_position(place: Place) -> list[html.Div]:
+def relative_position(context: Context) -> list[html.Div]:
     """Attention by relative position: the mean of every layer, and of the link's head."""
-    shares = place.corpus.head_profile
+    shares = context.corpus.head_profile
     layers = shares.mean("head").transpose("offset", "layer").values
     drawn = chart(
         profile_of_layers(shares.offset.values.tolist(), layers),
@@ -154,68 +154,68 @@ def relative_position(place: Place) -> list[html.Div]:
         height=300,
         turns=True,
     )
-    head = head_name(place.address.layer, place.address.head)
-    return [_figure("Mean of each layer", drawn), _figure(head, head_profile(place, height=300))]
+    head = head_name(context.state.layer, context.state.head)
+    return [_figure("Mean of each layer", drawn), _figure(head, head_profile(context, height=300))]
 
 
-def head_profile(place: Place, *, height: int) -> list[object]:
+def head_profile(context: Context, *, height: int) -> list[object]:
     """Attention by relative position of the link's head."""
-    address = place.address
-    name = head_name(address.layer, address.head)
-    shares = place.corpus.head_profile.sel(layer=address.layer)
-    own, mean = shares.sel(head=address.head).values, shares.mean("head").values
+    state = context.state
+    name = head_name(state.layer, state.head)
+    shares = context.corpus.head_profile.sel(layer=state.layer)
+    own, mean = shares.sel(head=state.head).values, shares.mean("head").values
     return chart(
         profile_of_head(shares.offset.values.tolist(), own, mean, name),
         of="profile",
-        says=f"Mean over {many(place.corpus.n_sentences, 'sentence')}; < and > are all keys farther than 10 tokens. ",
+        says=f"Mean over {many(context.corpus.n_sentences, 'sentence')}; < and > are all keys farther than 10 tokens. ",
         label=f"Attention of {name} by relative position",
-        data=file_href(place, f"profile/{address.layer}/{address.head}.csv"),
+        data=file_href(context, f"profile/{state.layer}/{state.head}.csv"),
         height=height,
     )
 
 
-def importance(place: Place) -> list[object]:
+def importance(context: Context) -> list[object]:
     """The heat map of head importance; how to compute it where the store has none."""
     try:
-        opened = place.corpus.importance
+        opened = context.corpus.importance
     except NotIngested as error:
         return [
             html.H2(["Head importance", info("head importance", _IMPORTANCE)]),
-            html.P(unmade_of(place, error), className="caption"),
+            html.P(unmade_of(context, error), className="caption"),
         ]
     change = opened["change"].values
     written = [[signed(float(value), 3) for value in row] for row in change]
     drawn = heat_map(change, written=written, hover=written, unit="change of the loss", diverging=True)
     return [
-        html.H2(["Head importance", importance_info(place)]),
+        html.H2(["Head importance", importance_info(context)]),
         *chart(
             drawn,
             of="importance",
-            says=f"Above 0 the model gets worse without the head. {_below_guess(place)}",
+            says=f"Above 0 the model gets worse without the head. {_below_guess(context)}",
             label="Change of the loss without each head; the table above has every number",
-            height=70 + 30 * place.corpus.layers,
+            height=70 + 30 * context.corpus.layers,
             opens=True,
             turns=True,
         ),
     ]
 
 
-def head_importance(place: Place) -> list[object]:
+def head_importance(context: Context) -> list[object]:
     """The change of the loss without the link's head, and its rank; nothing where the store has no importance."""
-    change = importance_of(place.corpus)
+    change = importance_of(context.corpus)
     if change is None:
         return []
-    head = (place.address.layer, place.address.head)
-    rank = f"Rank {ranks(change)[head]:.0f} of {change.size}: rank 1 is missed most. {_below_guess(place)}"
+    head = (context.state.layer, context.state.head)
+    rank = f"Rank {ranks(change)[head]:.0f} of {change.size}: rank 1 is missed most. {_below_guess(context)}"
     return [
-        html.H2([f"Head importance: {signed(float(change[head]), 3)}", importance_info(place)]),
+        html.H2([f"Head importance: {signed(float(change[head]), 3)}", importance_info(context)]),
         html.P(rank, className="caption"),
     ]
 
 
-def importance_info(place: Place) -> html.Button:
+def importance_info(context: Context) -> html.Button:
     """The (i) of head importance: of which loss, on how many sentences."""
-    attributes = place.corpus.importance.attrs
+    attributes = context.corpus.importance.attrs
     text = (
         f"Change of the {attributes['measure']}, if the output of the head is zero (Michel et al. 2019), on "
         f"{int(attributes['sentences']):,} sentences; the whole model has {float(attributes['loss']):.3f}."
@@ -223,9 +223,9 @@ def importance_info(place: Place) -> html.Button:
     return info("head importance", text)
 
 
-def _below_guess(place: Place) -> str:
+def _below_guess(context: Context) -> str:
     """Of a classifier that is worse than a guess: without a head that it needs it may be less sure, and so less wrong."""
-    attributes, labels = place.corpus.importance.attrs, len(place.corpus.label_names)
+    attributes, labels = context.corpus.importance.attrs, len(context.corpus.label_names)
     if attributes["kind"] != "classification" or float(attributes["loss"]) <= math.log(labels):
         return ""
     return (

@@ -15,7 +15,7 @@ from dashboard.ui.controls import choice
 from dashboard.ui.tables import file_links
 from dashboard.ui.text import brief, signed, unit_title
 from dashboard.web.state import telling
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store import STATISTICS
 from store.schema.model import head_name
 
@@ -61,19 +61,19 @@ Heads = list[tuple[int, int]]
 Columns = Mapping[str, TableColumn]
 
 
-def table_of_heads(place: Place, means: xr.DataArray, labels: NDArray[np.str_]) -> list[object]:
+def table_of_heads(context: Context, means: xr.DataArray, labels: NDArray[np.str_]) -> list[object]:
     """The table of means (source, statistic, layer, head) over the rows of the link's source."""
-    address = place.address
-    columns = table_columns(means, address.source, importance_of(place.corpus))
-    heads = _sorted(_matching(place, labels), columns, address.sort)
+    state = context.state
+    columns = table_columns(means, state.source, importance_of(context.corpus))
+    heads = _sorted(_matching(context, labels), columns, state.sort)
     shown = f"{len(heads):,} of {labels.size:,} heads. Numbers are means, shares in %. Click a column's name to sort."
     empty = [html.P("No heads match. Clear the name or the label.", role="status")] if not heads else []
     return [
         html.H2("All heads"),
-        _controls(place, labels),
+        _controls(context, labels),
         html.P(shown, className="caption", role="status"),
-        *(empty or [_table(place, heads, columns, labels)]),
-        file_links(place, "All heads", "statistics", {"source": address.source, "where": address.where}),
+        *(empty or [_table(context, heads, columns, labels)]),
+        file_links(context, "All heads", "statistics", {"source": state.source, "where": state.where}),
     ]
 
 
@@ -91,7 +91,7 @@ def _column(name: str, values: Values) -> TableColumn:
     return TableColumn(SHORT[name], STATISTICS[name].title, STATISTICS[name].unit, values)
 
 
-def _controls(place: Place, labels: NDArray[np.str_]) -> html.Div:
+def _controls(context: Context, labels: NDArray[np.str_]) -> html.Div:
     different, counts = np.unique(labels, return_counts=True)
     names = {"": "any"} | {
         str(name) or "none": f"{name or 'unlabelled'} ({count})" for name, count in zip(different, counts, strict=True)
@@ -100,24 +100,24 @@ def _controls(place: Place, labels: NDArray[np.str_]) -> html.Div:
         id={"choose": "named", "by": "heads"},
         label="Name",
         placeholder="L7, H9 or L7 H9",
-        value=place.address.named or "",
+        value=context.state.named or "",
         debounce=True,
         size="xs",
         w=140,
     )
-    label = choice("behaviour", "Label", names, place.address.behaviour or "", 170)
+    label = choice("behaviour", "Label", names, context.state.behaviour or "", 170)
     return html.Div([text, label], className="controls")
 
 
-def _matching(place: Place, labels: NDArray[np.str_]) -> Heads:
+def _matching(context: Context, labels: NDArray[np.str_]) -> Heads:
     """Heads with the label and the name of the link."""
-    address = place.address
-    wanted = set(re.findall(r"[lh]\d+", (address.named or "").lower()))
+    state = context.state
+    wanted = set(re.findall(r"[lh]\d+", (state.named or "").lower()))
     return [
         (layer, head)
         for layer, head in np.ndindex(*labels.shape)
-        if address.behaviour in (None, str(labels[layer, head]) or "none")
-        and (wanted or not address.named)
+        if state.behaviour in (None, str(labels[layer, head]) or "none")
+        and (wanted or not state.named)
         and wanted <= {f"l{layer}", f"h{head}"}
     ]
 
@@ -130,12 +130,12 @@ def _sorted(heads: Heads, columns: Columns, by: str | None) -> Heads:
     return sorted(heads, key=lambda head: -values[head])
 
 
-def _table(place: Place, heads: Heads, columns: Columns, labels: NDArray[np.str_]) -> html.Div:
-    titles = [_sorting(place, name, column.short, column.title) for name, column in columns.items()]
+def _table(context: Context, heads: Heads, columns: Columns, labels: NDArray[np.str_]) -> html.Div:
+    titles = [_sorting(context, name, column.short, column.title) for name, column in columns.items()]
     units = [html.Td(unit_title(column.unit), className="number") for column in columns.values()]
-    names = html.Tr([_sorting(place, None, "head", "layer and head", ""), html.Th("label"), *titles])
+    names = html.Tr([_sorting(context, None, "head", "layer and head", ""), html.Th("label"), *titles])
     top = html.Thead([names, html.Tr([html.Td(), html.Td(), *units])])
-    body = html.Tbody([_row(place, head, columns, labels[head]) for head in heads])
+    body = html.Tbody([_row(context, head, columns, labels[head]) for head in heads])
     return html.Div(
         html.Table([top, body], className="rows heads"),
         className="scroll",
@@ -145,15 +145,15 @@ def _table(place: Place, heads: Heads, columns: Columns, labels: NDArray[np.str_
     )
 
 
-def _sorting(place: Place, by: str | None, title: str, what: str, kind: str = "number") -> html.Th:
+def _sorting(context: Context, by: str | None, title: str, what: str, kind: str = "number") -> html.Th:
     """A column's name, a link that sorts by it."""
-    now = by == place.address.sort
-    link = dcc.Link(title, href=place.address.with_(sort=by).href, title=f"Sort by {what}")
+    now = by == context.state.sort
+    link = dcc.Link(title, href=context.state.with_(sort=by).href, title=f"Sort by {what}")
     sorted_by = {"aria-sort": "descending"} if now and by else {}
     return html.Th([link, " ↓" if now and by else ""], className=kind, **sorted_by)
 
 
-def _row(place: Place, head: tuple[int, int], columns: Columns, label: str) -> html.Tr:
-    href = place.address.on("head").with_(layer=head[0], head=head[1]).href
+def _row(context: Context, head: tuple[int, int], columns: Columns, label: str) -> html.Tr:
+    href = context.state.on("head").with_(layer=head[0], head=head[1]).href
     numbers = [html.Td(column.written(head), className="number") for column in columns.values()]
     return html.Tr([html.Td(dcc.Link(head_name(*head), href=href)), html.Td(str(label)), *numbers])

@@ -6,7 +6,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 from store import STATISTICS
 from store.schema.model import RATIOS
 from store.schema.pictures import NORMALIZATIONS, PROJECTIONS, ViewName
@@ -78,13 +78,13 @@ def number(field: str, label: str, value: float, low: float, high: float, step: 
     )
 
 
-def head_choices(place: Place) -> list[object]:
+def head_choices(context: Context) -> list[object]:
     """Layer and head, on a page that shows all heads."""
-    address, corpus = place.address, place.corpus
+    state, corpus = context.state, context.corpus
     layers, heads = ({str(index): str(index) for index in range(count)} for count in (corpus.layers, corpus.heads))
     return [
-        choice("layer", "Layer", layers, str(address.layer), 70, by="heads"),
-        choice("head", "Head", heads, str(address.head), 70, by="heads"),
+        choice("layer", "Layer", layers, str(state.layer), 70, by="heads"),
+        choice("head", "Head", heads, str(state.head), 70, by="heads"),
     ]
 
 
@@ -93,11 +93,11 @@ def statistic_choice(field: str, label: str, options: Mapping[str, str], value: 
     return explained(choice(field, label, options, value, width), statistic_info(value))
 
 
-def search_controls(place: Place) -> html.Div:
+def search_controls(context: Context) -> html.Div:
     """What is searched for, and how it is matched."""
-    address = place.address
+    state = context.state
     return html.Div(
-        [_search_box(address.q), choice("within", "Match", MATCHES, address.within, 108)],
+        [_search_box(state.q), choice("within", "Match", MATCHES, state.within, 108)],
         className="controls search",
     )
 

@@ -19,7 +19,7 @@ from dashboard.web.admission import asker_gone
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.http import lasting
 from dashboard.web.library import Library
-from dashboard.web.view import Place, names_of, other_model
+from dashboard.web.view import Context, names_of, other_model
 from store import Corpus, Snapshot
 
 #: The format of a file in its URL.
@@ -70,30 +70,30 @@ class Provenance:
         return {"model": " and ".join(self.models), "corpus": self.corpus, "snapshot": self.snapshot}
 
 
-def provenance_of(place: Place) -> dict[str, str]:
+def provenance_of(context: Context) -> dict[str, str]:
     """The provenance of a page, for files saved by the browser: `source` for a reader, `stem` for the end of a file's name."""
-    other = _other(place)
-    models = [place.corpus.name] + ([other.name] if other else [])
-    provenance = Provenance.of(place.snapshot, models)
-    source = f"{_models(place, other)} on {provenance.corpus}, snapshot {place.snapshot.id[:8]}"
+    other = _other(context)
+    models = [context.corpus.name] + ([other.name] if other else [])
+    provenance = Provenance.of(context.snapshot, models)
+    source = f"{_models(context, other)} on {provenance.corpus}, snapshot {context.snapshot.id[:8]}"
     return {"source": source, "stem": provenance.stem}
 
 
-def _other(place: Place) -> Corpus | None:
+def _other(context: Context) -> Corpus | None:
     """The other model of a page that shows two: Compare, and Statistics where it shows differences."""
-    address = place.address
-    if address.page == "compare":
-        return other_model(place)
-    subtracts = address.page == "statistics" and address.values == "difference"
-    return place.snapshot.corpus(address.other) if subtracts and address.other else None
+    state = context.state
+    if state.page == "compare":
+        return other_model(context)
+    subtracts = state.page == "statistics" and state.values == "difference"
+    return context.snapshot.corpus(state.other) if subtracts and state.other else None
 
 
-def _models(place: Place, other: Corpus | None) -> str:
+def _models(context: Context, other: Corpus | None) -> str:
     """On Statistics only the heat map is of two models."""
     if other is None:
-        return str(place.corpus.attributes["model_id"])
-    own, subtracted = names_of(place.corpus, other)
-    return f"{own} and {subtracted}" if place.address.page == "compare" else f"{own} (differences: minus {subtracted})"
+        return str(context.corpus.attributes["model_id"])
+    own, subtracted = names_of(context.corpus, other)
+    return f"{own} and {subtracted}" if context.state.page == "compare" else f"{own} (differences: minus {subtracted})"
 
 
 def large_file(parts: Iterator[Table], name: str, form: str) -> Response:

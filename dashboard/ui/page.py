@@ -9,7 +9,7 @@ from dash import html
 
 from dashboard.ui.progress import unmade
 from dashboard.web.errors import sentence_for
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 
 #: Pixels reserved for a part that is still being counted, so that what is below does not jump far.
 HEIGHT = 220
@@ -28,9 +28,9 @@ class Page:
     notices: tuple[str, ...] = ()
 
 
-def without_picture(place: Place, title: str) -> Page:
+def without_picture(context: Context, title: str) -> Page:
     """A page whose model has no picture yet: how to get one."""
-    alert = dmc.Alert(unmade(place, "This model has no picture yet."), color="orange")
+    alert = dmc.Alert(unmade(context, "This model has no picture yet."), color="orange")
     return Page(above=[html.H1(title), alert])
 
 

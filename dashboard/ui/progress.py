@@ -8,25 +8,25 @@ from store.errors import NotIngested
 from store.repository.progress import IngestProgress
 
 if TYPE_CHECKING:
-    from dashboard.web.view import Place
+    from dashboard.web.view import Context
 
 #: The part of the id of a line that follows the ingest; `app.py` fills it as often as a tab asks for newer snapshots.
 UNDER_WAY = "under-way"
 RUN = "Run `make ingest`."
 
 
-def unmade(place: "Place", missing: str, remedy: str = RUN) -> list[object]:
+def unmade(context: "Context", missing: str, remedy: str = RUN) -> list[object]:
     """What is not there, and how to get it: an ingest that is running may be making it, and no second one can begin."""
-    running = place.ingest
+    running = context.ingest
     if running is None:
         return [f"{missing} {remedy}"]
     line = html.Span(stage_line(running), id={UNDER_WAY: "line"}, role="status")
     return [f"{missing} ", line, " If that ingest makes it, this page shows it once it is published."]
 
 
-def unmade_of(place: "Place", error: NotIngested) -> list[object]:
+def unmade_of(context: "Context", error: NotIngested) -> list[object]:
     """The same for what the store says of it."""
-    return unmade(place, error.missing, error.remedy)
+    return unmade(context, error.missing, error.remedy)
 
 
 def what_to_do(running: IngestProgress | None, remedy: str) -> str:

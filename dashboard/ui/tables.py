@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from dash import html
 
 from dashboard.web.http import data_link
-from dashboard.web.view import Place
+from dashboard.web.view import Context
 
 _NOTHING: Mapping[str, str | None] = MappingProxyType({})
 
@@ -17,15 +17,15 @@ def heading(titles: Sequence[str], numbers: Collection[str] = ()) -> html.Thead:
     return html.Thead(html.Tr([html.Th(title, className="number" if title in numbers else None) for title in titles]))
 
 
-def file_links(place: Place, what: str, path: str, query: Mapping[str, str | None] = _NOTHING) -> html.P:
+def file_links(context: Context, what: str, path: str, query: Mapping[str, str | None] = _NOTHING) -> html.P:
     """Links to `what` as CSV and as Parquet; `path` is the route's without its ending."""
     csv, parquet = (
-        html.A(form, href=file_href(place, f"{path}.{form}", query), download="") for form in ("csv", "parquet")
+        html.A(form, href=file_href(context, f"{path}.{form}", query), download="") for form in ("csv", "parquet")
     )
     return html.P([f"{what} as ", csv, " or ", parquet, "."], className="caption")
 
 
-def file_href(place: Place, path: str, query: Mapping[str, str | None] = _NOTHING) -> str:
+def file_href(context: Context, path: str, query: Mapping[str, str | None] = _NOTHING) -> str:
     """The URL of a file; `path` is the route's, parameters that are None or empty are left out."""
     written = urlencode({name: value for name, value in query.items() if value})
-    return f"{data_link(place.corpus)}/{path}" + (f"?{written}" if written else "")
+    return f"{data_link(context.corpus)}/{path}" + (f"?{written}" if written else "")

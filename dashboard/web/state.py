@@ -109,7 +109,7 @@ _ON = Field("switch", ("1",))
 
 
 @dataclass(frozen=True)
-class Address:
+class LinkState:
     """The state of the dashboard: every field of a link with its name, type, bounds and default.
 
     A field that is as by default is not in the link.
@@ -201,11 +201,11 @@ class Address:
         """The value of every field of the link by its name."""
         return {name: getattr(self, name) for name in FIELDS}
 
-    def on(self, page: str) -> "Address":
+    def on(self, page: str) -> "LinkState":
         """The same state on another page, without the camera."""
         return replace(self, page=page, at=None)
 
-    def of_sentence(self, sentence: int, **changes: object) -> "Address":
+    def of_sentence(self, sentence: int, **changes: object) -> "LinkState":
         """The page of another sentence of the corpus, without the tokens selected in the sentence before.
 
         Tokens are selected by their positions, which count every wordpiece.
@@ -214,20 +214,20 @@ class Address:
         nothing = dict.fromkeys(("text", "second", *_OF_TOKENS, *plain))
         return self.on("sentence").with_(sentence=sentence, pair="all", **(nothing | changes))
 
-    def with_(self, **changes: object) -> "Address":
+    def with_(self, **changes: object) -> "LinkState":
         """The same state with some fields changed."""
         return replace(self, **changes)  # type: ignore[arg-type]
 
 
 def _table() -> dict[str, Field]:
-    hints = get_type_hints(Address, include_extras=True)
+    hints = get_type_hints(LinkState, include_extras=True)
     return {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
 
 
 #: Every field of a link by its name.
 FIELDS: Mapping[str, Field] = _table()
 #: What a field holds where the link does not say it; where it is None, the store decides.
-DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(Address) if field.name in FIELDS}
+DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(LinkState) if field.name in FIELDS}
 
 
 def browser_table() -> dict[str, Any]:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from dashboard.web.errors import remedy_text
 from dashboard.web.library import Library
-from dashboard.web.state import DEFAULTS, FIELDS, PAGES, Address, LinkReader, Of, telling
+from dashboard.web.state import DEFAULTS, FIELDS, PAGES, LinkReader, LinkState, Of, telling
 from store import STATISTICS, Corpus, Snapshot, StoreError
 from store.features import Features
 from store.repository.progress import IngestProgress
@@ -26,10 +26,10 @@ Bounds = Mapping[Of, range | tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Place:
+class Context:
     """What a link shows: its state, the snapshot and the model, and notices on what of the link was changed."""
 
-    address: Address
+    state: LinkState
     snapshot: Snapshot
     corpus: Corpus
     notices: tuple[str, ...]
@@ -48,10 +48,10 @@ class Place:
     @property
     def view(self) -> str:
         """Name of the view that is shown."""
-        return self.address.view or self.corpus.views[0]
+        return self.state.view or self.corpus.views[0]
 
 
-def find(library: Library, pathname: str | None, search: str | None, standing: str | None = None) -> Place:
+def resolve(library: Library, pathname: str | None, search: str | None, standing: str | None = None) -> Context:
     """What a link means in a tab that shows the snapshot `standing`. Raises StoreError only where nothing can be shown."""
     notices: list[str] = []
     written, page = _written(search or "", notices), _page(pathname, notices)
@@ -59,7 +59,7 @@ def find(library: Library, pathname: str | None, search: str | None, standing: s
     corpus = _corpus(snapshot, written.get("model"), notices)
     ingest = library.ingest
     reader = LinkReader(written, bounds_of(snapshot, corpus, page), notices)
-    address = Address(
+    state = LinkState(
         page=page,
         model=corpus.name if len(snapshot.models) > 1 or written.get("model") == corpus.name else None,
         snapshot=snapshot.id if snapshot.id == written.get("snapshot") else None,
@@ -68,7 +68,7 @@ def find(library: Library, pathname: str | None, search: str | None, standing: s
         **_values(reader),
         **_of_feature_points(reader, corpus, page),
     )
-    return Place(address, snapshot, corpus, tuple(notices), library, ingest, expired)
+    return Context(state, snapshot, corpus, tuple(notices), library, ingest, expired)
 
 
 def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
@@ -113,11 +113,11 @@ def on_same_corpus(snapshot: Snapshot, corpus: Corpus) -> list[str]:
     return [name for name, model in snapshot.models.items() if model["corpus"] == own and name != corpus.name]
 
 
-def other_model(place: Place) -> Corpus | None:
+def other_model(context: Context) -> Corpus | None:
     """The model that the link's is compared with on page Compare, by default the last ingested on the same corpus."""
-    others = on_same_corpus(place.snapshot, place.corpus)
-    other = place.address.other or next(iter(others), None)
-    return place.snapshot.corpus(other) if other else None
+    others = on_same_corpus(context.snapshot, context.corpus)
+    other = context.state.other or next(iter(others), None)
+    return context.snapshot.corpus(other) if other else None
 
 
 def names_of(own: Corpus, other: Corpus) -> tuple[str, str]:
