@@ -16,10 +16,10 @@ from dashboard.web import errors as problems
 from dashboard.web.cache import Cache
 from dashboard.web.callbacks import STANDING, Later, Painted, Shown, Text, snapshot_of, typed
 from dashboard.web.connections import BODY
+from dashboard.web.context import resolve
 from dashboard.web.errors import sentence_for, stage_line
 from dashboard.web.library import Library
 from dashboard.web.security import AllowedHosts
-from dashboard.web.view import resolve
 
 #: Placeholders of the parts of a page, in the order of assets/web/follow.mjs.
 PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")

@@ -21,9 +21,9 @@ from dashboard.statistics.head_panel import head_statistics
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import Page, problem
 from dashboard.web.admission import asker_gone
+from dashboard.web.context import Context, resolve
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.library import Library
-from dashboard.web.view import Context, resolve
 
 PAGES: dict[str, Callable[[Context], Page]] = {
     "heads": heads.layout,

@@ -15,7 +15,7 @@ from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.text import model_names
 from dashboard.ui.theme import MANTINE
-from dashboard.web.view import MAX_QUERY, Context
+from dashboard.web.context import MAX_QUERY, Context
 from store import Snapshot
 
 TITLES = {
@@ -166,7 +166,8 @@ def _open_newest(context: Context, newest: str, kind: str) -> list[html.A]:
 def _model_choice(context: Context) -> object:
     if len(context.snapshot.models) == 1:
         return html.Span(
-            f"{context.corpus.attributes['model_id']} on {context.corpus.corpus_attributes['name']}", className="one-model"
+            f"{context.corpus.attributes['model_id']} on {context.corpus.corpus_attributes['name']}",
+            className="one-model",
         )
     return dmc.Select(
         id={"choose": "model", "by": "header"},

@@ -9,9 +9,9 @@ from flask.testing import FlaskClient
 
 from dashboard.compare.data import changes
 from dashboard.compare.two_models import ModelPair, pair_of
+from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
-from dashboard.web.view import resolve
 from store import STATISTICS, Snapshot
 from tests.three_models import key_of
 

@@ -20,9 +20,9 @@ from dashboard.statistics.count_progress import CountProgress, new_name
 from dashboard.statistics.counts import PartCounts, write_whole
 from dashboard.statistics.part import part_of
 from dashboard.web.admission import Turns, asker_gone
+from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.library import WAITING, Library
-from dashboard.web.view import resolve
 from store import Corpus
 
 WHERE = "where=position:2..7"

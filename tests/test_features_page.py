@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from dashboard.features.data import Series
 from dashboard.pages import PAGES, picture_of
+from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
-from dashboard.web.view import Context, resolve
 from store import Corpus
 from tests.browser import SECONDS, Open, blank, canvas_place, choose, drawn, inked, picture, seen, until
 

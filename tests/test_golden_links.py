@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.web.context import resolve
 from dashboard.web.library import Library
-from dashboard.web.view import resolve
 
 #: A link, the state that it showed on the tiny store at 7a23341, written as a link, and how many notices that took.
 LINKS = json.loads(Path(__file__).with_name("golden_links.json").read_text("utf-8"))

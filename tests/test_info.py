@@ -6,8 +6,8 @@ from playwright.sync_api import Page, expect
 
 from dashboard.pages import PAGES
 from dashboard.ui.controls import normalization_info, statistic_info
+from dashboard.web.context import resolve
 from dashboard.web.library import Library
-from dashboard.web.view import resolve
 from store import STATISTICS
 from store.schema.model import RATIOS
 from store.schema.pictures import NORMALIZATIONS

@@ -13,9 +13,9 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.pages import PAGES
+from dashboard.web.context import resolve
 from dashboard.web.errors import stage_line
 from dashboard.web.library import Library
-from dashboard.web.view import resolve
 from ingest import progress
 from ingest.checkpoint import sha256
 from ingest.progress import bar, noting

@@ -11,8 +11,8 @@ import pytest
 from icechunk import Repository
 
 from dashboard.app import create_app
+from dashboard.web.context import resolve
 from dashboard.web.library import Library
-from dashboard.web.view import resolve
 from store import Snapshot, StoreError
 from store.repository.history import expire
 

@@ -6,8 +6,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.pages import PAGES
+from dashboard.web.context import resolve
 from dashboard.web.library import Library
-from dashboard.web.view import resolve
 from store import Corpus
 
 

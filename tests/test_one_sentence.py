@@ -10,8 +10,8 @@ from dashboard.compare.two_models import ModelPair
 from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
 from dashboard.pages import PAGES
+from dashboard.web.context import resolve
 from dashboard.web.library import Library
-from dashboard.web.view import resolve
 from store import Corpus
 from tests.stores import FEATURES
 

@@ -12,8 +12,8 @@ from sklearn.manifold import trustworthiness
 
 import store
 from dashboard.pages import PAGES
+from dashboard.web.context import resolve
 from dashboard.web.library import Library
-from dashboard.web.view import resolve
 from ingest.parallel import processes
 from ingest.projections.manifolds import fit_head
 from store.kernels.fidelity import trustworthy

@@ -12,8 +12,8 @@ from dashboard.compare.feature_points import ShownPoint, point_controls, point_n
 from dashboard.compare.page import above_pictures, layout
 from dashboard.compare.two_models import ModelPair, pair_of
 from dashboard.features import data as series
+from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
-from dashboard.web.view import Context, resolve
 from store import Snapshot
 from store.features import Features
 from tests.three_models import key_of

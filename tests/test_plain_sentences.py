@@ -6,8 +6,8 @@ import pytest
 
 from dashboard.pages import PAGES
 from dashboard.statistics.sections import importance
+from dashboard.web.context import resolve
 from dashboard.web.library import Library
-from dashboard.web.view import resolve
 from store import Corpus
 from tests.test_shown_importance import FOUND
 

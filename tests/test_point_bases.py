@@ -10,8 +10,8 @@ from dashboard.features.figures import feature_charts
 from dashboard.features.routes import measure_table
 from dashboard.features.shown import ShownFeatures
 from dashboard.pages import PAGES
+from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
-from dashboard.web.view import Context, resolve
 from store import Corpus
 from store.schema.features import point_title, same_basis, stored_point
 from store.schema.pictures import ViewName

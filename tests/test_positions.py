@@ -11,8 +11,8 @@ from flask.testing import FlaskClient
 from dashboard.sentence import positions as module
 from dashboard.sentence.picture import sentence_picture
 from dashboard.sentence.positions import PositionMeans, position_figure, position_means
+from dashboard.web.context import resolve
 from dashboard.web.library import Library
-from dashboard.web.view import resolve
 from store import Corpus, open_corpus
 
 

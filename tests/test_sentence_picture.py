@@ -19,9 +19,9 @@ from dashboard.sentence.positions import positions
 from dashboard.sentence.ranked_heads import ranking_panel
 from dashboard.sentence.sentence import Sentence
 from dashboard.statistics.head_panel import head_statistics
+from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
-from dashboard.web.view import Context, resolve
 from store import Corpus
 from tests.sentences import PIECES, a_pair
 

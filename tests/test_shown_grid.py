@@ -9,9 +9,9 @@ from dashboard.app import create_app
 from dashboard.statistics.data import HeadGrid, grid_notices, shown_grid
 from dashboard.statistics.part import part_of
 from dashboard.ui.files import provenance_of
+from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
-from dashboard.web.view import Context, resolve
 from tests.counts import counted
 from tests.stores import Ingest
 from tests.tiny_models import save_model

@@ -5,8 +5,8 @@ import pytest
 import xarray as xr
 
 from dashboard.statistics.sections import head_importance
+from dashboard.web.context import resolve
 from dashboard.web.library import Library
-from dashboard.web.view import resolve
 from store import Corpus
 
 FOUND = xr.Dataset(

@@ -17,8 +17,8 @@ from dashboard.statistics.part import part_of
 from dashboard.ui.controls import number
 from dashboard.ui.text import span
 from dashboard.ui.theme import PALETTE, head_colours, rgb
+from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
-from dashboard.web.view import Context, resolve
 from store.wording import many
 
 ASSETS = Path(dashboard.__file__).parent / "assets"

@@ -8,8 +8,8 @@ import pytest
 from dashboard.canvas.spec import ChosenPoint, FileSource, LinkFields, Panel, Picture, Step
 from dashboard.pages import PICTURES, picture_of
 from dashboard.web.assets import ASSETS
+from dashboard.web.context import resolve
 from dashboard.web.library import Library
-from dashboard.web.view import resolve
 
 SOURCES = {
     path.relative_to(ASSETS).as_posix(): path.read_text("utf-8")

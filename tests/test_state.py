@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from dashboard.web.context import Bounds, Context, bounds_of, feature_bounds, resolve
 from dashboard.web.library import Library
 from dashboard.web.state import (
     DEFAULTS,
@@ -23,7 +24,6 @@ from dashboard.web.state import (
     browser_table,
     telling,
 )
-from dashboard.web.view import Bounds, Context, bounds_of, feature_bounds, resolve
 from store import STATISTICS
 from store.schema.model import SOURCES
 
@@ -133,9 +133,9 @@ def test_a_link_restores_the_statistic_of_all_heads(
     library: Library, statistic: str, source: str, values: str, sort: str | None
 ) -> None:
     assume(statistic in telling(source))
-    path, _, query = LinkState("statistics", statistic=statistic, source=source, values=values, sort=sort).href.partition(
-        "?"
-    )
+    path, _, query = LinkState(
+        "statistics", statistic=statistic, source=source, values=values, sort=sort
+    ).href.partition("?")
     found = resolve(library, path, query).state
     assert (found.page, found.statistic, found.source, found.values, found.sort) == (
         "statistics",

@@ -14,8 +14,8 @@ from dashboard.statistics.counts import PartCounts
 from dashboard.statistics.divergence import nearest
 from dashboard.statistics.part import part_of
 from dashboard.ui.page import Page
+from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
-from dashboard.web.view import Context, resolve
 from store import Corpus
 
 SPLIT = "data.genre:Action%7CComedy;kind:word|continuation"

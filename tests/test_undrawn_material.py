@@ -8,8 +8,8 @@ import pytest
 
 from dashboard import shell
 from dashboard.pages import PAGES, after_picture_of, picture_of
+from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
-from dashboard.web.view import Context, resolve
 from store import open_corpus
 from store.repository.writer import open_writer
 

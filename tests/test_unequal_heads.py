@@ -11,8 +11,8 @@ from dashboard.pages import PAGES, picture_of
 from dashboard.statistics.data import difference_grid
 from dashboard.ui.page import Page
 from dashboard.ui.text import signed
+from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
-from dashboard.web.view import Context, resolve
 
 
 def context(store: str, two: ModelPair, **more: str) -> Context:

@@ -15,8 +15,8 @@ from dashboard.points import pairs
 from dashboard.points.shown_points import ShownPoints
 from dashboard.statistics import divergence as nearest
 from dashboard.statistics.sections import importance
+from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
-from dashboard.web.view import Context, resolve
 from store import Corpus, Snapshot
 from store.errors import NotIngested
 from store.repository.progress import IngestProgress

@@ -11,7 +11,7 @@ from dashboard.points.captions import authors_size, shown_fidelity
 from dashboard.ui.controls import info
 from dashboard.ui.page import Page
 from dashboard.ui.tables import heading
-from dashboard.web.view import Context
+from dashboard.web.context import Context
 from store.describe import CorpusDescription, Description, ModelDescription, describe
 
 #: Settings that may name folders of the server; `make describe` shows them.

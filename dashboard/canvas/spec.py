@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from dashboard.ui.files import provenance_of
 from dashboard.ui.theme import PALETTE, Scheme
-from dashboard.web.view import Context
+from dashboard.web.context import Context
 
 #: Colours of the codes 0 to 255 by scheme, then by role.
 Ramp = Mapping[str, Mapping[str, Sequence[str]]]

@@ -27,9 +27,9 @@ from dashboard.ui.files import Table
 from dashboard.ui.progress import unmade
 from dashboard.ui.tables import file_href
 from dashboard.ui.theme import ramp
+from dashboard.web.context import Context
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
-from dashboard.web.view import Context
 from store.features import Features
 from store.kernels.features import linear_cka
 from store.kernels.normalization import unit
@@ -180,7 +180,9 @@ class ShownPoint:
 
 
 def _in_colours_of_both(context: Context) -> Context:
-    return replace(context, state=context.state.with_(fcolour="kind")) if context.state.fcolour in PREDICTED else context
+    return (
+        replace(context, state=context.state.with_(fcolour="kind")) if context.state.fcolour in PREDICTED else context
+    )
 
 
 def point_notices(context: Context, two: ModelPair) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from dashboard.ui.charts import chart, heat_map
 from dashboard.ui.controls import statistic_info
 from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import QUERIES, brief, difference_unit, signed, spell, unit_title
+from dashboard.web.context import Context
 from dashboard.web.state import LinkState, telling
-from dashboard.web.view import Context
 from store import STATISTICS
 from store.schema.model import head_name
 from store.wording import many
@@ -169,9 +169,7 @@ def _divergence_map(context: Context, two: ModelPair, changed: Changes) -> list[
 def differences(context: Context, two: ModelPair) -> list[object]:
     """The heat map of the differences, other - this."""
     state, (own, _) = context.state, two.names
-    values, against = (
-        values_of(model.head_statistic, state.statistic, state.source) for model in (two.other, two.own)
-    )
+    values, against = (values_of(model.head_statistic, state.statistic, state.source) for model in (two.other, two.own))
     grid = difference_grid(values, against, state.statistic, f"that of {own}")
     rows = f", {QUERIES[state.source]}" if state.source != "all" else ""
     return [

@@ -40,8 +40,8 @@ from dashboard.ui.controls import choice, head_choices, info, search_controls, s
 from dashboard.ui.page import Page, deferred
 from dashboard.ui.progress import unmade
 from dashboard.ui.text import QUERIES
+from dashboard.web.context import Context, on_same_corpus
 from dashboard.web.state import telling
-from dashboard.web.view import Context, on_same_corpus
 from store import STATISTICS
 
 #: Kinds of pictures.

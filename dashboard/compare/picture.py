@@ -11,9 +11,9 @@ from dashboard.points.drawn import Drawn
 from dashboard.points.selection import Selection, mask
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.theme import ramp
+from dashboard.web.context import Context
 from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
-from dashboard.web.view import Context
 from store.kernels.projection import align
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName

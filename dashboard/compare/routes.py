@@ -23,6 +23,7 @@ from dashboard.points.columns import column_of
 from dashboard.points.drawn import Drawn
 from dashboard.points.routes import selection_of
 from dashboard.ui.files import FORM, file
+from dashboard.web.context import on_same_corpus
 from dashboard.web.http import (
     BASE,
     ONE_HEAD,
@@ -36,7 +37,6 @@ from dashboard.web.http import (
 )
 from dashboard.web.library import Library
 from dashboard.web.state import telling
-from dashboard.web.view import on_same_corpus
 
 PAIR = f"{BASE}/compare/<other>"
 

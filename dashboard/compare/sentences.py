@@ -19,8 +19,8 @@ from dashboard.ui.controls import head_choices, number
 from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import significant
+from dashboard.web.context import Context
 from dashboard.web.state import ORDER
-from dashboard.web.view import Context
 from store.kernels.divergence import row_divergence
 from store.schema.model import head_name
 from store.wording import many
@@ -161,9 +161,7 @@ def _search_note(two: ModelPair, by: str) -> str:
 def patterns(context: Context, two: ModelPair) -> list[object]:
     """The patterns of the link's sentence and head, where both models have them."""
     state = context.state
-    title = html.H2(
-        f"The same sentence in both models, {head_name(state.layer, state.head)}", id="sentence-in-both"
-    )
+    title = html.H2(f"The same sentence in both models, {head_name(state.layer, state.head)}", id="sentence-in-both")
     if state.sentence >= two.sentences:
         missing = f"{two.names[1]} has only the first {two.sentences:,} sentences. Choose sentence 0 to {two.sentences - 1:,}."
         return [title, _choices(context, two), html.P(missing, role="status")]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.web.cache import current_cache
-from dashboard.web.view import Context, names_of, other_model
+from dashboard.web.context import Context, names_of, other_model
 from store import Corpus
 from store.kernels.bootstrap import PERCENTILES, Segments, draw_counts, find_segments
 from store.kernels.statistics import source_rows

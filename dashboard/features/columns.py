@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dashboard.features.data import pieces_of
 from dashboard.points.columns import KINDS, Column, Values, kinds_of
-from dashboard.web.view import predicts_labels
+from dashboard.web.context import predicts_labels
 from store.features import Features
 from store.schema.features import SAMPLE
 

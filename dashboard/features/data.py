@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.web.cache import cached
-from dashboard.web.view import Context, feature_panels, feature_views, value_layers
+from dashboard.web.context import Context, feature_panels, feature_views, value_layers
 from store import Corpus, StoreError
 from store.features import Features
 from store.schema.features import SAMPLE, point_kind, point_layer, point_title, same_basis

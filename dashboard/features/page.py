@@ -17,7 +17,7 @@ from dashboard.ui.controls import choice, search_controls, switch
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade
 from dashboard.ui.tables import file_links
-from dashboard.web.view import Context, value_layers
+from dashboard.web.context import Context, value_layers
 
 EMPTY = "Feature points: not computed."
 UNDRAWN = "Picture of the tokens of {}: not computed."
@@ -98,7 +98,10 @@ def _files(shown: ShownFeatures) -> list[html.P]:
     every = file_links(shown.context, "All tokens", f"{base}/tokens/{where}")
     if not shown.selection:
         return [every]
-    return [every, file_links(shown.context, "The selected tokens", f"{base}/selection/{where}", shown.selection.fields)]
+    return [
+        every,
+        file_links(shown.context, "The selected tokens", f"{base}/selection/{where}", shown.selection.fields),
+    ]
 
 
 def _controls(shown: ShownFeatures) -> list[object]:

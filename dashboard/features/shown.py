@@ -11,8 +11,8 @@ from dashboard.features.columns import TokenColumn, token_columns
 from dashboard.features.data import Series, is_drawn
 from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
 from dashboard.points.colours import Legend, legend_of
+from dashboard.web.context import Context
 from dashboard.web.http import data_link
-from dashboard.web.view import Context
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import unit_title
+from dashboard.web.context import Context
 from dashboard.web.state import telling
-from dashboard.web.view import Context
 from store import STATISTICS
 from store.errors import NotIngested
 from store.schema.model import head_name

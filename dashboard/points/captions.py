@@ -4,8 +4,8 @@ import xarray as xr
 from dash import html
 
 from dashboard.ui.controls import info
+from dashboard.web.context import Context
 from dashboard.web.state import LinkState
-from dashboard.web.view import Context
 from store import Corpus
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ATTENTIONVIZ_TOKENS, ViewName

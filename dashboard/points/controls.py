@@ -14,7 +14,7 @@ from dashboard.points.selection import Condition
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.controls import choice, search_controls, switch, view_choices
 from dashboard.ui.text import span
-from dashboard.web.view import Context
+from dashboard.web.context import Context
 from store.schema.model import ROLES
 from store.wording import many
 

@@ -15,7 +15,7 @@ from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href, heading
 from dashboard.web.cache import cached
-from dashboard.web.view import Context
+from dashboard.web.context import Context
 from store import Corpus, StoreError
 from store.schema.pictures import NORMALIZATIONS, ViewName
 from store.wording import many
@@ -139,8 +139,7 @@ def panel(context: Context, _points: ShownPoints) -> list[object]:
     state, shown = context.state, ViewName.parse(context.view).normalization
     after = OTHER if shown == "raw" else shown
     densities = {
-        name: density(context.corpus, layer=state.layer, head=state.head, normalization=name)
-        for name in ("raw", after)
+        name: density(context.corpus, layer=state.layer, head=state.head, normalization=name) for name in ("raw", after)
     }
     titles = {"raw": "Before: raw vectors", after: f"After normalisation: {after}"}
     return [

@@ -13,8 +13,8 @@ from dashboard.points.picture import NEAR, marks
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.controls import number
 from dashboard.ui.tables import heading
+from dashboard.web.context import Context
 from dashboard.web.state import MOST_TOP, Lines
-from dashboard.web.view import Context
 from store import Corpus
 from store.kernels.statistics import entropy
 from store.schema.model import ROLES

@@ -16,8 +16,8 @@ from dashboard.points.search_results import hit_table
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links
+from dashboard.web.context import Context
 from dashboard.web.state import MOST_TOKENS, LinkState
-from dashboard.web.view import Context
 from store.schema.model import head_name
 
 #: Numbers of tokens to choose from.
@@ -44,7 +44,9 @@ def layout(context: Context, statistics: Callable[[Context], list[object]]) -> P
         return without_picture(context, name)
     points = _shown_points(context)
     above = [
-        html.Div([html.H1(f"Queries and keys of {name}"), _neighbours(context), _choices(context)], className="title-row"),
+        html.Div(
+            [html.H1(f"Queries and keys of {name}"), _neighbours(context), _choices(context)], className="title-row"
+        ),
         *around_picture(context, points, head=True),
         *_typed(context),
     ]

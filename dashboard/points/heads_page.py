@@ -11,7 +11,7 @@ from dashboard.points.search_results import hit_table
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links
-from dashboard.web.view import Context
+from dashboard.web.context import Context
 from store.schema.model import head_name
 
 

@@ -9,7 +9,7 @@ from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.controls import info
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_links, heading
-from dashboard.web.view import Context
+from dashboard.web.context import Context
 from store import Corpus
 from store.errors import NotIngested
 from store.wording import many

@@ -10,8 +10,8 @@ from dashboard.canvas.spec import ChosenPoint, FileSource, Panel, Picture
 from dashboard.points.captions import shown_fidelity
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.theme import ramp
+from dashboard.web.context import Context
 from dashboard.web.http import data_link
-from dashboard.web.view import Context
 from store import STATISTICS, Corpus
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName

@@ -7,8 +7,8 @@ from dash import dcc, html
 from dashboard.points.search import SentenceHit, folded, matching_tokens, occurring_pieces, spaced
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.tables import heading
+from dashboard.web.context import Context
 from dashboard.web.state import WITHIN
-from dashboard.web.view import Context
 from store import Corpus
 from store.wording import many
 

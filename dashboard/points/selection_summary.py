@@ -15,7 +15,7 @@ from dashboard.points.drawn import Drawn
 from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.tables import file_links, heading
 from dashboard.ui.text import signed, spell
-from dashboard.web.view import Context
+from dashboard.web.context import Context
 
 #: Rows of the table.
 ROWS = 200

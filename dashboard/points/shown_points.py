@@ -12,7 +12,7 @@ from dashboard.points.columns import Column, columns
 from dashboard.points.drawn import Drawn
 from dashboard.points.search import Hits, hits
 from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
-from dashboard.web.view import Context
+from dashboard.web.context import Context
 
 #: Sentences that the results of a search list.
 LISTED = 50
@@ -34,9 +34,7 @@ class ShownPoints:
         fields = {name: state.fields[name] or "" for name in FIELDS}
         selection, notices = parse_selection(fields, context.corpus)
         if state.colour not in known:
-            notices += (
-                f"Ignored an invalid parameter: colour={state.colour}. Points are coloured by query and key.",
-            )
+            notices += (f"Ignored an invalid parameter: colour={state.colour}. Points are coloured by query and key.",)
         colour = known.get(state.colour, known["role"])
         return cls(Drawn(context.corpus, tokens, layer, head), selection, colour, notices)
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from dashboard.sentence.sentence import Sentence, stored_sentence
 from dashboard.web.admission import Turns, asker_gone
 from dashboard.web.cache import current_cache
+from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
-from dashboard.web.view import Context
 from store import Corpus
 from store.extras import missing_packages
 

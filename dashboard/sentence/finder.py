@@ -15,8 +15,8 @@ from dashboard.ui.controls import choice, number, statistic_choice
 from dashboard.ui.tables import heading
 from dashboard.ui.text import spell
 from dashboard.web.cache import cached
+from dashboard.web.context import Context
 from dashboard.web.state import ORDER, LinkState, telling
-from dashboard.web.view import Context
 from store import STATISTICS, Corpus
 from store.schema.model import head_name
 from store.wording import many

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.picture import data_url, query_string
 from dashboard.ui.charts import RAMP, chart, colour_bar, every, layers_down, layout
-from dashboard.web.view import Context
+from dashboard.web.context import Context
 from store.schema.model import RATIOS
 
 #: Above this many tokens a cell is too narrow for its number, which is on hover and in the table.

@@ -22,8 +22,8 @@ from dashboard.sentence.positions import positions
 from dashboard.sentence.ranked_heads import ranking_panel
 from dashboard.ui.controls import choice, explained, info, number, statistic_choice, switch
 from dashboard.ui.page import Page
+from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
-from dashboard.web.view import Context
 from store.schema.model import RATIOS, head_name
 from store.wording import many
 
@@ -256,9 +256,7 @@ def _file(context: Context) -> tuple[str, str]:
     if state.show == "neuron":
         steps = neuron_url(context, "csv")
         return (f"Every step of {head_name(state.layer, state.head)}", steps) if steps else _weights(context)
-    return _weights(
-        replace(context, state=state.with_(show="head", heads=None)) if state.show == "model" else context
-    )
+    return _weights(replace(context, state=state.with_(show="head", heads=None)) if state.show == "model" else context)
 
 
 def _weights(context: Context) -> tuple[str, str]:

@@ -9,9 +9,9 @@ from dashboard.sentence.pattern import FIELDS, PatternOptions, Unit, parse_optio
 from dashboard.ui.component import BrowserComponent
 from dashboard.ui.files import provenance_of
 from dashboard.ui.theme import PALETTE, head_colours
+from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
-from dashboard.web.view import Context
 from store.schema.model import head_name
 
 

@@ -15,7 +15,7 @@ from dashboard.ui.tables import file_href
 from dashboard.ui.text import significant
 from dashboard.ui.theme import PALETTE, between
 from dashboard.web.cache import cached
-from dashboard.web.view import Context
+from dashboard.web.context import Context
 from store import Corpus
 from store.kernels.attention import attention_pattern
 from store.schema.model import head_name

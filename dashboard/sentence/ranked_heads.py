@@ -9,7 +9,7 @@ from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.picture import selected_query
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import choice
-from dashboard.web.view import Context
+from dashboard.web.context import Context
 from store.kernels.attention import attention_pattern
 from store.schema.model import head_name
 

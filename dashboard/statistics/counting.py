@@ -11,9 +11,9 @@ from dashboard.statistics.counts import Counting
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import HEIGHT, problem
 from dashboard.web.callbacks import STANDING, Named, Shown, Text, snapshot_of, typed
+from dashboard.web.context import Context, resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
-from dashboard.web.view import Context, resolve
 
 #: Milliseconds between two updates of the progress; most counts end before the first.
 TICK = 300

@@ -12,7 +12,7 @@ from dashboard.statistics.counts import Counting, PartCounts, PartNumbers
 from dashboard.statistics.part import Part, part_of
 from dashboard.ui.text import brief, difference_unit, model_names, signed, spell, unit_title
 from dashboard.web.cache import cached
-from dashboard.web.view import Context, comparable
+from dashboard.web.context import Context, comparable
 from store import STATISTICS, Corpus, StoreError
 from store.schema.model import head_name
 

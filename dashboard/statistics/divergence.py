@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from dashboard.ui.controls import info
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import heading
-from dashboard.web.view import Context
+from dashboard.web.context import Context
 from store import Corpus
 from store.errors import NotIngested
 from store.kernels.labels import NearHead, nearest_heads

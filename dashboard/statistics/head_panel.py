@@ -16,8 +16,8 @@ from dashboard.ui.charts import chart
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links, heading
 from dashboard.ui.text import brief, spell
+from dashboard.web.context import Context
 from dashboard.web.state import telling
-from dashboard.web.view import Context
 from store import STATISTICS
 from store.kernels.labels import LABELS
 from store.schema.model import head_name

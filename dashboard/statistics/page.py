@@ -26,8 +26,8 @@ from dashboard.ui.controls import choice, head_choices, info, statistic_choice, 
 from dashboard.ui.page import Page
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import QUERIES, model_names
+from dashboard.web.context import Context, comparable
 from dashboard.web.state import telling
-from dashboard.web.view import Context, comparable
 from store import STATISTICS
 from store.schema.model import head_name
 from store.wording import many

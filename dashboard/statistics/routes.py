@@ -12,10 +12,10 @@ from dashboard.statistics.counts import PartCounts
 from dashboard.statistics.data import head_columns, importance_of, ranks, shown_grid
 from dashboard.statistics.part import Part, part_labels, part_of
 from dashboard.ui.files import FORM, Table, file
+from dashboard.web.context import resolve
 from dashboard.web.http import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
 from dashboard.web.library import Library
 from dashboard.web.state import telling
-from dashboard.web.view import resolve
 from store import Corpus
 from store.schema.model import BOUNDS
 
@@ -41,7 +41,9 @@ def _of_parts(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/heat-map.{FORM}")
     def heat_map(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(library, snapshot, model)
-        context = resolve(library, "statistics", urlencode(request.args.to_dict() | {"snapshot": snapshot, "model": model}))
+        context = resolve(
+            library, "statistics", urlencode(request.args.to_dict() | {"snapshot": snapshot, "model": model})
+        )
         state = context.state
         part = part_of(corpus, state.where)
         grid = shown_grid(context, library.get(PartCounts).numbers(corpus, part))

@@ -25,7 +25,7 @@ from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import QUERIES, signed
-from dashboard.web.view import Context
+from dashboard.web.context import Context
 from store import STATISTICS
 from store.errors import NotIngested
 from store.schema.model import RATIOS, head_name

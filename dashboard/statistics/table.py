@@ -14,8 +14,8 @@ from dashboard.statistics.data import Values, importance_of
 from dashboard.ui.controls import choice
 from dashboard.ui.tables import file_links
 from dashboard.ui.text import brief, signed, unit_title
+from dashboard.web.context import Context
 from dashboard.web.state import telling
-from dashboard.web.view import Context
 from store import STATISTICS
 from store.schema.model import head_name
 

@@ -6,7 +6,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.web.view import Context
+from dashboard.web.context import Context
 from store import STATISTICS
 from store.schema.model import RATIOS
 from store.schema.pictures import NORMALIZATIONS, PROJECTIONS, ViewName

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from werkzeug.wsgi import wrap_file
 
 from dashboard.web.admission import asker_gone
+from dashboard.web.context import Context, names_of, other_model
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.http import lasting
 from dashboard.web.library import Library
-from dashboard.web.view import Context, names_of, other_model
 from store import Corpus, Snapshot
 
 #: The format of a file in its URL.

@@ -8,8 +8,8 @@ import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.ui.progress import unmade
+from dashboard.web.context import Context
 from dashboard.web.errors import sentence_for
-from dashboard.web.view import Context
 
 #: Pixels reserved for a part that is still being counted, so that what is below does not jump far.
 HEIGHT = 220

@@ -8,7 +8,7 @@ from store.errors import NotIngested
 from store.repository.progress import IngestProgress
 
 if TYPE_CHECKING:
-    from dashboard.web.view import Context
+    from dashboard.web.context import Context
 
 #: The part of the id of a line that follows the ingest; `app.py` fills it as often as a tab asks for newer snapshots.
 UNDER_WAY = "under-way"

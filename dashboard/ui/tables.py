@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 
 from dash import html
 
+from dashboard.web.context import Context
 from dashboard.web.http import data_link
-from dashboard.web.view import Context
 
 _NOTHING: Mapping[str, str | None] = MappingProxyType({})
 
