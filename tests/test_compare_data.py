@@ -21,7 +21,7 @@ from dashboard.compare.data import (
 )
 from dashboard.compare.sentences import both_patterns, patterns_table, sentence_divergence
 from dashboard.compare.two_models import SEED, ModelPair, mean_interval, sample_of
-from dashboard.web.state import telling
+from dashboard.web.state import varying_statistics
 from store import Corpus
 from store.kernels.bootstrap import draw_counts
 from store.kernels.divergence import divergence_sums, row_divergence
@@ -92,7 +92,7 @@ def test_the_statistic_that_changed_most_did_so_against_its_spread_among_heads(a
     found = changes(alike, "to_sep", "all").most
     for layer, head in np.ndindex(2, 2):
         sizes = {}
-        for name in telling("all"):
+        for name in varying_statistics("all"):
             own, other = (
                 one.head_statistic.sel(source="all", statistic=name).values for one in (alike.own, alike.other)
             )

@@ -12,7 +12,7 @@ from pyarrow import parquet
 from dashboard.statistics.part import Part, part_of
 from dashboard.statistics.routes import heads_table
 from dashboard.ui.files import as_csv
-from dashboard.web.state import telling
+from dashboard.web.state import varying_statistics
 from store import STATISTICS, Corpus
 from tests.counts import counted
 
@@ -48,7 +48,7 @@ def test_statistics_of_the_whole_corpus_are_those_of_the_store(
     client: FlaskClient, base: str, tiny_corpus: Corpus, source: str
 ) -> None:
     rows = rows_of(client, f"{base}/statistics.csv?source={source}")
-    for name in telling(source):
+    for name in varying_statistics(source):
         expected = tiny_corpus.head_statistic.sel(source=source, statistic=name)
         np.testing.assert_allclose(numbers(rows, name, expected.shape), expected, err_msg=name)
 
@@ -87,7 +87,7 @@ def test_what_heads_are_worth_is_a_column(tiny_corpus: Corpus) -> None:
 
 def test_the_head_with_the_most_has_rank_1(client: FlaskClient, base: str) -> None:
     rows = rows_of(client, f"{base}/statistics.csv")
-    for name in telling("all"):
+    for name in varying_statistics("all"):
         own = [float(row[name]) for row in rows]
         assert [int(float(row[f"{name}_rank"])) for row in rows] == [1 + sorted(own)[::-1].index(one) for one in own]
 

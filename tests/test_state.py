@@ -22,7 +22,7 @@ from dashboard.web.state import (
     LinkState,
     Of,
     browser_table,
-    telling,
+    varying_statistics,
 )
 from store import STATISTICS
 from store.schema.model import SOURCES
@@ -132,7 +132,7 @@ def test_a_link_restores_the_head_and_its_tokens(library: Library, layer: int, h
 def test_a_link_restores_the_statistic_of_all_heads(
     library: Library, statistic: str, source: str, values: str, sort: str | None
 ) -> None:
-    assume(statistic in telling(source))
+    assume(statistic in varying_statistics(source))
     path, _, query = LinkState(
         "statistics", statistic=statistic, source=source, values=values, sort=sort
     ).href.partition("?")

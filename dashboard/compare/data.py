@@ -20,7 +20,7 @@ from dashboard.compare.two_models import (
     segments_of,
 )
 from dashboard.ui.files import Table
-from dashboard.web.state import telling
+from dashboard.web.state import varying_statistics
 from store import STATISTICS, Corpus
 from store.kernels.attention import attention_pattern
 from store.kernels.bootstrap import Segments
@@ -204,7 +204,7 @@ def ranked_heads(changed: Changes, by: str) -> list[tuple[int, int]]:
 
 def most_changed(two: ModelPair) -> NDArray[np.object_]:
     """Name of a statistic of each head (layer, head): see `Changes`."""
-    names = telling("all")
+    names = varying_statistics("all")
     own, other = (model.head_statistic.sel(source="all", statistic=names).values for model in (two.own, two.other))
     among = own.std(axis=(1, 2), keepdims=True)
     sizes = np.divide(np.abs(other - own), among, out=np.zeros_like(own), where=among > 0)
@@ -239,7 +239,8 @@ def differences_table(two: ModelPair, source: str) -> Table:
     layer, head = _heads(two)
     other, own = (model.head_statistic.sel(source=source) for model in (two.other, two.own))
     return _named(layer, head) | {
-        name: (other.sel(statistic=name).values - own.sel(statistic=name).values).ravel() for name in telling(source)
+        name: (other.sel(statistic=name).values - own.sel(statistic=name).values).ravel()
+        for name in varying_statistics(source)
     }
 
 

@@ -11,7 +11,7 @@ from dashboard.ui.controls import statistic_info
 from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import QUERIES, brief, difference_unit, signed, spell, unit_title
 from dashboard.web.context import Context
-from dashboard.web.state import LinkState, telling
+from dashboard.web.state import LinkState, varying_statistics
 from store import STATISTICS
 from store.schema.model import head_name
 from store.wording import many
@@ -207,7 +207,7 @@ def means_over_heads(context: Context, two: ModelPair) -> html.Details:
             *(html.Th(title, className="number") for title in ("this", "other", "other - this")),
         ]
     )
-    body = html.Tbody([_mean_row(two, name, context.state.source) for name in telling(context.state.source)])
+    body = html.Tbody([_mean_row(two, name, context.state.source) for name in varying_statistics(context.state.source)])
     return html.Details(
         [
             html.Summary("Every statistic, mean over all heads"),

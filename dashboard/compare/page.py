@@ -41,7 +41,7 @@ from dashboard.ui.page import Page, deferred
 from dashboard.ui.progress import unmade
 from dashboard.ui.text import QUERIES
 from dashboard.web.context import Context, on_same_corpus
-from dashboard.web.state import telling
+from dashboard.web.state import varying_statistics
 from store import STATISTICS
 
 #: Kinds of pictures.
@@ -239,7 +239,7 @@ def _heads(context: Context, two: ModelPair) -> list[object]:
 
 def _choices(context: Context) -> html.Div:
     state = context.state
-    statistics = {name: STATISTICS[name].title for name in telling(state.source)}
+    statistics = {name: STATISTICS[name].title for name in varying_statistics(state.source)}
     return html.Div(
         [
             choice("ranked", "Ranked by", RANKED, state.ranked, 210),

@@ -36,7 +36,7 @@ from dashboard.web.http import (
     source_of_means,
 )
 from dashboard.web.library import Library
-from dashboard.web.state import telling
+from dashboard.web.state import varying_statistics
 
 PAIR = f"{BASE}/compare/<other>"
 
@@ -164,6 +164,6 @@ def _alike(two: ModelPair) -> ModelPair:
 
 def _statistic(source: str) -> str:
     statistic = asked.args.get("statistic", "to_sep")
-    if statistic not in telling(source):
-        abort(404, f"Heads do not differ in “{statistic[:40]}”. Choose one of {', '.join(telling(source))}.")
+    if statistic not in varying_statistics(source):
+        abort(404, f"Heads do not differ in “{statistic[:40]}”. Choose one of {', '.join(varying_statistics(source))}.")
     return statistic

@@ -16,7 +16,7 @@ from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import unit_title
 from dashboard.web.context import Context
-from dashboard.web.state import telling
+from dashboard.web.state import varying_statistics
 from store import STATISTICS
 from store.errors import NotIngested
 from store.schema.model import head_name
@@ -66,7 +66,7 @@ def _scaling_info(context: Context) -> html.Button:
 
 def _colour_choice(context: Context) -> object:
     paint = context.state.paint
-    ways = {"layer": "layer", "label": "label"} | {name: STATISTICS[name].title for name in telling("all")}
+    ways = {"layer": "layer", "label": "label"} | {name: STATISTICS[name].title for name in varying_statistics("all")}
     control = choice("paint", "Colour", ways, paint, 230)
     return explained(control, statistic_info(paint)) if paint in STATISTICS else control
 

@@ -16,7 +16,7 @@ from dashboard.ui.tables import heading
 from dashboard.ui.text import spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
-from dashboard.web.state import ORDER, LinkState, telling
+from dashboard.web.state import ORDER, LinkState, varying_statistics
 from store import STATISTICS, Corpus
 from store.schema.model import head_name
 from store.wording import many
@@ -26,7 +26,7 @@ LISTED = 20
 #: Most words and phrases searched for.
 MOST_TERMS = 8
 #: Statistics that rank sentences; the attention that all tokens receive together is the same in each.
-RANKED = tuple(telling("all"))
+RANKED = tuple(varying_statistics("all"))
 #: The value of `by` in a link without a ranking.
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
 #: Rankings that every page has, by their names in the link.

@@ -17,7 +17,7 @@ from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links, heading
 from dashboard.ui.text import brief, spell
 from dashboard.web.context import Context
-from dashboard.web.state import telling
+from dashboard.web.state import varying_statistics
 from store import STATISTICS
 from store.kernels.labels import LABELS
 from store.schema.model import head_name
@@ -74,7 +74,7 @@ def _label(context: Context) -> list[object]:
 
 def _table(context: Context) -> html.Table:
     titles = heading(("mean of all queries", "value", "rank"), {"value", "rank"})
-    every = [(name, "all", STATISTICS[name].title) for name in telling("all")]
+    every = [(name, "all", STATISTICS[name].title) for name in varying_statistics("all")]
     of_cls = [(name, "cls", title) for name, title in OF_CLS.items()]
     rows = [_row(context, *row) for row in [*every, *of_cls]]
     return html.Table([titles, html.Tbody(rows)], className="rows strips")

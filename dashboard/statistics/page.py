@@ -27,7 +27,7 @@ from dashboard.ui.page import Page
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import QUERIES, model_names
 from dashboard.web.context import Context, comparable
-from dashboard.web.state import telling
+from dashboard.web.state import varying_statistics
 from store import STATISTICS
 from store.schema.model import head_name
 from store.wording import many
@@ -88,7 +88,7 @@ def _of_whole_corpus(context: Context, part: Part) -> list[object]:
 def _controls(context: Context) -> html.Div:
     """The statistic, its queries, and what of it is shown."""
     state = context.state
-    statistics = {name: STATISTICS[name].title for name in telling(state.source)}
+    statistics = {name: STATISTICS[name].title for name in varying_statistics(state.source)}
     parts = [
         statistic_choice("statistic", "Statistic", statistics, state.statistic, 230),
         choice("source", "Mean over", QUERIES, state.source, 160),

@@ -15,7 +15,7 @@ from dashboard.ui.files import FORM, Table, file
 from dashboard.web.context import resolve
 from dashboard.web.http import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
 from dashboard.web.library import Library
-from dashboard.web.state import telling
+from dashboard.web.state import varying_statistics
 from store import Corpus
 from store.schema.model import BOUNDS
 
@@ -101,7 +101,7 @@ def heads_table(means: xr.DataArray, labels: xr.DataArray, importance: NDArray[n
     importance
         (layer, head), one more column.
     """
-    numbers = {name: means.sel(statistic=name).values.ravel() for name in telling(str(means.source.item()))}
+    numbers = {name: means.sel(statistic=name).values.ravel() for name in varying_statistics(str(means.source.item()))}
     if importance is not None:
         numbers["importance"] = importance.ravel()
     return {

@@ -15,7 +15,7 @@ from dashboard.ui.controls import choice
 from dashboard.ui.tables import file_links
 from dashboard.ui.text import brief, signed, unit_title
 from dashboard.web.context import Context
-from dashboard.web.state import telling
+from dashboard.web.state import varying_statistics
 from store import STATISTICS
 from store.schema.model import head_name
 
@@ -80,7 +80,7 @@ def table_of_heads(context: Context, means: xr.DataArray, labels: NDArray[np.str
 def table_columns(means: xr.DataArray, source: str, importance: Values | None) -> dict[str, TableColumn]:
     """Columns by their names in a link, from means (source, statistic, layer, head) and importance (layer, head)."""
     of_source = means.sel(source=source)
-    columns = {name: _column(name, of_source.sel(statistic=name).values) for name in telling(source)}
+    columns = {name: _column(name, of_source.sel(statistic=name).values) for name in varying_statistics(source)}
     if importance is not None:
         title = "importance: change of the model's loss without the head"
         columns["importance"] = TableColumn("import.", title, "nats", importance, signed=True)

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from dashboard.web.errors import remedy_text
 from dashboard.web.library import Library
-from dashboard.web.state import DEFAULTS, FIELDS, PAGES, LinkReader, LinkState, Of, telling
+from dashboard.web.state import DEFAULTS, FIELDS, PAGES, LinkReader, LinkState, Of, varying_statistics
 from store import STATISTICS, Corpus, Snapshot, StoreError
 from store.features import Features
 from store.repository.progress import IngestProgress
@@ -211,7 +211,7 @@ def _view(reader: LinkReader, ingest: IngestProgress | None) -> str | None:
 def _statistic(reader: LinkReader, source: str) -> str:
     """A statistic in which heads differ over these queries."""
     name = str(reader.read("statistic"))
-    if name in telling(source):
+    if name in varying_statistics(source):
         return name
     shown = str(DEFAULTS["statistic"])
     reader.notices.append(

@@ -95,7 +95,7 @@ class Field:
     always: str | None = None
 
 
-def telling(source: str) -> list[str]:
+def varying_statistics(source: str) -> list[str]:
     """Statistics in which heads differ, over the queries of a source: all tokens together receive 1 in every head."""
     return [name for name in STATISTICS if (name, source) != ("received", "all")]
 
@@ -161,7 +161,7 @@ class LinkState:
     labelled: Annotated[str | None, Field("choice", Of.LABELS)] = None
     fewest: Annotated[int | None, Field("number", Of.LENGTHS)] = None
     most: Annotated[int | None, Field("number", Of.LENGTHS)] = None
-    by: Annotated[str | None, Field("choice", (ORDER, *telling("all")))] = None
+    by: Annotated[str | None, Field("choice", (ORDER, *varying_statistics("all")))] = None
 
     # Numbers of all heads, of one model or two.
     statistic: Annotated[str, Field("choice", Of.STATISTICS)] = "to_sep"
@@ -174,7 +174,7 @@ class LinkState:
     sort: Annotated[str | None, Field("choice", (*STATISTICS, "importance", "head"))] = None
     named: Annotated[str | None, Field("text", 20)] = None
     behaviour: Annotated[str | None, Field("text", 40)] = None
-    paint: Annotated[str, Field("choice", ("layer", "label", *telling("all")))] = "layer"
+    paint: Annotated[str, Field("choice", ("layer", "label", *varying_statistics("all")))] = "layer"
 
     # Feature points.
     material: Annotated[str | None, Field("choice", Of.MATERIALS, clears=("ftoken", "flasso"), moves=True)] = None
