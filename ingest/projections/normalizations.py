@@ -1,6 +1,6 @@
 """Stage `normalizations`: the constants of every normalisation for every head, and the correlations they reach."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -147,12 +147,13 @@ def _write(
     group = writer.group(f"{model.path}/normalizations")
     fitted = read_rows(writer, model, layer, split.fitted.rows[: pairs.tokens])
     judged = read_rows(writer, model, layer, span_rows(split.judging))
+    normalizations = [constants[name] for name in NORMALIZATIONS]
+    spearmans = judge(*judged, normalizations, lengths(split.judging))
     rows = []
-    for one in (constants[name] for name in NORMALIZATIONS):
+    for one, spearman_of_head in zip(normalizations, spearmans, strict=True):
         correlation, count = _correlation(*fitted, *one.apply(*fitted), pairs)
-        spearmans = judge(*judged, *one.apply(*judged), lengths(split.judging))
         radius = np.full(len(one.scale), np.nan) if one.radius is None else one.radius
-        rows.append((one.scale, one.shift, radius, correlation, count, spearmans))
+        rows.append((one.scale, one.shift, radius, correlation, count, spearman_of_head))
     for name, values in zip(_WRITTEN, zip(*rows, strict=True), strict=True):
         array_of(group, name)[:, layer] = np.stack(values)
 
@@ -172,13 +173,16 @@ def _correlation(
     return np.array(correlation), np.array(count)
 
 
-def judge(query: Floats, key: Floats, moved_query: Floats, moved_key: Floats, sizes: NDArray[np.int64]) -> Floats:
-    """Spearman (head,) of q.k and cosine distance per query of its sentence, mean over sentences (AttentionViz, section 5)."""
-    total = np.zeros(len(query))
+def judge(query: Floats, key: Floats, normalizations: Sequence[Constants], sizes: NDArray[np.int64]) -> Floats:
+    """Spearman (normalization, head) of q.k and cosine distance per query of its sentence, mean over sentences.
+
+    As in AttentionViz, section 5. Ranking is what takes time: q.k is ranked once for all normalisations.
+    """
+    total = np.zeros((len(normalizations), len(query)))
     for size, end in zip(sizes, np.cumsum(sizes), strict=True):
-        rows = slice(end - size, end)
-        logits = query[:, rows] @ np.swapaxes(key[:, rows], -1, -2)
-        total += spearman(logits, cosine_distance(moved_query[:, rows], moved_key[:, rows]))
+        q, k = query[:, end - size : end], key[:, end - size : end]
+        distances = [cosine_distance(*normalization.apply(q, k)) for normalization in normalizations]
+        total += spearman(q @ np.swapaxes(k, -1, -2), np.stack(distances))
     return total / len(sizes)
 
 
