@@ -17,7 +17,7 @@ from ingest.heads.pairs import find_pairs
 from ingest.parallel import fits_ended
 from ingest.progress import noting, say
 from ingest.projections.feature_stage import project_features
-from ingest.projections.head_pictures import Material, finished_views, project_heads, show_views
+from ingest.projections.head_pictures import HeadVectors, finished_views, project_heads, show_views
 from ingest.projections.head_view import has_been_whole
 from ingest.projections.normalizations import normalize_corpus
 from ingest.settings import Settings
@@ -95,21 +95,21 @@ class Ingest:
         self._encode()
         sample, split = take_sample(self.corpus), split_sentences(self.corpus)
         self.changed |= normalize_corpus(self.writer, self.model, self.corpus, split)
-        material = Material(self.writer, self.model, self.corpus, split, self.settings.seed, str(self.device))
+        head_vectors = HeadVectors(self.writer, self.model, self.corpus, split, self.settings.seed, str(self.device))
         names = self._names()
         grown = self.changed or self.held_before < self.corpus.sentences
-        self._project(material, names[:1], names)
+        self._project(head_vectors, names[:1], names)
         # Committed by `complete`, together with the size of the plan.
         found = find_pairs(self.writer, self.model, self.corpus)
         found |= find_divergence(self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed)
         if found or grown or intervals_outdated(self.writer, self.model):
             write_intervals(self.writer, self.model, self.corpus, seed=self.settings.seed)
-            complete(self.writer, self.model, self.corpus, views=finished_views(material, names))
+            complete(self.writer, self.model, self.corpus, views=finished_views(head_vectors, names))
             self.changed = True
             self._show_early()
-        self._project(material, names[1:], names)
+        self._project(head_vectors, names[1:], names)
         # An ingest may have been killed between the end of a picture and its being named.
-        self.changed |= show_views(material, names)
+        self.changed |= show_views(head_vectors, names)
         self._show_features(sample)
         self._judge_heads(sample)
 
@@ -139,12 +139,12 @@ class Ingest:
             device=self.device,
         )
 
-    def _project(self, material: Material, some: list[ViewName], names: list[ViewName]) -> None:
+    def _project(self, head_vectors: HeadVectors, some: list[ViewName], names: list[ViewName]) -> None:
         """Bring some of the pictures up to date; those that are whole are named once the model itself is there."""
-        for _ in project_heads(material, some):
+        for _ in project_heads(head_vectors, some):
             self.changed = True
             if "views" in self.writer.group(self.model.path).attrs:
-                show_views(material, names)
+                show_views(head_vectors, names)
                 self._show_early()
 
     def publish(self) -> None:

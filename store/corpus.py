@@ -372,19 +372,19 @@ class Corpus:
     # -- feature points -----------------------------------------------------------------------------
 
     @cached_property
-    def materials(self) -> list[str]:
+    def token_sets(self) -> list[str]:
         """Token sets with vectors at the feature points: `sample`, `review-<n>`; empty where the ingest stored none."""
         return list(self._groups.open_optional(f"models/{self.name}/features").attrs.get("materials", []))
 
-    def features(self, material: str) -> Features:
+    def features(self, token_set: str) -> Features:
         """Vectors of a token set at all feature points. StoreError where the store does not hold the token set."""
-        if material not in self.materials:
-            remedy = f"Choose one of: {', '.join(self.materials)}." if self.materials else "Run `make ingest`."
-            raise StoreError(f"{self.name} has no feature points of {material!r}. {remedy}")
-        if material in self._features:
-            return self._features[material]
+        if token_set not in self.token_sets:
+            remedy = f"Choose one of: {', '.join(self.token_sets)}." if self.token_sets else "Run `make ingest`."
+            raise StoreError(f"{self.name} has no feature points of {token_set!r}. {remedy}")
+        if token_set in self._features:
+            return self._features[token_set]
         # Two threads may both open it: both get the same object.
-        return self._features.setdefault(material, Features(self, self._groups, material))
+        return self._features.setdefault(token_set, Features(self, self._groups, token_set))
 
 
 def _indexers(layer: int | None, head: int | None) -> dict[str, int]:

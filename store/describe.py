@@ -27,13 +27,13 @@ class ModelDescription:
     attention: str
     weights_sha256: str
     views: list[str]
-    materials: list["MaterialDescription"]
+    materials: list["TokenSetDescription"]
     finished: str
     provenance: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class MaterialDescription:
+class TokenSetDescription:
     """A token set with vectors at the feature points."""
 
     name: str
@@ -101,16 +101,16 @@ def describe_model(snapshot: Snapshot, key: str) -> ModelDescription:
         layers=layers,
         heads=heads,
         channels=channels,
-        materials=[describe_material(snapshot, key, name) for name in snapshot.corpus(key).materials],
+        materials=[describe_token_set(snapshot, key, name) for name in snapshot.corpus(key).token_sets],
         **{name: attributes[name] for name in names},
     )
 
 
-def describe_material(snapshot: Snapshot, key: str, name: str) -> MaterialDescription:
+def describe_token_set(snapshot: Snapshot, key: str, name: str) -> TokenSetDescription:
     """Describe a token set of a model."""
     features = snapshot.corpus(key).features(name)
     points, says = len(features.points), str(features.attributes["says"])
-    return MaterialDescription(name, says, points, features.views, features.value_views)
+    return TokenSetDescription(name, says, points, features.views, features.value_views)
 
 
 def describe_corpus(snapshot: Snapshot, key: str) -> CorpusDescription:
@@ -149,8 +149,8 @@ def _lines_of(model: ModelDescription, size: int | None) -> list[str]:
         f"    {many(model.sentences, 'sentence')}, {many(model.tokens, 'token')} of {model.corpus}{per_token}",
         f"    views: {', '.join(model.views) or 'none'}; finished {_date(model.finished)}",
         *(
-            f"    {material.points} feature points of {material.says}; views: {', '.join(material.views) or 'none'}"
-            for material in model.materials
+            f"    {token_set.points} feature points of {token_set.says}; views: {', '.join(token_set.views) or 'none'}"
+            for token_set in model.materials
         ),
     ]
 

@@ -252,9 +252,9 @@ def _wrong_divergence(corpus: Corpus) -> Iterator[str]:
 
 def wrong_features(corpus: Corpus) -> Iterator[str]:
     """A sentence for each finding in the feature points of a model."""
-    for material in corpus.materials:
-        features, title = corpus.features(material), f"{corpus.name}: the feature points of {material}"
-        if material == SAMPLE and not _are_of_the_corpus(features, corpus):
+    for token_set in corpus.token_sets:
+        features, title = corpus.features(token_set), f"{corpus.name}: the feature points of {token_set}"
+        if token_set == SAMPLE and not _are_of_the_corpus(features, corpus):
             yield f"{title} are not those of the tokens of the corpus."
         if not _is_finite(features):
             yield f"{title} are not all finite."

@@ -43,7 +43,7 @@ def load(folder: Path) -> Any:
 
 
 def inputs(features: Features) -> list[slice]:
-    """Where each input of the model stands on the material's token axis."""
+    """Where each input of the model stands on the token set's token axis."""
     position = features.tokens.position.values
     starts = np.append(np.flatnonzero(position == 0), len(position))
     return [slice(*ends) for ends in pairwise(starts)]
@@ -101,11 +101,11 @@ def test_every_point_of_the_finer_set_is_that_of_the_forward_pass_written_out(
     check_points(features, load(tiny_model), slice(None))
 
 
-@pytest.mark.parametrize("material", ["sample", "review-3"])
+@pytest.mark.parametrize("token_set", ["sample", "review-3"])
 def test_every_point_of_the_embedded_model_is_that_of_the_forward_pass_written_out(
-    material: str, default_store: str
+    token_set: str, default_store: str
 ) -> None:
-    features = store.open_corpus(default_store).features(material)
+    features = store.open_corpus(default_store).features(token_set)
     assert len(features.points) == 20
     check_points(features, load(find_checkpoint(EMBEDDED).folder), slice(0, 12))
 

@@ -41,10 +41,10 @@ def test_values_of_a_layer_have_a_panel_a_head(client: FlaskClient, sample: str,
     assert struct.unpack("<5I", sent[4:24]) == (tiny_corpus.heads, 10, 1, 2, 1)
 
 
-@pytest.mark.parametrize("material", ["sample", "review-3"])
-def test_every_colour_that_is_offered_can_be_had(client: FlaskClient, base: str, material: str) -> None:
+@pytest.mark.parametrize("token_set", ["sample", "review-3"])
+def test_every_colour_that_is_offered_can_be_had(client: FlaskClient, base: str, token_set: str) -> None:
     for column in ("kind", "wordpiece", "position", "label", "sentence"):
-        answer = client.get(f"{base}/features/{material}/colours/{column}.bin?tokens=20&token=3")
+        answer = client.get(f"{base}/features/{token_set}/colours/{column}.bin?tokens=20&token=3")
         assert (answer.status_code, len(answer.data)) == (200, 16 + 20), column
 
 
@@ -53,10 +53,10 @@ def bits(sent: bytes, tokens: int) -> np.ndarray:
     return np.unpackbits(np.frombuffer(sent[16:], np.uint8))[:tokens].astype(bool)
 
 
-@pytest.mark.parametrize("material", ["sample", "review-3"])
-def test_a_search_selects_its_wordpieces(client: FlaskClient, base: str, tiny_corpus: Corpus, material: str) -> None:
-    features = tiny_corpus.features(material)
-    sent = client.get(f"{base}/features/{material}/mask.bin?q=T&within=prefix").data
+@pytest.mark.parametrize("token_set", ["sample", "review-3"])
+def test_a_search_selects_its_wordpieces(client: FlaskClient, base: str, tiny_corpus: Corpus, token_set: str) -> None:
+    features = tiny_corpus.features(token_set)
+    sent = client.get(f"{base}/features/{token_set}/mask.bin?q=T&within=prefix").data
     wanted = [piece.lower().startswith("t") for piece in features.wordpieces()]
     np.testing.assert_array_equal(bits(sent, features.n_tokens), wanted)
 

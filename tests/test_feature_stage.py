@@ -97,7 +97,7 @@ def test_a_default_review_that_the_data_has_not_is_left_out(
     ingest: Ingest, tmp_path: Path, three_reviews: Path
 ) -> None:
     url = ingest(tmp_path / "store", data=three_reviews, sentences=6, features="pca-joint")
-    assert store.open_corpus(url).materials == ["sample"]
+    assert store.open_corpus(url).token_sets == ["sample"]
 
 
 def test_the_default_review_is_refused_where_it_is_asked_for(complaint: Complaint, three_reviews: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_second_run_has_nothing_to_do(
 def test_projections_add_feature_points_to_a_store_that_has_none(ingest: Ingest, few: str) -> None:
     ingest(Path(few), sentences=40, stage="projections", **FEATURES)
     corpus = store.open_corpus(few)
-    assert (corpus.n_sentences, corpus.materials) == (10, ["sample", "review-3"])
+    assert (corpus.n_sentences, corpus.token_sets) == (10, ["sample", "review-3"])
     assert list(verify(store.open_snapshot(few))) == []
 
 
@@ -165,11 +165,14 @@ def test_a_corpus_that_grows_takes_its_feature_points_along(
         np.testing.assert_array_equal(found[path], array, err_msg=path)
 
 
-def test_a_material_that_is_not_asked_for_again_stays_as_it_is(copy: Path, ingest: Ingest) -> None:
+def test_a_token_set_that_is_not_asked_for_again_stays_as_it_is(copy: Path, ingest: Ingest) -> None:
     ingest(copy, sentences=5, features="pca-joint", reviews="5")
     corpus = store.open_corpus(ingest(copy, sentences=6, features="pca-each", reviews="none"))
-    assert corpus.materials == ["sample", "review-5"]
-    assert [set(corpus.features(name).views) for name in corpus.materials] == [{"pca-joint", "pca-each"}, {"pca-joint"}]
+    assert corpus.token_sets == ["sample", "review-5"]
+    assert [set(corpus.features(name).views) for name in corpus.token_sets] == [
+        {"pca-joint", "pca-each"},
+        {"pca-joint"},
+    ]
 
 
 def test_the_finer_set_stays_when_it_is_not_asked_for_again(copy: Path, ingest: Ingest) -> None:
@@ -187,7 +190,7 @@ def test_numbers_beyond_float16_are_spoken_of(
     assert float(abs(features.feature).max()) == 1
 
 
-def test_the_description_names_the_materials(copy: Path) -> None:
+def test_the_description_names_the_token_sets(copy: Path) -> None:
     told = as_text(describe(store.open_snapshot(str(copy))))
     assert "    8 feature points of the first 5 sentences of the corpus, " in told
 
@@ -203,7 +206,7 @@ def test_the_description_names_the_materials(copy: Path) -> None:
         "ingest.projections.feature_stage.FeatureDrawing.draw",
     ],
 )
-def test_readers_of_an_interrupted_ingest_see_no_part_of_a_material(
+def test_readers_of_an_interrupted_ingest_see_no_part_of_a_token_set(
     target: str, copy: Path, ingest: Ingest, read_arrays: ReadArrays
 ) -> None:
     """Not even when another model is published afterwards."""
@@ -258,7 +261,7 @@ def test_a_review_that_was_begun_and_is_not_asked_for_again_is_left_as_it_is(
     ]
 
 
-def test_a_view_that_went_with_its_material_comes_back_after_an_interruption(copy: Path, ingest: Ingest) -> None:
+def test_a_view_that_went_with_its_token_set_comes_back_after_an_interruption(copy: Path, ingest: Ingest) -> None:
     each = {"features": "pca-each", "reviews": "none"}
     interrupted(ingest, copy, "ingest.projections.feature_stage.FeatureDrawing.draw", after=0, sentences=15, **each)
     features = store.open_corpus(ingest(copy, sentences=15, **each)).features("sample")

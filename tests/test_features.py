@@ -12,7 +12,7 @@ from scipy.spatial.distance import cosine
 
 import store
 from ingest.checkpoint import find_checkpoint
-from ingest.encode.material import review_material
+from ingest.encode.token_set import review_token_set
 from ingest.text.reviews import find_data, read_reviews
 from ingest.text.sentences import split_review
 from store.errors import StoreError
@@ -106,10 +106,10 @@ def test_a_review_longer_than_the_model_reads_is_cut(tiny_model: Path, tmp_path:
     text = "A good film. " * 50
     (tmp_path / "long.txt").write_text(text)
     reviews = read_reviews(find_data(str(tmp_path / "long.txt")), text="text", label="label")
-    material = review_material(find_checkpoint(str(tiny_model)), reviews, 0)
-    assert material.columns["token_id"].tolist() == tokenized(tiny_model, text, 128)["input_ids"]
-    assert (material.facts["cut"], material.block.tokens) == (True, 128)
-    assert material.facts["says"] == "review 0 of the data, its first 128 tokens"
+    token_set = review_token_set(find_checkpoint(str(tiny_model)), reviews, 0)
+    assert token_set.columns["token_id"].tolist() == tokenized(tiny_model, text, 128)["input_ids"]
+    assert (token_set.facts["cut"], token_set.block.tokens) == (True, 128)
+    assert token_set.facts["says"] == "review 0 of the data, its first 128 tokens"
 
 
 # -- measures -------------------------------------------------------------------------------------------
@@ -175,9 +175,9 @@ def test_a_model_without_a_classifier_has_no_class_probabilities(sample: Feature
 # -- what is not there ----------------------------------------------------------------------------------
 
 
-def test_a_store_without_feature_points_has_no_materials(few_store: str) -> None:
+def test_a_store_without_feature_points_has_no_token_sets(few_store: str) -> None:
     corpus = store.open_corpus(few_store)
-    assert corpus.materials == []
+    assert corpus.token_sets == []
     with pytest.raises(StoreError, match=r"has no feature points of 'sample'\. Run `make ingest`\.$"):
         corpus.features("sample")
 

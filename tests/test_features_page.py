@@ -213,7 +213,7 @@ def test_a_box_selects_the_same_tokens_in_every_panel(open_page: Open, tiny_serv
     until(page, "Boolean(document.querySelector('.frame').dataset.masked)")
 
 
-def test_material_vectors_and_colour_are_chosen_and_in_the_link(open_page: Open, tiny_server: str) -> None:
+def test_token_set_vectors_and_colour_are_chosen_and_in_the_link(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/features"))
     choose(page, "Tokens of", "review 3")
     in_link(page, "material", "review-3")

@@ -26,7 +26,7 @@ EXAMPLES = {
     "index": 3,
     "sentence": 3,
     "query": 2,
-    "material": "sample",
+    "token_set": "sample",
     "series": "points",
     "panel": "grid",
 }
@@ -62,7 +62,7 @@ def words(rule: Rule, name: str) -> list[str]:
 def addresses(server: Flask, given: dict[str, str]) -> Iterator[str]:
     """Of every route of a file, with every word and an example of what else is in it."""
     for rule in file_rules(server):
-        known = given | EXAMPLES | (OF_FEATURES if "material" in rule.arguments else {})
+        known = given | EXAMPLES | (OF_FEATURES if "token_set" in rule.arguments else {})
         missing = [name for name in rule.arguments if name not in known and not words(rule, name)]
         assert not missing, f"{rule.rule} has parameters without an example: {missing}"
         values: list[list[object]] = [[*words(rule, name)] or [known[name]] for name in rule.arguments]

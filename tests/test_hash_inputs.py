@@ -13,7 +13,7 @@ from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.feature_pictures import FeaturePicture, ValuePicture
 from ingest.projections.feature_stage import method, view_hash
-from ingest.projections.head_pictures import Material
+from ingest.projections.head_pictures import HeadVectors
 from ingest.settings import DEFAULT_VIEWS, Settings
 from ingest.text.blocks import plan
 from ingest.text.corpus import PlannedCorpus
@@ -66,7 +66,7 @@ def corpus() -> PlannedCorpus:
 
 
 @pytest.fixture(scope="module")
-def material() -> zarr.Group:
+def head_vectors() -> zarr.Group:
     group = zarr.open_group({}, mode="w")
     group.attrs["features_hash"] = "123"
     return group
@@ -74,25 +74,25 @@ def material() -> zarr.Group:
 
 def test_fits_of_heads_are_those_of_stored_pictures(corpus: PlannedCorpus) -> None:
     writer: Any = EmptyStore()
-    material = Material(writer, MODEL, corpus, split_sentences(corpus), seed=7, device="cpu")
-    assert {name: material.fit_hash(ViewName.parse(name)) for name in DEFAULT_VIEWS} == FITS
+    head_vectors = HeadVectors(writer, MODEL, corpus, split_sentences(corpus), seed=7, device="cpu")
+    assert {name: head_vectors.fit_hash(ViewName.parse(name)) for name in DEFAULT_VIEWS} == FITS
 
 
-def test_pictures_of_feature_points_are_those_of_stored_ones(material: zarr.Group) -> None:
+def test_pictures_of_feature_points_are_those_of_stored_ones(head_vectors: zarr.Group) -> None:
     names = [ViewName.parse_points(name) for name in VIEWS]
     pictures = [
         FeaturePicture(name, method(SETTINGS, name.projection), [], 0, lambda *_: np.zeros(0)) for name in names
     ]
-    assert {picture.key: view_hash(material, picture) for picture in pictures} == VIEWS
+    assert {picture.key: view_hash(head_vectors, picture) for picture in pictures} == VIEWS
 
 
-def test_pictures_of_values_are_those_of_stored_ones(material: zarr.Group) -> None:
+def test_pictures_of_values_are_those_of_stored_ones(head_vectors: zarr.Group) -> None:
     value = zarr.create_array({}, shape=(1, 1, 1, 1), dtype="f2")
     pictures = [ValuePicture(method(SETTINGS, kind), value) for kind in VALUES]
-    assert {picture.key: view_hash(material, picture) for picture in pictures} == VALUES
+    assert {picture.key: view_hash(head_vectors, picture) for picture in pictures} == VALUES
 
 
-def test_vectors_at_feature_points_are_those_of_stored_materials(corpus: PlannedCorpus) -> None:
+def test_vectors_at_feature_points_are_those_of_stored_token_sets(corpus: PlannedCorpus) -> None:
     writer: Any = EmptyStore()
     checkpoint, data = Checkpoint.__new__(Checkpoint), Data.__new__(Data)
     sample = split_sentences(corpus).fitted

@@ -98,8 +98,8 @@ def is_within(name: str, value: object, bounds: Bounds) -> bool:
 
 
 def bounds_at(context: Context) -> Bounds:
-    """The bounds of a place, those of its feature points too."""
-    features = context.corpus.features(context.state.material or context.corpus.materials[0])
+    """The bounds of a context, those of its feature points too."""
+    features = context.corpus.features(context.state.material or context.corpus.token_sets[0])
     own = feature_bounds(context.corpus, features, context.state.vectors)
     return {**bounds_of(context.snapshot, context.corpus, context.state.page), **own}
 

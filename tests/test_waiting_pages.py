@@ -42,7 +42,7 @@ WAITING: dict[str, tuple[str, str | None, Said]] = {
     "the map": ("map", "divergence", above),
     "nearest heads": ("head", "divergence", nearest.nearest),
     "strongest pairs": ("head", "pairs", top_pairs),
-    "feature points": ("features", "materials", above),
+    "feature points": ("features", "token_sets", above),
     "head importance": ("statistics", None, importance),
     "a second model": ("compare", None, above),
     "a view of the link": ("heads?view=tsne-raw-2d", None, lambda context: context.notices),
@@ -78,7 +78,7 @@ def waiting(request: pytest.FixtureRequest, library: Library, monkeypatch: pytes
     link, part, said = WAITING[request.param]
 
     def missing(_corpus: Corpus) -> object:
-        if part in ("views", "materials"):
+        if part in ("views", "token_sets"):
             return []
         raise NotIngested(f"There is no {part} yet.", "Run `make ingest`.")
 

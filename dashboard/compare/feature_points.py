@@ -94,7 +94,7 @@ class BothFeatures:
 
 def both_features(two: ModelPair) -> BothFeatures | None:
     """The feature points of both models; None where one of them has none of the sample."""
-    available = all(SAMPLE in model.materials for model in (two.own, two.other))
+    available = all(SAMPLE in model.token_sets for model in (two.own, two.other))
     return BothFeatures(two.own.features(SAMPLE), two.other.features(SAMPLE)) if available else None
 
 

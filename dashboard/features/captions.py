@@ -7,7 +7,7 @@ import xarray as xr
 from dash import html
 
 from dashboard.features.columns import NO_PREDICTION
-from dashboard.features.data import material_title, pieces_of
+from dashboard.features.data import pieces_of, token_set_title
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import NEAR, where_of
 from dashboard.points.captions import caption
@@ -30,7 +30,7 @@ def headline(shown: ShownFeatures) -> str:
     """The title of the picture, up to the name of the large panel."""
     series = shown.series
     at = " at" if series.layer is None else ", values of"
-    return f"{many(series.features.n_tokens, 'token')} of {material_title(series.features.name)}{at} "
+    return f"{many(series.features.n_tokens, 'token')} of {token_set_title(series.features.name)}{at} "
 
 
 def panel_texts(shown: ShownFeatures, panel: str) -> dict[str, str]:

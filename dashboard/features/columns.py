@@ -32,7 +32,7 @@ class TokenColumn:
 
 
 def token_columns(features: Features, token: int | None) -> dict[str, TokenColumn]:
-    """Every column of a material by its name, in the order of the menu; `token` is the clicked token."""
+    """Every column of a token set by its name, in the order of the menu; `token` is the clicked token."""
     every = [
         _kind(features),
         _wordpiece(features),
@@ -115,7 +115,7 @@ def _correct(features: Features, predicted: NDArray[np.int64], names: tuple[str,
 
 
 def sentence_order(features: Features) -> NDArray[np.int64]:
-    """Index of each token's sentence within the material; a review is one text: (token,)."""
+    """Index of each token's sentence within the token set; a review is one text: (token,)."""
     index = features.tokens.sentence_index.values
     probability = features.class_probability
     if probability is not None and len(probability) == 1:

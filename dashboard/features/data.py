@@ -27,7 +27,7 @@ _VALUES = re.compile(r"L(\d{1,3})")
 
 @dataclass(frozen=True)
 class Series:
-    """The panels of a material in order: all feature points, or the value vectors of the heads of a `layer`.
+    """The panels of a token set in order: all feature points, or the value vectors of the heads of a `layer`.
 
     Panels are named as in a link: by their point, or by their head, `H3`.
     """
@@ -119,20 +119,20 @@ def _columns(count: int) -> int:
     return next((columns for columns in range(least, min(2 * least, count) + 1) if count % columns == 0), least)
 
 
-def drawn_materials(corpus: Corpus) -> list[str]:
-    """Materials with a picture: while an ingest draws, or after one that was stopped, some have none."""
-    return [name for name in corpus.materials if corpus.features(name).views]
+def drawn_token_sets(corpus: Corpus) -> list[str]:
+    """Token sets with a picture: while an ingest draws, or after one that was stopped, some have none."""
+    return [name for name in corpus.token_sets if corpus.features(name).views]
 
 
 def is_drawn(context: Context) -> bool:
-    """Whether there is a picture of the link's material."""
+    """Whether there is a picture of the link's token set."""
     corpus = context.corpus
-    return bool(corpus.materials) and (context.state.material or corpus.materials[0]) in drawn_materials(corpus)
+    return bool(corpus.token_sets) and (context.state.material or corpus.token_sets[0]) in drawn_token_sets(corpus)
 
 
-def material_title(material: str) -> str:
-    """The title of a material: `the sample`, `review 3`."""
-    return "the sample" if material == SAMPLE else material.replace("-", " ")
+def token_set_title(token_set: str) -> str:
+    """The title of a token set: `the sample`, `review 3`."""
+    return "the sample" if token_set == SAMPLE else token_set.replace("-", " ")
 
 
 @cached

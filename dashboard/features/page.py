@@ -5,7 +5,7 @@ from dash import dcc, html
 
 from dashboard.canvas.spec import Picture
 from dashboard.features.captions import captions, headline, panel_texts, text_of
-from dashboard.features.data import ROLES, drawn_materials, is_drawn, material_title
+from dashboard.features.data import ROLES, drawn_token_sets, is_drawn, token_set_title
 from dashboard.features.figures import feature_charts
 from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
@@ -21,8 +21,8 @@ from dashboard.web.context import Context, value_layers
 
 EMPTY = "Feature points: not computed."
 UNDRAWN = "Picture of the tokens of {}: not computed."
-#: Fields of a link that belong to one material.
-OF_MATERIAL = ("vectors", "point", "fview", "ftoken", "flasso", "at")
+#: Fields of a link that belong to one token set.
+OF_TOKEN_SET = ("vectors", "point", "fview", "ftoken", "flasso", "at")
 
 
 def picture(context: Context) -> Picture | None:
@@ -49,19 +49,19 @@ def after_picture(context: Context) -> list[object]:
 
 
 def _what_to_do(context: Context) -> list[object]:
-    """How to compute feature points or their picture, and links to the materials that have one."""
-    materials = context.corpus.materials
-    if not materials:
+    """How to compute feature points or their picture, and links to the token sets that have one."""
+    token_sets = context.corpus.token_sets
+    if not token_sets:
         return unmade(context, EMPTY)
-    links = [part for name in drawn_materials(context.corpus) for part in (" ", _link_to(context, name))]
-    missing = UNDRAWN.format(material_title(context.state.material or materials[0]))
+    links = [part for name in drawn_token_sets(context.corpus) for part in (" ", _link_to(context, name))]
+    missing = UNDRAWN.format(token_set_title(context.state.material or token_sets[0]))
     return [*unmade(context, missing), *links]
 
 
-def _link_to(context: Context, material: str) -> dcc.Link:
-    named = None if material == context.corpus.materials[0] else material
-    href = context.state.with_(material=named, **dict.fromkeys(OF_MATERIAL)).href
-    return dcc.Link(f"Show {material_title(material)}.", href=href)
+def _link_to(context: Context, token_set: str) -> dcc.Link:
+    named = None if token_set == context.corpus.token_sets[0] else token_set
+    href = context.state.with_(material=named, **dict.fromkeys(OF_TOKEN_SET)).href
+    return dcc.Link(f"Show {token_set_title(token_set)}.", href=href)
 
 
 def _title(shown: ShownFeatures) -> html.Div:
@@ -116,12 +116,12 @@ def _controls(shown: ShownFeatures) -> list[object]:
 
 def _picture(shown: ShownFeatures) -> html.Div:
     state, series = shown.context.state, shown.series
-    materials = {name: material_title(name) for name in drawn_materials(shown.context.corpus)}
+    token_sets = {name: token_set_title(name) for name in drawn_token_sets(shown.context.corpus)}
     colours = {name: one.column.title for name, one in shown.columns.items()}
     labels = [switch("labels", "labels", bool(state.labels))] if shown.panel else []
     return html.Div(
         [
-            choice("material", "Tokens of", materials, series.features.name, 130),
+            choice("material", "Tokens of", token_sets, series.features.name, 130),
             choice("vectors", "Vectors", _vectors(shown), "" if series.layer is None else str(series.layer), 150),
             choice("fview", "Picture", {name: view_title(shown, name) for name in series.views}, shown.view, 235),
             choice("fcolour", "Colour", colours, shown.colour.column.name, 205),

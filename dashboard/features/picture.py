@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from dashboard.canvas.spec import ChosenPoint, FileSource, LinkFields, Panel, Picture, Step
 from dashboard.features.captions import focus_caption, headline, panel_texts
-from dashboard.features.data import ROLES, Series, material_title
+from dashboard.features.data import ROLES, Series, token_set_title
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import NEAR
 from dashboard.ui.theme import ramp
@@ -26,7 +26,7 @@ def _grid(shown: ShownFeatures) -> Picture:
         Panel(name=title, summary=f"trustworthiness {value:.2f}", fields={"point": name})
         for name, title, value in zip(series.names, series.titles, trust.tolist(), strict=True)
     ]
-    label = f"{many(shown.tokens, 'token')} of {material_title(series.features.name)} {_panels(series)}"
+    label = f"{many(shown.tokens, 'token')} of {token_set_title(series.features.name)} {_panels(series)}"
     return replace(_picture(shown, panels, columns, label), slots=slots, titled=True)
 
 

@@ -26,7 +26,7 @@ from store import Corpus
 from store.features import Features
 from store.schema.features import FACTORS, point_title
 
-_MATERIAL = f"{BASE}/features/<material>"
+_TOKEN_SET = f"{BASE}/features/<token_set>"
 MOST_NEAR = 50
 #: Measures between two points.
 BETWEEN_POINTS = ("similarity", "cka")
@@ -40,18 +40,18 @@ def register(server: Flask, library: Library) -> None:
 
 
 def _pictures(server: Flask, library: Library) -> None:
-    @server.get(f"{_MATERIAL}/points/<series>/<view>/<panel>.bin")
-    def panel_points(snapshot: str, model: str, material: str, series: str, view: str, panel: str) -> Response:
-        corpus, features = _features(library, snapshot, model, material)
+    @server.get(f"{_TOKEN_SET}/points/<series>/<view>/<panel>.bin")
+    def panel_points(snapshot: str, model: str, token_set: str, series: str, view: str, panel: str) -> Response:
+        corpus, features = _features(library, snapshot, model, token_set)
         shown = Series.parse(corpus, features, series)
         if panel == "grid":
             key = "grid points", series, view, _count(features)
             return binary(current_cache().get(features, key, lambda: _grid_points(shown, view, _count(features))))
         return binary(points.encode(shown.places(view, _count(features), panel), width=2))
 
-    @server.get(f"{_MATERIAL}/raster/<series>/<view>/<panel>.png")
-    def panel_raster(snapshot: str, model: str, material: str, series: str, view: str, panel: str) -> Response:
-        corpus, features = _features(library, snapshot, model, material)
+    @server.get(f"{_TOKEN_SET}/raster/<series>/<view>/<panel>.png")
+    def panel_raster(snapshot: str, model: str, token_set: str, series: str, view: str, panel: str) -> Response:
+        corpus, features = _features(library, snapshot, model, token_set)
         shown = Series.parse(corpus, features, series)
         one = panel != "grid"
         places = shown.places(view, _count(features), panel if one else None)
@@ -60,9 +60,9 @@ def _pictures(server: Flask, library: Library) -> None:
         gap, title = bounded("gap", 4, 20), bounded("title", 0, 80, fewest=0)
         return png(draw_panels(places, columns=columns, side=side, gap=gap, scheme=scheme(), slots=slots, title=title))
 
-    @server.get(f"{_MATERIAL}/colours/<column>.bin")
-    def token_colours(snapshot: str, model: str, material: str, column: str) -> Response:
-        _, features = _features(library, snapshot, model, material)
+    @server.get(f"{_TOKEN_SET}/colours/<column>.bin")
+    def token_colours(snapshot: str, model: str, token_set: str, column: str) -> Response:
+        _, features = _features(library, snapshot, model, token_set)
         token = bounded("token", 0, features.n_tokens - 1, fewest=0) if "token" in asked.args else None
         known = token_columns(features, token)
         if column not in known:
@@ -70,9 +70,9 @@ def _pictures(server: Flask, library: Library) -> None:
         found = known[column].values()[None, : _count(features), None]
         return codes(encode(codes_of(known[column].column, found)))
 
-    @server.get(f"{_MATERIAL}/mask.bin")
-    def selected_tokens(snapshot: str, model: str, material: str) -> Response:
-        corpus, features = _features(library, snapshot, model, material)
+    @server.get(f"{_TOKEN_SET}/mask.bin")
+    def selected_tokens(snapshot: str, model: str, token_set: str) -> Response:
+        corpus, features = _features(library, snapshot, model, token_set)
         selected = token_mask(corpus, features, _selection(corpus, features), _count(features))
         return codes(selection.encode(selected[None, :, None]))
 
@@ -82,49 +82,49 @@ def _grid_points(series: Series, view: str, tokens: int) -> bytes:
 
 
 def _tokens(server: Flask, library: Library) -> None:
-    @server.get(f"{_MATERIAL}/tokens.json")
-    def token_names(snapshot: str, model: str, material: str) -> Response:
-        _, features = _features(library, snapshot, model, material)
+    @server.get(f"{_TOKEN_SET}/tokens.json")
+    def token_names(snapshot: str, model: str, token_set: str) -> Response:
+        _, features = _features(library, snapshot, model, token_set)
         different, ids = np.unique(features.wordpieces(), return_inverse=True)
         return lasting(jsonify({"pieces": different.tolist(), "ids": ids.tolist()}))
 
-    @server.get(f"{_MATERIAL}/card/token/<int:token>.json")
-    def feature_card(snapshot: str, model: str, material: str, token: int) -> Response:
-        _, features = _features(library, snapshot, model, material)
+    @server.get(f"{_TOKEN_SET}/card/token/<int:token>.json")
+    def feature_card(snapshot: str, model: str, token_set: str, token: int) -> Response:
+        _, features = _features(library, snapshot, model, token_set)
         return lasting(jsonify(token_card(features, _checked(features, token))))
 
-    @server.get(f"{_MATERIAL}/focus/<series>/<view>/<panel>/<int:token>.json")
+    @server.get(f"{_TOKEN_SET}/focus/<series>/<view>/<panel>/<int:token>.json")
     def feature_focus(
-        snapshot: str, model: str, material: str, series: str, view: str, panel: str, token: int
+        snapshot: str, model: str, token_set: str, series: str, view: str, panel: str, token: int
     ) -> Response:
-        corpus, features = _features(library, snapshot, model, material)
+        corpus, features = _features(library, snapshot, model, token_set)
         near = bounded("near", NEAR, MOST_NEAR, fewest=0)
         shown = Series.parse(corpus, features, series)
         return lasting(jsonify(token_focus(shown, view, panel, _checked(features, token), near=near)))
 
 
 def _files(server: Flask, library: Library) -> None:
-    @server.get(f"{_MATERIAL}/<any(tokens, selection):what>/<series>/<view>/<panel>.{FORM}")
+    @server.get(f"{_TOKEN_SET}/<any(tokens, selection):what>/<series>/<view>/<panel>.{FORM}")
     def tokens_file(
-        snapshot: str, model: str, material: str, what: str, series: str, view: str, panel: str, form: str
+        snapshot: str, model: str, token_set: str, what: str, series: str, view: str, panel: str, form: str
     ) -> Response:
-        corpus, features = _features(library, snapshot, model, material)
+        corpus, features = _features(library, snapshot, model, token_set)
         shown = Series.parse(corpus, features, series)
         panels = shown.names if panel == "grid" else (panel,)
         shown.places(view, 1, panels[0])  # a wrong name is a 404 before the first byte
         chosen = _selection(corpus, features) if what == "selection" else TokenSelection()
         selected = token_mask(corpus, features, chosen, features.n_tokens)
-        return large_file(token_tables(shown, view, panels, selected), f"{what}-{material}-{view}-{panel}", form)
+        return large_file(token_tables(shown, view, panels, selected), f"{what}-{token_set}-{view}-{panel}", form)
 
-    @server.get(f"{_MATERIAL}/<any(similarity, cka, explained):measure>.{FORM}")
-    def measure_file(snapshot: str, model: str, material: str, measure: str, form: str) -> Response:
-        _, features = _features(library, snapshot, model, material)
-        return file(iter([measure_table(features, measure)]), f"{measure}-{material}", form)
+    @server.get(f"{_TOKEN_SET}/<any(similarity, cka, explained):measure>.{FORM}")
+    def measure_file(snapshot: str, model: str, token_set: str, measure: str, form: str) -> Response:
+        _, features = _features(library, snapshot, model, token_set)
+        return file(iter([measure_table(features, measure)]), f"{measure}-{token_set}", form)
 
 
-def _features(library: Library, snapshot: str, model: str, material: str) -> tuple[Corpus, Features]:
+def _features(library: Library, snapshot: str, model: str, token_set: str) -> tuple[Corpus, Features]:
     corpus = corpus_of(library, snapshot, model)
-    return corpus, corpus.features(material)
+    return corpus, corpus.features(token_set)
 
 
 def _count(features: Features) -> int:

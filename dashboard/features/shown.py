@@ -28,9 +28,9 @@ class ShownFeatures:
 
     @classmethod
     def of(cls, context: Context, drawn: int | None = None) -> "ShownFeatures":
-        """From a link whose material `is_drawn`; `drawn` limits the tokens."""
+        """From a link whose token set `is_drawn`; `drawn` limits the tokens."""
         state, corpus = context.state, context.corpus
-        features = corpus.features(state.material or corpus.materials[0])
+        features = corpus.features(state.material or corpus.token_sets[0])
         series = Series(corpus, features, state.vectors)
         written = {name: state.fields[name] or "" for name in FIELDS}
         selection, notices = parse_token_selection(written, corpus, features)
@@ -51,7 +51,7 @@ class ShownFeatures:
 
     @property
     def base(self) -> str:
-        """The start of the URLs of the material."""
+        """The start of the URLs of the token set."""
         return f"{data_link(self.context.corpus)}/features/{self.series.features.name}"
 
     @property
@@ -94,4 +94,4 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     shown = ShownFeatures.of(context)
     features = shown.series.features
     values: dict[str, object] = {"material": features.name, "fview": shown.view, "fcolour": shown.colour.column.name}
-    return values, {"material": context.corpus.materials[0], "fview": shown.series.views[0]}
+    return values, {"material": context.corpus.token_sets[0], "fview": shown.series.views[0]}

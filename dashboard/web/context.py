@@ -72,7 +72,7 @@ def resolve(library: Library, pathname: str | None, search: str | None, standing
 
 
 def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
-    """The bounds that the model and its corpus set, for a page; without those of a material."""
+    """The bounds that the model and its corpus set, for a page; without those of a token set."""
     longest = int(corpus.corpus_attributes["max_length"])
     return {
         Of.MODELS: tuple(snapshot.models),
@@ -86,12 +86,12 @@ def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
         Of.LABELS: tuple(corpus.label_names),
         Of.STATISTICS: tuple(STATISTICS),
         Of.OTHER_MODELS: tuple(_other_models(snapshot, corpus, page)),
-        Of.MATERIALS: tuple(corpus.materials),
+        Of.TOKEN_SETS: tuple(corpus.token_sets),
     }
 
 
 def feature_bounds(corpus: Corpus, features: Features, layer: int | None) -> Bounds:
-    """The bounds that a material and the layer of its values set."""
+    """The bounds that a token set and the layer of its values set."""
     return {
         Of.VALUE_LAYERS: tuple(map(str, value_layers(features))),
         Of.FEATURE_VIEWS: tuple(feature_views(features, layer)),
@@ -243,19 +243,19 @@ def _other(reader: LinkReader, page: str, corpus: Corpus) -> str | None:
 
 def _of_feature_points(reader: LinkReader, corpus: Corpus, page: str) -> dict[str, Any]:
     """The fields of feature points; none where the store has none. Page Compare has the points of the sample alone."""
-    if not corpus.materials:
+    if not corpus.token_sets:
         return {}
-    sample = corpus.materials[0]
+    sample = corpus.token_sets[0]
     written = _of_sample(reader.written, sample) if page == "compare" else reader.written
     reader = replace(reader, written=_stored_points(written))
-    material = reader.read("material") or sample
-    features = corpus.features(material)
+    token_set = reader.read("material") or sample
+    features = corpus.features(token_set)
     reader = _bounded(reader, feature_bounds(corpus, features, None))
     vectors = reader.read("vectors")
     layer = None if vectors is None else int(vectors)
     reader = _bounded(reader, feature_bounds(corpus, features, layer))
     own = {name: reader.read(name) for name in ("fview", "point", "fcolour", "ftoken", "flasso")}
-    return own | {"material": None if material == sample else material, "vectors": layer}
+    return own | {"material": None if token_set == sample else token_set, "vectors": layer}
 
 
 def _bounded(reader: LinkReader, more: Bounds) -> LinkReader:

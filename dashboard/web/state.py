@@ -58,7 +58,7 @@ class Of(Enum):
     LABELS = auto()
     STATISTICS = auto()
     OTHER_MODELS = auto()
-    MATERIALS = auto()
+    TOKEN_SETS = auto()
     VALUE_LAYERS = auto()
     FEATURE_VIEWS = auto()
     FEATURE_PANELS = auto()
@@ -177,7 +177,7 @@ class LinkState:
     paint: Annotated[str, Field("choice", ("layer", "label", *varying_statistics("all")))] = "layer"
 
     # Feature points.
-    material: Annotated[str | None, Field("choice", Of.MATERIALS, clears=("ftoken", "flasso"), moves=True)] = None
+    material: Annotated[str | None, Field("choice", Of.TOKEN_SETS, clears=("ftoken", "flasso"), moves=True)] = None
     vectors: Annotated[int | None, Field("choice", Of.VALUE_LAYERS, clears=("fview", "point"), moves=True)] = None
     fview: Annotated[str | None, Field("choice", Of.FEATURE_VIEWS, moves=True)] = None
     point: Annotated[str | None, Field("choice", Of.FEATURE_PANELS, moves=True)] = None

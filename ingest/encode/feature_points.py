@@ -1,6 +1,6 @@
-"""Stage `features`: the vectors of every material at the feature points, brought up to date.
+"""Stage `features`: the vectors of every token set at the feature points, brought up to date.
 
-A material is the sample of the corpus or a whole review. It is written whole in one transaction; with it go its
+A token set is the sample of the corpus or a whole review. It is written whole in one transaction; with it go its
 pictures, which `ingest.projections` draws again.
 """
 
@@ -14,10 +14,10 @@ import zarr
 from numpy.typing import NDArray
 
 from ingest.checkpoint import Checkpoint
-from ingest.encode.material import Material, find_review, has_review, review_material, sample_material
 from ingest.encode.point_vectors import write_measures, write_vectors
 from ingest.encode.sample import Sample, take_sentences
 from ingest.encode.tensors import ModelGroup
+from ingest.encode.token_set import TokenSet, find_review, has_review, review_token_set, sample_token_set
 from ingest.errors import IngestError
 from ingest.progress import say
 from ingest.settings import Settings
@@ -53,7 +53,7 @@ def check_features(settings: Settings, checkpoint: Checkpoint, data: Data) -> No
 
 @dataclass(frozen=True)
 class FeaturePoints:
-    """The materials of one model on one corpus."""
+    """The token sets of one model on one corpus."""
 
     writer: Writer
     model: ModelGroup
@@ -66,15 +66,15 @@ class FeaturePoints:
 
     @property
     def path(self) -> str:
-        """Group of the materials in the store."""
+        """Group of the token sets in the store."""
         return f"{self.model.path}/features"
 
     def group(self, name: str) -> zarr.Group:
-        """The group of a material in the current transaction."""
+        """The group of a token set in the current transaction."""
         return self.writer.group(f"{self.path}/{name}")
 
-    def materials(self) -> list[str]:
-        """Names of the materials in the settings, and of those that have pictures: they follow a changed corpus."""
+    def token_sets(self) -> list[str]:
+        """Names of the token sets in the settings, and of those that have pictures: they follow a changed corpus."""
         if not self.settings.feature_names:
             return []
         held: Any = self.writer.group(self.path).attrs.get("materials", [])
@@ -82,17 +82,17 @@ class FeaturePoints:
 
     @cached_property
     def wanted(self) -> list[str]:
-        """Names of the materials in the settings."""
+        """Names of the token sets in the settings."""
         return [SAMPLE, *(f"review-{number}" for number in self._wanted_reviews())]
 
     def views_there(self, name: str) -> list[ViewName]:
-        """Pictures of a material, also those that an interrupted ingest has not drawn again."""
+        """Pictures of a token set, also those that an interrupted ingest has not drawn again."""
         attributes: Any = self.group(name).attrs
         views = dict.fromkeys([*attributes.get("views", []), *attributes.get("views_before", [])])
         return [ViewName.parse_points(view) for view in views]
 
     def write(self, views: Mapping[str, list[ViewName]]) -> None:
-        """Bring materials up to date, by name with their pictures."""
+        """Bring token sets up to date, by name with their pictures."""
         for name, own in views.items():
             if self.features_hash(name) != self.group(name).attrs.get("features_hash"):
                 self._write(name, own)
@@ -116,7 +116,7 @@ class FeaturePoints:
         return "fine" in (self.settings.points, held)
 
     def features_hash(self, name: str) -> str:
-        """Hash of everything the vectors of a material depend on. The model's identity includes corpus and data."""
+        """Hash of everything the vectors of a token set depend on. The model's identity includes corpus and data."""
         identity = dict(self.model.identity) | {"version": VERSION, "fine": self._fine, "material": name}
         return str(content_hash(identity, *([self._sample_hash] if name == SAMPLE else [])))
 
@@ -126,10 +126,10 @@ class FeaturePoints:
         sentences = take_sentences(self.corpus, np.arange(self.sample.sentences))
         return np.array([self.model.block_hash(sentences)], np.uint64)
 
-    def _material(self, name: str) -> Material:
+    def _token_set(self, name: str) -> TokenSet:
         if name == SAMPLE:
-            return sample_material(self.writer, self.corpus, self.sample)
-        return review_material(self.checkpoint, self._reviews, int(name.removeprefix("review-")))
+            return sample_token_set(self.writer, self.corpus, self.sample)
+        return review_token_set(self.checkpoint, self._reviews, int(name.removeprefix("review-")))
 
     @cached_property
     def _model(self) -> "PointModel":
@@ -138,19 +138,19 @@ class FeaturePoints:
         return PointModel(self.checkpoint, device=self.device, fine=self._fine, batch_tokens=self.settings.batch)
 
     def _write(self, name: str, views: list[ViewName]) -> None:
-        """A material anew, in one transaction; with it go its pictures."""
-        material, parent = self._material(name), self.writer.group(self.path)
+        """A token set anew, in one transaction; with it go its pictures."""
+        token_set, parent = self._token_set(name), self.writer.group(self.path)
         if name in parent:
             self.writer.delete(f"{self.path}/{name}")
         group = self.group(name)
-        clipped = write_vectors(group, material, self._model)
+        clipped = write_vectors(group, token_set, self._model)
         if clipped:
             say(f"Clipped {clipped:,} numbers of the feature points to the range of float16.")
-        write_measures(group, material)
+        write_measures(group, token_set)
         group.attrs.update(
-            material.facts
+            token_set.facts
             | {
-                "tokens": material.block.tokens,
+                "tokens": token_set.block.tokens,
                 "points": "fine" if self._fine else "standard",
                 "clipped": clipped,
                 "views": [],
@@ -162,4 +162,4 @@ class FeaturePoints:
         )
         held: Any = parent.attrs.get("materials", [])
         parent.attrs.update({"materials": list(dict.fromkeys([*held, name])), "points": group.attrs["points"]})
-        self.writer.commit(f"{self.model.key}: feature points of {name}, {material.block.tokens:,} tokens")
+        self.writer.commit(f"{self.model.key}: feature points of {name}, {token_set.block.tokens:,} tokens")

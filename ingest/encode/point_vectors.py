@@ -1,4 +1,4 @@
-"""Write the vectors of a material shard by shard, with similarity and explained variance of its points."""
+"""Write the vectors of a token set shard by shard, with similarity and explained variance of its points."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,9 +7,9 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from ingest.encode.material import Material
 from ingest.encode.point_model import PointModel, Vectors, parts
 from ingest.encode.sample import evenly
+from ingest.encode.token_set import TokenSet
 from ingest.parallel import side_by_side
 from ingest.progress import bar
 from store.kernels.features import explained_share, linear_cka, summed_cosine
@@ -23,13 +23,13 @@ CKA_TOKENS = 5_000
 COMPARED_TOKENS = 1_000
 
 
-def write_vectors(group: zarr.Group, material: Material, model: PointModel) -> int:
+def write_vectors(group: zarr.Group, token_set: TokenSet, model: PointModel) -> int:
     """Fill the arrays of an empty group; returns how many numbers were beyond the range of float16."""
-    _create(group, material, model)
+    _create(group, token_set, model)
     clipped, probability = 0, []
-    with bar(f"features of {material.name}", total=material.block.tokens, unit="tokens") as progress:
+    with bar(f"features of {token_set.name}", total=token_set.block.tokens, unit="tokens") as progress:
         shard = int((array_of(group, "feature").shards or ())[1])
-        vectors = (model.run(part) for part in parts(material.block, tokens=shard))
+        vectors = (model.run(part) for part in parts(token_set.block, tokens=shard))
         for start, piece in _in_shards(vectors, shard):
             stop = start + piece.feature.shape[1]
             array_of(group, "feature")[:, start:stop] = piece.feature
@@ -75,8 +75,8 @@ def _rest(vectors: Vectors, start: int) -> Vectors:
     )
 
 
-def _create(group: zarr.Group, material: Material, model: PointModel) -> None:
-    bert, tokens = model.bert, material.block.tokens
+def _create(group: zarr.Group, token_set: TokenSet, model: PointModel) -> None:
+    bert, tokens = model.bert, token_set.block.tokens
     names: dict[str, Any] = {
         "point": list(model.points),
         "layer": range(bert.layers),
@@ -90,7 +90,7 @@ def _create(group: zarr.Group, material: Material, model: PointModel) -> None:
     create_arrays(group, FEATURE_ARRAYS, sizes)
     for name, values in names.items():
         array_of(group, name)[:] = np.array(values, object if FEATURE_ARRAYS[name].dtype == "str" else None)
-    for name, column in material.columns.items():
+    for name, column in token_set.columns.items():
         array_of(group, name)[:] = column
 
 
@@ -101,7 +101,7 @@ def _write_classes(group: zarr.Group, probability: NDArray[np.float32], names: l
     group.attrs["class_names"] = names
 
 
-def write_measures(group: zarr.Group, material: Material) -> None:
+def write_measures(group: zarr.Group, token_set: TokenSet) -> None:
     """Write the similarity of the points and their explained variance, from the stored vectors."""
     feature = array_of(group, "feature")
     array_of(group, "similarity")[:] = _similarity(feature)
@@ -109,7 +109,7 @@ def write_measures(group: zarr.Group, material: Material) -> None:
     vectors = [read_point(feature, point)[chosen] for point in range(feature.shape[0])]
     array_of(group, "cka")[:] = linear_cka(vectors, each=side_by_side)
     group.attrs["cka_tokens"] = len(chosen)
-    array_of(group, "explained")[:] = _explained(feature, material)
+    array_of(group, "explained")[:] = _explained(feature, token_set)
 
 
 def _similarity(feature: zarr.Array[Any]) -> NDArray[np.float64]:
@@ -122,13 +122,13 @@ def _similarity(feature: zarr.Array[Any]) -> NDArray[np.float64]:
     return sums / tokens
 
 
-def _explained(feature: zarr.Array[Any], material: Material) -> NDArray[np.float64]:
+def _explained(feature: zarr.Array[Any], token_set: TokenSet) -> NDArray[np.float64]:
     """(factor, point)."""
     groups = {
-        "token": material.columns["token_id"],
-        "position": material.columns["position"],
-        "sentence": material.columns["sentence_index"],
-        "label": material.label,
+        "token": token_set.columns["token_id"],
+        "position": token_set.columns["position"],
+        "sentence": token_set.columns["sentence_index"],
+        "label": token_set.label,
     }
 
     def shares(point: int) -> list[float]:

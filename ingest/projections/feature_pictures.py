@@ -1,4 +1,4 @@
-"""Pictures of the tokens of a material: at every feature point, and of the values of every head.
+"""Pictures of the tokens of a token set: at every feature point, and of the values of every head.
 
 Each has panels (the points, or the heads) that are fitted, placed and judged; `feature_stage.py` writes them.
 """
@@ -32,7 +32,7 @@ Read = Callable[[int, int], NDArray[np.float32]]
 
 
 class Picture(ABC):
-    """A picture in the group `group` of a material; the material's attribute of the same name names those that are whole."""
+    """A picture in the group `group` of a token set; the token set's attribute of the same name names those that are whole."""
 
     group: ClassVar[str]
     arrays: ClassVar[Mapping[str, Array]]
@@ -169,7 +169,7 @@ class FeaturePicture(Picture):
 
 
 class ValuePicture(Picture):
-    """The values of each head for itself, from a material's array (layer, head, token, channel). PCA of all layers, else of the last."""
+    """The values of each head for itself, from a token set's array (layer, head, token, channel). PCA of all layers, else of the last."""
 
     group = "value_views"
     arrays = VALUE_VIEW_ARRAYS

@@ -1,6 +1,6 @@
 """Bring the pictures of feature points and of values up to date, and write them.
 
-A picture is written whole in one transaction: no commit holds a half of one. What the attributes of the material name
+A picture is written whole in one transaction: no commit holds a half of one. What the attributes of the token set name
 is whole.
 """
 
@@ -30,8 +30,8 @@ VERSION = "feature views/1"
 
 
 def project_features(points: FeaturePoints) -> Iterator[None]:
-    """Draw the pictures that are not up to date, of every material; yields whenever there is more to see."""
-    views = {name: points.views_there(name) for name in points.materials()}
+    """Draw the pictures that are not up to date, of every token set; yields whenever there is more to see."""
+    views = {name: points.views_there(name) for name in points.token_sets()}
     points.write(views)
     drawings = [
         FeatureDrawing(partial(points.group, name), picture, f"{points.model.key}: {picture.key} of {name}")
@@ -43,7 +43,7 @@ def project_features(points: FeaturePoints) -> Iterator[None]:
 
 
 def _pending(points: FeaturePoints, name: str, there: list[ViewName]) -> list[Picture]:
-    """Of those in the settings, and those that went when the material was written anew, what is not drawn."""
+    """Of those in the settings, and those that went when the token set was written anew, what is not drawn."""
     group = points.group(name)
     held: Any = group.attrs["views"]
     wanted = points.settings.feature_names if name in points.wanted else []
@@ -65,7 +65,7 @@ def _feature_pictures(settings: Settings, group: zarr.Group, names: list[ViewNam
 def _value_pictures(
     settings: Settings, group: zarr.Group, names: list[ViewName], there: list[ViewName]
 ) -> list[Picture]:
-    """By PCA, and by the projections of the views: also those that went with the material's values."""
+    """By PCA, and by the projections of the views: also those that went with the token set's values."""
     if not names:
         return []
     held: Any = group.attrs["value_views"]
@@ -84,10 +84,10 @@ def method(settings: Settings, projection: str) -> Method:
 
 
 class FeatureDrawing:
-    """A picture to be written into the group of a material, which `open_material` opens anew in every transaction."""
+    """A picture to be written into the group of a token set, which `open_token_set` opens anew in every transaction."""
 
-    def __init__(self, open_material: Callable[[], zarr.Group], picture: Picture, message: str) -> None:
-        self._open, self.picture, self._message = open_material, picture, message
+    def __init__(self, open_token_set: Callable[[], zarr.Group], picture: Picture, message: str) -> None:
+        self._open, self.picture, self._message = open_token_set, picture, message
 
     def begin(self) -> None:
         """Start the fits of the picture."""
@@ -104,25 +104,25 @@ class FeatureDrawing:
 
     def finish(self, seconds: float) -> str:
         """Describe the picture and name it, the most faithful first."""
-        material, picture = self._open(), self.picture
-        view = material.require_group(picture.group).require_group(picture.key)
+        token_set, picture = self._open(), self.picture
+        view = token_set.require_group(picture.group).require_group(picture.key)
         view.attrs.update(
             picture.facts
             | {
                 "parameters": picture.method.parameters(picture.fitted_vectors),
                 "seconds": round(seconds, 1),
-                "view_hash": view_hash(material, picture),
+                "view_hash": view_hash(token_set, picture),
                 "mean_trustworthiness": _mean(np.asarray(array_of(view, "trustworthiness")[...])),
             }
         )
-        _name(material, picture.group)
+        _name(token_set, picture.group)
         return self._message
 
 
-def is_drawn(material: zarr.Group, picture: Picture) -> bool:
-    """Whether the material holds the picture, computed from the same vectors with the same settings."""
-    views = material.require_group(picture.group)
-    return picture.key in views and views[picture.key].attrs.get("view_hash") == view_hash(material, picture)
+def is_drawn(token_set: zarr.Group, picture: Picture) -> bool:
+    """Whether the token set holds the picture, computed from the same vectors with the same settings."""
+    views = token_set.require_group(picture.group)
+    return picture.key in views and views[picture.key].attrs.get("view_hash") == view_hash(token_set, picture)
 
 
 def _write(view: zarr.Group, picture: Picture, places: Floats) -> None:
@@ -135,10 +135,10 @@ def _write(view: zarr.Group, picture: Picture, places: Floats) -> None:
         array_of(view, name)[...] = values
 
 
-def _name(material: zarr.Group, group: str) -> None:
-    views = material.require_group(group)
+def _name(token_set: zarr.Group, group: str) -> None:
+    views = token_set.require_group(group)
     faithful = {name: float(str(view.attrs["mean_trustworthiness"])) for name, view in views.groups()}
-    material.attrs[group] = [name for _, name in sorted((-trust, name) for name, trust in faithful.items())]
+    token_set.attrs[group] = [name for _, name in sorted((-trust, name) for name, trust in faithful.items())]
 
 
 def _mean(trust: NDArray[np.float64]) -> float:
@@ -146,8 +146,8 @@ def _mean(trust: NDArray[np.float64]) -> float:
     return float(np.nanmean(trust)) if np.isfinite(trust).any() else -1.0
 
 
-def view_hash(material: zarr.Group, picture: Picture) -> str:
+def view_hash(token_set: zarr.Group, picture: Picture) -> str:
     """Hash of everything the places depend on. Its inputs never change, or every store would be fitted again."""
     method = picture.method
     identity = {"version": VERSION, "view": picture.key, "seed": method.seed, "settings": dict(method.settings)}
-    return str(content_hash(identity | {"features": str(material.attrs["features_hash"])}))
+    return str(content_hash(identity | {"features": str(token_set.attrs["features_hash"])}))

@@ -32,7 +32,7 @@ Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
-class Material:
+class HeadVectors:
     """What pictures of heads are computed from."""
 
     writer: Writer
@@ -79,33 +79,35 @@ class Material:
         return query.astype(np.float32), key.astype(np.float32)
 
 
-def project_heads(material: Material, names: list[ViewName]) -> Iterator[list[ViewName]]:
+def project_heads(head_vectors: HeadVectors, names: list[ViewName]) -> Iterator[list[ViewName]]:
     """Bring pictures up to date, group by group; yields the names of those that had something to do, once they are done."""
     groups = [list(group) for _, group in groupby(names, key=_placed_together)]
-    pending = [[name for name in group if not material.view(name).finished(material.corpus)] for group in groups]
-    for drawing in project(material.writer, [HeadPictures(material, group) for group in pending if group]):
+    pending = [
+        [name for name in group if not head_vectors.view(name).finished(head_vectors.corpus)] for group in groups
+    ]
+    for drawing in project(head_vectors.writer, [HeadPictures(head_vectors, group) for group in pending if group]):
         yield drawing.names
 
 
-def finished_views(material: Material, names: list[ViewName]) -> list[str]:
+def finished_views(head_vectors: HeadVectors, names: list[ViewName]) -> list[str]:
     """The whole pictures: fewer dimensions first, then the most faithful on held-out sentences, or on those of the fit."""
-    whole = [name for name in names if material.view(name).finished(material.corpus)]
+    whole = [name for name in names if head_vectors.view(name).finished(head_vectors.corpus)]
 
     def rank(name: ViewName) -> tuple[int, float]:
-        fidelity = array_of(material.view(name).group, "fidelity")
+        fidelity = array_of(head_vectors.view(name).group, "fidelity")
         held_out, fitted = (np.asarray(fidelity[MEASURES.index("spearman"), JUDGED.index(one)]) for one in JUDGED)
         return name.components, float(np.where(np.isnan(held_out), fitted, held_out).mean())
 
     return [str(name) for name in sorted(whole, key=rank)]
 
 
-def show_views(material: Material, names: list[ViewName]) -> bool:
+def show_views(head_vectors: HeadVectors, names: list[ViewName]) -> bool:
     """Name the pictures that are whole in the model's attributes, the one a reader sees first in front; False if they are named."""
-    attributes, whole = material.writer.group(material.model.path).attrs, finished_views(material, names)
+    attributes, whole = head_vectors.writer.group(head_vectors.model.path).attrs, finished_views(head_vectors, names)
     if attributes.get("views") == whole:
         return False
     attributes["views"] = whole
-    material.writer.commit(f"{material.model.key}: views")
+    head_vectors.writer.commit(f"{head_vectors.model.key}: views")
     return True
 
 
@@ -117,26 +119,28 @@ def _placed_together(name: ViewName) -> tuple[str, ...]:
 class HeadPictures:
     """Pictures that are placed together: one, or several of the same normalisation that search for neighbours."""
 
-    def __init__(self, material: Material, names: list[ViewName]) -> None:
-        self.material, self.names = material, names
-        self.sample = material.fit_sample(names[0])
-        self.views = [material.view(name) for name in names]
+    def __init__(self, head_vectors: HeadVectors, names: list[ViewName]) -> None:
+        self.head_vectors, self.names = head_vectors, names
+        self.sample = head_vectors.fit_sample(names[0])
+        self.views = [head_vectors.view(name) for name in names]
         self.projections = [self._projection(name) for name in names]
 
     @cached_property
     def _nearest(self) -> Nearest:
-        return Nearest(self._fitted_vectors, device=self.material.device)
+        return Nearest(self._fitted_vectors, device=self.head_vectors.device)
 
     def _projection(self, name: ViewName) -> HeadProjection:
-        row, material = PROJECTIONS[name.projection], self.material
+        row, head_vectors = PROJECTIONS[name.projection], self.head_vectors
         if row.fit == "pca":
             return Pca(name)
         if row.fit == "attention":
-            return AttentionProjection(name, lengths(self.sample.spans), seed=material.seed, device=material.device)
-        return Neighbours(name, self._nearest, seed=material.seed)
+            return AttentionProjection(
+                name, lengths(self.sample.spans), seed=head_vectors.seed, device=head_vectors.device
+            )
+        return Neighbours(name, self._nearest, seed=head_vectors.seed)
 
     def _fitted_vectors(self, layer: int) -> tuple[Floats, Floats]:
-        return self.material.normalized(layer, self.names[0].normalization, self.sample.rows)
+        return self.head_vectors.normalized(layer, self.names[0].normalization, self.sample.rows)
 
     def begin(self) -> None:
         """Nothing yet: the heads of a layer are read when they are fitted."""
@@ -146,12 +150,12 @@ class HeadPictures:
         for view, projection in zip(self.views, self.projections, strict=True):
             self._hide(view)
             yield from self._fit(view, projection)
-        layers, key = self.views[0].layers, self.material.model.key
+        layers, key = self.views[0].layers, self.head_vectors.model.key
         stale = np.any([view.stale() for view in self.views], axis=0)
         title = str(self.names[0]) if len(self.names) == 1 else f"{len(self.names)} views"
         with bar(title, total=layers, unit="layers") as progress:
             for layer in range(layers):
-                self._place(layer, [block for block in self.material.corpus.blocks if stale[block.index, layer]])
+                self._place(layer, [block for block in self.head_vectors.corpus.blocks if stale[block.index, layer]])
                 for view in self.views:
                     self._judge(view, layer)
                 yield f"{key}: layer {layer} of {', '.join(map(str, self.names))}"
@@ -159,16 +163,16 @@ class HeadPictures:
 
     def _hide(self, view: HeadView) -> None:
         """Until it is whole again, readers rather see no picture than a part of one: a fit may have changed below it."""
-        attributes = self.material.writer.group(self.material.model.path).attrs
+        attributes = self.head_vectors.writer.group(self.head_vectors.model.path).attrs
         shown = list(attributes.get("views", []))  # type: ignore[arg-type]
         if str(view.name) in shown:
             attributes["views"] = [name for name in shown if name != str(view.name)]
 
     def _fit(self, view: HeadView, projection: HeadProjection) -> Iterator[str]:
-        key, layers = self.material.model.key, view.unfitted()
-        channels = array_of(self.material.writer.group(self.material.model.path), "query").shape[-1]
+        key, layers = self.head_vectors.model.key, view.unfitted()
+        channels = array_of(self.head_vectors.writer.group(self.head_vectors.model.path), "query").shape[-1]
         exact = view.name.normalization == "exact"
-        view.prepare(features=channels + exact, length=self.material.corpus.blocks[0].length)
+        view.prepare(features=channels + exact, length=self.head_vectors.corpus.blocks[0].length)
         yield f"{key}: room for {view.name}"
         with bar(f"fit {view.name}", total=len(layers), unit="layers") as progress:
             for layer, parameters in projection.fits(layers, self._fitted_vectors, progress.update):
@@ -179,44 +183,44 @@ class HeadPictures:
         parameters = [view.parameters(layer) for view in self.views]
         for block in blocks:
             rows = block.rows.start + np.arange(block.tokens)
-            first = sum(earlier.tokens for earlier in self.material.corpus.blocks[: block.index])
-            vectors = self.material.normalized(layer, self.names[0].normalization, rows)
+            first = sum(earlier.tokens for earlier in self.head_vectors.corpus.blocks[: block.index])
+            vectors = self.head_vectors.normalized(layer, self.names[0].normalization, rows)
             for view, projection, own in zip(self.views, self.projections, parameters, strict=True):
                 view.write_places(layer, block, projection.place(layer, own, *vectors, first))
 
     def _judge(self, view: HeadView, layer: int) -> None:
-        judging = {"held_out": self.material.split.held_out, "fitted": self.sample.spans[:JUDGED_SENTENCES]}
+        judging = {"held_out": self.head_vectors.split.held_out, "fitted": self.sample.spans[:JUDGED_SENTENCES]}
         for judged, spans in judging.items():
             view.write_fidelity(layer, judged, self._measures(view, layer, spans) if len(spans) else np.nan)
 
     def _measures(self, view: HeadView, layer: int, spans: Spans) -> Floats:
         """`store.schema.pictures.MEASURES` of a layer's heads on some sentences: (measure, head)."""
-        material, rows = self.material, span_rows(spans)
-        query, key = read_rows(material.writer, material.model, layer, rows)
+        head_vectors, rows = self.head_vectors, span_rows(spans)
+        query, key = read_rows(head_vectors.writer, head_vectors.model, layer, rows)
         ends = np.cumsum(lengths(spans))
         own = np.stack([ends - lengths(spans), ends], axis=-1)
-        normalized = material.normalize(layer, view.name.normalization, query, key)
+        normalized = head_vectors.normalize(layer, view.name.normalization, query, key)
         return judge_layer(query, key, normalized, view.places(layer, rows), own)
 
     def finish(self, seconds: float) -> str:
         """Describe every picture: with that it is whole."""
         for view, projection in zip(self.views, self.projections, strict=True):
             self._describe(view, projection, seconds / len(self.views))
-        return f"{self.material.model.key}: {', '.join(map(str, self.names))} of {self.material.corpus.tokens:,} tokens"
+        return f"{self.head_vectors.model.key}: {', '.join(map(str, self.names))} of {self.head_vectors.corpus.tokens:,} tokens"
 
     def _describe(self, view: HeadView, projection: HeadProjection, seconds: float) -> None:
-        name, sample, corpus = view.name, self.sample, self.material.corpus
+        name, sample, corpus = view.name, self.sample, self.head_vectors.corpus
         view.describe(
             {
                 "title": name.title,
                 "projection": name.projection,
                 "normalization": name.normalization,
                 "components": name.components,
-                "seed": self.material.seed,
+                "seed": self.head_vectors.seed,
                 "version": PROJECTIONS[name.projection].version,
                 "fitted_on": f"queries and keys of the first {sample.sentences:,} sentences, {sample.tokens:,} tokens",
                 "placed": projection.placed,
-                "judged_on": self.material.split.judged_on,
+                "judged_on": self.head_vectors.split.judged_on,
                 "sample_sentences": sample.sentences,
                 "sample_tokens": sample.tokens,
                 "beyond": view.outside(len(corpus.blocks)),

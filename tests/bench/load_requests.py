@@ -98,9 +98,9 @@ class Mix:
         return kinds | self._of_features() | self._of_two()
 
     def _of_features(self) -> dict[str, tuple[float, Make]]:
-        if not self._corpus.materials:
+        if not self._corpus.token_sets:
             return {}
-        features = self._corpus.features(self._corpus.materials[0])
+        features = self._corpus.features(self._corpus.token_sets[0])
         base, view = f"{self._base}/features/{features.name}", features.views[0]
         token, point = lambda: self._number(features.n_tokens) - 1, lambda: quote(self._random.choice(features.points))
         return {

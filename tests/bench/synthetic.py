@@ -10,7 +10,7 @@ from ingest.checkpoint import find_checkpoint
 from ingest.encode.buffers import PER_BLOCK, PER_TOKEN, Shape
 from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup, complete, create_model_arrays
-from ingest.projections.head_pictures import Material, project_heads
+from ingest.projections.head_pictures import HeadVectors, project_heads
 from ingest.projections.normalizations import normalize_corpus
 from ingest.settings import Settings
 from ingest.text.blocks import Block
@@ -54,8 +54,8 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, **chosen:
         writer.group(model.path).attrs["provenance"] = made
         split = split_sentences(corpus)
         normalize_corpus(writer, model, corpus, split)
-        material = Material(writer, model, corpus, split, seed=0, device="cpu")
-        list(project_heads(material, [VIEW]))
+        head_vectors = HeadVectors(writer, model, corpus, split, seed=0, device="cpu")
+        list(project_heads(head_vectors, [VIEW]))
         complete(writer, model, corpus, views=[str(VIEW)])
         writer.publish("synthetic")
     return settings.store

@@ -1,4 +1,4 @@
-"""A material without a picture, as readers find it while an ingest draws and after one that was stopped."""
+"""A token set without a picture, as readers find it while an ingest draws and after one that was stopped."""
 
 import shutil
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Asked = Callable[..., Context]
 
 @pytest.fixture
 def asked(tiny_store: str, tmp_path: Path) -> Asked:
-    """A link to the page Features of a store in which some materials are not drawn yet."""
+    """A link to the page Features of a store in which some token sets are not drawn yet."""
 
     def asked(search: str, *, undrawn: tuple[str, ...]) -> Context:
         context = str(shutil.copytree(tiny_store, tmp_path / "store"))

@@ -24,7 +24,7 @@ REVIEW_TOKENS = 512
 
 
 @dataclass(frozen=True)
-class Material:
+class TokenSet:
     """Inputs of the model one after the other, and what their tokens are; arrays are (token,).
 
     Attributes
@@ -46,7 +46,7 @@ class Material:
     facts: dict[str, Any]
 
 
-def sample_material(writer: Writer, corpus: PlannedCorpus, sample: Sample) -> Material:
+def sample_token_set(writer: Writer, corpus: PlannedCorpus, sample: Sample) -> TokenSet:
     """The tokens of the corpus' sample."""
     group = writer.group(f"corpus/{corpus.key}")
     stop = int(sample.rows[-1]) + 1
@@ -54,7 +54,7 @@ def sample_material(writer: Writer, corpus: PlannedCorpus, sample: Sample) -> Ma
     columns = {name: np.asarray(array_of(group, name)[:stop])[sample.rows] for name in names}
     labels = np.asarray(array_of(group, "label")[: sample.sentences]).astype(np.int64)
     says = f"the first {sample.sentences:,} sentences of the corpus, {sample.tokens:,} tokens"
-    return Material(
+    return TokenSet(
         SAMPLE,
         take_sentences(corpus, np.arange(sample.sentences)),
         {"row": sample.rows, **columns},
@@ -63,7 +63,7 @@ def sample_material(writer: Writer, corpus: PlannedCorpus, sample: Sample) -> Ma
     )
 
 
-def review_material(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Material:
+def review_token_set(checkpoint: Checkpoint, reviews: Reviews, number: int) -> TokenSet:
     """A whole review between [CLS] and [SEP], cut where the model reads no further."""
     review = find_review(checkpoint, reviews, number)
     longest = size_of(checkpoint.config, "max_position_embeddings")
@@ -72,7 +72,7 @@ def review_material(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Ma
     says = f"review {number} of the data, {'its first' if cut else 'all of its'} {tokens:,} tokens"
     block = Block(0, tokens, 0, np.array([tokens], np.int32), columns["token_id"], columns["token_flags"])
     facts = {"says": says, "sentences": sentences, "document": number, "label": review.label, "cut": cut}
-    return Material(f"review-{number}", block, columns, np.full(tokens, review.label), facts)
+    return TokenSet(f"review-{number}", block, columns, np.full(tokens, review.label), facts)
 
 
 def find_review(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Review:
