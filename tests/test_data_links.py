@@ -25,7 +25,7 @@ def test_messages_and_the_version_in_their_address_change_together() -> None:
 
 
 def test_scripts_read_the_messages_that_are_sent() -> None:
-    assert letters_in("js") == letters_in("py")
+    assert letters_in("mjs") == letters_in("py")
 
 
 def test_data_of_another_version_is_not_found(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:

@@ -11,7 +11,7 @@ from dashboard.ui.charts import heat_map
 def test_colours_of_a_heat_map_are_in_the_unit_of_its_bar(unit: str, scale: int) -> None:
     values = np.array([[0.25, -0.5], [0.0, np.nan]])
     texts = [[""] * 2] * 2
-    heat = heat_map(values, written=texts, said=texts, unit=unit, diverging=True).data[0]
+    heat = heat_map(values, written=texts, hover=texts, unit=unit, diverging=True).data[0]
     np.testing.assert_array_equal(heat.z, scale * values)
     assert (heat.zmin, heat.zmax) == (-scale * 0.5, scale * 0.5)
     assert heat.colorbar.title.text == unit

@@ -195,7 +195,7 @@ PIECES = [
     "",
 ]
 PATHS = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=9).map(
-    lambda parts: "/" + "/".join(parts).lstrip("/")
+    lambda parts: "/" + "/".join(parts).lstrip("/").replace("?", "%3F")
 )
 
 

@@ -63,7 +63,7 @@ def test_another_statistic_has_its_own_cells(page: Page, space: Corpus) -> None:
 
 
 def test_means_may_be_over_other_rows(page: Page, space: Corpus) -> None:
-    choose(page, "Mean over the rows of", "[CLS] alone")
+    choose(page, "Mean over", "[CLS] only")
     expect(cells(page)).to_have_text(shares(mean(space, "to_sep", "cls")))
 
 
