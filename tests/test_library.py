@@ -18,7 +18,7 @@ from store.repository.history import expire
 
 
 class Ingest(Protocol):
-    def __call__(self, context: Path, **settings: object) -> str: ...
+    def __call__(self, place: Path, **settings: object) -> str: ...
 
 
 @pytest.fixture

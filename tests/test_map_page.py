@@ -79,8 +79,8 @@ def test_a_model_without_labels_says_what_to_do(
 ) -> None:
     none = xr.full_like(space.head_labels, "")
     monkeypatch.setattr(Corpus, "head_labels", property(lambda _: none))
-    with serving(space_store) as state:
-        page = map_page(open_page, state, "?paint=label")
+    with serving(space_store) as address:
+        page = map_page(open_page, address, "?paint=label")
         expect(page.get_by_text("Colour by layer or by a statistic.")).to_be_visible()
         page.close()
 
@@ -94,11 +94,9 @@ def test_the_matrix_has_the_divergence_of_every_two_heads(page: Page, space: Cor
     shown = page.locator("#matrix .hovertext")
     said = re.fullmatch(r"L(\d) H(\d) and L(\d) H(\d): (.*) nats", (shown.text_content() or "").strip())
     assert said
-    context = tuple(map(int, said.groups()[:4]))
+    pair = tuple(map(int, said.groups()[:4]))
     attributes = space.divergence.attrs
-    assert float(said[5]) == pytest.approx(
-        space.divergence["divergence"].values[context] / attributes["tokens"], abs=6e-4
-    )
+    assert float(said[5]) == pytest.approx(space.divergence["divergence"].values[pair] / attributes["tokens"], abs=6e-4)
 
 
 def test_a_cell_of_the_matrix_opens_the_head_of_its_row(page: Page) -> None:
@@ -133,10 +131,10 @@ def test_a_link_restores_colour_and_head(open_page: Open, space_server: str) -> 
 
 @pytest.fixture(scope="module")
 def one_head_server(tmp_path_factory: pytest.TempPathFactory, ingest: Callable[..., str]) -> Iterator[str]:
-    context = tmp_path_factory.mktemp("one_head")
-    model = save_model(context / "one-head-bert", layers=1, heads=1)
-    with serving(ingest(context / "store", model=model, sentences=10)) as state:
-        yield state
+    folder = tmp_path_factory.mktemp("one_head")
+    model = save_model(folder / "one-head-bert", layers=1, heads=1)
+    with serving(ingest(folder / "store", model=model, sentences=10)) as address:
+        yield address
 
 
 @pytest.mark.parametrize("path", ["/map", "/head", "/statistics"])
@@ -157,7 +155,7 @@ def test_a_store_without_divergences_says_what_to_do(
     open_page: Open, tmp_path: Path, ingest: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ingest.pipeline.find_divergence", lambda *_: False)
-    with serving(ingest(tmp_path / "store", sentences=10)) as state:
-        page = open_page(f"{state}/map")
+    with serving(ingest(tmp_path / "store", sentences=10)) as address:
+        page = open_page(f"{address}/map")
         expect(page.get_by_text("make ingest")).to_be_visible()
         page.close()

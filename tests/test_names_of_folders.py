@@ -17,13 +17,13 @@ def asked_for(corpus: Corpus) -> list[Path]:
 
 
 def test_the_settings_of_the_tiny_store_name_folders(tiny_corpus: Corpus) -> None:
-    assert all(context.is_absolute() for context in asked_for(tiny_corpus))
+    assert all(place.is_absolute() for place in asked_for(tiny_corpus))
 
 
 @pytest.mark.parametrize("page", ["about", "heads", "compare"])
 def test_no_page_names_a_folder_of_the_server(page: str, tiny_store: str, tiny_corpus: Corpus) -> None:
     says = str(PAGES[page](resolve(Library(tiny_store), page, "")).above)
-    assert [context for context in asked_for(tiny_corpus) if str(context.parent) in says] == []
+    assert [place for place in asked_for(tiny_corpus) if str(place.parent) in says] == []
 
 
 def test_about_names_model_and_corpus(tiny_store: str, tiny_corpus: Corpus) -> None:

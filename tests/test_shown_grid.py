@@ -20,10 +20,10 @@ from tests.tiny_models import save_model
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest, genre_data: Path) -> Library:
     """A model on few sentences without columns, and then, as the one shown, another on more and with genres."""
-    context = tmp_path_factory.mktemp("two_corpora")
-    ingest(context / "store", sentences=5, model=save_model(context / "first-bert", seed=3))
+    folder = tmp_path_factory.mktemp("two_corpora")
+    ingest(folder / "store", sentences=5, model=save_model(folder / "first-bert", seed=3))
     return Library(
-        ingest(context / "store", sentences=30, data=genre_data, model=save_model(context / "second-bert", seed=4))
+        ingest(folder / "store", sentences=30, data=genre_data, model=save_model(folder / "second-bert", seed=4))
     )
 
 

@@ -50,12 +50,12 @@ def patterns_table(two: ModelPair, sentence: int, layer: int, head: int) -> Tabl
     """A row for each query and key, with its weight in both models and other - this."""
     pieces = np.array(stored_sentence(two.own, sentence).wordpieces, object)
     own, other = both_patterns(two, sentence, layer, head).reshape(2, -1)
-    context = np.arange(len(pieces))
+    positions = np.arange(len(pieces))
     return {
         "query": np.repeat(pieces, len(pieces)),
-        "query_position": np.repeat(context, len(pieces)),
+        "query_position": np.repeat(positions, len(pieces)),
         "key": np.tile(pieces, len(pieces)),
-        "key_position": np.tile(context, len(pieces)),
+        "key_position": np.tile(positions, len(pieces)),
         "this": np.array(significant(own.tolist())),
         "other": np.array(significant(other.tolist())),
         "difference": np.array(significant((other - own).tolist())),
@@ -66,7 +66,7 @@ def pattern_matrix(
     weights: NDArray[np.floating], tokens: Sequence[str], *, most: float, diverging: bool = False
 ) -> go.Figure:
     """A heat map of weights (query, key) with colours up to `most`, or of differences in points, centred at 0."""
-    names = [f"{token} ({context})" for context, token in enumerate(tokens)]
+    names = [f"{token} ({position})" for position, token in enumerate(tokens)]
     # d3's sign format writes +0.0 too.
     number, scale = ("%{z:.1f} points", 100) if diverging else ("%{z:.1%}", 1)
     heat: Any = go.Heatmap(

@@ -73,7 +73,7 @@ class Series:
             return _columns(len(self.names)), tuple(range(len(self.names)))
         columns = self.corpus.layers + 1
         kinds = list(dict.fromkeys(point_kind(name) for name in self.names if point_layer(name) is not None))
-        return columns, tuple(_slot(name, context, kinds, columns) for context, name in enumerate(self.names))
+        return columns, tuple(_slot(name, index, kinds, columns) for index, name in enumerate(self.names))
 
     @property
     def grid_tokens(self) -> int:
@@ -107,10 +107,10 @@ class Series:
         return self.features.value.variable[self.layer, index].values.astype(np.float32)
 
 
-def _slot(name: str, context: int, kinds: list[str], columns: int) -> int:
+def _slot(name: str, index: int, kinds: list[str], columns: int) -> int:
     """The slot of a panel; what comes before the layers is in the first column."""
     layer = point_layer(name)
-    return context * columns if layer is None else kinds.index(point_kind(name)) * columns + layer + 1
+    return index * columns if layer is None else kinds.index(point_kind(name)) * columns + layer + 1
 
 
 def _columns(count: int) -> int:

@@ -42,13 +42,13 @@ def _figure(title: str, about: html.Button, drawn: list[object]) -> html.Div:
 
 
 def _mixing(shown: ShownFeatures) -> html.Div:
-    place = shown.context
+    context = shown.context
     drawn = chart(
-        mixing_lines(ratio_lines(place.corpus.layer_mixing, "all")),
+        mixing_lines(ratio_lines(context.corpus.layer_mixing, "all")),
         of="feature-mixing",
-        says=f"Mean over {many(place.corpus.n_tokens, 'token')} of the corpus; every sentence has the same weight. ",
+        says=f"Mean over {many(context.corpus.n_tokens, 'token')} of the corpus; every sentence has the same weight. ",
         label="Mixing ratios by layer",
-        data=file_href(place, "mixing.csv"),
+        data=file_href(context, "mixing.csv"),
         height=HEIGHT,
     )
     return _figure("Token mixing", statistic_info(WHOLE), drawn)

@@ -106,7 +106,7 @@ class Near:
     position: int
     sentence: int
     score: float
-    context: list[float]
+    place: list[float]
     same_sentence: bool
 
 
@@ -210,7 +210,7 @@ def _best(scores: Floats, pieces: NDArray[np.integer], count: int) -> NDArray[np
     return np.array(best, np.int64)
 
 
-def _near(corpus: Corpus, token: int, score: float, context: Floats, own: int) -> Near:
+def _near(corpus: Corpus, token: int, score: float, place: Floats, own: int) -> Near:
     row = corpus.rows[[token]]
     sentence = int(corpus.tokens.sentence_index.values[row[0]])
     return Near(
@@ -219,7 +219,7 @@ def _near(corpus: Corpus, token: int, score: float, context: Floats, own: int) -
         position=int(corpus.tokens.position.values[row[0]]),
         sentence=sentence,
         score=round(score, 6),
-        context=np.round(context.astype(np.float64), 5).tolist(),
+        place=np.round(place.astype(np.float64), 5).tolist(),
         same_sentence=sentence == own,
     )
 

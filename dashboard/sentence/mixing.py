@@ -36,7 +36,7 @@ def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str]) 
         colorbar=colour_bar("%"),
     )
     shown = list(range(0, tokens, every(tokens, NAMED)))
-    names = [wordpieces[context] for context in shown]
+    names = [wordpieces[position] for position in shown]
     across = {"side": "top", "tickmode": "array", "tickvals": shown, "ticktext": names, "tickangle": -50}
     down = layers_down(layers)
     return go.Figure(heat, layout(across, down, margin={"l": 52, "r": 4, "t": 96, "b": 6}))

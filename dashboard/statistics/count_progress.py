@@ -68,7 +68,7 @@ class CountProgress:
 
 
 class WatchedCounting(Counting):
-    """Notes how far the count is, and ends it where its reader cancelled it or left. A context: afterwards no note stays."""
+    """Notes how far the count is, and ends it where its reader cancelled it or left. A context manager: afterwards no note stays."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
