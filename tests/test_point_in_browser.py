@@ -172,7 +172,7 @@ def test_the_nearest_keys_are_those_with_the_largest_logits(chosen: Page, space:
     for token in np.argsort(-logits, kind="stable"):
         if [piece for piece, _ in expected].count(pieces[token]) < 3 and len(expected) < 10:
             expected.append((pieces[token], logits[token]))
-    rows = [row.split("\t")[:2] for row in table(chosen, "Nearest").locator("tbody tr").all_inner_texts()]
+    rows = [row.split("\t")[:2] for row in table(chosen, "Highest-scoring").locator("tbody tr").all_inner_texts()]
     assert [piece.strip() for piece, _ in rows] == [piece for piece, _ in expected]
     np.testing.assert_allclose([float(score) for _, score in rows], [score for _, score in expected], atol=0.0051)
 
