@@ -14,9 +14,9 @@ from tests.browser import Open
 from tests.statistics_page import has_head
 
 FIGURES = {
-    "profile": "Attention of L1 H0 by distance",
+    "profile": "Attention of L1 H0 by relative position",
     "received-at": "Attention received by position in L1 H0",
-    "frequency-norm": "Length of the vectors handed on, by frequency, in L1 H0",
+    "frequency-norm": "Value norm by token frequency in L1 H0",
 }
 
 
@@ -33,8 +33,13 @@ def row(page: Page, title: str) -> Locator:
 
 def test_the_label_stands_with_its_rule(page: Page, space: Corpus) -> None:
     label = str(space.head_labels.values[1, 0])
-    said = f"Labelled so because {LABELS[label]}." if label else "No label: it passes no threshold."
-    expect(page.get_by_role("tabpanel").get_by_text(said)).to_be_visible()
+    panel = page.get_by_role("tabpanel")
+    if not label:
+        expect(panel.get_by_role("heading", name="Unlabelled", exact=True)).to_be_visible()
+        return
+    expect(panel.get_by_role("heading", name=f"Label: {label}")).to_be_visible()
+    panel.get_by_role("button", name=f"About the label {label}", exact=True).click()
+    expect(page.get_by_role("tooltip")).to_have_text(f"{label}: {LABELS[label]} (Clark et al. 2019).")
 
 
 @pytest.mark.parametrize("name", ["to_sep", "participation", "norm_to_self"])
@@ -48,12 +53,12 @@ def test_a_statistic_has_value_interval_rank_and_strip(page: Page, space: Corpus
     expect(shown).to_contain_text(f"{factor * low:.{digits}f} to {factor * high:.{digits}f}")
     expect(shown).to_contain_text(f"{1 + (values > values[1, 0]).sum()} of 4")
     strip = shown.get_by_role("img")
-    expect(strip).to_have_attribute("alt", re.compile("All heads have .* this one"))
+    expect(strip).to_have_attribute("alt", re.compile("All heads: .* to .*; this head: "))
     assert strip.evaluate("image => image.naturalWidth") > 0
 
 
 def test_a_statistic_leads_to_the_sentences_with_most_of_it(page: Page) -> None:
-    row(page, "mean maximum weight").get_by_role("link").click()
+    row(page, "mean maximum weight (Voita's confidence)").get_by_role("link").click()
     expect(page).to_have_url(re.compile(r"/sentence\?.*by=confidence"))
     expect(page.get_by_role("textbox", name="Ranked by (L1 H0)")).to_have_value(
         "mean maximum weight (Voita's confidence)"
@@ -76,11 +81,13 @@ def test_the_profile_is_a_file(page: Page, space: Corpus) -> None:
     np.testing.assert_allclose(found, space.head_profile.sel(layer=1, head=0), rtol=1e-6)
 
 
-def test_the_length_handed_on_stands_beside_frequency(page: Page, space: Corpus) -> None:
+def test_the_value_norm_stands_beside_frequency(page: Page, space: Corpus) -> None:
     pieces = space.wordpieces(space.rows)
     count = [pieces.count(piece) for piece in pieces]
     rank = spearmanr(space.value_norm.values[1, 0, space.rows], count).statistic
-    expect(page.locator("#frequency-norm + .caption")).to_contain_text(f"Spearman {rank:.2f}")
+    expect(page.locator("#frequency-norm + .caption")).to_contain_text(
+        f"Spearman correlation of norm and frequency: {rank:.2f}."
+    )
 
 
 def test_the_nearest_heads_are_links_to_their_pages(page: Page, space: Corpus) -> None:

@@ -36,7 +36,8 @@ def dots(page: Page) -> list[str]:
 
 def test_the_map_says_method_stress_and_sample(page: Page, space: Corpus) -> None:
     attributes = space.divergence.attrs
-    said = page.locator("#head-map + .caption")
+    page.get_by_role("button", name="About the map of heads").click()
+    said = page.get_by_role("tooltip")
     expect(said).to_contain_text(f"seed {attributes['seed']}; stress {float(attributes['stress']):.3f}")
     expect(said).to_contain_text(f"{int(attributes['tokens']):,} of {space.n_tokens:,} tokens")
 
@@ -69,7 +70,7 @@ def test_dots_are_coloured_by_label(page: Page, space: Corpus) -> None:
     choose(page, "Colour", "label")
     expect(page.get_by_role("img", name=re.compile("coloured by label"))).to_be_visible()
     expected = {
-        f"L{layer} H{head}: {space.head_labels.values[layer, head] or 'no label'}" for layer, head in np.ndindex(2, 2)
+        f"L{layer} H{head}: {space.head_labels.values[layer, head] or 'unlabelled'}" for layer, head in np.ndindex(2, 2)
     }
     assert set(dots(page)) == expected
 

@@ -74,7 +74,7 @@ def test_ranks_are_those_of_the_means(page: Page, space: Corpus) -> None:
 
 
 def test_a_difference_of_two_statistics(page: Page, space: Corpus) -> None:
-    choose(page, "Show", "difference")
+    choose(page, "Show", "values ... minus")
     choose(page, "minus", "attention to itself")
     less = 100 * (mean(space, "to_sep") - mean(space, "to_self"))
     expect(cells(page)).to_have_text([f"{one:+.1f}" for one in less.ravel()])
@@ -98,7 +98,7 @@ def test_hover_says_name_number_interval_and_rank(page: Page, space: Corpus) -> 
 def test_the_definition_is_one_click_away(page: Page) -> None:
     row = page.get_by_role("row").filter(has_text="Voita et al. 2019, section 4")
     expect(row).to_be_hidden()
-    page.get_by_text("What every statistic is").click()
+    page.get_by_text("Definitions of the statistics").click()
     expect(row).to_contain_text(STATISTICS["confidence"].formula)
 
 
@@ -127,14 +127,14 @@ def test_a_filter_recomputes_every_number(open_page: Open, space_server: str, sp
 
 
 def test_a_filter_is_added_and_taken_away(page: Page, space: Corpus) -> None:
-    choose(page, "Filter", "kind of token")
-    page.get_by_role("textbox", name="Filter kind of token").click()
+    choose(page, "Filter", "token type")
+    page.get_by_role("textbox", name="Filter token type").click()
     part = part_of(space, "kind:word")
     page.get_by_role("option", name=f"word ({part.tokens:,})", exact=True).click()
     expected = counted(space, part).means.sel(statistic="to_sep", source="all").values
     expect(cells(page)).to_have_text(shares(expected))
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="Remove filter kind of token").click()
+    page.get_by_role("button", name="Remove filter token type").click()
     expect(cells(page)).to_have_text(shares(mean(space, "to_sep")))
 
 
@@ -145,12 +145,12 @@ def test_a_part_without_tokens_says_what_to_do(open_page: Open, space_server: st
 
 def test_a_filter_that_differs_from_head_to_head_is_left_out_and_said(open_page: Open, space_server: str) -> None:
     page = statistics_page(open_page, space_server, "?where=entropy:0..1")
-    expect(page.get_by_text("differs from head to head")).to_be_visible()
+    expect(page.get_by_text("Ignored a filter: “attention entropy” differs between heads.")).to_be_visible()
 
 
 def test_a_figure_of_rows_that_are_filtered_away_says_what_to_do(open_page: Open, space_server: str) -> None:
     page = statistics_page(open_page, space_server, "?where=kind:word")
-    expect(page.locator("#curves-cls + .caption")).to_contain_text("There are no such rows here. Remove a filter.")
+    expect(page.locator("#curves-cls + .caption")).to_contain_text("No such tokens here. Remove a filter.")
 
 
 # -- figures --------------------------------------------------------------------------------------------
@@ -191,12 +191,12 @@ def test_entropy_stands_beside_that_of_uniform_attention(page: Page, space: Corp
 def test_the_profile_is_of_the_chosen_head(page: Page) -> None:
     for control, name in (("Layer", "L1 H0"), ("Head", "L1 H1")):
         choose(page, control, "1")
-        expect(page.get_by_role("img", name=f"Attention of {name} by distance")).to_be_visible()
+        expect(page.get_by_role("img", name=f"Attention of {name} by relative position")).to_be_visible()
 
 
 def test_every_mixing_ratio_has_a_line(page: Page) -> None:
     expect(page.locator("#mixing .scatterlayer .js-line")).to_have_count(len(RATIOS))
-    page.get_by_text("What the ratios are").click()
+    page.get_by_text("Definitions of the ratios").click()
     expect(page.get_by_text(RATIOS["attnresln_n"].formula)).to_be_visible()
 
 
@@ -230,13 +230,13 @@ def test_heads_are_filtered_by_label(page: Page, space: Corpus) -> None:
     label = str(labels[0, 0])
     wanted = [f"L{layer} H{head}" for layer, head in np.argwhere(labels == label)]
     page.get_by_role("textbox", name="Label").click()
-    page.get_by_role("option", name=re.compile(f"^{re.escape(label or 'no label')} \\(")).click()
+    page.get_by_role("option", name=re.compile(f"^{re.escape(label or 'unlabelled')} \\(")).click()
     expect(page.locator(".rows.heads tbody td:first-child")).to_have_text(wanted)
 
 
 def test_a_name_that_no_head_has_says_what_to_do(open_page: Open, space_server: str) -> None:
     page = statistics_page(open_page, space_server, "?named=seven")
-    expect(page.get_by_text("No head matches. Clear the name or the label.")).to_be_visible()
+    expect(page.get_by_text("No heads match. Clear the name or the label.")).to_be_visible()
 
 
 def test_the_table_is_a_file_of_the_same_part(open_page: Open, space_server: str, space: Corpus) -> None:
