@@ -27,12 +27,12 @@ from tests.browser import (
 Choose = Callable[[Page, str, str], None]
 
 COLOURS = {
-    "position": "position in the sentence",
-    "kind": "kind of token",
-    "frequency": "occurrences of the wordpiece in the corpus",
+    "position": "position",
+    "kind": "token type",
+    "frequency": "wordpiece frequency",
     "norm": "query / key norm",
     "entropy": "attention entropy",
-    "label": "label of the review",
+    "label": "review label",
     "data.genre": "genre",
 }
 #: What a link can say of the picture of a head.

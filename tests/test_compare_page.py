@@ -74,8 +74,8 @@ def test_the_title_of_a_column_is_aligned_as_its_cells_are(page: Page) -> None:
 
 
 def found(page: Page) -> Locator:
-    """The lines of the sentences found."""
-    return page.get_by_role("region", name="Sentences found").locator("tbody tr")
+    """The rows of the matching sentences."""
+    return page.get_by_role("region", name="Matching sentences").locator("tbody tr")
 
 
 def test_the_navigation_leads_here_with_the_same_head(open_page: Open, three_server: str, alike: ModelPair) -> None:
@@ -157,7 +157,7 @@ def test_what_is_chosen_is_in_the_link(open_page: Open, three_server: str, alike
 def test_sentences_in_which_the_head_differs_most_come_first(page: Page, alike: ModelPair) -> None:
     order = np.argsort(-head_divergence(alike, 0, 0), kind="stable")
     expect(found(page).locator("td:first-child")).to_have_text([str(one) for one in order[:20]])
-    expect(page.get_by_text(f"Looked at: all 40 of 40 sentences ({alike.tokens:,} of")).to_be_visible()
+    expect(page.get_by_text(f"Searched: all 40 of 40 sentences ({alike.tokens:,} of")).to_be_visible()
 
 
 def test_a_sentence_is_found_and_shown_on_the_same_page(open_page: Open, three_server: str, alike: ModelPair) -> None:

@@ -20,8 +20,8 @@ def page(open_page: Open, tiny_server: str) -> Page:
 
 
 def found(page: Page) -> Locator:
-    """The lines of the sentences found."""
-    return page.get_by_role("region", name="Sentences found").locator("tbody tr")
+    """The rows of the matching sentences."""
+    return page.get_by_role("region", name="Matching sentences").locator("tbody tr")
 
 
 def sentences_with(corpus: Corpus, word: str) -> list[int]:
@@ -119,7 +119,7 @@ def test_a_pair_leads_to_its_sentence(open_page: Open, tiny_server: str) -> None
 
 def test_a_statistic_leads_to_the_sentences_with_most_of_it(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/head?layer=1&head=1&tab=statistics"))
-    page.get_by_role("link", name="attention to [SEP]").click()
+    page.get_by_role("link", name="attention to [SEP]", exact=True).click()
     expect(shown(page).get_by_role("heading", level=1)).to_contain_text("Sentence ")
     assert asked(page)["by"] == "to_sep"
     expect(found(page).first).to_contain_text("%")

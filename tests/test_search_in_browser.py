@@ -11,7 +11,7 @@ from store import Corpus
 from store.wording import many
 from tests.browser import Open, changed, choose, drawn, followed, picture, quarters, said, seen
 
-AS = {"token": "token", "prefix": "beginning of a token", "phrase": "phrase in a sentence"}
+MATCHES = {"token": "token", "prefix": "prefix", "phrase": "phrase"}
 
 
 @pytest.fixture
@@ -28,13 +28,13 @@ def search(page: Page, text: str, within: str = "token") -> None:
     ask(page, text)
     expect(page.locator(".frame")).to_have_attribute("data-masked", re.compile("q="))
     if within != "token":
-        choose(page, "as", AS[within])
+        choose(page, "Match", MATCHES[within])
         expect(page.locator(".frame")).to_have_attribute("data-masked", re.compile(f"within={within}"))
 
 
 def has_sentences(page: Page, numbers: list[int]) -> None:
     """Wait until these sentences stand in the table."""
-    rows = page.get_by_role("region", name="Sentences found").locator("tbody tr")
+    rows = page.get_by_role("region", name="Matching sentences").locator("tbody tr")
     expect(rows.locator("td:first-child")).to_have_text([f"{number:,}" for number in numbers])
 
 
@@ -56,7 +56,7 @@ def test_a_search_counts_what_is_in_the_store(heads: Page, space: Corpus, within
     sentences = np.unique(space.tokens.sentence_index.values[space.rows[meets]])
     count = heads.locator(".count")
     expect(count).to_contain_text(f"{2 * meets.sum():,} of {2 * len(meets):,} drawn queries and keys selected")
-    expect(count).to_contain_text(f"finds {meets.sum():,} tokens in {len(sentences):,} sentences of the whole corpus")
+    expect(count).to_contain_text(f"matches {meets.sum():,} tokens in {len(sentences):,} sentences of the corpus")
     has_sentences(heads, sentences[:50].tolist())
     np.testing.assert_array_equal(mask_of(heads)[0], np.stack([meets, meets], axis=-1))
 
@@ -138,10 +138,10 @@ def test_a_list_that_was_opened_while_the_page_follows_stays_open(heads: Page) -
     routes = held(heads, "film")
     ask(heads, "film")
     expect(heads).to_have_url(re.compile("q=film"))
-    heads.get_by_role("textbox", name="as", exact=True).click()
-    expect(heads.get_by_role("option", name=AS["prefix"], exact=True)).to_be_visible()
+    heads.get_by_role("textbox", name="Match", exact=True).click()
+    expect(heads.get_by_role("option", name=MATCHES["prefix"], exact=True)).to_be_visible()
     let_go(heads, routes)
-    heads.get_by_role("option", name=AS["prefix"], exact=True).click()
+    heads.get_by_role("option", name=MATCHES["prefix"], exact=True).click()
     expect(heads).to_have_url(re.compile("within=prefix"))
 
 

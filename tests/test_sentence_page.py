@@ -169,7 +169,7 @@ def test_by_position_is_a_chart_of_so_many_sentences(page: Page, tiny_corpus: Co
 def test_mixing_shows_each_token_s_share_of_the_others(page: Page, tiny_corpus: Corpus) -> None:
     choose(page, "View", "Mixing")
     expect(page.get_by_role("img", name="Mixing ratio of each token by layer")).to_be_visible()
-    page.get_by_text("The numbers").click()
+    page.get_by_text("Table", exact=True).click()
     shares = tiny_corpus.token_mixing.sel(ratio="attnresln_n").values[:, tiny_corpus.sentence_rows(SENTENCE)]
     expected = ["\t".join(f"{100 * share:.1f} %" for share in token) for token in shares.T.astype(np.float64)]
     found = page.get_by_role("region", name="Mixing of each token").locator("tbody tr").all_inner_texts()
@@ -180,7 +180,7 @@ def test_another_ratio_of_mixing_is_a_choice(page: Page) -> None:
     choose(page, "View", "Mixing")
     choose(page, "Ratio", "mixing ratio by weights")
     expect(page).to_have_url(re.compile(r"ratio=attn_w(&|$)"))
-    expect(page.get_by_text("Mixing by the weights: the share of")).to_be_visible()
+    expect(page.get_by_text("Mixing ratio by weights: the share of")).to_be_visible()
 
 
 def test_the_heads_are_ranked_by_what_a_query_gives_a_key(

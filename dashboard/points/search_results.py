@@ -34,7 +34,7 @@ def hit_table(context: Context, points: ShownPoints) -> list[object]:
             className="scroll",
             tabIndex=0,
             role="region",
-            **{"aria-label": "Sentences found"},
+            **{"aria-label": "Matching sentences"},
         ),
     ]
 

@@ -27,7 +27,7 @@ LISTED = 20
 MOST_TERMS = 8
 #: Statistics that rank sentences; the attention that all tokens receive together is the same in each.
 RANKED = tuple(varying_statistics("all"))
-#: The value of `by` in a link without a ranking.
+#: A phrase in quotes, or a word.
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
 #: Rankings that every page has, by their names in the link.
 RANKINGS: Mapping[str, str] = {ORDER: "corpus order"} | {name: STATISTICS[name].title for name in RANKED}
