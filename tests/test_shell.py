@@ -149,6 +149,15 @@ def test_axe_finds_nothing_serious_at_feature_points(open_page: Open, tiny_serve
     is_accessible(open_page(tiny_server + path))
 
 
+def test_axe_finds_nothing_serious_where_points_cannot_be_read(chromium: Browser, tiny_server: str) -> None:
+    page = chromium.new_page()
+    page.route("**/points/**", lambda route: route.fulfill(status=500, body="The store cannot be read."))
+    page.goto(f"{tiny_server}/head?layer=1&head=0")
+    expect(page.locator(".points .problem")).not_to_be_empty()
+    is_accessible(page)
+    page.close()
+
+
 def is_accessible(page: Page) -> None:
     """In light and in dark."""
     expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -81,7 +81,7 @@ def as_json(card: PointCard) -> dict[str, object]:
 
 def _partners(weights: NDArray[np.float32], wordpieces: list[str]) -> list[Partner]:
     strongest = np.argsort(-weights, kind="stable")[:PARTNERS]
-    return [Partner(wordpieces[context], int(context), round(float(weights[context]), 4)) for context in strongest]
+    return [Partner(wordpieces[position], int(position), round(float(weights[position]), 4)) for position in strongest]
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def nearest(corpus: Corpus, view: str, point: Point, *, searched: int, count: in
 
 def _strongest(weights: Floats, top: int, least: float) -> list[tuple[int, float]]:
     order = np.argsort(-weights, kind="stable")[:top]
-    return [(int(context), float(weights[context])) for context in order if weights[context] >= least]
+    return [(int(position), float(weights[position])) for position in order if weights[position] >= least]
 
 
 def _logits(corpus: Corpus, point: Point, rows: NDArray[np.int64]) -> NDArray[np.float32]:
