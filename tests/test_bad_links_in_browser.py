@@ -11,17 +11,17 @@ SCRIPT = quote("<script>document.title = 'taken'</script>")
 #: Query string -> what the page says of it.
 BAD = {
     f"q={SCRIPT}": "No token matches",
-    f"colour={SCRIPT}": "There is no column",
+    f"colour={SCRIPT}": "Ignored an invalid parameter: colour=<script>",
     f"view={SCRIPT}": "Unknown view: ",
     f"model={SCRIPT}&snapshot={SCRIPT}": "Unknown model: ",
-    f"where={SCRIPT}:1..2;position:a..b;kind:nothing;;:": "The condition is left out.",
-    "where=position:nan..inf": "is no range of position in the sentence",
-    "lasso=1,2,3": "lasso",
-    f"lasso={SCRIPT},0,0,0,0,1,1,2,2,3,3": "lasso",
-    "lasso=pca-exact-2d,99,0,0,0,1,1,500,2,3,500": "lasso",
-    "marks=1-2-3&token=3": "marks=1-2-3 is not in a form that can be read",
+    f"where={SCRIPT}:1..2;position:a..b;kind:nothing;;:": "Ignored a filter: token type has no “nothing”.",
+    "where=position:nan..inf": "Ignored a filter: “nan..inf” is no range of position.",
+    "lasso=1,2,3": "Ignored the lasso: this store has no such picture.",
+    f"lasso={SCRIPT},0,0,0,0,1,1,2,2,3,3": "Ignored the lasso: this store has no such picture.",
+    "lasso=pca-exact-2d,99,0,0,0,1,1,500,2,3,500": "Ignored the lasso: this store has no such picture.",
+    "marks=1-2-3&token=3": "Ignored an invalid parameter: marks=1-2-3",
     "marks=9999-9999&token=3&lines=all&top=999&least=7": "least=7 is not a number from 0 to 1",
-    "at=NaN,1e9,-1": "at=NaN",
+    "at=NaN,1e9,-1": "Ignored an invalid parameter: at=NaN",
     "token=99999999&role=value&tab=nothing&within=any": "token=99999999 is out of range",
     f"layer=-1&head=1e9&tokens=0&labels=2&size={SCRIPT}": "layer=-1 is out of range",
 }
@@ -57,7 +57,7 @@ def test_what_of_a_link_cannot_be_followed_is_said(open_page: Open, space_server
 def test_a_link_is_no_program(open_page: Open, space_server: str) -> None:
     fields = ("q", "colour", "view", "model", "snapshot", "where", "lasso", "marks", "at", "token", "tab")
     page = drawn(open_page(f"{space_server}/?{'&'.join(f'{field}={SCRIPT}' for field in fields)}"))
-    expect(page.get_by_role("main")).to_contain_text("There is no column “<script>")
+    expect(page.get_by_role("main")).to_contain_text("Ignored a filter: there is no column “<script>")
     assert page.title() == "Headscape"
 
 

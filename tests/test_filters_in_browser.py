@@ -1,4 +1,4 @@
-"""Filters in a browser: added from a menu, moved by the keyboard, taken away; counts against numpy."""
+"""Filters in a browser: added from a menu, moved by the keyboard, removed; counts against numpy."""
 
 import re
 
@@ -10,7 +10,7 @@ from store import Corpus
 from store.schema.corpus import PUNCTUATION
 from tests.browser import Open, choose, drawn
 
-POSITION = "position in the sentence"
+POSITION = "position"
 PATH = "/head?layer=1&head=0"
 
 
@@ -37,8 +37,8 @@ def of_tokens(values: np.ndarray) -> np.ndarray:
 
 
 def test_a_filter_is_added_from_the_menu(head: Page, space: Corpus) -> None:
-    choose(head, "Filter", "kind of token")
-    pick(head, "kind of token", "full stop or comma")
+    choose(head, "Filter", "token type")
+    pick(head, "token type", "full stop or comma")
     flags = space.tokens.token_flags.values[space.rows]
     counted(head, of_tokens(flags == PUNCTUATION))
     expect(head.locator(".frame")).to_have_attribute("data-masked", re.compile("where=kind"))
@@ -75,7 +75,7 @@ def test_every_filter_must_hold(open_page: Open, space_server: str, space: Corpu
 
 def test_a_filter_is_removed_alone_and_all_at_once(open_page: Open, space_server: str, space: Corpus) -> None:
     page = drawn(open_page(f"{space_server}{PATH}&where=position:2..4;role:key;label:positive"))
-    page.get_by_role("button", name="Remove filter label of the review").click()
+    page.get_by_role("button", name="Remove filter review label").click()
     position = space.tokens.position.values[space.rows]
     within = (position >= 2) & (position <= 4)
     counted(page, np.stack([np.zeros_like(within), within], axis=-1))
