@@ -54,11 +54,12 @@ def said(process: subprocess.Popen[str], *lines: str) -> None:
 
 @pytest.fixture
 def start_code() -> Iterator[Start]:
-    """Starts Python code as a command of its own, which hears SIGINT although `make test &` may not."""
+    """Starts Python code as a command of its own, which hears SIGINT and SIGHUP although `nohup make test &` may not."""
     started: list[subprocess.Popen[str]] = []
 
     def start_code(code: str, *arguments: str) -> subprocess.Popen[str]:
         hears = "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        hears += "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
         command = [sys.executable, "-c", hears + code, *arguments]
         started.append(subprocess.Popen(command, cwd=ROOT, stdout=-1, stderr=-1, text=True, start_new_session=True))
         return started[-1]
