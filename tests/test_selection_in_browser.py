@@ -92,7 +92,7 @@ def test_the_tab_compares_the_selection_with_the_rest(boxed: Page, space: Corpus
     expect(tab).to_contain_text(f"{selected.sum():,} of {selected.size:,} drawn queries and keys")
     position = space.tokens.position.values[space.rows]
     position = np.stack([position, position], axis=-1)
-    row = tab.get_by_role("row").filter(has_text="position")
+    row = tab.get_by_role("row").filter(has=boxed.get_by_role("cell", name="position", exact=True))
     expect(row.locator(".number").nth(0)).to_contain_text(f"{position[selected].mean():.2f}")
     expect(row.locator(".number").nth(1)).to_contain_text(f"{position[~selected].mean():.2f}")
 
