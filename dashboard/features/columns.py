@@ -46,7 +46,7 @@ def token_columns(features: Features, token: int | None) -> dict[str, TokenColum
 
 def _kind(features: Features) -> TokenColumn:
     flags = features.tokens.token_flags.values
-    return TokenColumn(Column("kind", "kind of token", "category", names=KINDS), lambda: kinds_of(flags))
+    return TokenColumn(Column("kind", "token type", "category", names=KINDS), lambda: kinds_of(flags))
 
 
 def _position(features: Features) -> TokenColumn:
@@ -56,7 +56,7 @@ def _position(features: Features) -> TokenColumn:
 
 
 def _label(features: Features) -> TokenColumn:
-    column = Column("label", "label of the review", "category", names=tuple(features.label_names))
+    column = Column("label", "review label", "category", names=tuple(features.label_names))
     return TokenColumn(column, lambda: features.label)
 
 
