@@ -201,7 +201,7 @@ def test_no_picture_of_two_fits_is_shown_when_another_model_is_published_while_i
     """Rather none, until the killed ingest goes on."""
     name = store.open_corpus(copy).name
     interrupted(
-        ingest, copy, "ingest.projections.picture.Picture.write_places", after=1, sentences=30, fit_tokens=10_000
+        ingest, copy, "ingest.projections.head_view.HeadView.write_places", after=1, sentences=30, fit_tokens=10_000
     )
     ingest(Path(copy), sentences=10, model=odd_model)
     assert store.open_corpus(copy, model=name).views == []
