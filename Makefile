@@ -94,7 +94,7 @@ mend: install  ## return a damaged store to its newest readable publication (STO
 expire: install  ## delete snapshots superseded more than DAYS ago (STORE DAYS=7)
 	@$(PYTHON) -m headscape expire "$$STORE" --days="$$DAYS"
 
-test: install  ## run every test (those in a browser need chromium)
+test: install  ## run every test (those of the pages need chromium and nodejs)
 	@$(PYTHON) -m pytest -n auto --dist loadfile
 
 test-quick: install  ## the tests without a browser, an ingest or a training, in less than a minute

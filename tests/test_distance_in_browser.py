@@ -56,7 +56,9 @@ def test_the_constants_are_those_of_the_store(distance: Page, space: Corpus) -> 
     constants = space.normalizations.isel(layer=1, head=0)
     for name in constants.normalization.values:
         one = constants.sel(normalization=name)
-        row = distance.get_by_role("row").filter(has=distance.get_by_role("cell", name=re.compile(f"^{name} ")))
+        row = distance.get_by_role("row").filter(
+            has=distance.get_by_role("cell", name=f"{name} About normalisation {name}", exact=True)
+        )
         expect(row).to_contain_text(f"{float(one.scale):.2f}")
         expect(row).to_contain_text(f"{float(one.spearman):.2f}")
 

@@ -17,8 +17,7 @@ TESTS = sorted((ROOT / "tests" / "javascript").glob("*.test.mjs"))
 
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.name.removesuffix(".test.mjs"))
 def test_modules_pass_their_tests(path: Path) -> None:
-    if shutil.which("node") is None:
-        pytest.skip("node is missing; install the package nodejs")
+    assert shutil.which("node"), "Install Debian's package nodejs."
     environment = os.environ | {"LINK_TABLE": json.dumps(browser_table())}
     run = subprocess.run(["node", "--test", path], capture_output=True, text=True, check=False, env=environment)
     assert run.returncode == 0, run.stdout + run.stderr

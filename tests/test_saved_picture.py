@@ -113,7 +113,7 @@ def test_what_the_page_says_of_a_picture_stands_below_it(
 @pytest.mark.parametrize("picture", LINKS)
 def test_n_of_n_and_how_far_it_can_be_trusted_are_in_the_file(texts_of: TextsOf, picture: str) -> None:
     text = " ".join(texts_of(picture))
-    assert re.search(r"\d[\d,]* tokens", text)
+    assert re.search(r"All [\d,]+ tokens of|[\d,]+ of [\d,]+ tokens|all of them are drawn|drawn here", text)
     assert re.search(r"trustworthiness [01]\.\d\d|Trustworthiness \(1: .*[01]\.\d\d", text)
 
 
@@ -163,7 +163,11 @@ def test_what_selects_and_how_many_are_in_the_file_and_what_is_of_use_on_the_pag
     [
         ("one head", "&token=5&role=key", "Ringed: the key of “"),
         ("one head", "&text=the+film", "Large: the queries and keys of “the film”"),
-        ("one point", "&ftoken=5", "tokens whose vectors have the largest cosine with its vector."),
+        (
+            "one point",
+            "&ftoken=5",
+            "dashed: lines to the 10 tokens whose vectors have the largest cosine with its vector.",
+        ),
     ],
 )
 def test_what_is_drawn_over_the_points_is_explained(show: Show, picture: str, asked: str, said: str) -> None:
