@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from urllib.parse import urlencode
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from dashboard.features.selection import FIELDS, TokenSelection, parse_token_sel
 from dashboard.points.colours import Legend, legend_of
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.state import encode_fields
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ShownFeatures:
     @property
     def query(self) -> str:
         """The selection as the end of a URL; empty where nothing is selected."""
-        return f"&{urlencode(self.selection.fields, safe=',:;|')}" if self.selection else ""
+        return f"&{encode_fields(self.selection.fields)}" if self.selection else ""
 
     @cached_property
     def columns(self) -> dict[str, TokenColumn]:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from urllib.parse import urlencode
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from dashboard.points.drawn import Drawn
 from dashboard.points.search import Hits, hits
 from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
 from dashboard.web.context import Context
+from dashboard.web.state import encode_fields
 
 #: Sentences that the results of a search list.
 LISTED = 50
@@ -41,7 +41,7 @@ class ShownPoints:
     @property
     def query(self) -> str:
         """The selection as the end of a URL; empty where nothing is selected."""
-        return f"&{urlencode(self.selection.fields, safe=',:;|')}" if self.selection else ""
+        return f"&{encode_fields(self.selection.fields)}" if self.selection else ""
 
     @property
     def coloured(self) -> bool:

@@ -95,6 +95,11 @@ class Field:
     always: str | None = None
 
 
+def encode_fields(fields: Mapping[str, object]) -> str:
+    """Fields as they stand in a query string, with the marks of lists left readable."""
+    return urlencode(fields, safe=",:;|")
+
+
 def varying_statistics(source: str) -> list[str]:
     """Statistics in which heads differ, over the queries of a source: all tokens together receive 1 in every head."""
     return [name for name in STATISTICS if (name, source) != ("received", "all")]
@@ -188,9 +193,7 @@ class LinkState:
     @property
     def href(self) -> str:
         """The link that restores this state."""
-        query = urlencode(
-            {name: value for name, value in self.fields.items() if self._is_written(name, value)}, safe=",:;|"
-        )
+        query = encode_fields({name: value for name, value in self.fields.items() if self._is_written(name, value)})
         return f"/{'' if self.page == 'heads' else self.page}" + (f"?{query}" if query else "")
 
     def _is_written(self, name: str, value: object) -> bool:
