@@ -5,7 +5,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.canvas.component import PointPanels
+from dashboard.canvas.spec import PointPanels
 from dashboard.compare import page as comparison
 from dashboard.features import shown as features
 from dashboard.points.head_page import tab_of

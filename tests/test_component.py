@@ -3,7 +3,7 @@
 import pytest
 from dash.development.base_component import Component, ComponentRegistry
 
-from dashboard.canvas.component import PointPanels
+from dashboard.canvas.spec import PointPanels
 from dashboard.sentence.picture import SentenceViews
 from dashboard.ui.component import BrowserComponent
 from dashboard.ui.markup import Markup

@@ -1,4 +1,4 @@
-"""What the canvas draws: the typed structure that a page sends to the browser as the prop `picture`.
+"""The Dash component of the canvas, and what it draws: the typed structure that a page sends as its prop `picture`.
 
 Each picture is built by one function of its topic and sent as `Picture.json()`. The modules in assets/canvas/ read these
 fields and no others (tests/test_spec.py). The browser fetches a part of a picture again only when its URL changes.
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from dashboard.ui.component import BrowserComponent
 from dashboard.ui.files import provenance_of
 from dashboard.ui.theme import PALETTE, Scheme
 from dashboard.web.context import Context
@@ -168,3 +169,31 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+class PointPanels(BrowserComponent):
+    """Square panels of points, row by row; one panel is the page of a head. One instance serves all pages.
+
+    Parameters
+    ----------
+    id
+        Dash id.
+    picture
+        What is drawn, `Picture` as JSON; None for nothing.
+    opened
+        Out: index of the panel a reader opened, with a counter: `{"panel": 43, "count": 1}`.
+    left
+        Out: a reader went back from a head to all of them: `{"panel": 43, "count": 1}`, -1 where it is not known.
+    picked
+        Out: a point was chosen, token -1 for none: `{"token": 5, "role": "key", "count": 1}`.
+    painted
+        Out: the picture is painted, and `after` may follow below it: `{"after": "...", "count": 1}`.
+    step
+        Out: the step of the sequence that is shown, or that the points move to: `{"panel": 7, "count": 1}`.
+    arrived
+        Out: the step at which a reader stopped: `{"panel": 7, "count": 1}`.
+    lassoed
+        Out: a region was drawn, "" for none: `{"lasso": "attention-exact-2d,3,7,0,0,100,100,...", "count": 1}`.
+    """
+
+    properties = ("id", "picture", "opened", "left", "picked", "lassoed", "step", "arrived", "painted")
