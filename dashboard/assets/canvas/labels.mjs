@@ -104,7 +104,7 @@ export function emptySheet(width, height) {
 }
 
 /** Takes a box on the sheet if all of it is free; returns whether it did. */
-export function takeBox({ columns, rows, taken }, left, top, width, height) {
+function takeBox({ columns, rows, taken }, left, top, width, height) {
   const [x0, y0] = [Math.floor(left / CELL), Math.floor(top / CELL)];
   const [x1, y1] = [Math.ceil((left + width) / CELL), Math.ceil((top + height) / CELL)];
   if (x0 < 0 || y0 < 0 || x1 > columns || y1 > rows) return false;

@@ -6,7 +6,7 @@ import { panelAt, panelBox, panelToPixel, pixelSize, pixelToPanel } from "./layo
 const RADIUS = 14;
 
 /** The points of one panel. */
-export function pointsOfPanel(points, panel) {
+function pointsOfPanel(points, panel) {
   const length = points.places.length / points.panels;
   return { ...points, panels: 1, places: points.places.subarray(panel * length, (panel + 1) * length) };
 }

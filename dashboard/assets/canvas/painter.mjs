@@ -317,7 +317,7 @@ function compile(gl, kind, source) {
 }
 
 /** The linked program, and the place of every uniform by its name. */
-export function linkProgram(gl) {
+function linkProgram(gl) {
   const program = gl.createProgram();
   gl.attachShader(program, compile(gl, gl.VERTEX_SHADER, VERTEX));
   gl.attachShader(program, compile(gl, gl.FRAGMENT_SHADER, FRAGMENT));

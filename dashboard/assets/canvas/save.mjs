@@ -123,7 +123,7 @@ function paragraph(element) {
 }
 
 /** Paragraphs: what is shown, where it is from, what colours mean, how many of how many, how far it can be trusted. */
-export function captionOf({ picture, player, layer, palette }) {
+function captionOf({ picture, player, layer, palette }) {
   const { source, notes } = picture.file;
   const above = [source, ...notes, layer.focused && picture.focus_caption].filter(Boolean);
   const captions = [...document.querySelectorAll(SAID)].map(paragraph).filter(({ groups }) => groups.flat().length);

@@ -110,7 +110,7 @@ export function createToolbar(panels) {
 const WIDTHS = [2000, 4000];
 
 /** The menu of a button beside the picture; it closes with Escape and with a click beside it. */
-export function createSaveMenu(panels, button) {
+function createSaveMenu(panels, button) {
   const asOnPage = make("option", { value: "" });
   const width = make(
     "select",

@@ -219,7 +219,7 @@ function alone(views, side, unit, columns) {
   };
 }
 
-export function headTip(views, side, unit, columns) {
+function headTip(views, side, unit, columns) {
   const { queries, chosen } = views.shown;
   const isAcross = queries.length > 0 && (views.shown.side || "query") !== side;
   if (!chosen.length || !columns.query.units.length || !columns.key.units.length)

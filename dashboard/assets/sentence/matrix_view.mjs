@@ -209,7 +209,7 @@ function shapesOf(shown, place, palette, ramp) {
   ];
 }
 
-export function matrixPicture(shown, place, palette, ramp) {
+function matrixPicture(shown, place, palette, ramp) {
   return {
     width: place.width,
     height: place.height,
@@ -219,7 +219,7 @@ export function matrixPicture(shown, place, palette, ramp) {
   };
 }
 
-export function titledMatrix(shown, place, palette, ramp) {
+function titledMatrix(shown, place, palette, ramp) {
   const moved = { ...place, left: place.left + 20, top: place.top + 46 };
   const title = { text: shown.title, at: [20, 26], colour: palette.ink, size: 15, weight: 600 };
   const width = Math.max(place.width + 40, 40 + measureText(shown.title, 15) * 1.06);

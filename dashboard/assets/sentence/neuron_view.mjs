@@ -225,7 +225,7 @@ function headShapes(place, channels, colour) {
 }
 
 /** `data` is the neuron's, `most` the largest number of each kind. */
-export function neuronPicture({ data, title }, names, { most, colours }, palette) {
+function neuronPicture({ data, title }, names, { most, colours }, palette) {
   const place = columnsOf(names);
   const hexes = colours.map(hexOf);
   const row = (i) => TOP + i * ROW;

@@ -78,9 +78,9 @@ export function selectToken(selected, unit, more) {
 }
 
 export const ROW_HEIGHT = 24;
-export const ROW_GAP = 14;
+const ROW_GAP = 14;
 
-export const beginsSegment = (units, i) => i > 0 && units[i].segment !== units[i - 1].segment;
+const beginsSegment = (units, i) => i > 0 && units[i].segment !== units[i - 1].segment;
 
 /** Upper edges of all units and the lower edge of the last: (unit + 1,) pixels. */
 export function rowTops(units) {

@@ -234,7 +234,7 @@ const within = ({ chosen }, data) => (chosen || []).filter((head) => head < (dat
 
 const AWAY = 8;
 
-export function createTip(views) {
+function createTip(views) {
   const tip = views.tip;
 
   /** Places the tip beside, above or below a rectangle of the window, within the component. */

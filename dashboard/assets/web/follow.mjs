@@ -15,7 +15,7 @@ async function fetchPage(request, signal) {
   return response.ok ? response.json() : problem(await response.text());
 }
 
-export function createPages() {
+function createPages() {
   let waiting = null;
   let ahead = null;
 
@@ -49,7 +49,7 @@ export function createPages() {
 }
 
 /** Resolves when the points of a page are loaded, or have failed: the picture shows which. */
-export const pointsOf = (page, signal) => prefetch(page.picture.points, signal).catch(() => null);
+const pointsOf = (page, signal) => prefetch(page.picture.points, signal).catch(() => null);
 
 const PARTS = ["above", "beside", "below", "navigation", "drawer", "header"];
 /** Milliseconds that a title waits for its picture at most, and charts for its painting. */
