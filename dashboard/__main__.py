@@ -16,9 +16,9 @@ if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and
 
 from dashboard.web.processes import environment, own_module
 from store.__main__ import NOTHING_YET
-from store.errors import StoreError
 from store.extras import check_extra
 from store.piped import until_pipe_closes
+from store.repository.errors import StoreError
 
 if TYPE_CHECKING:
     from dashboard.web.security import AllowedHosts
@@ -137,7 +137,7 @@ def _serve(options: argparse.Namespace) -> int:
     address, allowed = address_of(options.host, options.port), _allowed(options)
     print(f"Headscape serves {options.store} on http://{address} (Ctrl-C stops it).", flush=True)
     if allowed.every_address:
-        print(f"It answers to every IP address and to {allowed}. Add names with ALLOWED_HOSTS=NAME,...", flush=True)
+        print(f"It answers to every IP address and to {allowed}. Add names with --allowed-hosts=NAME,...", flush=True)
     with server_folder() as folder:
         Server(options.store, address, folder, allowed).run()
     return 0

@@ -14,7 +14,7 @@ from dashboard.ui.progress import UNDER_WAY
 from dashboard.web import assets, security
 from dashboard.web import errors as problems
 from dashboard.web.cache import Cache
-from dashboard.web.callbacks import STANDING, Later, Painted, Shown, Text, snapshot_of, typed
+from dashboard.web.callbacks import STANDING, DeferredPart, Painted, Shown, Text, snapshot_of, typed
 from dashboard.web.connections import BODY
 from dashboard.web.context import resolve
 from dashboard.web.errors import sentence_for, stage_line
@@ -104,14 +104,14 @@ def _follow_address(app: Dash) -> None:
 def _fill_deferred(app: Dash, library: Library) -> None:
     """Compute deferred parts of a page once their placeholders are on it."""
 
-    @app.callback(Output({"later": MATCH}, "children"), Input({"later": MATCH}, "id"), *STANDING)
+    @app.callback(Output({"deferred": MATCH}, "children"), Input({"deferred": MATCH}, "id"), *STANDING)
     @typed
-    def fill(part: Later, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
-        if part.later not in DEFERRED:
+    def fill(part: DeferredPart, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
+        if part.deferred not in DEFERRED:
             abort(404, "There is no such part of a page. Reload the page.")
         try:
             context = resolve(library, pathname, search, snapshot_of(shown))
-            return condensed(DEFERRED[part.later](context), part.later)
+            return condensed(DEFERRED[part.deferred](context), part.deferred)
         except Exception as error:
             return [problem(error)]
 
@@ -154,7 +154,7 @@ def _follow_choices(app: Dash) -> None:
     app.clientside_callback(
         "(clicks) => window.headscape.chart.save()",
         Output("saved", "data"),
-        Input({"save": ALL, "of": ALL}, "n_clicks"),
+        Input({"save": ALL, "chart": ALL}, "n_clicks"),
         prevent_initial_call=True,
     )
 
@@ -179,9 +179,9 @@ def _follow_canvas(app: Dash) -> None:
         )
     app.clientside_callback(
         "(step, places, picture) => window.headscape.address.stepTexts(step, places, picture)",
-        Output({"told": ALL}, "children"),
+        Output({"caption": ALL}, "children"),
         Input("points", "step"),
-        State({"told": ALL}, "id"),
+        State({"caption": ALL}, "id"),
         State("points", "picture"),
         prevent_initial_call=True,
     )

@@ -13,21 +13,20 @@ from dashboard.canvas.spec import Picture
 from dashboard.compare import page as compare
 from dashboard.features import page as features
 from dashboard.head_map import page as head_map
-from dashboard.points import head_page as head
-from dashboard.points import heads_page as heads
+from dashboard.points import page as points
 from dashboard.sentence import page as sentence
 from dashboard.statistics import page as statistics
 from dashboard.statistics.head_panel import head_statistics
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import Page, problem
-from dashboard.web.admission import asker_gone
+from dashboard.web.admission import reader_left
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.library import Library
 
 PAGES: dict[str, Callable[[Context], Page]] = {
-    "heads": heads.layout,
-    "head": partial(head.layout, statistics=head_statistics),
+    "heads": points.all_heads,
+    "head": partial(points.one_head, statistics=head_statistics),
     "statistics": statistics.layout,
     "map": head_map.layout,
     "features": features.layout,
@@ -35,7 +34,7 @@ PAGES: dict[str, Callable[[Context], Page]] = {
     "compare": compare.layout,
     "about": about.layout,
 }
-PICTURES = {"heads": heads.picture, "head": head.picture, "compare": compare.picture}
+PICTURES = {"heads": points.picture_of_heads, "head": points.picture_of_head, "compare": compare.picture}
 #: Parts of pages that take long and are filled after the page, by their names (`dashboard.ui.page`).
 DEFERRED: dict[str, Callable[[Context], list[object]]] = {
     "changes": compare.deferred_changes,
@@ -58,7 +57,7 @@ def page_content(library: Library, link: TabLink) -> dict[str, Any]:
     try:
         context = resolve(library, link.pathname, link.search, link.snapshot)
     except Exception as error:
-        return {"picture": None, "sentence": None, "said": None} | _error_page(error)
+        return {"picture": None, "sentence": None, "message": None} | _error_page(error)
     return _picture(context) | _text(context, link.search, library.newest)
 
 
@@ -83,9 +82,9 @@ def sentence_of(context: Context) -> dict[str, Any] | None:
 def _picture(context: Context) -> dict[str, Any]:
     try:
         picture = _for_reader(picture_of, context)
-        return {"picture": picture and picture.json(), "sentence": sentence_of(context), "said": None}
+        return {"picture": picture and picture.json(), "sentence": sentence_of(context), "message": None}
     except Exception as error:
-        return {"picture": None, "sentence": None, "said": condensed([problem(error)], "said")}
+        return {"picture": None, "sentence": None, "message": condensed([problem(error)], "message")}
 
 
 def _text(context: Context, search: str, newest: str) -> dict[str, Any]:
@@ -102,7 +101,7 @@ def _text(context: Context, search: str, newest: str) -> dict[str, Any]:
 
 def _for_reader(part: Callable[[Context], Any], context: Context) -> Any:
     """A part of the page; not computed where the reader has gone to another page meanwhile."""
-    if asker_gone():
+    if reader_left():
         raise ReaderLeft
     return part(context)
 

@@ -8,7 +8,7 @@ from dash import dcc, html
 from dashboard.canvas.spec import PointPanels
 from dashboard.compare import page as comparison
 from dashboard.features import shown as features
-from dashboard.points.head_page import tab_of
+from dashboard.points.page import tab_of
 from dashboard.sentence import finder
 from dashboard.sentence.picture import SentenceViews
 from dashboard.ui.files import provenance_of

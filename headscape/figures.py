@@ -38,7 +38,7 @@ def head_figure(corpus: Corpus, layer: int, head: int, *, view: str | None, toke
 
 def _default_view(corpus: Corpus) -> str:
     if not corpus.views:
-        raise StoreError(f"{corpus.name} has no pictures yet. Run `make projections`.")
+        raise StoreError(f"{corpus.name} has no pictures yet. Run `headscape projections`.")
     return corpus.views[0]
 
 

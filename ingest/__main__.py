@@ -10,7 +10,7 @@ from pathlib import Path
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
-from ingest.process import exit_status, follow_parent
+from ingest.run.process import exit_status, follow_parent
 
 
 def main() -> int:
@@ -20,8 +20,8 @@ def main() -> int:
 
 
 def _ingest() -> None:
-    from ingest.errors import short
-    from ingest.settings import parse
+    from ingest.run.errors import short
+    from ingest.run.settings import parse
     from store.extras import check_extra
 
     settings = parse()

@@ -5,22 +5,22 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from ingest.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.encode.feature_points import FeaturePoints, check_features
 from ingest.encode.sample import Sample, split_sentences, take_sample
 from ingest.encode.tensors import ATTENTION, ModelGroup, complete, encode_corpus, pending_blocks
-from ingest.errors import IngestError
 from ingest.heads.divergence import find_divergence
 from ingest.heads.importance import check_labels, check_model, find_importance
 from ingest.heads.intervals import intervals_outdated, write_intervals
 from ingest.heads.pairs import find_pairs
-from ingest.parallel import fits_ended
-from ingest.progress import noting, say
 from ingest.projections.feature_stage import project_features
 from ingest.projections.head_pictures import HeadVectors, finished_views, project_heads, show_views
 from ingest.projections.head_view import has_been_whole
 from ingest.projections.normalizations import normalize_corpus
-from ingest.settings import Settings
+from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
+from ingest.run.errors import IngestError
+from ingest.run.parallel import fits_ended
+from ingest.run.progress import noting, say
+from ingest.run.settings import Settings
 from ingest.text.blocks import short_key
 from ingest.text.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data
@@ -58,7 +58,7 @@ def _planned(writer: Writer, settings: Settings, checkpoint: Checkpoint, data: D
         return prepare_corpus(writer, settings, data, checkpoint)
     held = find_corpus(writer, settings, data, checkpoint)
     if held is None:
-        raise IngestError(f"{settings.store} holds nothing of {data.name} yet. Run `make ingest` first.")
+        raise IngestError(f"{settings.store} holds nothing of {data.name} yet. Run `headscape ingest` first.")
     return held
 
 
@@ -76,7 +76,7 @@ class Ingest:
         self.model = model_group(checkpoint, corpus, dtype=str(self.dtype).removeprefix("torch."))
         self.held_before = int(str(writer.group(self.model.path).attrs.get("sentences", 0)))
         if settings.stage == "projections" and not self.held_before:
-            raise IngestError(f"{settings.store} holds nothing of {checkpoint.name} yet. Run `make ingest` first.")
+            raise IngestError(f"{settings.store} holds nothing of {checkpoint.name} yet. Run `headscape ingest` first.")
         # What is held is never made smaller; if its ingest was killed before the pictures, they are finished now.
         smaller = settings.stage == "projections" or self.held_before > corpus.sentences
         self.corpus = stored_corpus(writer, corpus.key, self.held_before) if smaller else corpus
@@ -85,7 +85,7 @@ class Ingest:
 
     @property
     def held(self) -> str:
-        """How much the store holds of the model, for a person."""
+        """How much of the model the store holds, in words."""
         attributes: dict[str, Any] = dict(self.writer.group(self.model.path).attrs)
         sentences, tokens = many(attributes["sentences"], "sentence"), many(attributes["tokens"], "token")
         return f"{sentences} ({tokens}), {many(len(attributes['views']), 'picture')}"
@@ -100,9 +100,9 @@ class Ingest:
         grown = self.changed or self.held_before < self.corpus.sentences
         self._project(head_vectors, names[:1], names)
         # Committed by `complete`, together with the size of the plan.
-        found = find_pairs(self.writer, self.model, self.corpus)
-        found |= find_divergence(self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed)
-        if found or grown or intervals_outdated(self.writer, self.model):
+        added = find_pairs(self.writer, self.model, self.corpus)
+        added |= find_divergence(self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed)
+        if added or grown or intervals_outdated(self.writer, self.model):
             write_intervals(self.writer, self.model, self.corpus, seed=self.settings.seed)
             complete(self.writer, self.model, self.corpus, views=finished_views(head_vectors, names))
             self.changed = True
@@ -177,7 +177,7 @@ class Ingest:
 
 
 def model_group(checkpoint: Checkpoint, corpus: PlannedCorpus, *, dtype: str) -> ModelGroup:
-    """The group of a model, identified by everything its numbers depend on but the sentences."""
+    """The group of a model, identified by everything its numbers depend on except the sentences."""
     identity = {
         "corpus": corpus.key,
         "model_id": checkpoint.name,

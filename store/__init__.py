@@ -4,7 +4,7 @@ The ingest writes the store and the dashboard reads it; nothing else passes betw
 """
 
 from store.corpus import Corpus
-from store.errors import StoreError
+from store.repository.errors import StoreError
 from store.schema.model import STATISTICS
 from store.snapshot import Snapshot, open_corpus, open_snapshot
 

@@ -9,11 +9,11 @@ from datetime import timedelta
 from icechunk import IcechunkError
 
 from store.describe import as_json, as_text, describe
-from store.errors import StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound
+from store.mend import mend
 from store.piped import until_pipe_closes
 from store.repository.access import interruption
+from store.repository.errors import StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound
 from store.repository.history import expire
-from store.repository.mend import mend
 from store.repository.zarr_internals import is_damage
 from store.snapshot import open_snapshot
 from store.verify import unprotected, verify, wrong_files
@@ -40,7 +40,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         if not is_damage(error):
             raise
         return _fail(
-            f"A part of {options.store} is damaged. Run `make verify STORE={options.store}` to list the damage."
+            f"A part of {options.store} is damaged. Run `headscape verify {options.store}` to list the damage."
         )
 
 
@@ -112,7 +112,7 @@ def _report(store: str, findings: list[str]) -> int:
         print(finding)
     count = many(len(findings), "finding")
     if any(finding.startswith(("refs/", "snapshots/")) for finding in findings):
-        return _fail(f"{count} in {store}. Run `make mend STORE={store}`, then `make verify STORE={store}` again.")
+        return _fail(f"{count} in {store}. Run `headscape mend {store}`, then `headscape verify {store}` again.")
     return _fail(f"{count} in {store}. Ingest again into another place, or open an older snapshot.")
 
 

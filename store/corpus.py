@@ -9,13 +9,13 @@ import xarray as xr
 from numpy.typing import NDArray
 from zarr.abc.store import Store
 
-from store.errors import NotIngested, StoreError
 from store.features import Features
 from store.groups import Groups, Views
 from store.kernels.attention import attention_pattern
 from store.kernels.labels import head_labels
 from store.keys import with_keys
 from store.means import Watch, part_means, part_statistics
+from store.repository.errors import NotIngested, StoreError
 from store.schema.corpus import PAD
 from store.schema.model import PAIR_NUMBERS
 from store.schema.pictures import LARGEST_COORDINATE
@@ -302,7 +302,7 @@ class Corpus:
         the whole model, number of `sentences` and `answers`. Loaded at first use.
         NotIngested where the ingest has not computed it.
         """
-        remedy = "Run `make ingest IMPORTANCE=100`."
+        remedy = "Run `headscape ingest --importance=100`."
         return self._results("importance", "importance_hash", "Head importance", remedy)[["change"]].load()
 
     @cached_property
@@ -316,7 +316,7 @@ class Corpus:
         group = self._results("divergence", "tokens", "Divergence between heads")
         return group.assign(mean_divergence=group.divergence / group.attrs["tokens"]).load()
 
-    def _results(self, stage: str, finished: str, title: str, remedy: str = "Run `make ingest`.") -> xr.Dataset:
+    def _results(self, stage: str, finished: str, title: str, remedy: str = "Run `headscape ingest`.") -> xr.Dataset:
         """The group of a stage of the ingest, which has the attribute `finished` once the stage has run to its end."""
         group = self._groups.open_optional(f"models/{self.name}/{stage}")
         if finished not in group.attrs:
@@ -379,7 +379,7 @@ class Corpus:
     def features(self, token_set: str) -> Features:
         """Vectors of a token set at all feature points. StoreError where the store does not hold the token set."""
         if token_set not in self.token_sets:
-            remedy = f"Choose one of: {', '.join(self.token_sets)}." if self.token_sets else "Run `make ingest`."
+            remedy = f"Choose one of: {', '.join(self.token_sets)}." if self.token_sets else "Run `headscape ingest`."
             raise StoreError(f"{self.name} has no feature points of {token_set!r}. {remedy}")
         if token_set in self._features:
             return self._features[token_set]

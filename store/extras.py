@@ -4,7 +4,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 from packaging.requirements import Requirement
 
-from store.errors import StoreError
+from store.repository.errors import StoreError
 
 
 class ExtraMissing(StoreError):
@@ -27,7 +27,11 @@ def missing_packages(extra: str) -> list[str]:
         requirements = [Requirement(text) for text in distribution("headscape").requires or []]
     except PackageNotFoundError:
         return []
-    return [one.name for one in requirements if _is_of(one, extra) and _installed(one.name) is None]
+    return [
+        requirement.name
+        for requirement in requirements
+        if _is_of(requirement, extra) and _installed(requirement.name) is None
+    ]
 
 
 def _is_of(requirement: Requirement, extra: str) -> bool:

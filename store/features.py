@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from store.errors import StoreError
 from store.groups import Groups, Views
+from store.repository.errors import StoreError
 from store.schema.features import SAMPLE
 from store.schema.pictures import LARGEST_COORDINATE
 
@@ -17,7 +17,7 @@ TOKEN_ARRAYS = ("row", "token_id", "position", "word_index", "token_flags", "sen
 
 
 class Sentences(Protocol):
-    """What a token set needs of its corpus."""
+    """The part of a corpus that a token set reads."""
 
     name: str
 

@@ -3,7 +3,7 @@
 import xarray as xr
 from zarr.abc.store import Store
 
-from store.errors import StoreError
+from store.repository.errors import StoreError
 
 
 class Groups:
@@ -56,7 +56,7 @@ class Views:
             Where there is no finished view of this name.
         """
         if name not in self.names:
-            remedy = f"Choose one of: {', '.join(self.names)}." if self.names else "Run `make ingest`."
+            remedy = f"Choose one of: {', '.join(self.names)}." if self.names else "Run `headscape ingest`."
             raise StoreError(f"There is no view {name!r}{self._kind}. {remedy}")
         if name not in self._opened:
             view = self._groups.open(f"{self._path}/{name}")

@@ -16,10 +16,10 @@ import zarr
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from store.errors import StoreError
 from store.kernels.bootstrap import Replicates, Segments, draw_counts, find_segments
 from store.kernels.statistics import mean_over_sentences, source_rows
 from store.repository.arrays import array_of
+from store.repository.errors import StoreError
 from store.schema.array import BLOCK
 from store.schema.model import BOUNDS, SOURCES
 

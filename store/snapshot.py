@@ -10,9 +10,9 @@ from icechunk import IcechunkError, Repository
 from zarr.abc.store import Store
 
 from store.corpus import Corpus
-from store.errors import SchemaMismatch, StoreCorrupt, StoreError, StoreIncomplete
 from store.repository.access import first_line, local_path, open_repository
 from store.repository.checksums import CheckedStore, Checksums
+from store.repository.errors import SchemaMismatch, StoreCorrupt, StoreError, StoreIncomplete
 from store.repository.history import PUBLISHED, bytes_on_disk, check_snapshot, published_snapshot
 from store.schema.array import READABLE, SCHEMA_VERSION
 
@@ -49,7 +49,7 @@ class Snapshot:
             self.models = self._finished_models()
         except (IcechunkError, FileNotFoundError, ValueError, KeyError) as error:
             problem = f"Snapshot {self.id} of {url} cannot be read ({first_line(error)})."
-            raise StoreCorrupt(f"{problem} Run `make mend STORE={url}`, or open an older snapshot.") from error
+            raise StoreCorrupt(f"{problem} Run `headscape mend {url}`, or open an older snapshot.") from error
         self._corpora: dict[str, Corpus] = {}
 
     def _checked_root(self) -> zarr.Group:
@@ -57,7 +57,7 @@ class Snapshot:
         version = root.attrs.get("schema_version")
         if version not in READABLE:
             raise SchemaMismatch(
-                f"{self.url} has schema {version}, this Headscape reads {SCHEMA_VERSION}. Update Headscape, or ingest again with `make ingest STORE=...`."
+                f"{self.url} has schema {version}, this Headscape reads {SCHEMA_VERSION}. Update Headscape, or ingest again with `headscape ingest --store=...`."
             )
         return root
 
@@ -66,7 +66,7 @@ class Snapshot:
         finished = {name: attributes for name, attributes in groups.items() if "sentences" in attributes}
         if not finished:
             raise StoreIncomplete(
-                f"No model has been ingested to its end in {self.url}. Run `make ingest STORE={self.url}`."
+                f"No model has been ingested to its end in {self.url}. Run `headscape ingest --store={self.url}`."
             )
         return dict(sorted(finished.items(), key=lambda item: str(item[1]["finished"]), reverse=True))
 

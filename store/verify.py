@@ -10,7 +10,6 @@ from icechunk import IcechunkError
 from numpy.typing import NDArray
 
 from store.corpus import Corpus
-from store.errors import StoreCorrupt
 from store.features import TOKEN_ARRAYS, Features
 from store.kernels.attention import attention_pattern
 from store.kernels.divergence import LARGEST_DIVERGENCE
@@ -21,6 +20,7 @@ from store.repository.access import first_line, local_path
 from store.repository.arrays import array_of, has_checksums
 from store.repository.branches import INGEST, MAIN, branch_problem, holds_snapshots
 from store.repository.checksums import Checksums
+from store.repository.errors import StoreCorrupt
 from store.schema.corpus import PAD
 from store.schema.features import SAMPLE
 from store.schema.model import BOUNDS

@@ -1,14 +1,36 @@
 """What shuts readers out of a page, by axe."""
 
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Page, expect
+
+#: The rules that colours decide: what breaks another is the same in light and in dark.
+OF_COLOURS = ("color-contrast", "link-in-text-block")
 
 
-def serious(page: Page) -> list[tuple[str, list[str]]]:
-    """What axe calls serious or critical: rule, elements."""
-    violations = Axe().run(page).response["violations"]
+def is_accessible(page: Page) -> None:
+    """In light and in dark."""
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.wait_for_timeout(300)
+    assert serious(page) == []
+    switch_scheme(page)
+    assert serious(page, OF_COLOURS) == []
+
+
+def switch_scheme(page: Page) -> None:
+    """From light to dark, or back; once colours have faded."""
+    page.get_by_role("button", name="Switch between light and dark").click()
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(400)
+
+
+def serious(page: Page, rules: tuple[str, ...] = ()) -> list[tuple[str, list[str]]]:
+    """What axe calls serious or critical, by all its rules or by these alone: rule, elements."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    only = {"runOnly": rules} if rules else {}
+    found = page.evaluate("options => axe.run(options)", {"resultTypes": ["violations"]} | only)
     return [
-        (found["id"], [node["html"] for node in found["nodes"]])
-        for found in violations
-        if found["impact"] in ("serious", "critical")
+        (violation["id"], [node["html"] for node in violation["nodes"]])
+        for violation in found["violations"]
+        if violation["impact"] in ("serious", "critical")
     ]

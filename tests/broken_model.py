@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from ingest.errors import IngestError
+from ingest.run.errors import IngestError
 from tests.complaints import INSTRUCTION
 
 
@@ -34,10 +34,10 @@ def change_weights(model: Path, change: Callable[[dict[str, torch.Tensor]], obje
 
 def works_or_is_refused(work: Callable[[], object]) -> None:
     """In one sentence that says what to do."""
-    said = "It worked. Give more."
+    message = "It worked. Give more."
     try:
         work()
     except IngestError as error:
-        said = str(error)
-    assert INSTRUCTION.search(said), said
-    assert said.isprintable(), said
+        message = str(error)
+    assert INSTRUCTION.search(message), message
+    assert message.isprintable(), message

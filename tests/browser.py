@@ -39,6 +39,7 @@ DRAWN = '.frame[data-drawn^="/data/"]'
 
 Serve = Callable[[str], str]
 Open = Callable[..., Page]
+Visit = Callable[[str], Page]
 
 
 @contextmanager
@@ -110,11 +111,17 @@ def forget(page: Page) -> None:
     page.goto("about:blank")
 
 
-@pytest.fixture
-def open_page(profile: BrowserContext) -> Iterator[Open]:
-    """Opens pages that know nothing of those before; any error on the console fails the test."""
+@pytest.fixture(scope="session")
+def spare_pages() -> list[Page]:
+    """Pages that were opened and that no test holds now."""
+    return []
+
+
+@contextmanager
+def opening(profile: BrowserContext, spare_pages: list[Page]) -> Iterator[Open]:
+    """Opens pages that know nothing of those before; any error on a console fails what holds them."""
     errors: list[str] = []
-    free = list(profile.pages)
+    held: list[Page] = []
 
     def listen(message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -126,7 +133,8 @@ def open_page(profile: BrowserContext) -> Iterator[Open]:
     def open_page(
         url: str, *, scheme: str = "light", motion: str = "no-preference", width: int = 1440, height: int = 900
     ) -> Page:
-        page = free.pop() if free else profile.new_page()
+        page = spare_pages.pop() if spare_pages else profile.new_page()
+        held.append(page)
         page.emulate_media(color_scheme=scheme, reduced_motion=motion)  # type: ignore[arg-type]
         page.set_viewport_size({"width": width, "height": height})
         page.mouse.move(0, 0)
@@ -136,12 +144,64 @@ def open_page(profile: BrowserContext) -> Iterator[Open]:
         return page
 
     yield open_page
-    for page in set(profile.pages) - set(free):
-        page.unroute_all()
-        forget(page)
-        page.remove_listener("console", listen)
-        page.remove_listener("pageerror", complain)
+    for page in held:
+        if not page.is_closed():
+            page.unroute_all()
+            forget(page)
+            page.remove_listener("console", listen)
+            page.remove_listener("pageerror", complain)
+            spare_pages.append(page)
     assert errors == []
+
+
+@pytest.fixture
+def open_page(profile: BrowserContext, spare_pages: list[Page]) -> Iterator[Open]:
+    """Opens pages of one test."""
+    with opening(profile, spare_pages) as open_page:
+        yield open_page
+
+
+@pytest.fixture(scope="module")
+def open_shared(profile: BrowserContext, spare_pages: list[Page]) -> Iterator[Open]:
+    """Opens pages that the tests of a module share: tests that only read, or leave a page as they found it."""
+    with opening(profile, spare_pages) as open_page:
+        yield open_page
+
+
+@pytest.fixture(scope="module")
+def visit(open_shared: Open) -> Visit:
+    """Shows a link. Pages stay as long as the module's tests: another link of the same page is shown in its place."""
+    pages: dict[str, Page] = {}
+
+    def visit(url: str) -> Page:
+        place = url.partition("?")[0]
+        if place in pages:
+            return turned_to(pages[place], url)
+        pages[place] = open_shared(url)
+        return pages[place]
+
+    return visit
+
+
+def turned_to(page: Page, url: str) -> Page:
+    """The page at another link, as the browser's way back leads there: nothing is loaded anew."""
+    page.mouse.move(0, 0)
+    page.evaluate(_TURN, url)
+    until(page, "document.querySelector('#page').dataset.link === location.pathname + location.search")
+    page.evaluate(_RENDERED)
+    return page
+
+
+#: The link is noted before the page is rendered that it leads to.
+_RENDERED = """() => new Promise((done) => {
+  requestAnimationFrame(() => requestIdleCallback(() => requestAnimationFrame(() => requestIdleCallback(() => done()))));
+})"""
+_TURN = """(url) => {
+  document.activeElement.blur();
+  window.scrollTo(0, 0);
+  history.pushState({}, "", url);
+  dispatchEvent(new PopStateEvent("popstate", { state: {} }));
+}"""
 
 
 def drawn(page: Page) -> Page:
@@ -264,6 +324,6 @@ def closed(page: Page) -> None:
     expect(page.get_by_role("option")).to_have_count(0)
 
 
-def said(page: Page, text: str) -> None:
+def expect_title(page: Page, text: str) -> None:
     """Wait until the page's title says this."""
     expect(page.get_by_role("heading", level=1)).to_have_text(text)

@@ -31,8 +31,8 @@ def base(tiny_corpus: Corpus) -> str:
 class FakeTyped:
     """Knows one pair, and refuses an empty text."""
 
-    def encode(self, corpus: Corpus, text: str, second: str, gone: Callable[[], bool]) -> Sentence:
-        assert not gone()
+    def encode(self, corpus: Corpus, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
+        assert not has_left()
         if not text.strip():
             raise StoreError(f"There is no text for {corpus.name}, nor in {second!r}. Give a sentence.")
         return a_pair()

@@ -17,26 +17,26 @@ def complaint(
     """The one sentence with which `python -m ingest` refuses what it is asked."""
 
     def complaint(**settings: object) -> str:
-        asked = {"model": tiny_model, "data": tiny_data, "store": tmp_path / "store", "max_length": MAX_LENGTH}
-        asked |= settings
-        return complaint_of(ingest_command, "ingest", asked, capfd)
+        arguments = {"model": tiny_model, "data": tiny_data, "store": tmp_path / "store", "max_length": MAX_LENGTH}
+        arguments |= settings
+        return complaint_of(ingest_command, "ingest", arguments, capfd)
 
     return complaint
 
 
 def complaint_of(
-    command: Callable[[], int], name: str, asked: dict[str, object], capfd: pytest.CaptureFixture[str]
+    command: Callable[[], int], name: str, arguments: dict[str, object], capfd: pytest.CaptureFixture[str]
 ) -> str:
     """The one sentence with which a command refuses what it is asked."""
-    flags = [part for name, value in asked.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+    flags = [part for name, value in arguments.items() for part in (f"--{name.replace('_', '-')}", str(value))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.argv", [name, *flags])
         status = command()
-    said = _said(capfd.readouterr().err)
-    assert (status, len(said)) == (1, 1), said
-    assert said[0].startswith(f"{name}: ")
-    assert INSTRUCTION.search(said[0]), f"says no next step: {said[0]}"
-    return said[0].removeprefix(f"{name}: ")
+    lines = _messages(capfd.readouterr().err)
+    assert (status, len(lines)) == (1, 1), lines
+    assert lines[0].startswith(f"{name}: ")
+    assert INSTRUCTION.search(lines[0]), f"says no next step: {lines[0]}"
+    return lines[0].removeprefix(f"{name}: ")
 
 
 #: The last sentence tells what to do.
@@ -45,7 +45,7 @@ INSTRUCTION = re.compile(
 )
 
 
-def _said(stderr: str) -> list[str]:
+def _messages(stderr: str) -> list[str]:
     """Lines for a person: neither empty nor a progress bar."""
     return [
         line

@@ -1,10 +1,11 @@
-"""Numbers of parts of a corpus, as the dashboard counts them."""
+"""Numbers of a corpus as the store has them, of its parts as the dashboard counts them, and as page Statistics writes them."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dashboard.statistics.counts import PartCounts, PartNumbers
-from dashboard.statistics.part import Part
+import numpy as np
+
+from dashboard.statistics.parts import Part, PartCounts, PartNumbers
 from store import Corpus
 
 
@@ -12,3 +13,14 @@ def counted(corpus: Corpus, part: Part) -> PartNumbers:
     """Counted now: nothing of before is at hand."""
     with TemporaryDirectory() as folder:
         return PartCounts(Path(folder)).numbers(corpus, part)
+
+
+def mean(corpus: Corpus, statistic: str, source: str = "all") -> np.ndarray:
+    """Means of the store: (layer, head)."""
+    values: np.ndarray = corpus.head_statistic.sel(statistic=statistic, source=source).values
+    return values
+
+
+def shares(values: np.ndarray) -> list[str]:
+    """Shares in whole percent, as the cells of a heat map have them."""
+    return [f"{100 * value:.0f}" for value in values.ravel()]

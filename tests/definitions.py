@@ -17,7 +17,7 @@ class LayerOfSentence:
 
     pattern: np.ndarray
     handed_on: np.ndarray
-    given: np.ndarray
+    layer_input: np.ndarray
     attention: Any
 
 
@@ -34,14 +34,14 @@ def layers_of(model: Any, output: Any) -> list[LayerOfSentence]:
     ]
 
 
-def _handed_on(attention: Any, given: torch.Tensor, heads: int) -> np.ndarray:
+def _handed_on(attention: Any, layer_input: torch.Tensor, heads: int) -> np.ndarray:
     """(x W_V + b_V) W_O of each head, the output's bias left out."""
     value = attention.self.value
     width = value.out_features // heads
     parts = [slice(head * width, (head + 1) * width) for head in range(heads)]
     with torch.no_grad():
         vectors = [
-            (given @ value.weight[part].T + value.bias[part]) @ attention.output.dense.weight[:, part].T
+            (layer_input @ value.weight[part].T + value.bias[part]) @ attention.output.dense.weight[:, part].T
             for part in parts
         ]
     return torch.stack(vectors).numpy()
@@ -86,11 +86,11 @@ def _row(pattern: np.ndarray, query: int, flags: np.ndarray, norms: np.ndarray) 
 
 def offsets(pattern: np.ndarray) -> np.ndarray:
     """Weight by key - query over the rows of one head: (offset,)."""
-    found = np.zeros(len(OFFSETS))
+    profile = np.zeros(len(OFFSETS))
     for query, row in enumerate(pattern):
         for key, weight in enumerate(row):
-            found[11 + max(-11, min(11, key - query))] += weight / len(pattern)
-    return found
+            profile[11 + max(-11, min(11, key - query))] += weight / len(pattern)
+    return profile
 
 
 def mixing(layer: LayerOfSentence) -> dict[str, np.ndarray]:
@@ -98,22 +98,24 @@ def mixing(layer: LayerOfSentence) -> dict[str, np.ndarray]:
     vectors = np.einsum("hij,hjf->ijf", layer.pattern, layer.handed_on)
     output = layer.attention.output
     bias, gain = (part.detach().numpy() for part in (output.dense.bias, output.LayerNorm.weight))
-    found: dict[str, list[float]] = {name: [] for name in ("attn_w", "attnres_w", "attn_n", "attnres_n", "attnresln_n")}
-    for token, given in enumerate(layer.given):
+    ratios: dict[str, list[float]] = {
+        name: [] for name in ("attn_w", "attnres_w", "attn_n", "attnres_n", "attnresln_n")
+    }
+    for token, layer_input in enumerate(layer.layer_input):
         own, mixed = vectors[token, token], sum(np.delete(vectors[token], token, axis=0))
-        spread = np.sqrt(np.var(own + mixed + bias + given) + output.LayerNorm.eps)
-        scaled = [(part - part.mean()) / spread * gain for part in (mixed, own + given)]
+        spread = np.sqrt(np.var(own + mixed + bias + layer_input) + output.LayerNorm.eps)
+        scaled = [(part - part.mean()) / spread * gain for part in (mixed, own + layer_input)]
         by_weight = 1 - np.mean([pattern[token, token] for pattern in layer.pattern])
-        found["attn_w"].append(by_weight)
-        found["attnres_w"].append(by_weight / 2)
-        found["attn_n"].append(_share(mixed, own))
-        found["attnres_n"].append(_share(mixed, own + given))
-        found["attnresln_n"].append(_share(*scaled))
-    return {name: np.array(values) for name, values in found.items()}
+        ratios["attn_w"].append(by_weight)
+        ratios["attnres_w"].append(by_weight / 2)
+        ratios["attn_n"].append(_share(mixed, own))
+        ratios["attnres_n"].append(_share(mixed, own + layer_input))
+        ratios["attnresln_n"].append(_share(*scaled))
+    return {name: np.array(values) for name, values in ratios.items()}
 
 
-def _share(mixed: Any, kept: Any) -> float:
-    return float(np.linalg.norm(mixed) / (np.linalg.norm(mixed) + np.linalg.norm(kept)))
+def _share(mixed: Any, residual: Any) -> float:
+    return float(np.linalg.norm(mixed) / (np.linalg.norm(mixed) + np.linalg.norm(residual)))
 
 
 def rows_of(flags: np.ndarray) -> dict[str, np.ndarray]:

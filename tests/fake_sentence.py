@@ -3,11 +3,12 @@
 import json
 import struct
 from collections.abc import Callable, Iterator
+from functools import cache
 from urllib.parse import quote, unquote
 
 import numpy as np
 import pytest
-from dash import Dash, Input, Output, dcc, html
+from dash import Dash, Input, Output, State, dcc, html, no_update
 from flask import Response
 from playwright.sync_api import Locator, Page, expect
 
@@ -46,7 +47,7 @@ def neuron(query: int) -> dict[str, object]:
     return {"query": vectors[query].tolist(), "keys": keys}
 
 
-def sentence(**asked: object) -> dict[str, object]:
+def sentence(**changes: object) -> dict[str, object]:
     units = [
         {"name": name, "positions": [i], "segment": int(i > 5), "special": name[0] == "["}
         for i, name in enumerate(NAMES)
@@ -69,7 +70,7 @@ def sentence(**asked: object) -> dict[str, object]:
         "stem": "tiny-1",
         "colours": {scheme: list(colours) for scheme, colours in CATEGORIES.items()},
         "palette": PALETTE,
-    } | asked
+    } | changes
     query = next(iter(fields["queries"]), None)  # type: ignore[call-overload]
     return fields | {
         "layer_url": f"/fake/layer/{fields['layer']}.bin",
@@ -97,13 +98,18 @@ def routes(app: Dash) -> None:
 
 
 def create_app() -> Dash:
-    """The component alone. Its `sentence` is what the address asks for, as JSON; what it sends is written below it."""
-    page = {"index_string": assets.index_string(), "assets_ignore": assets.NAMED}
+    """The component alone. Its `sentence` is what the address asks for, as JSON; what it sends is written below it.
+
+    Where the address asks for nothing, there is no component: the next one knows nothing of it.
+    """
+    page = {
+        "index_string": assets.index_string(),
+        "assets_ignore": assets.NAMED,
+        "suppress_callback_exceptions": True,
+    }
     app = Dash(__name__, assets_folder=str(assets.ASSETS), title="Fake", **page)
     app.renderer = assets.RENDERER
-    app.layout = html.Main(
-        [dcc.Location(id="location"), html.H1("Fake"), SentenceViews(id="sentence"), html.Pre(id="sent")]
-    )
+    app.layout = html.Main([dcc.Location(id="location"), html.H1("Fake"), html.Div(id="place")])
     routes(app)
     answer(app)
     security.add_headers(app)
@@ -111,9 +117,15 @@ def create_app() -> Dash:
 
 
 def answer(app: Dash) -> None:
+    @app.callback(Output("place", "children"), Input("location", "hash"), State("place", "children"))
+    def place(fragment: str, there: list[object] | None) -> object:
+        if bool(fragment) == bool(there):
+            return no_update
+        return [SentenceViews(id="sentence"), html.Pre(id="sent")] if fragment else []
+
     @app.callback(Output("sentence", "sentence"), Input("location", "hash"))
-    def ask(fragment: str) -> dict[str, object]:
-        return sentence(**json.loads(unquote(fragment.removeprefix("#")) or "{}"))
+    def ask(fragment: str) -> object:
+        return sentence(**json.loads(unquote(fragment.removeprefix("#")))) if fragment else no_update
 
     names = ("opened", "headed", "selected", "hidden", "stepped")
 
@@ -128,13 +140,33 @@ def fake_server() -> Iterator[str]:
         yield address
 
 
-@pytest.fixture
-def show(fake_server: str, open_page: Open) -> Show:
-    """Opens the component with these fields of its `sentence`, once it is drawn."""
+@pytest.fixture(scope="module")
+def empty(fake_server: str, open_shared: Open) -> Callable[[str], Page]:
+    """A page of each colour scheme, without the component."""
 
-    def show(scheme: str = "light", **asked: object) -> Page:
-        page = open_page(f"{fake_server}/#{quote(json.dumps(asked))}", scheme=scheme)
+    @cache
+    def opened(scheme: str) -> Page:
+        page = open_shared(fake_server, scheme=scheme)
         page.add_style_tag(content="body { color: var(--ink); background: var(--paper); margin: 8px; }")
+        return page
+
+    def empty(scheme: str) -> Page:
+        page = opened(scheme)
+        page.mouse.move(0, 0)
+        page.evaluate("() => { location.hash = ''; }")
+        expect(page.locator("#place")).to_be_empty()
+        return page
+
+    return empty
+
+
+@pytest.fixture
+def show(empty: Callable[[str], Page]) -> Show:
+    """Shows a component of its own with these fields of its `sentence`, once it is drawn."""
+
+    def show(scheme: str = "light", **fields: object) -> Page:
+        page = empty(scheme)
+        page.evaluate("fields => { location.hash = fields; }", quote(json.dumps(fields)))
         expect(page.locator(f'{ROOT}[data-drawn^="/fake/"]')).to_be_attached()
         return page
 

@@ -29,10 +29,10 @@ def alive(process: psutil.Process) -> bool:
 def family(process: subprocess.Popen[str], *, members: int = 1) -> list[psutil.Process]:
     """The process and all it has started, once there are so many."""
     for _ in range(100 * PATIENCE):
-        found = psutil.Process(process.pid)
-        if len(everyone := [found, *found.children(recursive=True)]) >= members:
+        parent = psutil.Process(process.pid)
+        if len(everyone := [parent, *parent.children(recursive=True)]) >= members:
             return everyone
-        assert alive(found), process.communicate()
+        assert alive(parent), process.communicate()
         time.sleep(0.01)
     raise AssertionError(f"There are {everyone}, not {members}.")
 
@@ -46,7 +46,7 @@ def ended(processes: list[psutil.Process]) -> bool:
     return False
 
 
-def said(process: subprocess.Popen[str], *lines: str) -> None:
+def expect_lines(process: subprocess.Popen[str], *lines: str) -> None:
     """Wait until the process has written these lines, and no others."""
     assert process.stdout is not None
     assert [process.stdout.readline().strip() for _ in lines] == list(lines)
@@ -67,5 +67,5 @@ def start_code() -> Iterator[Start]:
     yield start_code
     for process in started:
         with process:
-            for one in family(process) if process.poll() is None else []:
-                one.kill()
+            for member in family(process) if process.poll() is None else []:
+                member.kill()

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from ingest.finetuning.data import Labelled
 from ingest.finetuning.run import run
 from ingest.finetuning.settings import FinetuningSettings
-from ingest.parallel import one_thread_each
+from ingest.run.parallel import one_thread_each
 
 WORDS = {"negative": ["bad", "awful", "hated"], "positive": ["good", "great", "loved"]}
 FILLING = ["the", "film", "was", "a", "plot", "scene", "and", "music"]
@@ -48,7 +48,7 @@ def metrics_of(folder: Path) -> dict[str, Any]:
 
 def weights_of(folder: Path) -> dict[str, torch.Tensor]:
     """By their names in BERT itself."""
-    return {name.removeprefix("bert."): one for name, one in load_file(folder / "model.safetensors").items()}
+    return {name.removeprefix("bert."): weight for name, weight in load_file(folder / "model.safetensors").items()}
 
 
 def accuracy_of(folder: Path, labelled: Labelled) -> float:
@@ -57,5 +57,5 @@ def accuracy_of(folder: Path, labelled: Labelled) -> float:
     model = transformers.BertForSequenceClassification.from_pretrained(folder).eval()
     with torch.no_grad():
         logits = [model(**tokenizer(text, return_tensors="pt")).logits for text in labelled.texts]
-    right = [one.argmax().item() == label for one, label in zip(logits, labelled.labels, strict=True)]
+    right = [row.argmax().item() == label for row, label in zip(logits, labelled.labels, strict=True)]
     return sum(right) / len(right)

@@ -45,8 +45,8 @@ def attention(x: np.ndarray, weights: Weights, name: str, heads: int) -> np.ndar
 
 def values(points: Mapping[str, np.ndarray], weights: Weights, layer: int) -> np.ndarray:
     """x W_V + b_V of the heads side by side, of what the layer is given: (token, feature)."""
-    given = points["position"] if layer == 0 else points[f"L{layer - 1:02d}.feedforward"]
-    return linear(given, weights, f"encoder.layer.{layer}.attention.self.value")
+    layer_input = points["position"] if layer == 0 else points[f"L{layer - 1:02d}.feedforward"]
+    return linear(layer_input, weights, f"encoder.layer.{layer}.attention.self.value")
 
 
 def linear(x: np.ndarray, weights: Weights, name: str) -> np.ndarray:

@@ -49,8 +49,8 @@ def serve() -> Iterator[Serve]:
         return opened[-1].__enter__()
 
     yield begin
-    for one in opened:
-        one.__exit__(None, None, None)
+    for front in opened:
+        front.__exit__(None, None, None)
 
 
 def connect(front: Front, sent: bytes = b"", *, buffer: int | None = None) -> socket.socket:

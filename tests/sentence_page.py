@@ -6,15 +6,15 @@ from urllib.parse import parse_qs, urlencode, urlparse
 import numpy as np
 from playwright.sync_api import Page, expect
 
-from tests.browser import Open
+from tests.browser import Open, Visit
 
 ROOT = "#sentence"
 LEAST = 0.05
 
 
-def sentence_page(open_page: Open, server: str, scheme: str = "light", **asked: object) -> Page:
+def sentence_page(open_page: Open | Visit, server: str, **fields: object) -> Page:
     """The page of a sentence, once what it shows is drawn."""
-    return shown(open_page(f"{server}/sentence?{urlencode(asked)}", scheme=scheme))
+    return shown(open_page(f"{server}/sentence?{urlencode(fields)}"))
 
 
 def shown(page: Page) -> Page:
@@ -48,6 +48,6 @@ def pieces(page: Page, side: str = "query") -> list[str]:
     return page.locator(f".tokens.{side} .token").all_inner_texts()
 
 
-def asked(page: Page) -> dict[str, str]:
+def link_fields(page: Page) -> dict[str, str]:
     """The fields of the link."""
     return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}

@@ -11,9 +11,9 @@ from tests.browser import Open
 HEAT_MAP = "#heat-map"
 
 
-def statistics_page(open_page: Open, server: str, asked: str = "", scheme: str = "light") -> Page:
+def statistics_page(open_page: Open, server: str, query: str = "", scheme: str = "light") -> Page:
     """The page Statistics, once its heat map is drawn."""
-    page = open_page(f"{server}/statistics{asked}", scheme=scheme)
+    page = open_page(f"{server}/statistics{query}", scheme=scheme)
     expect(page.locator(f"{HEAT_MAP} .heatmaplayer image")).to_be_visible()
     settled(page)
     return page
@@ -43,11 +43,11 @@ def _click_cell(page: Page, layer: int, head: int, shape: tuple[int, int], figur
     page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
 
 
-def click_dot(page: Page, figure: str, number: int, says: str) -> None:
+def click_dot(page: Page, figure: str, number: int, text: str) -> None:
     """Click a dot that says this; it opens a head."""
 
     def click() -> None:
-        expect(hover_dot(page, figure, number)).to_contain_text(says)
+        expect(hover_dot(page, figure, number)).to_contain_text(text)
         page.mouse.down()
         page.mouse.up()
 

@@ -17,8 +17,10 @@ from ingest import pipeline
 from ingest.encode import sample
 from ingest.projections import attention_projection
 from ingest.projections.table import PROJECTIONS
-from ingest.settings import DEFAULT_VIEWS, Settings
-from ingest.text import corpus
+from ingest.run.settings import DEFAULT_VIEWS, Settings
+from ingest.text import corpus, reviews
+from ingest.text.reviews import Data
+from ingest.text.table import Table
 from tests.made_once import made_once
 
 #: Small, so that a few sentences already make many blocks, and most are not a part of the fit.
@@ -28,8 +30,9 @@ NEIGHBOUR_TOKENS = 80
 TRAINING_STEPS = 200
 MAX_LENGTH = 24
 SENTENCES = 40
-#: Of the store of the embedded model.
+#: Of the store of the embedded model, from so many reviews: to split all of them takes 10 seconds.
 DEFAULT_SENTENCES = 100
+DEFAULT_REVIEWS = 500
 #: A picture that takes no time, unless a test is about another.
 VIEW = "pca-exact-2d"
 #: Of feature points, those that take no time, and the one whole review.
@@ -88,9 +91,17 @@ def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
     chosen = {"sentences": DEFAULT_SENTENCES, "dtype": "float32", "views": DEFAULT_VIEWS[0], **FEATURES}
 
     def make(place: Path) -> None:
-        pipeline.run(Settings(store=str(place), **chosen))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(reviews, "_embedded_reviews", partial(_few_reviews, reviews._embedded_reviews))
+            pipeline.run(Settings(store=str(place), **chosen))
 
     return str(made_once(tmp_path_factory, "default", make))
+
+
+def _few_reviews(read: Callable[[Data], Table], data: Data) -> Table:
+    """Every so many-th row: negative reviews come first."""
+    table = read(data)
+    return replace(table, columns=table.columns[:: len(table) // DEFAULT_REVIEWS])
 
 
 @pytest.fixture(scope="session")

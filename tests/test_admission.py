@@ -77,19 +77,19 @@ def test_a_reader_is_refused_where_the_queue_is_full() -> None:
     with turns.turn(here):
         threads = [start(wait) for _ in range(2)]
         until(lambda: turns.waiting == 2)
-        with pytest.raises(Refusal, match=r"Try again in a few seconds\.$") as said, turns.turn(here):
+        with pytest.raises(Refusal, match=r"Try again in a few seconds\.$") as refused, turns.turn(here):
             pass
     for thread in threads:
         thread.join()
-    assert said.value.status == 503
+    assert refused.value.status == 503
 
 
 def test_a_reader_who_has_waited_too_long_is_refused() -> None:
     turns = Turns(1, "Busy. Try again in a few seconds.", patience=0)
     with turns.turn(here):
-        with pytest.raises(Refusal, match="Busy") as said, turns.turn(here):
+        with pytest.raises(Refusal, match="Busy") as refused, turns.turn(here):
             pass
-        assert (said.value.status, turns.waiting) == (503, 0)
+        assert (refused.value.status, turns.waiting) == (503, 0)
 
 
 def test_a_reader_who_leaves_while_waiting_makes_room() -> None:

@@ -29,7 +29,9 @@ def random_vectors(*shape: int, seed: int = 0) -> np.ndarray:
 @LIBRARIES
 def test_logits_are_dot_products_over_the_root_of_the_channels(make: Any) -> None:
     query, key = random_vectors(5, 4), random_vectors(7, 4, seed=1)
-    expected = [[sum(q * k for q, k in zip(one, other, strict=True)) / 2 for other in key] for one in query]
+    expected = [
+        [sum(q * k for q, k in zip(query_vector, other, strict=True)) / 2 for other in key] for query_vector in query
+    ]
     np.testing.assert_allclose(np.asarray(attention_logits(make(query), make(key))), expected)
 
 
@@ -143,9 +145,9 @@ def test_a_later_layer_mixes_what_the_earlier_has_mixed(make: Any) -> None:
 def test_uniform_attention_leaves_a_half_of_itself_a_layer(make: Any, tokens: int) -> None:
     """With W = U (all 1/n), U U = U, so that A^l = 2^-l I + (1 - 2^-l) U."""
     rollout = attention_rollout(make(np.full((5, 3, tokens, tokens), 1 / tokens)))
-    for layer, found in enumerate(np.asarray(rollout), start=1):
+    for layer, mixed in enumerate(np.asarray(rollout), start=1):
         expected = 0.5**layer * np.eye(tokens) + (1 - 0.5**layer) / tokens
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+        np.testing.assert_allclose(mixed, expected, atol=1e-12)
 
 
 @given(layers=st.integers(1, 5), heads=st.integers(1, 4), tokens=st.integers(1, 9), seed=st.integers(0, 1000))

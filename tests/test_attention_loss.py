@@ -42,29 +42,29 @@ def loss_by_hand(query: np.ndarray, key: np.ndarray, query_place: np.ndarray, ke
     return -(target * shown).sum(axis=-1) + attention_loss.ORDER * (1 - np.array(order))
 
 
-def given(*arrays: np.ndarray) -> list[torch.Tensor]:
-    return [torch.from_numpy(one) for one in arrays]
+def tensors_of(*arrays: np.ndarray) -> list[torch.Tensor]:
+    return [torch.from_numpy(array) for array in arrays]
 
 
 def test_the_loss_in_a_sentence_is_order_nearest_keys_and_weights(vectors: np.ndarray, places: np.ndarray) -> None:
     hidden = torch.zeros((1, TOKENS), dtype=torch.bool)
-    found = loss_in_sentence(*given(*vectors, *places), hidden)
-    np.testing.assert_allclose(found, loss_by_hand(*vectors, *places), rtol=1e-4)
+    losses = loss_in_sentence(*tensors_of(*vectors, *places), hidden)
+    np.testing.assert_allclose(losses, loss_by_hand(*vectors, *places), rtol=1e-4)
 
 
 def test_padding_changes_no_query(vectors: np.ndarray, places: np.ndarray) -> None:
     """The last two keys are padding: the loss is that of the others alone."""
     hidden = torch.arange(TOKENS)[None] >= TOKENS - 2
-    found = loss_in_sentence(*given(*vectors, *places), hidden)[: TOKENS - 2]
+    losses = loss_in_sentence(*tensors_of(*vectors, *places), hidden)[: TOKENS - 2]
     expected = loss_by_hand(*vectors[:, : TOKENS - 2], *places[:, : TOKENS - 2])
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    np.testing.assert_allclose(losses, expected, rtol=1e-4)
 
 
 @pytest.mark.parametrize("real", [1, 2])
 def test_a_sentence_with_fewer_keys_than_recall_looks_for_has_a_finite_loss_and_gradient(
     real: int, vectors: np.ndarray, places: np.ndarray
 ) -> None:
-    tensors = given(*vectors, *places)
+    tensors = tensors_of(*vectors, *places)
     for place in tensors[2:]:
         place.requires_grad_()
     loss = loss_in_sentence(*tensors, torch.arange(TOKENS)[None] >= real)[:real].sum()
@@ -80,7 +80,8 @@ def test_keys_in_the_order_of_attention_have_less_loss_than_in_the_reverse(vecto
     at_zero, line = np.zeros((1, 2), np.float32), np.stack([order, 0 * order], axis=-1)
     hidden = torch.zeros((1, TOKENS), dtype=torch.bool)
     ordered, reverse = (
-        float(loss_in_sentence(*given(query[:1], key, at_zero, one), hidden)) for one in (line, line.max() - line)
+        float(loss_in_sentence(*tensors_of(query[:1], key, at_zero, place), hidden))
+        for place in (line, line.max() - line)
     )
     assert ordered < reverse - attention_loss.ORDER
 
@@ -88,4 +89,4 @@ def test_keys_in_the_order_of_attention_have_less_loss_than_in_the_reverse(vecto
 def test_the_loss_across_sentences_is_of_the_weights_alone(vectors: np.ndarray, places: np.ndarray) -> None:
     logits = vectors[0].astype(np.float64) @ vectors[1].T / np.sqrt(CHANNELS)
     expected = -(weights_by_hand(logits) * log_softmax(-(cdist(*places) ** 2), axis=-1)).sum(axis=-1)
-    np.testing.assert_allclose(loss_across_sentences(*given(*vectors, *places)), expected, rtol=1e-4)
+    np.testing.assert_allclose(loss_across_sentences(*tensors_of(*vectors, *places)), expected, rtol=1e-4)

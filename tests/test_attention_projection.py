@@ -48,36 +48,38 @@ def network(vectors: np.ndarray) -> Trained:
 def places_of(network: Trained, vectors: np.ndarray) -> np.ndarray:
     """(role, head, token, component)."""
     own = [{name: array[:, role] for name, array in network.items()} for role in range(2)]
-    return np.stack([place_by_network(one, **weights) for one, weights in zip(vectors, own, strict=True)])
+    return np.stack([place_by_network(both_roles, **weights) for both_roles, weights in zip(vectors, own, strict=True)])
 
 
 def faithfulness(vectors: np.ndarray, places: np.ndarray) -> float:
     """Mean Spearman of attention and distance over queries, sentences and heads; -1 is perfect."""
-    found = []
+    correlations = []
     for stop, size in zip(np.cumsum(SIZES), SIZES, strict=True):
         rows = slice(stop - size, stop)
         for head in range(HEADS):
             query, key = vectors[:, head, rows]
             pattern = softmax(query @ key.T / np.sqrt(CHANNELS), axis=-1)
             distance = cdist(*places[:, head, rows])
-            found += [spearmanr(*both).statistic for both in zip(pattern, distance, strict=True)]
-    return float(np.mean(found))
+            correlations += [spearmanr(*both).statistic for both in zip(pattern, distance, strict=True)]
+    return float(np.mean(correlations))
 
 
 def test_the_same_seed_gives_the_same_network_bit_for_bit(vectors: np.ndarray) -> None:
-    one, other = (trained(vectors, steps=20, seed=3) for _ in range(2))
-    for name, array in one.items():
+    first, other = (trained(vectors, steps=20, seed=3) for _ in range(2))
+    for name, array in first.items():
         np.testing.assert_array_equal(array, other[name])
 
 
 def test_another_seed_gives_another_network(vectors: np.ndarray) -> None:
-    one, other = (trained(vectors, steps=20, seed=seed) for seed in (3, 4))
-    assert not np.array_equal(one["weight_in"], other["weight_in"])
+    first, other = (trained(vectors, steps=20, seed=seed) for seed in (3, 4))
+    assert not np.array_equal(first["weight_in"], other["weight_in"])
 
 
 def test_training_beats_principal_components_and_a_random_start(vectors: np.ndarray, network: Trained) -> None:
     axes = [fit_pca(np.concatenate(list(vectors[:, head])), components=2)[:2] for head in range(HEADS)]
-    by_pca = np.stack([np.stack([place(one[head], *axes[head]) for head in range(HEADS)]) for one in vectors])
+    by_pca = np.stack(
+        [np.stack([place(head_vectors[head], *axes[head]) for head in range(HEADS)]) for head_vectors in vectors]
+    )
     start = places_of(trained(vectors, steps=1), vectors)
     by_training = faithfulness(vectors, places_of(network, vectors))
     assert by_training < min(faithfulness(vectors, by_pca), faithfulness(vectors, start)) - 0.1
@@ -97,15 +99,15 @@ def test_the_first_layer_takes_over_the_standardisation(components: int, vectors
     weights = attention_projection._start(HEADS, CHANNELS, components, torch.Generator().manual_seed(0), mean.device)
     expected = place_by_network((tensors - mean) / spread, **weights).detach().numpy()
     folded = attention_projection._for_raw_vectors(weights, mean, spread)
-    found = place_by_network(np.swapaxes(vectors, 0, 1), **folded)
-    np.testing.assert_allclose(found, expected, atol=1e-4)
+    placed = place_by_network(np.swapaxes(vectors, 0, 1), **folded)
+    np.testing.assert_allclose(placed, expected, atol=1e-4)
 
 
 def test_a_network_gives_the_same_places_in_numpy_and_torch(vectors: np.ndarray, network: Trained) -> None:
     tensors = {name: torch.from_numpy(array) for name, array in network.items()}
     both = np.swapaxes(vectors, 0, 1).copy()
-    found = place_by_network(torch.from_numpy(both), **tensors).numpy()
-    np.testing.assert_allclose(found, place_by_network(both, **network), rtol=1e-4, atol=1e-4)
+    placed = place_by_network(torch.from_numpy(both), **tensors).numpy()
+    np.testing.assert_allclose(placed, place_by_network(both, **network), rtol=1e-4, atol=1e-4)
 
 
 def swish(value: float) -> float:
@@ -114,7 +116,7 @@ def swish(value: float) -> float:
 
 def test_a_network_by_hand() -> None:
     """One channel, one unit a layer: x * 3 + 1 goes through swish, times 4 minus 2 through another, then times 2 and minus 5."""
-    first, second = (np.array(one) for one in ([[3.0]], [1.0])), (np.array(one) for one in ([[2.0]], [-5.0]))
+    first, second = (np.array(array) for array in ([[3.0]], [1.0])), (np.array(array) for array in ([[2.0]], [-5.0]))
     middle = {"weight_middle": np.array([[4.0]]), "bias_middle": np.array([-2.0])}
     expected = 2 * swish(4 * swish(3 * 0.5 + 1) - 2) - 5
     assert place_by_network(np.array([[0.5]]), *first, *second, **middle) == pytest.approx(expected)
@@ -122,16 +124,16 @@ def test_a_network_by_hand() -> None:
 
 def test_a_network_of_an_earlier_version_by_hand() -> None:
     """One hidden layer: x * 3 + 1 goes through swish, then times 2 and minus 5."""
-    found = place_by_network(np.array([[0.5]]), *(np.array(one) for one in ([[3.0]], [1.0], [[2.0]], [-5.0])))
-    assert found == pytest.approx(2 * swish(3 * 0.5 + 1) - 5)
+    placed = place_by_network(np.array([[0.5]]), *(np.array(array) for array in ([[3.0]], [1.0], [[2.0]], [-5.0])))
+    assert placed == pytest.approx(2 * swish(3 * 0.5 + 1) - 5)
 
 
 def test_a_batch_is_whole_sentences_of_the_sample_and_says_what_is_padding() -> None:
     places, real = Sentences.of(SIZES).draw(torch.Generator().manual_seed(1))
     stops = np.cumsum(SIZES)
     spans = {(stop - size, stop) for stop, size in zip(stops, SIZES, strict=True)}
-    found = {(int(row[0]), int(row[0]) + int(own.sum())) for row, own in zip(places, real, strict=True)}
-    assert found <= spans
+    drawn_spans = {(int(row[0]), int(row[0]) + int(own.sum())) for row, own in zip(places, real, strict=True)}
+    assert drawn_spans <= spans
     for row, own in zip(places, real, strict=True):
         np.testing.assert_array_equal(row[own], np.arange(int(row[0]), int(row[0]) + int(own.sum())))
 
@@ -173,5 +175,5 @@ def test_torch_has_all_its_threads_after_the_training(vectors: np.ndarray, monke
 
 def test_places_of_a_layer_are_those_of_its_two_networks(vectors: np.ndarray, network: Trained) -> None:
     projection = AttentionProjection(ViewName("attention", "raw", 2), SIZES, seed=0, device="cpu")
-    found = projection.place(0, network, *vectors, 0)
-    np.testing.assert_array_equal(found, np.swapaxes(places_of(network, vectors), 0, 1))
+    placed = projection.place(0, network, *vectors, 0)
+    np.testing.assert_array_equal(placed, np.swapaxes(places_of(network, vectors), 0, 1))

@@ -10,15 +10,15 @@ import transformers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest import checkpoint
-from ingest.checkpoint import find_checkpoint
-from ingest.config import FIELDS
 from ingest.encode.bert import load_model
 from ingest.encode.feature_points import check_features
 from ingest.encode.point_model import class_names
-from ingest.errors import IngestError
 from ingest.heads.trial import label_outputs
-from ingest.settings import Settings
+from ingest.run import checkpoint
+from ingest.run.checkpoint import find_checkpoint
+from ingest.run.config import FIELDS
+from ingest.run.errors import IngestError
+from ingest.run.settings import Settings
 from ingest.text.reviews import find_data
 from ingest.text.tokenizer import load_tokenizer
 from tests.broken_model import change_config, works_or_is_refused
@@ -79,10 +79,10 @@ def test_a_config_of_other_sizes_than_the_weights_is_refused_before_such_a_model
 def test_fields_that_no_bert_reads_do_not_reach_the_model(broken: Path) -> None:
     odd = {"dtype": "zzz", "quantization_config": {"a": 1}, "output_attentions": "x", "chunk_size_feed_forward": 7}
     change_config(broken, **odd, auto_map={"AutoTokenizer": ["x.py", "y"]}, attn_implementation=[1], num_labels="many")
-    found = find_checkpoint(str(broken))
-    model = load_model(found, "BertModel", add_pooling_layer=False)
+    bert = find_checkpoint(str(broken))
+    model = load_model(bert, "BertModel", add_pooling_layer=False)
     assert model.config.chunk_size_feed_forward == 0
-    assert load_tokenizer(found.folder).cls_token == "[CLS]"
+    assert load_tokenizer(bert.folder).cls_token == "[CLS]"
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -102,9 +102,9 @@ def test_any_config_loads_or_is_refused(field: str, value: Any, left_out: bool, 
 
 def test_a_config_without_a_number_of_layers_has_that_of_transformers(broken: Path) -> None:
     leave_out(broken, "num_hidden_layers")
-    found = find_checkpoint(str(broken))
-    check_features(Settings(features="pca-L11.mixed"), found, find_data("embedded"))
-    assert found.config["num_hidden_layers"] == transformers.BertConfig().num_hidden_layers
+    bert = find_checkpoint(str(broken))
+    check_features(Settings(features="pca-L11.mixed"), bert, find_data("embedded"))
+    assert bert.config["num_hidden_layers"] == transformers.BertConfig().num_hidden_layers
 
 
 def test_a_config_without_a_number_of_positions_has_that_of_transformers(broken: Path) -> None:
@@ -123,9 +123,9 @@ def test_a_config_of_no_stated_architecture_is_no_classifier(broken: Path) -> No
 def test_classes_without_names_are_two_numbers(tmp_path: Path) -> None:
     model = save_model(tmp_path / "judge", architecture="BertForSequenceClassification")
     change_config(model, id2label=None)
-    found = find_checkpoint(str(model))
-    assert class_names(found) == list(transformers.BertConfig().id2label.values())
-    assert label_outputs(found.config, ["bad", "good"]).tolist() == [0, 1]
+    bert = find_checkpoint(str(model))
+    assert class_names(bert) == list(transformers.BertConfig().id2label.values())
+    assert label_outputs(bert.config, ["bad", "good"]).tolist() == [0, 1]
 
 
 def leave_out(folder: Path, name: str) -> None:

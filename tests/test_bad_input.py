@@ -9,8 +9,8 @@ import torch
 
 import store
 from ingest.__main__ import main
-from ingest.errors import IngestError
-from ingest.settings import DEFAULT_SENTENCES, Settings, parse
+from ingest.run.errors import IngestError
+from ingest.run.settings import DEFAULT_SENTENCES, Settings, parse
 from ingest.text.reviews import find_data
 
 Complaint = Callable[..., str]
@@ -81,7 +81,7 @@ def test_only_sentences_of_the_store_are_counted_as_cut(ingest: Ingest, tmp_path
     ],
 )
 def test_any_text_is_ingested(text: str, pieces: list[str], ingest: Ingest, tmp_path: Path) -> None:
-    lines = [json.dumps({"text": one}) for one in ("  ", text)]
+    lines = [json.dumps({"text": line}) for line in ("  ", text)]
     (tmp_path / "odd.jsonl").write_text("\n".join(lines))
     corpus = store.open_corpus(ingest(tmp_path / "store", data=tmp_path / "odd.jsonl"))
     assert corpus.n_sentences == 1
@@ -121,7 +121,9 @@ def test_a_mistake_in_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     "error", [torch.OutOfMemoryError("CUDA out of memory."), RuntimeError("MPS backend out of memory (MPS allocated")]
 )
-def test_a_full_accelerator_is_told(error: Exception, monkeypatch: pytest.MonkeyPatch, complaint: Complaint) -> None:
+def test_a_full_accelerator_is_reported(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, complaint: Complaint
+) -> None:
     def fill(*_: object) -> None:
         raise error
 
@@ -134,7 +136,7 @@ def test_settings_are_checked_wherever_they_are_made() -> None:
         Settings(sentences=0)
 
 
-def test_a_hub_that_cannot_be_reached_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_hub_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise ConnectionResetError("no route")
 

@@ -45,10 +45,10 @@ def follow(page: Page, query: str) -> None:
         )
 
 
-def test_what_of_a_link_cannot_be_followed_is_said(open_page: Open, space_server: str) -> None:
+def test_the_page_names_invalid_parameters_of_a_link(open_page: Open, space_server: str) -> None:
     page = drawn(open_page(f"{space_server}/head"))
-    for asked, answer in BAD.items():
-        follow(page, f"?{asked}")
+    for query, answer in BAD.items():
+        follow(page, f"?{query}")
         expect(page.get_by_role("main")).to_contain_text(answer)
         drawn(page)
     assert page.title() == "Headscape"
@@ -64,7 +64,7 @@ def test_a_link_is_no_program(open_page: Open, space_server: str) -> None:
 @pytest.mark.parametrize("path", ["/", "/head"])
 def test_an_odd_link_shows_a_picture(open_page: Open, space_server: str, path: str) -> None:
     page = drawn(open_page(space_server + path))
-    for asked in ODD:
-        follow(page, f"?{asked}")
+    for query in ODD:
+        follow(page, f"?{query}")
         expect(page.get_by_role("heading", level=1)).to_contain_text("Queries and keys of")
         expect(drawn(page).locator(".points .problem")).to_be_empty()

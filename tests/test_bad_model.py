@@ -8,10 +8,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from ingest import checkpoint
-from ingest.checkpoint import find_checkpoint
 from ingest.encode.bert import load_model
-from ingest.errors import IngestError
+from ingest.run import checkpoint
+from ingest.run.checkpoint import find_checkpoint
+from ingest.run.errors import IngestError
 from tests.broken_model import change_config
 from tests.tiny_models import save_model
 
@@ -148,8 +148,8 @@ def test_a_checkpoint_is_identified_by_the_bytes_of_its_weights(broken: Path, ti
 
 def test_a_checkpoint_is_found_without_loading_it(broken: Path) -> None:
     (broken / "model.safetensors").write_bytes(b"these are no weights")
-    found = find_checkpoint(str(broken))
-    assert (found.name, found.revision, found.config["num_hidden_layers"]) == ("broken", "local", 2)
+    bert = find_checkpoint(str(broken))
+    assert (bert.name, bert.revision, bert.config["num_hidden_layers"]) == ("broken", "local", 2)
 
 
 def test_a_problem_with_a_checkpoint_is_an_ingest_error(tmp_path: Path) -> None:
@@ -178,9 +178,9 @@ def test_a_model_of_the_hub_may_have_its_weights_in_a_bin_alone(tiny_model: Path
     shutil.copytree(tiny_model, hub)
     torch.save(load_file(hub / "model.safetensors"), hub / "pytorch_model.bin")
     (hub / "model.safetensors").unlink()
-    found = load_model(find_checkpoint("somebody/old"), "BertModel", add_pooling_layer=False)
+    model = load_model(find_checkpoint("somebody/old"), "BertModel", add_pooling_layer=False)
     weights = load_file(tiny_model / "model.safetensors")
-    assert all(torch.equal(weight, weights[name]) for name, weight in found.state_dict().items())
+    assert all(torch.equal(weight, weights[name]) for name, weight in model.state_dict().items())
 
 
 def test_of_a_model_of_the_hub_with_both_no_bin_is_downloaded(tiny_model: Path, hub: Path) -> None:

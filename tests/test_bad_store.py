@@ -11,8 +11,8 @@ import pytest
 
 import store
 from store.__main__ import main
-from store.errors import SchemaMismatch, StoreError, StoreIncomplete
 from store.repository.access import open_repository
+from store.repository.errors import SchemaMismatch, StoreError, StoreIncomplete
 from store.repository.writer import open_writer
 from store.schema.array import SCHEMA_VERSION
 
@@ -63,20 +63,20 @@ def test_a_file_is_no_place_for_a_store(place: str, tmp_path: Path, complaint: C
     assert (tmp_path / "store").read_text() == "dear"
 
 
-def test_a_store_whose_object_storage_refuses_is_told(tmp_path: Path, complaint: Complaint) -> None:
+def test_an_object_storage_that_refuses_is_reported(tmp_path: Path, complaint: Complaint) -> None:
     """icechunk refuses a place that holds something else as one without access."""
     (tmp_path / "store" / "refs").mkdir(parents=True)
     (tmp_path / "store" / "snapshots").write_text("no folder")
     assert f"The store at {tmp_path / 'store'} cannot be opened" in complaint()
 
 
-def test_a_store_that_refuses_while_it_is_written_is_told(tmp_path: Path, complaint: Complaint) -> None:
+def test_a_storage_error_while_writing_is_reported(tmp_path: Path, complaint: Complaint) -> None:
     with open_writer(str(tmp_path / "store")):
         shutil.rmtree(tmp_path / "store" / "transactions")
         (tmp_path / "store" / "transactions").write_text("no folder")
-    said = complaint()
-    assert "The store cannot be read or written" in said
-    assert "what was committed before is kept" in said
+    message = complaint()
+    assert "The store cannot be read or written" in message
+    assert "what was committed before is kept" in message
 
 
 def test_a_store_whose_history_cannot_be_read_does_not_expire(copy: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -100,9 +100,9 @@ def test_an_address_of_another_kind_is_refused(url: str, complaint: Complaint) -
 @pytest.mark.parametrize("command", ["describe", "verify", "mend", "expire"])
 def test_a_name_that_no_folder_can_have_is_one_sentence(command: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main([command, "x" * 5_000]) == 1
-    said = capfd.readouterr().err
-    assert said.count("\n") == 1
-    assert "cannot be opened (File name too long). Choose another place with STORE=..." in said
+    message = capfd.readouterr().err
+    assert message.count("\n") == 1
+    assert "cannot be opened (File name too long). Choose another place with STORE=..." in message
 
 
 def test_an_ingest_refuses_a_name_that_no_folder_can_have(complaint: Complaint) -> None:
@@ -113,7 +113,7 @@ def test_an_ingest_refuses_a_store_of_a_newer_schema(newer: str, complaint: Comp
     assert "has schema 999" in complaint(store=newer)
 
 
-def test_a_store_of_a_newer_schema_is_not_said_to_be_none(newer: str) -> None:
+def test_a_store_of_a_newer_schema_is_not_reported_as_missing(newer: str) -> None:
     assert main(["describe", newer]) == 1
 
 
@@ -149,10 +149,10 @@ def test_commands_refuse_what_is_no_store(
     (tmp_path / "file").write_text("dear")
     ended = main([command, "ftp://host/a" if kind == "url" else str(tmp_path / kind)])
     assert ended == (1 if kind == "url" else 3)
-    said = capfd.readouterr().err.splitlines()
-    assert len(said) == 1
-    assert said[0].startswith("store: ")
-    assert "Run `make ingest STORE=" in said[0] or "Use a folder" in said[0]
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("store: ")
+    assert "Run `headscape ingest --store=" in lines[0] or "Use a folder" in lines[0]
 
 
 @pytest.mark.parametrize("days", ["-1", "nan", "1e9"])
@@ -176,7 +176,7 @@ def test_commands_run_as_a_program(tiny_store: str) -> None:
     assert "40 sentences" in ended.stdout
 
 
-def test_a_full_disk_is_told_and_the_store_stays_readable(
+def test_a_full_disk_is_reported_and_the_store_stays_readable(
     full_disk: Path, ingest: Callable[..., str], complaint: Complaint
 ) -> None:
     place = ingest(full_disk / "store", sentences=5)
@@ -186,7 +186,7 @@ def test_a_full_disk_is_told_and_the_store_stays_readable(
 
 
 def test_every_error_of_the_store_is_one_kind() -> None:
-    from store import errors
+    from store.repository import errors
 
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
     assert all(issubclass(kind, StoreError) for kind in kinds)

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import store
-from ingest.checkpoint import find_checkpoint
 from ingest.encode.bert import load_model
 from ingest.encode.weights import weight_shapes
-from ingest.errors import IngestError
 from ingest.projections.manifolds import fit_points
+from ingest.run.checkpoint import find_checkpoint
+from ingest.run.errors import IngestError
 from tests.broken_model import change_weights, works_or_is_refused
 
 Complaint = Callable[..., str]
@@ -90,8 +90,8 @@ def test_any_bytes_of_weights_are_read_or_refused(
     for other in folder.glob("*model*"):
         other.unlink()
     (folder / name).write_bytes(whole[:place] + content + whole[end:])
-    found = find_checkpoint(str(tiny_model))
-    works_or_is_refused(lambda: weight_shapes(replace(found, folder=folder)))
+    checkpoint = find_checkpoint(str(tiny_model))
+    works_or_is_refused(lambda: weight_shapes(replace(checkpoint, folder=folder)))
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,10 @@ import torch
 
 from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.statistics.counts import count
-from dashboard.statistics.part import part_of
+from dashboard.statistics.parts import count, part_of
 from dashboard.web.library import Library
 from ingest.encode import encoder
-from ingest.settings import Settings
+from ingest.run.settings import Settings
 from store import open_corpus, open_snapshot
 from tests.bench import ingest as bench
 from tests.bench.kills import _differences
@@ -38,13 +37,13 @@ def settings(tiny_model: Path, tiny_data: Path) -> Settings:
 @pytest.fixture
 def shares(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shares]:
     """Of every block that is encoded from now on: streams, threads of torch before it, tokens of a batch."""
-    found: Shares = set()
+    shares: Shares = set()
     batches: list[int] = []
     share, make = encoder.one_thread_each, encoder.make_batches
 
     @contextmanager
     def listen(streams: int | None) -> Iterator[None]:
-        found.add((streams, torch.get_num_threads(), batches[-1]))
+        shares.add((streams, torch.get_num_threads(), batches[-1]))
         with share(streams):
             yield
 
@@ -53,7 +52,7 @@ def shares(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shares]:
     )
     monkeypatch.setattr(encoder, "one_thread_each", listen)
     threads = torch.get_num_threads()
-    yield found
+    yield shares
     torch.set_num_threads(threads)
 
 
@@ -104,7 +103,7 @@ def test_every_request_of_the_crowd_is_answered(space_store: str) -> None:
     mix = Mix(open_snapshot(space_store), seed=0)
     refused = []
     for kind in mix.kinds:
-        request = mix.one(kind)
+        request = mix.request_of(kind)
         method, form = ("POST", "application/x-www-form-urlencoded") if request.body else ("GET", None)
         answer = client.open(request.path, method=method, data=request.body, content_type=form)
         refused += [(kind, request.path, answer.status)] if answer.status_code != 200 else []

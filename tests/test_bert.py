@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from ingest.checkpoint import find_checkpoint
 from ingest.encode.bert import Bert, Capture, find_device, find_dtype
-from ingest.errors import IngestError
 from ingest.finetuning.model import find_precision
+from ingest.run.checkpoint import find_checkpoint
+from ingest.run.errors import IngestError
 from store.kernels.attention import attention_pattern
 from tests.definitions import LayerOfSentence, mixing
 
@@ -140,10 +140,10 @@ def test_mixing_ratios_of_a_pass_in_low_precision_are_exact_for_what_it_caught(a
     capture = low.run(TOKENS[:1], None)
     for number, layer in enumerate(reference.encoder.layer):
         query, key, value = (low.split_heads(caught[number]) for caught in (capture.query, capture.key, capture.value))
-        given = capture.layer_input[number].float()
+        layer_input = capture.layer_input[number].float()
         pattern = attention_pattern(query.transpose(1, 2), key.transpose(1, 2))
-        found = low.output_projections()[number].mixing(pattern, value, given)[:, 0]
+        ratios = low.output_projections()[number].mixing(pattern, value, layer_input)[:, 0]
         by_head = layer.attention.output.dense.weight.detach().T.unflatten(0, (low.heads, low.channels))
         handed_on = torch.einsum("thc,hcf->htf", value[0].double(), by_head.double())
-        exact = LayerOfSentence(pattern[0].double().numpy(), handed_on.numpy(), given[0].numpy(), layer.attention)
-        np.testing.assert_allclose(found, list(mixing(exact).values()), rtol=1e-4)
+        exact = LayerOfSentence(pattern[0].double().numpy(), handed_on.numpy(), layer_input[0].numpy(), layer.attention)
+        np.testing.assert_allclose(ratios, list(mixing(exact).values()), rtol=1e-4)

@@ -85,7 +85,7 @@ def test_flags_travel_with_their_tokens(lengths: np.ndarray) -> None:
         ({"a": 1}, np.arange(3, dtype=np.int32)),
     ],
 )
-def test_content_hash_changes_with_whatever_it_is_made_of(changed: tuple[dict[str, int], np.ndarray]) -> None:
+def test_content_hash_changes_with_each_of_its_inputs(changed: tuple[dict[str, int], np.ndarray]) -> None:
     identity, array = changed
     assert content_hash(identity, array) != content_hash({"a": 1}, np.arange(3))
 

@@ -24,9 +24,9 @@ def add(into: Replicates, means: np.ndarray, counts: np.ndarray) -> None:
 
 
 def interval(means: np.ndarray, *, seed: int = 0) -> np.ndarray:
-    found = replicates()
-    add(found, means, draw_counts(seed, 0, len(means)))
-    return found.interval().ravel()
+    drawn_replicates = replicates()
+    add(drawn_replicates, means, draw_counts(seed, 0, len(means)))
+    return drawn_replicates.interval().ravel()
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_one_seed_gives_the_same_bit_for_bit(skewed: np.ndarray) -> None:
 
 def test_another_seed_or_block_gives_another_draw() -> None:
     draws = [draw_counts(seed, block, 50) for seed, block in ((0, 0), (1, 0), (0, 1), (-1, 0))]
-    assert all((one != other).any() for place, one in enumerate(draws) for other in draws[:place])
+    assert all((draw != other).any() for place, draw in enumerate(draws) for other in draws[:place])
 
 
 def test_a_draw_has_the_mean_and_the_variance_of_poisson() -> None:
@@ -88,11 +88,11 @@ def test_sums_do_not_depend_on_where_blocks_end(skewed: np.ndarray) -> None:
 
 
 def test_sums_take_no_more_room_with_more_blocks(skewed: np.ndarray) -> None:
-    found = replicates()
-    before = found.sums.nbytes, found.counts.nbytes
+    drawn_replicates = replicates()
+    before = drawn_replicates.sums.nbytes, drawn_replicates.counts.nbytes
     for block in range(3):
-        add(found, skewed, draw_counts(0, block, len(skewed)))
-    assert (found.sums.nbytes, found.counts.nbytes) == before
+        add(drawn_replicates, skewed, draw_counts(0, block, len(skewed)))
+    assert (drawn_replicates.sums.nbytes, drawn_replicates.counts.nbytes) == before
 
 
 @pytest.mark.parametrize("sentences", [0, 1])
@@ -103,15 +103,15 @@ def test_too_few_sentences_have_no_interval(sentences: int) -> None:
 def test_the_interval_of_a_source_counts_only_sentences_with_its_rows() -> None:
     values = np.random.default_rng(0).random((1, 1, 300)).astype(np.float32)
     rows, lengths = np.arange(300) % 3 == 0, np.full(100, 3)
-    segments, counts, found = find_segments(rows, lengths), draw_counts(0, 0, 100), replicates()
-    found.count(0, segments, counts)
-    found.add(0, 0, segments.means(values), counts[segments.sentences])
-    np.testing.assert_allclose(found.interval().ravel(), interval(values[0, 0, ::3]), rtol=1e-6)
+    segments, counts, drawn_replicates = find_segments(rows, lengths), draw_counts(0, 0, 100), replicates()
+    drawn_replicates.count(0, segments, counts)
+    drawn_replicates.add(0, 0, segments.means(values), counts[segments.sentences])
+    np.testing.assert_allclose(drawn_replicates.interval().ravel(), interval(values[0, 0, ::3]), rtol=1e-6)
 
 
 def test_means_are_over_a_sentences_own_rows() -> None:
-    found = find_segments(ROWS, LENGTHS).means(np.array([[9.0, 2.0, 4.0, 9.0, 6.0, 9.0]]))
-    np.testing.assert_array_equal(found, [[2, (4 + 6) / 2]])
+    means = find_segments(ROWS, LENGTHS).means(np.array([[9.0, 2.0, 4.0, 9.0, 6.0, 9.0]]))
+    np.testing.assert_array_equal(means, [[2, (4 + 6) / 2]])
 
 
 def test_sentences_without_rows_are_left_out() -> None:
@@ -119,8 +119,8 @@ def test_sentences_without_rows_are_left_out() -> None:
 
 
 def test_a_replicate_that_draws_no_sentence_does_not_count() -> None:
-    found = replicates()
+    drawn_replicates = replicates()
     counts = np.zeros((2, REPLICATES))
     counts[:, ::2] = 1
-    add(found, np.array([0.25, 0.75]), counts)
-    np.testing.assert_allclose(found.interval().ravel(), 0.5)
+    add(drawn_replicates, np.array([0.25, 0.75]), counts)
+    np.testing.assert_allclose(drawn_replicates.interval().ravel(), 0.5)

@@ -26,17 +26,17 @@ def kilobytes(count: int) -> Callable[[], bytes]:
     return lambda: bytes(1_000 * count)
 
 
-def slowly(made: Callable[[], object], make: Callable[..., object]) -> tuple[list[object], Callable[..., object]]:
-    """What a faster reader gets of `made` while `make` is at work for the first time; and such a `make`."""
+def slowly(compute: Callable[[], object], make: Callable[..., object]) -> tuple[list[object], Callable[..., object]]:
+    """What a faster reader gets of `compute` while `make` is at work for the first time; and such a `make`."""
     faster: list[object] = []
 
-    def slow(*asked: object) -> object:
+    def slow(*arguments: object) -> object:
         if not faster:
             faster.append(None)
-            reader = Thread(target=lambda: faster.append(made()))
+            reader = Thread(target=lambda: faster.append(compute()))
             reader.start()
             reader.join()
-        return make(*asked)
+        return make(*arguments)
 
     return faster, slow
 
@@ -83,7 +83,7 @@ def test_threads_share_one_computation(size: int) -> None:
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(ask, range(8)))
     assert len(computed) == 1
-    assert all(one is results[0] for one in results)
+    assert all(result is results[0] for result in results)
 
 
 def second_answer(first_error: Exception) -> object:
@@ -146,9 +146,9 @@ def test_a_function_is_computed_once_for_the_same_arguments() -> None:
     counted: list[tuple[int, int]] = []
 
     @cached
-    def product(_: Owner, one: int, *, other: int) -> int:
-        counted.append((one, other))
-        return one * other
+    def product(_: Owner, factor: int, *, other: int) -> int:
+        counted.append((factor, other))
+        return factor * other
 
     owner = Owner()
     assert [product(owner, 2, other=3), product(owner, 2, other=3), product(owner, 3, other=3)] == [6, 6, 9]

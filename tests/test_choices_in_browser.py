@@ -17,10 +17,10 @@ from tests.browser import (
     choose_by_enter,
     closed,
     drawn,
+    expect_title,
     followed,
     inked,
     picture,
-    said,
     seen,
 )
 
@@ -135,7 +135,7 @@ def test_going_back_undoes_a_choice(head: Page) -> None:
 
 def test_a_link_restores_every_field(open_page: Open, space_server: str) -> None:
     page = drawn(open_page(f"{space_server}/head?{EVERY_FIELD}"))
-    said(page, "Queries and keys of L1 H1")
+    expect_title(page, "Queries and keys of L1 H1")
     for control, value in {
         "Colour": COLOURS["entropy"],
         "Normalisation": "raw",
@@ -160,7 +160,7 @@ def test_a_link_restores_every_field(open_page: Open, space_server: str) -> None
 def test_choices_are_kept_from_all_heads_to_one(open_page: Open, space_server: str) -> None:
     page = drawn(open_page(f"{space_server}/?view=pca-raw-2d&colour=entropy&q=film"))
     page.locator(".frame").press("Enter")
-    said(page, "Queries and keys of L0 H0")
+    expect_title(page, "Queries and keys of L0 H0")
     expect(page.locator(f'{DRAWN}[data-drawn*="pca-raw-2d/0/0"][data-coloured*="entropy/0/0"]')).to_be_visible()
     expect(page.locator('.frame[data-masked*="q=film"]')).to_be_visible()
 

@@ -72,7 +72,7 @@ def test_places_in_a_sentence_start_with_0_and_end_with_1(drawn: Drawn) -> None:
         ("movie", "word", "word", 5),
     ],
 )
-def test_a_wordpiece_is_told_by_its_kind(
+def test_the_token_type_of_a_wordpiece(
     two_views: Corpus, piece: str, kind: str, punctuation: str, length: float
 ) -> None:
     drawn = Drawn(two_views, two_views.n_tokens, 0, 0)
@@ -129,10 +129,10 @@ def test_columns_of_the_data_come_with_their_names(drawn: Drawn) -> None:
 
 def test_the_extremes_of_a_number_have_the_outer_colours(drawn: Drawn) -> None:
     column = column_of(drawn.corpus, "norm")
-    found, codes, shown = of(drawn, "norm"), colour_codes(column, drawn), legend(column, drawn)
-    assert (shown.low, shown.high) == pytest.approx(np.percentile(found, [2, 98]))
-    assert set(codes[found <= shown.low]) == {0}
-    assert set(codes[found >= shown.high]) == {254}
+    norms, codes, shown = of(drawn, "norm"), colour_codes(column, drawn), legend(column, drawn)
+    assert (shown.low, shown.high) == pytest.approx(np.percentile(norms, [2, 98]))
+    assert set(codes[norms <= shown.low]) == {0}
+    assert set(codes[norms >= shown.high]) == {254}
 
 
 def test_frequencies_are_coloured_by_their_logarithm(drawn: Drawn) -> None:
@@ -142,7 +142,7 @@ def test_frequencies_are_coloured_by_their_logarithm(drawn: Drawn) -> None:
     np.testing.assert_array_equal(colour_codes(column, drawn), np.rint(254 * np.clip(share, 0, 1)))
 
 
-def test_what_has_no_value_has_no_colour(drawn: Drawn) -> None:
+def test_a_point_without_a_value_has_no_colour(drawn: Drawn) -> None:
     codes = colour_codes(column_of(drawn.corpus, "token_length"), drawn)
     assert ((codes == 255) == np.isnan(of(drawn, "token_length"))).all()
 
@@ -150,7 +150,7 @@ def test_what_has_no_value_has_no_colour(drawn: Drawn) -> None:
 def test_a_legend_counts_the_points_of_each_category(drawn: Drawn) -> None:
     shown = legend(column_of(drawn.corpus, "kind"), drawn)
     kinds = of(drawn, "kind")
-    assert {one.code: one.count for one in shown.categories} == {
+    assert {category.code: category.count for category in shown.categories} == {
         int(code): int((kinds == code).sum()) for code in np.unique(kinds)
     }
 
@@ -158,7 +158,7 @@ def test_a_legend_counts_the_points_of_each_category(drawn: Drawn) -> None:
 def test_a_legend_of_many_categories_names_the_most_frequent(drawn: Drawn) -> None:
     shown = legend(column_of(drawn.corpus, "review"), drawn)
     counts = np.sort(np.unique(of(drawn, "review"), return_counts=True)[1])[::-1]
-    assert sorted((one.count for one in shown.categories), reverse=True) == counts[:12].tolist()
+    assert sorted((category.count for category in shown.categories), reverse=True) == counts[:12].tolist()
     assert shown.more == max(0, len(counts) - 12)
 
 

@@ -73,9 +73,9 @@ def test_other_columns_are_left_out(values: list[Any]) -> None:
     assert names_of(column=values) == {}
 
 
-@pytest.mark.parametrize(("count", "found"), [(MOST, 1), (MOST + 1, 0)])
-def test_too_many_values_are_no_categories(count: int, found: int) -> None:
-    assert len(names_of(column=[f"value {number}" for number in range(count)] * 2)) == found
+@pytest.mark.parametrize(("count", "columns"), [(MOST, 1), (MOST + 1, 0)])
+def test_too_many_values_are_no_categories(count: int, columns: int) -> None:
+    assert len(names_of(column=[f"value {number}" for number in range(count)] * 2)) == columns
 
 
 def test_a_value_far_down_still_counts() -> None:
@@ -103,9 +103,9 @@ def test_text_and_label_are_no_further_columns() -> None:
 def test_odd_titles_become_names_that_differ() -> None:
     titles = ["Genre / Kind", "genre-kind", "sentence", "\u6620\u753b", "", "../..", "__init__", "2 stars", "x" * 99]
     table = Table.of(pa.table({title: ["a", "b"] for title in titles}))
-    found = {column.title: column.array for column in find_columns(table, besides=())}
-    assert list(found) == titles
-    assert list(found.values()) == [
+    arrays = {column.title: column.array for column in find_columns(table, besides=())}
+    assert list(arrays) == titles
+    assert list(arrays.values()) == [
         "genre_kind", "genre_kind_2", "sentence_2", "column", "column_2", "column_3", "init", "2_stars", "x" * 60
     ]  # fmt: skip
 
@@ -192,8 +192,8 @@ def test_an_interrupted_ingest_writes_the_columns_with_the_sentences(
     place, settings = tmp_path / "store", {"data": data, "text": "Body", "label": "stars"}
     for target in ("ingest.text.corpus._write_columns", "ingest.pipeline.encode_corpus"):
         interrupted(ingest, place, target, after=0, **settings)
-    found = store.open_corpus(ingest(place, **settings))
-    assert found.columns.identical(corpus.columns)
+    grown = store.open_corpus(ingest(place, **settings))
+    assert grown.columns.identical(corpus.columns)
 
 
 def test_data_without_categories_has_no_columns(tiny_corpus: store.Corpus) -> None:

@@ -1,6 +1,7 @@
 """The product's commands, as a shell runs them."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ from headscape.__main__ import main as headscape
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parents[1]
+#: A command in a message, and its flags.
+NAMED = re.compile(r"`headscape (\w+)([^`]*)`")
 
 
 def run(*arguments: str, at: Path) -> subprocess.CompletedProcess[str]:
@@ -49,6 +52,28 @@ def test_every_command_lists_its_flags(
         headscape()
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith(f"usage: headscape {'ingest' if name == 'projections' else name} ")
+
+
+def commands_in_messages() -> dict[str, set[str]]:
+    """The flags of each command that messages and pages name."""
+    flags: dict[str, set[str]] = {}
+    for package in ("store", "ingest", "dashboard", "headscape"):
+        for path in (HERE / package).rglob("*.py"):
+            for command, arguments in NAMED.findall(path.read_text("utf-8")):
+                flags.setdefault(command, set()).update(re.findall(r"--[a-z-]+", arguments))
+    return flags
+
+
+def test_messages_name_commands_and_flags_that_there_are(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = commands_in_messages()
+    assert {"ingest", "projections", "verify", "mend", "describe"} <= named.keys() <= COMMANDS.keys()
+    for name, flags in named.items():
+        monkeypatch.setattr("sys.argv", ["headscape", name, "--help"])
+        with pytest.raises(SystemExit):
+            headscape()
+        assert flags <= set(re.findall(r"--[a-z-]+", capsys.readouterr().out)), name
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"]])

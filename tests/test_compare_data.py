@@ -46,11 +46,11 @@ def sentence_means(corpus: Corpus, sentences: int, statistic: str, source: str) 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("statistic", ["to_cls", "entropy"])
 def test_a_difference_is_that_of_the_means_over_sentences(alike: ModelPair, statistic: str, source: str) -> None:
-    own, other = (np.array(sentence_means(one, 40, statistic, source)) for one in (alike.own, alike.other))
-    found = difference(alike, statistic, source)
-    assert found.sentences == len(own)
-    np.testing.assert_allclose(found.own, own.mean(axis=0), rtol=1e-5)
-    np.testing.assert_allclose(found.change.mean, (other - own).mean(axis=0), rtol=1e-4, atol=1e-6)
+    own, other = (np.array(sentence_means(model, 40, statistic, source)) for model in (alike.own, alike.other))
+    compared = difference(alike, statistic, source)
+    assert compared.sentences == len(own)
+    np.testing.assert_allclose(compared.own, own.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(compared.change.mean, (other - own).mean(axis=0), rtol=1e-4, atol=1e-6)
 
 
 def bootstrap(values: np.ndarray, replicates: int) -> np.ndarray:
@@ -64,10 +64,10 @@ def test_an_interval_is_that_of_a_bootstrap_of_the_pairs() -> None:
     choose = np.random.default_rng(0)
     own = choose.gamma(2, size=(400, 3))
     less = own + 0.1 * choose.normal(size=(400, 3)) + 0.05 - own
-    found = mean_interval(less)
+    interval = mean_interval(less)
     width = np.subtract(*bootstrap(less, 4000)[::-1])
-    np.testing.assert_allclose([found.low, found.high], bootstrap(less, 4000), atol=0.1 * width.max())
-    np.testing.assert_allclose(found.mean, less.mean(axis=0))
+    np.testing.assert_allclose([interval.low, interval.high], bootstrap(less, 4000), atol=0.1 * width.max())
+    np.testing.assert_allclose(interval.mean, less.mean(axis=0))
 
 
 def test_pairing_makes_an_interval_narrower_than_two_of_their_own() -> None:
@@ -84,54 +84,54 @@ def test_intervals_are_the_same_at_every_call() -> None:
 
 @pytest.mark.parametrize("sentences", [0, 1])
 def test_fewer_than_two_sentences_have_no_interval(sentences: int) -> None:
-    found = mean_interval(np.ones((sentences, 2)))
-    assert np.isnan([found.low, found.high]).all()
+    interval = mean_interval(np.ones((sentences, 2)))
+    assert np.isnan([interval.low, interval.high]).all()
 
 
 def test_the_statistic_that_changed_most_did_so_against_its_spread_among_heads(alike: ModelPair) -> None:
-    found = changes(alike, "to_sep", "all").most
+    most = changes(alike, "to_sep", "all").most
     for layer, head in np.ndindex(2, 2):
         sizes = {}
         for name in varying_statistics("all"):
             own, other = (
-                one.head_statistic.sel(source="all", statistic=name).values for one in (alike.own, alike.other)
+                model.head_statistic.sel(source="all", statistic=name).values for model in (alike.own, alike.other)
             )
             sizes[name] = abs(other[layer, head] - own[layer, head]) / own.std()
-        assert found[layer, head] == max(sizes, key=lambda name: sizes[name])
+        assert most[layer, head] == max(sizes, key=lambda name: sizes[name])
 
 
 def test_what_changed_most_of_each_head_has_the_paired_interval_of_its_own_statistic(alike: ModelPair) -> None:
-    found = changes(alike, "to_sep", "all")
+    changed = changes(alike, "to_sep", "all")
     for layer, head in np.ndindex(2, 2):
         own, other = (
-            np.array(sentence_means(one, 40, found.most[layer, head], "all"))[:, layer, head]
-            for one in (alike.own, alike.other)
+            np.array(sentence_means(model, 40, changed.most[layer, head], "all"))[:, layer, head]
+            for model in (alike.own, alike.other)
         )
         counts = draw_counts(SEED, 0, 40)
-        replicates = [np.average(other - own, weights=one) for one in counts.T if one.any()]
-        shown = [getattr(found.most_difference.change, end)[layer, head] for end in ("mean", "low", "high")]
+        replicates = [np.average(other - own, weights=weight) for weight in counts.T if weight.any()]
+        shown = [getattr(changed.most_difference.change, end)[layer, head] for end in ("mean", "low", "high")]
         expected = [(other - own).mean(), *np.percentile(replicates, (2.5, 97.5))]
         np.testing.assert_allclose(shown, expected, rtol=1e-4, atol=1e-6)
 
 
 def test_its_means_are_those_it_was_chosen_by_where_all_sentences_are_looked_at(alike: ModelPair) -> None:
-    found = changes(alike, "to_sep", "all")
+    changed = changes(alike, "to_sep", "all")
     for layer, head in np.ndindex(2, 2):
-        stored = alike.other.head_statistic.sel(source="all", statistic=found.most[layer, head]).values[layer, head]
-        assert found.most_difference.other[layer, head] == pytest.approx(stored, rel=2e-3, abs=1e-4)
+        stored = alike.other.head_statistic.sel(source="all", statistic=changed.most[layer, head]).values[layer, head]
+        assert changed.most_difference.other[layer, head] == pytest.approx(stored, rel=2e-3, abs=1e-4)
 
 
 @pytest.mark.parametrize("by", ["divergence", "statistic"])
 def test_heads_are_ranked_by_how_much_they_changed(alike: ModelPair, by: str) -> None:
-    found = changes(alike, "entropy", "all")
-    sizes = found.divergence.mean if by == "divergence" else np.abs(found.difference.change.mean)
-    shown = [sizes[head] for head in ranked_heads(found, by)]
+    changed = changes(alike, "entropy", "all")
+    sizes = changed.divergence.mean if by == "divergence" else np.abs(changed.difference.change.mean)
+    shown = [sizes[head] for head in ranked_heads(changed, by)]
     assert shown == sorted(sizes.ravel(), reverse=True)
 
 
 def of_scipy(patterns: np.ndarray, others: np.ndarray) -> np.ndarray:
     """(..., query) of rows smoothed as Clark's."""
-    own, other = (0.999 * one.astype(np.float64) + 0.001 / one.shape[-1] for one in (patterns, others))
+    own, other = (0.999 * pattern.astype(np.float64) + 0.001 / pattern.shape[-1] for pattern in (patterns, others))
     return np.nan_to_num(jensenshannon(own, other, base=np.e, axis=-1)) ** 2
 
 
@@ -141,9 +141,9 @@ def random_patterns(seed: int) -> np.ndarray:
 
 @MAKERS
 def test_the_divergence_of_every_row_is_that_of_scipy(make: Any) -> None:
-    one, other = random_patterns(0), random_patterns(1)
-    found = np.asarray(row_divergence(make(one), make(other)))
-    np.testing.assert_allclose(found, of_scipy(one, other), rtol=1e-9)
+    first, other = random_patterns(0), random_patterns(1)
+    apart = np.asarray(row_divergence(make(first), make(other)))
+    np.testing.assert_allclose(apart, of_scipy(first, other), rtol=1e-9)
 
 
 def test_rows_add_up_to_the_divergence_of_heads() -> None:
@@ -152,10 +152,10 @@ def test_rows_add_up_to_the_divergence_of_heads() -> None:
 
 
 def test_rows_on_different_keys_are_nearly_ln_2_apart() -> None:
-    one = np.eye(50)
-    found = row_divergence(one, np.roll(one, 1, axis=1))
-    np.testing.assert_allclose(found, np.log(2), rtol=0.01)
-    assert (found <= np.log(2)).all()
+    pattern = np.eye(50)
+    apart = row_divergence(pattern, np.roll(pattern, 1, axis=1))
+    np.testing.assert_allclose(apart, np.log(2), rtol=0.01)
+    assert (apart <= np.log(2)).all()
 
 
 def test_equal_rows_do_not_diverge() -> None:
@@ -165,22 +165,22 @@ def test_equal_rows_do_not_diverge() -> None:
 def test_heads_are_as_far_apart_as_those_of_transformers(
     alike: ModelPair, eager: Callable[[Path], Any], tiny_model: Path, second_model: Path
 ) -> None:
-    found = counterpart_divergence(alike)
-    assert found.shape == (alike.sentences, 2, 2)
+    apart = counterpart_divergence(alike)
+    assert apart.shape == (alike.sentences, 2, 2)
     for sentence in range(0, alike.sentences, 9):
         ids = torch.tensor(alike.own.tokens.token_id.values[alike.own.sentence_rows(sentence)])[None]
         patterns = [
             np.stack([layer[0].detach().numpy() for layer in eager(model)(ids, output_attentions=True).attentions])
             for model in (tiny_model, second_model)
         ]
-        np.testing.assert_allclose(found[sentence], of_scipy(*patterns).mean(axis=-1), atol=2e-3)
+        np.testing.assert_allclose(apart[sentence], of_scipy(*patterns).mean(axis=-1), atol=2e-3)
 
 
 def test_a_model_is_not_apart_from_itself(alike: ModelPair) -> None:
     assert counterpart_divergence(ModelPair(alike.own, alike.own)).max() < 1e-6
 
 
-def test_it_is_counted_once(alike: ModelPair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_divergence_of_counterparts_is_cached(alike: ModelPair, monkeypatch: pytest.MonkeyPatch) -> None:
     first = counterpart_divergence(alike)
     monkeypatch.setattr(divergence, "_of_heads", None)
     assert counterpart_divergence(alike) is first
@@ -198,10 +198,10 @@ def test_a_sample_is_the_first_whole_sentences(unlike: ModelPair, tokens: int) -
 
 
 def test_one_head_diverges_in_every_sentence_as_scipy_says(alike: ModelPair) -> None:
-    found = head_divergence(alike, 1, 0)
-    assert len(found) == head_sample(alike).sentences == alike.sentences
+    apart = head_divergence(alike, 1, 0)
+    assert len(apart) == head_sample(alike).sentences == alike.sentences
     values = [of_scipy(*both_patterns(alike, sentence, 1, 0)).mean() for sentence in range(alike.sentences)]
-    np.testing.assert_allclose(found, values, atol=1e-5)
+    np.testing.assert_allclose(apart, values, atol=1e-5)
 
 
 def test_one_head_is_looked_at_in_more_sentences_than_all(alike: ModelPair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,6 +217,6 @@ def test_the_sentence_of_the_page_has_the_same_divergence(alike: ModelPair) -> N
 
 def test_patterns_of_both_are_those_of_the_store(alike: ModelPair) -> None:
     table = patterns_table(alike, 3, 1, 0)
-    own, other = (one.pattern(3, layer=1, head=0).values.ravel() for one in (alike.own, alike.other))
+    own, other = (model.pattern(3, layer=1, head=0).values.ravel() for model in (alike.own, alike.other))
     np.testing.assert_allclose(table["this"], own, rtol=1e-5)
     np.testing.assert_allclose(table["difference"], other - own, atol=1e-6)

@@ -12,28 +12,28 @@ from tests.test_compare_routes import base_of, rows_of
 
 @pytest.fixture(scope="module")
 def both(alike: ModelPair) -> BothFeatures:
-    found = both_features(alike)
-    assert found is not None
-    return found
+    features = both_features(alike)
+    assert features is not None
+    return features
 
 
 def vectors(both: BothFeatures, point: str) -> list[np.ndarray]:
     """Of the tokens that both have (token, feature)."""
-    return [one.feature.sel(point=point).values[: both.tokens].astype(np.float64) for one in (both.own, both.other)]
+    return [model.feature.sel(point=point).values[: both.tokens].astype(np.float64) for model in (both.own, both.other)]
 
 
 def gram_cka(own: np.ndarray, other: np.ndarray) -> float:
     """By the Gram matrices of the tokens (Kornblith et al. 2019, equations 2 and 3)."""
     centre = np.eye(len(own)) - 1 / len(own)
-    one, two = (centre @ vectors @ vectors.T @ centre for vectors in (own, other))
-    return float((one * two).sum() / np.sqrt((one * one).sum() * (two * two).sum()))
+    gram, two = (centre @ vectors @ vectors.T @ centre for vectors in (own, other))
+    return float((gram * two).sum() / np.sqrt((gram * gram).sum() * (two * two).sum()))
 
 
 def test_cka_and_cosine_of_every_point_are_those_of_the_formulas(alike: ModelPair, both: BothFeatures) -> None:
-    found = point_similarity(alike, both)
-    assert found.points == both.own.points
-    assert found.cosine is not None
-    for point, cka, cosine in zip(found.points, found.cka, found.cosine, strict=True):
+    similarity = point_similarity(alike, both)
+    assert similarity.points == both.own.points
+    assert similarity.cosine is not None
+    for point, cka, cosine in zip(similarity.points, similarity.cka, similarity.cosine, strict=True):
         own, other = vectors(both, point)
         lengths = np.linalg.norm(own, axis=1) * np.linalg.norm(other, axis=1)
         np.testing.assert_allclose(cka, gram_cka(own, other), rtol=1e-4)
@@ -43,22 +43,22 @@ def test_cka_and_cosine_of_every_point_are_those_of_the_formulas(alike: ModelPai
 def test_models_of_other_sizes_have_cka_alone(unlike: ModelPair) -> None:
     features = both_features(unlike)
     assert features is not None
-    found = point_similarity(unlike, features)
-    assert found.cosine is None
-    assert np.isfinite(found.cka).all()
-    assert len(found.points) == len(features.own.points) == 8
+    similarity = point_similarity(unlike, features)
+    assert similarity.cosine is None
+    assert np.isfinite(similarity.cka).all()
+    assert len(similarity.points) == len(features.own.points) == 8
 
 
 def test_the_tokens_are_the_same_in_both(both: BothFeatures) -> None:
-    own, other = (one.tokens.row.values[: both.tokens] for one in (both.own, both.other))
+    own, other = (model.tokens.row.values[: both.tokens] for model in (both.own, both.other))
     np.testing.assert_array_equal(own, other)
 
 
 def test_likeness_is_a_file(three_client: FlaskClient, alike: ModelPair, both: BothFeatures) -> None:
     rows = rows_of(three_client.get(f"{base_of(alike)}/features/likeness.csv").text)
-    found = point_similarity(alike, both)
-    assert [row["point"] for row in rows] == [point_title(point) for point in found.points]
-    np.testing.assert_allclose([float(row["cka"]) for row in rows], found.cka, atol=1e-6)
+    similarity = point_similarity(alike, both)
+    assert [row["point"] for row in rows] == [point_title(point) for point in similarity.points]
+    np.testing.assert_allclose([float(row["cka"]) for row in rows], similarity.cka, atol=1e-6)
 
 
 def test_a_point_is_drawn_in_two_panels_of_one_role(
@@ -69,7 +69,7 @@ def test_a_point_is_drawn_in_two_panels_of_one_role(
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         (
             "points/pca-joint/L77.mixed.bin",
@@ -79,9 +79,9 @@ def test_a_point_is_drawn_in_two_panels_of_one_role(
         ("raster/pca-none/embedding.png", "There is no view 'pca-none' of the feature points."),
     ],
 )
-def test_what_there_is_not_is_said_in_a_sentence(
-    three_client: FlaskClient, alike: ModelPair, path: str, said: str
+def test_a_missing_route_answers_in_one_sentence(
+    three_client: FlaskClient, alike: ModelPair, path: str, message: str
 ) -> None:
     answer = three_client.get(f"{base_of(alike)}/features/{path}")
     assert answer.status_code == 404
-    assert said in answer.text
+    assert message in answer.text

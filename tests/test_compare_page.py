@@ -1,17 +1,16 @@
 """Page Compare in a browser: the table, heat maps, pictures and patterns of two models."""
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from dashboard.compare.data import changes, head_divergence, ranked_heads
 from dashboard.compare.two_models import ModelPair
 from store import STATISTICS
 from store.schema.model import head_name
-from tests.accessibility import serious
+from tests.accessibility import is_accessible, switch_scheme
 from tests.browser import Open, canvas_place, choose, drawn
 from tests.statistics_page import cells, click_cell
 
@@ -38,30 +37,18 @@ MISALIGNED = """() => [...document.querySelectorAll("table.rows")].filter((table
 })"""
 
 
-def compare_page(open_page: Open, server: str, two: ModelPair, asked: str = "") -> Page:
+def compare_page(open_page: Open, server: str, two: ModelPair, query: str = "") -> Page:
     """The page of both models, once everything is counted."""
-    page = drawn(open_page(f"{server}/compare?model={two.own.name}&other={two.other.name}{asked}"))
+    page = drawn(open_page(f"{server}/compare?model={two.own.name}&other={two.other.name}{query}"))
     expect(page.locator("#likeness")).to_be_visible()
     expect(page.locator(".rows.changes")).to_be_visible()
     return page
 
 
 @pytest.fixture(scope="module")
-def page(chromium: Browser, three_server: str, alike: ModelPair) -> Iterator[Page]:
+def page(open_shared: Open, three_server: str, alike: ModelPair) -> Page:
     """One page for the tests that only read."""
-    context = chromium.new_context(viewport={"width": 1440, "height": 900})
-    errors: list[str] = []
-
-    def opened(url: str) -> Page:
-        page = context.new_page()
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(url)
-        return page
-
-    yield compare_page(opened, three_server, alike)
-    context.close()
-    assert errors == []
+    return compare_page(open_shared, three_server, alike)
 
 
 def test_the_title_of_a_column_is_aligned_as_its_cells_are(page: Page) -> None:
@@ -73,7 +60,7 @@ def test_the_title_of_a_column_is_aligned_as_its_cells_are(page: Page) -> None:
         more.click()
 
 
-def found(page: Page) -> Locator:
+def found_sentences(page: Page) -> Locator:
     """The rows of the matching sentences."""
     return page.get_by_role("region", name="Matching sentences").locator("tbody tr")
 
@@ -86,22 +73,22 @@ def test_the_navigation_leads_here_with_the_same_head(open_page: Open, three_ser
 
 
 def test_the_heads_that_changed_most_come_first(page: Page, alike: ModelPair) -> None:
-    found = changes(alike, "to_sep", "all")
-    names = [head_name(*head) for head in ranked_heads(found, "divergence")]
+    changed = changes(alike, "to_sep", "all")
+    names = [head_name(*head) for head in ranked_heads(changed, "divergence")]
     expect(page.locator(".rows.changes tbody td:first-child")).to_have_text(names)
-    first = ranked_heads(found, "divergence")[0]
-    values = (found.divergence.mean[first], found.divergence.low[first], found.divergence.high[first])
+    first = ranked_heads(changed, "divergence")[0]
+    values = (changed.divergence.mean[first], changed.divergence.low[first], changed.divergence.high[first])
     expect(page.locator(".rows.changes tbody tr").first.locator("td").nth(1)).to_have_text(
         "{:.4f}{:.4f} to {:.4f}".format(*values)
     )
 
 
 def test_what_changed_most_has_its_interval(page: Page, alike: ModelPair) -> None:
-    found = changes(alike, "to_sep", "all")
-    first = ranked_heads(found, "divergence")[0]
-    statistic, less = STATISTICS[found.most[first]], found.most_difference.change
+    changed = changes(alike, "to_sep", "all")
+    first = ranked_heads(changed, "divergence")[0]
+    statistic, less = STATISTICS[changed.most[first]], changed.most_difference.change
     scale = 100 if statistic.unit == "share" else 1
-    mean, low, high = (f"{scale * one[first]:+.2f}" for one in (less.mean, less.low, less.high))
+    mean, low, high = (f"{scale * numbers[first]:+.2f}" for numbers in (less.mean, less.low, less.high))
     cell = page.locator(".rows.changes tbody tr").first.locator("td").nth(5)
     expect(cell).to_contain_text(statistic.title)
     expect(cell.locator(".between")).to_have_text(
@@ -110,15 +97,17 @@ def test_what_changed_most_has_its_interval(page: Page, alike: ModelPair) -> Non
 
 
 def test_the_caption_says_over_what_numbers_are_means(page: Page, alike: ModelPair) -> None:
-    said = page.locator(".rows.changes").locator("xpath=../following-sibling::p[1]")
-    expect(said).to_contain_text(f"all 40 of 40 sentences ({alike.tokens:,} of {alike.tokens:,} tokens) of both models")
+    caption = page.locator(".rows.changes").locator("xpath=../following-sibling::p[1]")
+    expect(caption).to_contain_text(
+        f"all 40 of 40 sentences ({alike.tokens:,} of {alike.tokens:,} tokens) of both models"
+    )
 
 
 def test_heat_maps_show_divergences_and_differences(page: Page, alike: ModelPair) -> None:
-    found = changes(alike, "to_sep", "all")
-    expect(cells(page, "#counterparts")).to_have_text([f"{one:.3f}" for one in found.divergence.mean.ravel()])
-    less = 100 * found.difference.change.mean.ravel()
-    expect(cells(page, "#differences")).to_have_text([f"{one:+.1f}" for one in less])
+    changed = changes(alike, "to_sep", "all")
+    expect(cells(page, "#counterparts")).to_have_text([f"{number:.3f}" for number in changed.divergence.mean.ravel()])
+    less = 100 * changed.difference.change.mean.ravel()
+    expect(cells(page, "#differences")).to_have_text([f"{number:+.1f}" for number in less])
 
 
 def test_pointing_at_a_token_rings_it_in_both_panels(page: Page) -> None:
@@ -138,11 +127,10 @@ def test_a_sentence_has_three_matrices(page: Page) -> None:
         expect(page.locator(f"#pattern-{which} .heatmaplayer image")).to_be_attached()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(open_page: Open, three_server: str, alike: ModelPair, scheme: str) -> None:
-    page = compare_page(lambda url: open_page(url, scheme=scheme), three_server, alike)
-    page.wait_for_timeout(400)
-    assert serious(page) == []
+def test_axe_finds_nothing_serious(page: Page) -> None:
+    page.mouse.move(0, 0)
+    is_accessible(page)
+    switch_scheme(page)
 
 
 def test_what_is_chosen_is_in_the_link(open_page: Open, three_server: str, alike: ModelPair) -> None:
@@ -156,7 +144,7 @@ def test_what_is_chosen_is_in_the_link(open_page: Open, three_server: str, alike
 
 def test_sentences_in_which_the_head_differs_most_come_first(page: Page, alike: ModelPair) -> None:
     order = np.argsort(-head_divergence(alike, 0, 0), kind="stable")
-    expect(found(page).locator("td:first-child")).to_have_text([str(one) for one in order[:20]])
+    expect(found_sentences(page).locator("td:first-child")).to_have_text([str(sentence) for sentence in order[:20]])
     expect(page.get_by_text(f"Searched: all 40 of 40 sentences ({alike.tokens:,} of")).to_be_visible()
 
 
@@ -167,8 +155,8 @@ def test_a_sentence_is_found_and_shown_on_the_same_page(open_page: Open, three_s
     having = [n for n, text in enumerate(alike.own.sentences.text.values) if "film" in str(text).lower()]
     expect(page.get_by_text(f"{len(having)} of 40 sentences match")).to_be_visible()
     choose(page, "Ranked by (L0 H0)", "corpus order")
-    expect(found(page).locator("td:first-child")).to_have_text([str(one) for one in having[:20]])
-    found(page).last.get_by_role("link").click()
+    expect(found_sentences(page).locator("td:first-child")).to_have_text([str(sentence) for sentence in having[:20]])
+    found_sentences(page).last.get_by_role("link").click()
     expect(page).to_have_url(re.compile("/compare.*find=film.*#sentence-in-both"))
     expect(page.get_by_text(f"Sentence {having[:20][-1]} of 40")).to_be_visible()
     expect(page.get_by_role("heading", name="The same sentence in both")).to_be_in_viewport()
@@ -201,4 +189,6 @@ def test_models_of_other_shapes_say_what_cannot_be_compared(
 
 def test_a_store_with_one_model_says_how_to_get_another(open_page: Open, tiny_server: str) -> None:
     page = open_page(f"{tiny_server}/compare")
-    expect(page.locator("#no-other")).to_contain_text("Run `make finetune`, then `make ingest MODEL=data/finetuned`.")
+    expect(page.locator("#no-other")).to_contain_text(
+        "Run `headscape finetune`, then `headscape ingest --model=data/finetuned`."
+    )

@@ -18,27 +18,27 @@ def cloud(components: int, seed: int = 0) -> np.ndarray:
 def test_a_picture_that_was_turned_mirrored_moved_and_scaled_lies_on_the_first(components: int) -> None:
     own = cloud(components)
     turn = ortho_group.rvs(components, random_state=4)
-    found = on_one_scale(own, (3 * own @ turn + 7).astype(np.float32))
-    np.testing.assert_allclose(found.places[1], found.places[0], atol=1e-4)
-    assert found.apart < 1e-4
+    aligned = on_one_scale(own, (3 * own @ turn + 7).astype(np.float32))
+    np.testing.assert_allclose(aligned.places[1], aligned.places[0], atol=1e-4)
+    assert aligned.apart < 1e-4
 
 
 def test_another_picture_is_turned_as_scipy_turns_it() -> None:
     own, other = cloud(2), cloud(2, seed=1)
     places = on_one_scale(own, other).places.reshape(2, -1, 2).astype(np.float64)
-    one, two, _ = procrustes(own.reshape(-1, 2), other.reshape(-1, 2))
-    for found, expected in zip(places, (one, two), strict=True):
-        centred = found - found.mean(axis=0)
+    standardised, two, _ = procrustes(own.reshape(-1, 2), other.reshape(-1, 2))
+    for drawn, expected in zip(places, (standardised, two), strict=True):
+        centred = drawn - drawn.mean(axis=0)
         np.testing.assert_allclose(centred / np.linalg.norm(centred), expected / np.linalg.norm(expected), atol=1e-4)
 
 
 def test_both_are_drawn_within_one_square_with_one_scale() -> None:
     own, other = cloud(2), cloud(2, seed=1)
-    found = on_one_scale(own, other)
-    assert found.places.min() >= -1e-6
-    assert found.places.max() <= 1 + 1e-6
+    aligned = on_one_scale(own, other)
+    assert aligned.places.min() >= -1e-6
+    assert aligned.places.max() <= 1 + 1e-6
     wide = np.ptp(own.reshape(-1, 2), axis=0)
-    shown = np.ptp(found.places[0].reshape(-1, 2), axis=0)
+    shown = np.ptp(aligned.places[0].reshape(-1, 2), axis=0)
     np.testing.assert_allclose(shown / wide, (shown / wide)[0], rtol=1e-4)
 
 
@@ -52,17 +52,17 @@ def test_the_tokens_are_those_that_both_models_read(unlike: ModelPair) -> None:
 
 def test_a_search_finds_the_same_tokens_in_both(alike: ModelPair) -> None:
     own, other = drawn_of_both(alike, 0, 0, 100)
-    found = selected_in_both(own, other, Selection("the"))
+    mask = selected_in_both(own, other, Selection("the"))
     is_the = np.array(alike.own.wordpieces(own.rows)) == "the"
-    np.testing.assert_array_equal(found, np.broadcast_to(is_the[None, :, None], found.shape))
+    np.testing.assert_array_equal(mask, np.broadcast_to(is_the[None, :, None], mask.shape))
 
 
 def test_a_condition_on_a_head_is_asked_in_each_model(alike: ModelPair) -> None:
     own, other = drawn_of_both(alike, 1, 1, 100)
     chosen, _ = parse_selection({"where": "entropy:0..1.2"}, alike.own)
-    for found, drawn in zip(selected_in_both(own, other, chosen), (own, other), strict=True):
+    for mask, drawn in zip(selected_in_both(own, other, chosen), (own, other), strict=True):
         entropy = drawn.corpus.token_statistic.sel(statistic="entropy").values[1, 1, drawn.rows]
-        np.testing.assert_array_equal(found, np.broadcast_to((entropy <= 1.2)[:, None], found.shape))
+        np.testing.assert_array_equal(mask, np.broadcast_to((entropy <= 1.2)[:, None], mask.shape))
 
 
 def test_a_region_of_this_picture_is_the_same_tokens_in_both(alike: ModelPair) -> None:

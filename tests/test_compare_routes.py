@@ -26,12 +26,12 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 def test_the_table_is_a_file_with_every_head_and_its_intervals(three_client: FlaskClient, alike: ModelPair) -> None:
     rows = rows_of(three_client.get(f"{base_of(alike)}/changes.csv?statistic=entropy&source=cls").text)
-    found = changes(alike, "entropy", "cls")
+    changed = changes(alike, "entropy", "cls")
     assert [row["name"] for row in rows] == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
     expected = {
-        "divergence_low": found.divergence.low,
-        "other": found.difference.other,
-        "difference_high": found.difference.change.high,
+        "divergence_low": changed.divergence.low,
+        "other": changed.difference.other,
+        "difference_high": changed.difference.change.high,
     }
     for column, values in expected.items():
         np.testing.assert_allclose([float(row[column]) for row in rows], values.ravel(), rtol=1e-6)
@@ -50,7 +50,7 @@ def test_what_changed_most_of_each_head_is_in_the_file_with_its_unit_and_interva
 
 def test_differences_of_every_statistic_are_a_file(three_client: FlaskClient, alike: ModelPair) -> None:
     rows = rows_of(three_client.get(f"{base_of(alike)}/differences.csv?source=word").text)
-    other, own = (one.head_statistic.sel(source="word") for one in (alike.other, alike.own))
+    other, own = (model.head_statistic.sel(source="word") for model in (alike.other, alike.own))
     for name in STATISTICS:
         less = (other - own).sel(statistic=name).values.ravel()
         np.testing.assert_allclose([float(row[name]) for row in rows], less, rtol=1e-6)
@@ -64,11 +64,11 @@ def test_a_picture_has_two_panels_of_the_same_tokens(three_client: FlaskClient, 
 
 
 def test_colours_of_both_are_on_this_models_scale(three_client: FlaskClient, alike: ModelPair) -> None:
-    found = three_client.get(f"{base_of(alike)}/colours/entropy/1/0.bin?tokens=60").data[-240:]
-    own, other = np.frombuffer(found, np.uint8).reshape(2, 60, 2)[..., 0].astype(float)
+    content = three_client.get(f"{base_of(alike)}/colours/entropy/1/0.bin?tokens=60").data[-240:]
+    own, other = np.frombuffer(content, np.uint8).reshape(2, 60, 2)[..., 0].astype(float)
     entropy = [
-        one.token_statistic.sel(statistic="entropy").values[1, 0, one.rows[:60]].astype(float)
-        for one in (alike.own, alike.other)
+        model.token_statistic.sel(statistic="entropy").values[1, 0, model.rows[:60]].astype(float)
+        for model in (alike.own, alike.other)
     ]
     low, high = np.percentile(entropy[0], (2, 98))
     for codes, values in zip((own, other), entropy, strict=True):
@@ -100,14 +100,14 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("path", "said"), BAD.items(), ids=BAD)
-def test_what_there_is_not_is_said_in_a_sentence(
-    three_client: FlaskClient, alike: ModelPair, unlike: ModelPair, path: str, said: str
+@pytest.mark.parametrize(("path", "message"), BAD.items(), ids=BAD)
+def test_a_missing_file_answers_in_one_sentence(
+    three_client: FlaskClient, alike: ModelPair, unlike: ModelPair, path: str, message: str
 ) -> None:
     names = {"own": alike.own.name, "other": alike.other.name, "odd": unlike.other.name}
     answer = three_client.get(f"{data_link(alike.own)}/{path.format(**names)}")
     assert answer.status_code == 404
-    assert said in answer.text
+    assert message in answer.text
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_a_model_of_another_shape_is_none_to_subtract(library: Library, unlike: 
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("query", "notice"),
     [
         ("other=gpt-2", "There is no other model gpt-2 on the same corpus; ignoring it"),
         ("ranked=charm", "Ignored an invalid parameter: ranked=charm"),
@@ -143,13 +143,13 @@ def test_a_model_of_another_shape_is_none_to_subtract(library: Library, unlike: 
         ("layer=-3", "; showing 0"),
     ],
 )
-def test_what_a_link_asks_for_in_vain_is_said(library: Library, asked: str, said: str) -> None:
-    context = resolve(library, "/compare", f"?{asked}")
+def test_an_invalid_parameter_of_a_link_gets_a_notice(library: Library, query: str, notice: str) -> None:
+    context = resolve(library, "/compare", f"?{query}")
     assert len(context.notices) == 1
-    assert said in context.notices[0]
+    assert notice in context.notices[0]
 
 
-def test_what_cannot_be_compared_is_said(unlike: ModelPair, alike: ModelPair) -> None:
+def test_what_cannot_be_compared_gets_a_message(unlike: ModelPair, alike: ModelPair) -> None:
     heads, size = unlike.differences()
     assert "2 layers of 2 heads" in heads
     assert "3 layers of 4 heads" in heads

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from dashboard.web import connections
-from dashboard.web.admission import reader_gone
+from dashboard.web.admission import client_disconnected
 from dashboard.web.connections import EventLoop, Front, most_connections
 from tests.fronts import THREADS, Serve, connect
 
@@ -150,12 +150,12 @@ def test_at_the_limit_answers_go_on(few: int, serve: Serve) -> None:
         return short(environ, start)
 
     front = serve(slow)
-    asked = [connect(front, GET) for _ in range(few)]
+    clients = [connect(front, GET) for _ in range(few)]
     assert wait(lambda: len(front.active_channels) == few)
     more = connect(front, GET)
     go.set()
-    assert all(client.recv(12) == b"HTTP/1.1 200" for client in (*asked, more))
-    for client in (*asked, more):
+    assert all(client.recv(12) == b"HTTP/1.1 200" for client in (*clients, more))
+    for client in (*clients, more):
         client.close()
 
 
@@ -195,9 +195,9 @@ def test_a_client_that_leaves_is_noticed_during_the_answer(serve: Serve) -> None
     begun, noticed = threading.Event(), threading.Event()
 
     def patient(environ: dict[str, object], start: object) -> list[bytes]:
-        assert not reader_gone(environ)
+        assert not client_disconnected(environ)
         begun.set()
-        if wait(lambda: reader_gone(environ)):
+        if wait(lambda: client_disconnected(environ)):
             noticed.set()
         return short(environ, start)
 
@@ -208,7 +208,7 @@ def test_a_client_that_leaves_is_noticed_during_the_answer(serve: Serve) -> None
 
 
 def test_readers_count_as_present_where_the_server_cannot_tell() -> None:
-    assert not reader_gone({})
+    assert not client_disconnected({})
 
 
 def test_the_event_loop_ignores_a_connection_that_a_thread_names_after_it_was_closed() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import store
-from store.errors import StoreError, StoreNotFound
+from store.repository.errors import StoreError, StoreNotFound
 from store.schema.corpus import PAD
 from store.schema.model import RATIOS, SOURCES, STATISTICS, head_name
 
@@ -79,10 +79,10 @@ def test_pattern_is_labelled_with_the_wordpieces_of_queries_and_keys(odd_corpus:
 
 
 def test_pattern_of_one_head_is_that_part_of_the_pattern_of_all(odd_corpus: store.Corpus) -> None:
-    one = odd_corpus.pattern(3, layer=2, head=1)
-    assert one.dims == ("query_token", "key_token")
-    assert (int(one["layer"]), int(one["head"])) == (2, 1)
-    np.testing.assert_allclose(one, odd_corpus.pattern(3)[2, 1], rtol=1e-5)
+    pattern = odd_corpus.pattern(3, layer=2, head=1)
+    assert pattern.dims == ("query_token", "key_token")
+    assert (int(pattern["layer"]), int(pattern["head"])) == (2, 1)
+    np.testing.assert_allclose(pattern, odd_corpus.pattern(3)[2, 1], rtol=1e-5)
 
 
 def test_rows_of_a_pattern_sum_to_one(odd_corpus: store.Corpus) -> None:
@@ -125,7 +125,7 @@ def test_the_error_for_an_unknown_model_lists_the_models(tiny_store: str) -> Non
 
 
 def test_opening_a_missing_store_fails_and_creates_nothing(tmp_path: Path) -> None:
-    with pytest.raises(StoreNotFound, match=r"Run `make ingest STORE=.*`\.$"):
+    with pytest.raises(StoreNotFound, match=r"Run `headscape ingest --store=.*`\.$"):
         store.open_corpus(str(tmp_path / "none"))
     assert list(tmp_path.iterdir()) == []
 

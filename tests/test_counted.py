@@ -15,11 +15,10 @@ from dashboard.app import create_app
 from dashboard.pages import PAGES
 from dashboard.sentence import encoder_process as remote_encoder
 from dashboard.server import THREADS
-from dashboard.statistics import counts as part_counts
-from dashboard.statistics.count_progress import CountProgress, new_name
-from dashboard.statistics.counts import PartCounts, write_whole
-from dashboard.statistics.part import part_of
-from dashboard.web.admission import Turns, asker_gone
+from dashboard.statistics import parts as part_counts
+from dashboard.statistics.counting import CountProgress, new_name
+from dashboard.statistics.parts import PartCounts, part_of, write_whole
+from dashboard.web.admission import Turns, reader_left
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.library import WAITING, Library
@@ -82,10 +81,10 @@ def test_another_process_finds_what_was_counted(tiny_corpus: Corpus, tmp_path: P
     never()
     second = PartCounts(tmp_path).numbers(tiny_corpus, part)
     for name in ("means", "interval", "layer_interval", "mixing"):
-        one, other = getattr(first, name), getattr(second, name)
-        np.testing.assert_array_equal(one, other)
-        assert one.dims == other.dims
-        assert all((one[dim] == other[dim]).all() for dim in one.dims)
+        array, other = getattr(first, name), getattr(second, name)
+        np.testing.assert_array_equal(array, other)
+        assert array.dims == other.dims
+        assert all((array[dim] == other[dim]).all() for dim in array.dims)
 
 
 def test_filters_that_choose_the_same_tokens_are_counted_once(
@@ -130,7 +129,7 @@ def test_files_of_old_parts_are_deleted(tiny_corpus: Corpus, tmp_path: Path, mon
 
 
 @pytest.mark.parametrize("name", ["statistics", "mixing", "heat-map"])
-def test_whoever_cannot_wait_is_told_so(busy: Library, base: str, name: str) -> None:
+def test_a_reader_beyond_the_queue_is_refused_with_a_message(busy: Library, base: str, name: str) -> None:
     answer = client_of(busy).get(f"{base}/{name}.csv?{WHERE}")
     assert (answer.status_code, answer.text) == (503, part_counts.BUSY)
 
@@ -172,14 +171,14 @@ def test_a_page_is_there_before_its_numbers(library: Library, never: Callable[[]
 def callbacks(library: Library) -> dict[str, Any]:
     """The functions that a waiting page calls, by the element they fill."""
     registered = create_app(library).callback_map
-    found = {}
+    callbacks = {}
     for what in ("numbers", "state", "cancel"):
-        (entry,) = (one for name, one in registered.items() if f'"count":"{what}"' in name)
-        found[what] = entry["callback"].__wrapped__
-    return found
+        (entry,) = (callback for name, callback in registered.items() if f'"count":"{what}"' in name)
+        callbacks[what] = entry["callback"].__wrapped__
+    return callbacks
 
 
-def test_who_cannot_wait_may_count_again(busy: Library) -> None:
+def test_a_refused_count_offers_to_count_again(busy: Library) -> None:
     filled = str(callbacks(busy)["numbers"]({"name": new_name()}, "/statistics", f"?{WHERE}", None))
     assert part_counts.BUSY in filled
     assert f"href='/statistics?{WHERE}'" in filled
@@ -235,7 +234,7 @@ def test_a_cancelled_count_stops_its_work(library: Library, monkeypatch: pytest.
     assert list(library.folder.iterdir()) == []
 
 
-def test_who_cancels_while_waiting_leaves_the_line(busy: Library) -> None:
+def test_a_reader_who_cancels_leaves_the_queue(busy: Library) -> None:
     busy.get(PartCounts)._turns._most = 9
     name = new_name()
     with ThreadPoolExecutor(1) as pool:
@@ -265,5 +264,5 @@ def test_all_who_may_wait_leave_threads_of_the_server_free() -> None:
     assert sum(waiting) < THREADS
 
 
-def test_who_asks_without_a_request_has_not_left() -> None:
-    assert not asker_gone()
+def test_without_a_request_no_reader_has_left() -> None:
+    assert not reader_left()

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dashboard.app import create_app
-from dashboard.statistics import counts as part_counts
-from dashboard.statistics.part import Part
+from dashboard.statistics import parts as part_counts
+from dashboard.statistics.parts import Part
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 from store import STATISTICS, Corpus

@@ -33,9 +33,9 @@ def test_a_damaged_chunk_leads_to_verify(damage: Damage, tiny_store: str, tmp_pa
     place = shutil.copytree(tiny_store, tmp_path / "store")
     for chunk in (place / "chunks").iterdir():
         damage(chunk)
-    said = [sentence_for(error) for error in errors_of_reading(str(place))]
-    assert len(said) > 10
-    assert set(said) == {(UNREADABLE, 503)}
+    answers = [sentence_for(error) for error in errors_of_reading(str(place))]
+    assert len(answers) > 10
+    assert set(answers) == {(UNREADABLE, 503)}
 
 
 @pytest.mark.parametrize("kind", [ValueError, RuntimeError, OSError, IndexError])

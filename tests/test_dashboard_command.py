@@ -48,10 +48,10 @@ def test_stopped_before_the_first_picture_it_ends_and_the_ingest_with_it(
 def test_a_store_that_cannot_be_read_is_not_taken_for_none(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = "data has schema 999. Update Headscape, or ingest again with `make ingest STORE=...`."
-    monkeypatch.setattr(command, "_describe", lambda _: subprocess.CompletedProcess([], 1, "", f"store: {said}\n"))
+    message = "data has schema 999. Update Headscape, or ingest again with `headscape ingest --store=...`."
+    monkeypatch.setattr(command, "_describe", lambda _: subprocess.CompletedProcess([], 1, "", f"store: {message}\n"))
     assert command.main(["--ingest", "--port", "0"]) == 1
-    assert capsys.readouterr() == ("", f"dashboard: {said}\n")
+    assert capsys.readouterr() == ("", f"dashboard: {message}\n")
 
 
 def test_an_address_of_ipv6_is_listened_to() -> None:

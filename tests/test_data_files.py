@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.checkpoint import sha256
-from ingest.errors import IngestError
+from ingest.run.checkpoint import sha256
+from ingest.run.errors import IngestError
 from ingest.text.reviews import Reviews, find_data, read_reviews
 from tests.complaints import INSTRUCTION
 
@@ -83,17 +83,17 @@ def test_the_recorded_hash_is_that_of_the_bytes_that_were_read(tmp_path: Path) -
     path = tmp_path / "reviews.txt"
     for text in ("A good film.", "A sad film.."):
         path.write_text(text)
-        found = find_data(str(path))
-        assert (found.identity, texts(read(path))) == (sha256([path]), [(text, "")])
+        data = find_data(str(path))
+        assert (data.identity, texts(read(path))) == (sha256([path]), [(text, "")])
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "reviews.txt"
     path.write_text("What was hashed.")
-    found = find_data(str(path))
+    data = find_data(str(path))
     path.write_text("What came later.")
     with pytest.raises(IngestError, match=r"reviews.txt changed while it was read\. Run "):
-        read_reviews(found, text="text", label="label")
+        read_reviews(data, text="text", label="label")
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "x" * 5000 + ".csv", "a\0b", "a\nb", "hf://a/b", "::"])
@@ -146,8 +146,8 @@ def test_what_cannot_be_read_rightly_is_refused_with_its_place(
     name: str, content: bytes, part: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    said = refusal(tmp_path / name)
-    assert all(piece in said for piece in part.split("*")), said
+    message = refusal(tmp_path / name)
+    assert all(piece in message for piece in part.split("*")), message
 
 
 @pytest.mark.parametrize(
@@ -163,9 +163,9 @@ def test_labels_are_refused_for_the_reason_that_is_the_reason(
     name: str, content: bytes, reason: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    said = refusal(tmp_path / name)
-    assert "The column 'label' of " in said
-    assert reason in said
+    message = refusal(tmp_path / name)
+    assert "The column 'label' of " in message
+    assert reason in message
 
 
 @pytest.mark.parametrize(
@@ -193,8 +193,8 @@ def test_half_a_surrogate_pair_in_json_is_replaced(tmp_path: Path) -> None:
 def test_a_file_of_a_hundred_thousand_columns_names_some_of_them(tmp_path: Path) -> None:
     titles = ",".join(f"c{number}" for number in range(100_000))
     (tmp_path / "wide.csv").write_text(f"{titles}\n{',' * 99_999}\n")
-    assert "it has: c0, c1, c2" in (said := refusal(tmp_path / "wide.csv"))
-    assert "and 99,980 more" in said
+    assert "it has: c0, c1, c2" in (message := refusal(tmp_path / "wide.csv"))
+    assert "and 99,980 more" in message
 
 
 def test_a_line_that_is_a_book_is_read(tmp_path: Path) -> None:
@@ -217,13 +217,13 @@ def is_read_or_refused(folder: Path, name: str, content: bytes) -> None:
     """Whatever stands in a file."""
     path = folder / name
     path.write_bytes(content)
-    said = "Read. Give more."
+    message = "Read. Give more."
     try:
         assert all(isinstance(review.text, str) for review in read(path))
     except IngestError as error:
-        said = str(error)
-    assert INSTRUCTION.search(said), said
-    assert said.isprintable(), said
+        message = str(error)
+    assert INSTRUCTION.search(message), message
+    assert message.isprintable(), message
 
 
 @pytest.fixture(scope="module")
@@ -259,7 +259,9 @@ def test_any_json_is_read_or_refused(records: list[dict[str, Any]], folder: Path
 
 @given(rows=st.lists(st.tuples(st.text(max_size=5), st.text(max_size=5)), min_size=1, max_size=6))
 def test_a_csv_gives_back_what_was_written(rows: Texts, folder: Path) -> None:
-    rows = [(one.replace("\r", ""), two.replace("\r", "")) for one, two in rows if one.isascii() and two.isascii()]
+    rows = [
+        (first.replace("\r", ""), two.replace("\r", "")) for first, two in rows if first.isascii() and two.isascii()
+    ]
     table = io.StringIO()
     csv.writer(table).writerows([("text", "label"), *rows])
     (folder / "back.csv").write_text(table.getvalue(), newline="")

@@ -13,9 +13,9 @@ from scipy.stats import rankdata
 
 import store
 from dashboard.sentence.encoder import TypedSentences
-from ingest.checkpoint import EMBEDDED_SHA256, find_checkpoint
 from ingest.encode.bert import find_device
 from ingest.projections.attention_projection import AttentionProjection
+from ingest.run.checkpoint import EMBEDDED_SHA256, find_checkpoint
 from store.schema.pictures import ViewName
 from store.verify import verify
 from tests.stores import DEFAULT_SENTENCES
@@ -41,10 +41,12 @@ def attend(corpus: store.Corpus, eager: Callable[[Path], Any]) -> Callable[[rang
     def attend(sentences: range) -> Patterns:
         rows = {sentence: corpus.sentence_rows(sentence) for sentence in sentences}
         with torch.no_grad():
-            token_ids = {one: torch.tensor(corpus.tokens.token_id.values[span])[None] for one, span in rows.items()}
+            token_ids = {
+                sentence: torch.tensor(corpus.tokens.token_id.values[span])[None] for sentence, span in rows.items()
+            }
             return {
-                one: torch.cat(model(ids.long(), output_attentions=True).attentions).numpy()
-                for one, ids in token_ids.items()
+                sentence: torch.cat(model(ids.long(), output_attentions=True).attentions).numpy()
+                for sentence, ids in token_ids.items()
             }
 
     return attend
@@ -75,9 +77,9 @@ def test_sentences_are_those_of_labelled_reviews(corpus: store.Corpus) -> None:
 
 
 def test_patterns_are_those_of_transformers(corpus: store.Corpus, patterns: Patterns) -> None:
-    differences = [abs(corpus.pattern(one).values - expected) for one, expected in patterns.items()]
+    differences = [abs(corpus.pattern(sentence).values - expected) for sentence, expected in patterns.items()]
     assert max(difference.max() for difference in differences) <= 1.5e-3
-    assert np.mean(np.concatenate([0.5 * one.sum(axis=-1).ravel() for one in differences])) <= 2e-4
+    assert np.mean(np.concatenate([0.5 * difference.sum(axis=-1).ravel() for difference in differences])) <= 2e-4
 
 
 def test_typed_sentences_have_the_patterns_of_transformers(
@@ -85,8 +87,8 @@ def test_typed_sentences_have_the_patterns_of_transformers(
 ) -> None:
     typed = TypedSentences()
     for sentence, expected in patterns.items():
-        found = typed.encode(corpus, str(corpus.sentences.text.values[sentence])).pattern
-        np.testing.assert_allclose(found, expected, atol=1e-4)
+        encoded = typed.encode(corpus, str(corpus.sentences.text.values[sentence])).pattern
+        np.testing.assert_allclose(encoded, expected, atol=1e-4)
 
 
 def test_attention_to_sep_is_that_of_transformers(corpus: store.Corpus, patterns: Patterns) -> None:
@@ -102,14 +104,14 @@ def test_the_default_store_is_sound(default_store: str) -> None:
 def agreement(pattern: np.ndarray, places: np.ndarray) -> tuple[float, float]:
     """Spearman and recall of the 3 most attended keys, mean over queries, of one head; places are (role, token, component)."""
     distance = cdist(*places)
-    found = [
+    nearest = [
         set(np.argsort(-weights)[:3]) & set(np.argsort(away)[:3])
         for weights, away in zip(pattern, distance, strict=True)
     ]
-    ranks = [rankdata(one, axis=-1) for one in (pattern, distance)]
-    weighted, away = (one - one.mean(axis=-1, keepdims=True) for one in ranks)
+    ranks = [rankdata(measure, axis=-1) for measure in (pattern, distance)]
+    weighted, away = (rank - rank.mean(axis=-1, keepdims=True) for rank in ranks)
     spearman = (weighted * away).sum(-1) / np.sqrt((weighted**2).sum(-1) * (away**2).sum(-1))
-    return float(spearman.mean()), float(np.mean([len(keys) / 3 for keys in found]))
+    return float(spearman.mean()), float(np.mean([len(keys) / 3 for keys in nearest]))
 
 
 def test_distances_in_the_default_store_order_keys_as_attention_of_transformers(
@@ -117,12 +119,12 @@ def test_distances_in_the_default_store_order_keys_as_attention_of_transformers(
 ) -> None:
     """Stored coordinates of sentences that principal components were not fitted on."""
     coordinates = corpus.view("pca-exact-2d").coordinates.values.astype(np.float64)
-    found = [
+    agreements = [
         agreement(pattern[layer, head], coordinates[layer, head, :, corpus.sentence_rows(sentence)])
         for sentence, pattern in held_out.items()
         for layer, head in np.ndindex(pattern.shape[:2])
     ]
-    means = np.mean(found, axis=0)
+    means = np.mean(agreements, axis=0)
     assert len(held_out) == DEFAULT_SENTENCES // 5
     assert means[0] < -0.62
     assert means[1] > 0.58
@@ -130,20 +132,22 @@ def test_distances_in_the_default_store_order_keys_as_attention_of_transformers(
 
 def test_a_trained_picture_orders_keys_as_attention_of_transformers(corpus: store.Corpus, held_out: Patterns) -> None:
     """Heads that are hard to draw, trained on the sentences before the judged ones."""
-    rows = np.concatenate([np.arange(corpus.n_tokens)[corpus.sentence_rows(one)] for one in range(min(held_out))])
+    rows = np.concatenate(
+        [np.arange(corpus.n_tokens)[corpus.sentence_rows(sentence)] for sentence in range(min(held_out))]
+    )
     sizes = corpus.sentences.row_size.values[: min(held_out)].astype(np.int64)
     both = [array[0, HARD].values.astype(np.float32) for array in (corpus.query, corpus.key)]
     projection = AttentionProjection(ViewName("attention", "raw", 2), sizes, seed=0, device="cpu")
     ((_, trained),) = projection.fits([0], lambda _: (both[0][:, rows], both[1][:, rows]), lambda _: None)
-    found = []
+    agreements = []
     for sentence, pattern in held_out.items():
         own = [vectors[:, corpus.sentence_rows(sentence)] for vectors in both]
         places = [network(own[role], {name: array[:, role] for name, array in trained.items()}) for role in (0, 1)]
-        found += [
-            agreement(one, np.stack([queries, keys]))
-            for one, queries, keys in zip(pattern[0, HARD], *places, strict=True)
+        agreements += [
+            agreement(head_pattern, np.stack([queries, keys]))
+            for head_pattern, queries, keys in zip(pattern[0, HARD], *places, strict=True)
         ]
-    means = np.mean(found, axis=0)
+    means = np.mean(agreements, axis=0)
     assert means[0] < -0.6
     assert means[1] > 0.5
 

@@ -37,26 +37,26 @@ def by_hand(corpus: Corpus, normalization: str) -> tuple[list[float], list[float
 
 @pytest.mark.parametrize("normalization", NORMALIZATIONS)
 def test_every_pair_is_counted_where_it_is(two_views: Corpus, normalization: str) -> None:
-    found = density(two_views, layer=1, head=0, normalization=normalization)
+    pairs = density(two_views, layer=1, head=0, normalization=normalization)
     dots, distances = by_hand(two_views, normalization)
-    expected, *_ = np.histogram2d(dots, distances, bins=(found.dots, found.distances))
-    assert (found.pairs, found.sentences) == (len(dots), two_views.n_sentences)
-    assert np.abs(found.counts - expected).sum() <= 4  # the last digit decides for a pair on a border
-    assert found.agreement.pearson == pytest.approx(pearsonr(dots, distances)[0])
+    expected, *_ = np.histogram2d(dots, distances, bins=(pairs.dots, pairs.distances))
+    assert (pairs.pairs, pairs.sentences) == (len(dots), two_views.n_sentences)
+    assert np.abs(pairs.counts - expected).sum() <= 4  # the last digit decides for a pair on a border
+    assert pairs.agreement.pearson == pytest.approx(pearsonr(dots, distances)[0])
 
 
 @pytest.mark.parametrize("normalization", ["raw", "scaled"])
 def test_the_stored_correlation_is_that_of_the_normalisation(two_views: Corpus, normalization: str) -> None:
-    found = density(two_views, layer=1, head=0, normalization=normalization)
+    pairs = density(two_views, layer=1, head=0, normalization=normalization)
     stored = two_views.normalizations.sel(layer=1, head=0, normalization=normalization)
-    assert found.agreement.spearman == stored.spearman
+    assert pairs.agreement.spearman == stored.spearman
 
 
 def test_no_more_pairs_are_read_than_are_shown(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = two_views.sentences.row_size.values.astype(int)
     monkeypatch.setattr(module, "PAIRS", int((sizes[:3] ** 2).sum()) + 1)
-    found = density(two_views, layer=0, head=0, normalization="raw")
-    assert (found.pairs, found.sentences) == ((sizes[:3] ** 2).sum(), 3)
+    pairs = density(two_views, layer=0, head=0, normalization="raw")
+    assert (pairs.pairs, pairs.sentences) == ((sizes[:3] ** 2).sum(), 3)
 
 
 def test_one_long_sentence_is_cut(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,6 +64,6 @@ def test_one_long_sentence_is_cut(two_views: Corpus, monkeypatch: pytest.MonkeyP
     assert density(two_views, layer=0, head=0, normalization="raw").counts.sum() == 7
 
 
-def test_an_unknown_normalisation_is_said(two_views: Corpus) -> None:
+def test_an_unknown_normalisation_is_refused(two_views: Corpus) -> None:
     with pytest.raises(StoreError, match="Choose one of raw"):
         density(two_views, layer=0, head=0, normalization="magic")

@@ -30,10 +30,10 @@ def test_top_pairs_are_those_of_the_store(open_page: Open, space_server: str, sp
     query, key = (space.wordpieces(stored[name].values[there]) for name in ("query_token", "key_token"))
     rows = page.get_by_role("tabpanel").locator("tbody tr")
     expect(rows).to_have_count(min(40, there.sum()))
-    found = [tuple(cell.strip() for cell in row.split("\t")[:4]) for row in rows.all_inner_texts()]
+    listed = [tuple(cell.strip() for cell in row.split("\t")[:4]) for row in rows.all_inner_texts()]
     numbers = zip(stored.logit.values[there], stored.weight.values[there], strict=True)
     written = [(f"{logit:.2f}", f"{100 * weight:.0f} %") for logit, weight in numbers]
-    assert found == [(q, k, *w) for q, k, w in zip(query, key, written, strict=True)][:40]
+    assert listed == [(q, k, *w) for q, k, w in zip(query, key, written, strict=True)][:40]
 
 
 def test_a_top_pair_is_marked_in_the_picture_of_its_sentence(open_page: Open, space_server: str, space: Corpus) -> None:
@@ -52,15 +52,30 @@ def test_distance_is_shown_before_and_after_normalisation(distance: Page) -> Non
         expect(distance.get_by_role("heading", name=title)).to_be_visible()
 
 
+def test_a_reader_zooms_into_a_chart_by_dragging(distance: Page) -> None:
+    chart = distance.locator(".js-plotly-plot").first
+    ticks = chart.locator(".xaxislayer-above")
+    before = ticks.text_content() or ""
+    assert before
+    box = chart.locator(".nsewdrag").bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    distance.mouse.move(x - 20, y - 20)
+    distance.mouse.down()
+    distance.mouse.move(x + 20, y + 20, steps=4)
+    distance.mouse.up()
+    expect(ticks).not_to_have_text(before)
+
+
 def test_the_constants_are_those_of_the_store(distance: Page, space: Corpus) -> None:
     constants = space.normalizations.isel(layer=1, head=0)
     for name in constants.normalization.values:
-        one = constants.sel(normalization=name)
+        constant = constants.sel(normalization=name)
         row = distance.get_by_role("row").filter(
             has=distance.get_by_role("cell", name=f"{name} About normalisation {name}", exact=True)
         )
-        expect(row).to_contain_text(f"{float(one.scale):.2f}")
-        expect(row).to_contain_text(f"{float(one.spearman):.2f}")
+        expect(row).to_contain_text(f"{float(constant.scale):.2f}")
+        expect(row).to_contain_text(f"{float(constant.spearman):.2f}")
 
 
 @pytest.mark.parametrize("form", ["PNG", "SVG", "csv"])
@@ -73,9 +88,9 @@ def test_a_chart_is_saved(distance: Page, form: str) -> None:
     if form == "PNG":
         assert Image.open(io.BytesIO(path.read_bytes())).format == "PNG"
     elif form == "SVG":
-        said = path.read_text("utf-8")
-        assert said.startswith("<svg")
-        assert "Before: raw vectors" in said
-        assert ", snapshot " in said
+        svg = path.read_text("utf-8")
+        assert svg.startswith("<svg")
+        assert "Before: raw vectors" in svg
+        assert ", snapshot " in svg
     else:
         assert len(list(csv.reader(io.StringIO(path.read_text("utf-8"))))) > CELLS

@@ -15,8 +15,8 @@ from scipy.special import softmax
 
 import store
 from ingest.heads.divergence import head_map, parts_of
-from store.errors import StoreError
 from store.kernels.divergence import divergence_sums, map_stress
+from store.repository.errors import StoreError
 from tests.stores import FIT_TOKENS
 
 Ingest = Callable[..., str]
@@ -26,7 +26,7 @@ MAKERS = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["n
 def of_scipy(patterns: np.ndarray) -> np.ndarray:
     """(head, other_head), sum over the rows of (head, query, key)."""
     smooth = 0.999 * patterns.astype(np.float64) + 0.001 / patterns.shape[-1]
-    distance = [[jensenshannon(one, other, base=np.e, axis=-1) for other in smooth] for one in smooth]
+    distance = [[jensenshannon(pattern, other, base=np.e, axis=-1) for other in smooth] for pattern in smooth]
     return (np.nan_to_num(np.array(distance)) ** 2).sum(axis=-1)  # scipy's root of a rounding error below 0
 
 
@@ -42,8 +42,8 @@ def patterns(draw: st.DrawFn) -> np.ndarray:
 @pytest.mark.parametrize(("dtype", "error"), [(np.float32, 1e-4), (np.float64, 1e-10)], ids=["f4", "f8"])
 def test_the_divergence_of_random_heads_is_that_of_scipy(make: Any, dtype: Any, error: float) -> None:
     heads = softmax(3 * np.random.default_rng(0).normal(size=(7, 30, 30)), axis=-1).astype(dtype)
-    found = np.asarray(divergence_sums(make(heads)))
-    np.testing.assert_allclose(found, of_scipy(heads), rtol=error)
+    sums = np.asarray(divergence_sums(make(heads)))
+    np.testing.assert_allclose(sums, of_scipy(heads), rtol=error)
 
 
 @given(patterns())
@@ -53,8 +53,8 @@ def test_the_divergence_of_any_heads_is_that_of_scipy(heads: np.ndarray) -> None
 
 @given(patterns())
 def test_divergence_does_not_depend_on_the_order_of_two_heads(heads: np.ndarray) -> None:
-    found = divergence_sums(heads)
-    np.testing.assert_array_equal(found, found.T)
+    sums = divergence_sums(heads)
+    np.testing.assert_array_equal(sums, sums.T)
 
 
 @given(patterns())
@@ -64,9 +64,9 @@ def test_a_head_does_not_diverge_from_itself(heads: np.ndarray) -> None:
 
 @given(patterns())
 def test_divergence_of_a_row_is_between_0_and_ln_2(heads: np.ndarray) -> None:
-    found = divergence_sums(heads)
-    assert (found >= 0).all()
-    assert (found <= heads.shape[1] * np.log(2)).all()
+    sums = divergence_sums(heads)
+    assert (sums >= 0).all()
+    assert (sums <= heads.shape[1] * np.log(2)).all()
 
 
 @given(patterns(), st.integers(1, 40))
@@ -166,9 +166,9 @@ def of_transformers(corpus: store.Corpus, model: Any, sentences: int) -> np.ndar
 def test_stored_sums_are_those_of_transformers_own_attentions(
     corpus: store.Corpus, any_model: Path, eager: Callable[[Path], Any]
 ) -> None:
-    found = corpus.divergence
-    expected = of_transformers(corpus, eager(any_model), found.attrs["sentences"])
-    np.testing.assert_allclose(found.divergence.values.reshape(expected.shape), expected, rtol=1e-3)
+    divergence = corpus.divergence
+    expected = of_transformers(corpus, eager(any_model), divergence.attrs["sentences"])
+    np.testing.assert_allclose(divergence.divergence.values.reshape(expected.shape), expected, rtol=1e-3)
 
 
 def test_the_sample_is_the_first_whole_sentences_within_its_tokens(corpus: store.Corpus) -> None:
@@ -178,9 +178,9 @@ def test_the_sample_is_the_first_whole_sentences_within_its_tokens(corpus: store
 
 
 def test_the_mean_is_that_of_a_token(corpus: store.Corpus) -> None:
-    found = corpus.divergence
-    np.testing.assert_array_equal(found.mean_divergence, found.divergence.values / found.attrs["tokens"])
-    assert 0 < float(found.mean_divergence.max()) < np.log(2)
+    divergence = corpus.divergence
+    np.testing.assert_array_equal(divergence.mean_divergence, divergence.divergence.values / divergence.attrs["tokens"])
+    assert 0 < float(divergence.mean_divergence.max()) < np.log(2)
 
 
 def test_heads_are_named_on_both_sides(corpus: store.Corpus) -> None:
@@ -190,12 +190,12 @@ def test_heads_are_named_on_both_sides(corpus: store.Corpus) -> None:
 
 
 def test_the_stored_stress_is_that_of_the_map(corpus: store.Corpus) -> None:
-    found = corpus.divergence
+    divergence = corpus.divergence
     heads = corpus.layers * corpus.heads
-    distance = pdist(found.place.values.reshape(heads, 2))
-    wanted = squareform(found.mean_divergence.values.reshape(heads, heads), checks=False)
+    distance = pdist(divergence.place.values.reshape(heads, 2))
+    wanted = squareform(divergence.mean_divergence.values.reshape(heads, heads), checks=False)
     expected = np.sqrt(((distance - wanted) ** 2).sum() / (distance**2).sum())
-    assert found.attrs["stress"] == pytest.approx(expected, rel=1e-9)
+    assert divergence.attrs["stress"] == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_store_without_divergence_says_what_to_do(
@@ -203,5 +203,5 @@ def test_a_store_without_divergence_says_what_to_do(
 ) -> None:
     monkeypatch.setattr("ingest.pipeline.find_divergence", lambda *_: False)  # a Headscape that knew none
     corpus = store.open_corpus(ingest(tmp_path / "store"))
-    with pytest.raises(StoreError, match=r"Divergence between heads: not computed\. Run `make ingest`\.$"):
+    with pytest.raises(StoreError, match=r"Divergence between heads: not computed\. Run `headscape ingest`\.$"):
         _ = corpus.divergence

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import store
-from store.errors import StoreError
+from store.repository.errors import StoreError
 from tests.interruption import interrupted
 
 Ingest = Callable[..., str]
@@ -62,8 +62,8 @@ def test_divergence_of_a_plan_is_not_seen_before_its_sentences(
     ingest(copy, model=odd_model, sentences=5)
     assert store.open_snapshot(copy).corpus(before.name).divergence.identical(expected)
     ingest(copy)
-    found = store.open_snapshot(copy).corpus(before.name).divergence
-    assert found.identical(store.open_corpus(tiny_store).divergence)
+    divergence = store.open_snapshot(copy).corpus(before.name).divergence
+    assert divergence.identical(store.open_corpus(tiny_store).divergence)
 
 
 def test_a_model_whose_divergence_is_measured_for_the_first_time_has_none(
@@ -90,14 +90,14 @@ def test_beyond_a_cpu_the_whole_corpus_is_measured(copy: str, ingest: Ingest, gp
 
 def test_a_sample_of_all_is_the_same_on_both_devices(copy: str, ingest: Ingest, gpu: pytest.MonkeyPatch) -> None:
     assert gpu
-    found, expected = (
+    divergence, expected = (
         store.open_corpus(ingest(Path(place), sentences=FEW, seed=0)).divergence.divergence
         for place in (Path(copy).with_name("fresh"), copy)
     )
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(divergence, expected, rtol=1e-5)
 
 
-def test_what_was_measured_over_all_is_not_made_smaller_on_a_cpu(
+def test_divergence_over_all_tokens_is_not_recomputed_on_a_smaller_sample_on_a_cpu(
     copy: str, ingest: Ingest, gpu: pytest.MonkeyPatch
 ) -> None:
     before = store.open_corpus(ingest(copy))

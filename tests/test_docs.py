@@ -10,7 +10,7 @@ import pytest
 
 from dashboard.web.state import FIELDS, LinkState
 from ingest.finetuning.settings import FinetuningSettings
-from ingest.settings import DEFAULT_SENTENCES, Settings
+from ingest.run.settings import DEFAULT_SENTENCES, Settings
 from store.kernels.labels import LABELS
 from store.schema.features import LAYER_KINDS
 from store.schema.model import RATIOS, SOURCES, STATISTICS
@@ -28,8 +28,8 @@ def text(name: str) -> str:
 
 def rows(page: str) -> dict[str, str]:
     """Rows of the tables of a page, by each name in their first cell: the cells behind it."""
-    found = re.findall(r"^\| (`[^|]+) \| (.*) \|$", text(page), re.MULTILINE)
-    return {name: cells for names, cells in found for name in re.findall(r"`([^`]+)`", names)}
+    tables = re.findall(r"^\| (`[^|]+) \| (.*) \|$", text(page), re.MULTILINE)
+    return {name: cells for names, cells in tables for name in re.findall(r"`([^`]+)`", names)}
 
 
 def section(page: str, heading: str) -> str:
@@ -44,8 +44,8 @@ def anchors(path: Path) -> set[str]:
 
 def links() -> Iterator[tuple[Path, str]]:
     for page in PAGES:
-        found = re.findall(r"\]\(([^)]+)\)", page.read_text("utf-8"))
-        yield from ((page, link) for link in found if "://" not in link)
+        targets = re.findall(r"\]\(([^)]+)\)", page.read_text("utf-8"))
+        yield from ((page, link) for link in targets if "://" not in link)
 
 
 def test_the_readme_has_at_most_six_hundred_words() -> None:
@@ -80,10 +80,12 @@ def flag_default(setting: Field[Any]) -> str:
 @pytest.mark.parametrize(("settings", "heading"), [(Settings, "Flags"), (FinetuningSettings, "Fine-tuning")])
 def test_every_flag_is_explained_with_its_default(settings: type, heading: str) -> None:
     table = dict(re.findall(r"^\| `(--[a-z-]+)` \| (.*?) \|", section("docs/ingest.md", heading), re.MULTILINE))
-    flags = {f"--{one.name.replace('_', '-')}": one for one in fields(settings)}
+    flags = {f"--{setting.name.replace('_', '-')}": setting for setting in fields(settings)}
     assert table.keys() == flags.keys()
     if settings is Settings:
-        assert {flag: flag_default(one) in table[flag] for flag, one in flags.items()} == dict.fromkeys(flags, True)
+        assert {flag: flag_default(setting) in table[flag] for flag, setting in flags.items()} == dict.fromkeys(
+            flags, True
+        )
 
 
 def test_every_field_of_a_link_is_explained_with_its_default() -> None:

@@ -56,7 +56,7 @@ def reference(tiny_model: Path, eager: Callable[[Path], Any]) -> Callable[[str, 
     model, tokenizer = eager(tiny_model), transformers.AutoTokenizer.from_pretrained(tiny_model)
 
     def run(text: str, second: str) -> list[np.ndarray]:
-        texts = [one[:MOST_CHARACTERS].encode("utf-8", "replace").decode() for one in (text, second) if one]
+        texts = [part[:MOST_CHARACTERS].encode("utf-8", "replace").decode() for part in (text, second) if part]
         encoded = tokenizer(*texts, truncation="longest_first", max_length=MAX_LENGTH, return_tensors="pt")
         with torch.inference_mode():
             patterns = torch.cat(model(**encoded, output_attentions=True).attentions)
@@ -150,9 +150,9 @@ def test_characters_beyond_those_that_are_read_cut_a_sentence(typed: TypedSenten
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "\u200b", "\x00\x01", "\u0301"])
-def test_what_has_no_word_is_refused(text: str, typed: TypedSentences, tiny_corpus: Corpus) -> None:
-    said = refusal(typed, tiny_corpus, text)
-    assert (said.status, str(said)) == (
+def test_a_text_without_words_is_refused(text: str, typed: TypedSentences, tiny_corpus: Corpus) -> None:
+    refused = refusal(typed, tiny_corpus, text)
+    assert (refused.status, str(refused)) == (
         400,
         "The sentence has no word. Type one, such as: The film was good.",
     )
@@ -169,16 +169,16 @@ def test_a_blank_second_sentence_is_none(typed: TypedSentences, tiny_corpus: Cor
     assert typed.encode(tiny_corpus, "film", " ") is typed.encode(tiny_corpus, "film")
 
 
-def test_what_was_typed_before_is_kept(typed: TypedSentences, tiny_corpus: Corpus) -> None:
+def test_a_sentence_typed_before_is_cached(typed: TypedSentences, tiny_corpus: Corpus) -> None:
     first = typed.encode(tiny_corpus, "a good film", "a plot")
-    assert typed.encode(tiny_corpus, "a good film", "a plot", gone=lambda: True) is first
+    assert typed.encode(tiny_corpus, "a good film", "a plot", has_left=lambda: True) is first
 
 
 def test_a_sentence_is_not_kept_for_another_model(
     typed: TypedSentences, tiny_corpus: Corpus, other_corpus: Corpus
 ) -> None:
-    found = [typed.encode(corpus, "a film").query.shape for corpus in (tiny_corpus, other_corpus)]
-    assert found == [(2, 2, 4, 8), (3, 4, 4, 5)]
+    shapes = [typed.encode(corpus, "a film").query.shape for corpus in (tiny_corpus, other_corpus)]
+    assert shapes == [(2, 2, 4, 8), (3, 4, 4, 5)]
 
 
 @pytest.fixture(scope="module")
@@ -186,21 +186,21 @@ def other_corpus(ingest: Ingest, odd_model: Path, tmp_path_factory: pytest.TempP
     return open_corpus(ingest(tmp_path_factory.mktemp("odd") / "store", model=odd_model, sentences=5))
 
 
-def test_a_reader_who_finds_the_line_full_is_told(busy: TypedSentences, tiny_corpus: Corpus) -> None:
-    said = refusal(busy, tiny_corpus, "good")
-    assert said.status == 503
-    assert str(said).endswith("Try again in a few seconds.")
+def test_a_reader_beyond_the_queue_is_refused_with_a_message(busy: TypedSentences, tiny_corpus: Corpus) -> None:
+    refused = refusal(busy, tiny_corpus, "good")
+    assert refused.status == 503
+    assert str(refused).endswith("Try again in a few seconds.")
 
 
 def test_a_reader_who_left_is_dropped_before_the_model_is_asked(lost: Corpus) -> None:
-    assert refusal(TypedSentences(), lost, "good", gone=lambda: True).status == 499
+    assert refusal(TypedSentences(), lost, "good", has_left=lambda: True).status == 499
 
 
-def test_a_model_that_is_nowhere_is_said_without_naming_folders(lost: Corpus) -> None:
-    said = refusal(TypedSentences(), lost, "good")
-    assert said.status == 503
-    assert str(said).startswith("The model tiny-bert cannot be loaded")
-    assert str(said).endswith("or run `make ingest` with another one.")
+def test_the_message_on_a_missing_model_names_no_folder(lost: Corpus) -> None:
+    refused = refusal(TypedSentences(), lost, "good")
+    assert refused.status == 503
+    assert str(refused).startswith("The model tiny-bert cannot be loaded")
+    assert str(refused).endswith("or run `headscape ingest` with another one.")
 
 
 @pytest.mark.parametrize("step", ["__init__", "run"])
@@ -211,9 +211,9 @@ def test_a_model_for_which_there_is_no_memory_is_not_put_on_the_store(
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(f"ingest.encode.sentence_model.SentenceModel.{step}", full)
-    said = refusal(TypedSentences(), tiny_corpus, "good")
-    assert said.status == 503
-    assert str(said).startswith("The model cannot run now. Try again")
+    refused = refusal(TypedSentences(), tiny_corpus, "good")
+    assert refused.status == 503
+    assert str(refused).startswith("The model cannot run now. Try again")
 
 
 def test_a_store_that_does_not_say_where_its_model_is_is_refused(tiny_corpus: Corpus) -> None:
@@ -227,9 +227,9 @@ def test_another_model_than_the_corpus_own_is_refused(changed: str, tiny_corpus:
     attributes["provenance"] = dict(attributes["provenance"])
     (attributes if changed in attributes else attributes["provenance"])[changed] = "0" * 64
     tiny_corpus.attributes = attributes
-    said = refusal(TypedSentences(), tiny_corpus, "good")
-    assert said.status == 503
-    assert "differs from the one this store was made with" in str(said)
+    refused = refusal(TypedSentences(), tiny_corpus, "good")
+    assert refused.status == 503
+    assert "differs from the one this store was made with" in str(refused)
 
 
 def test_a_route_answers_a_refusal_with_its_sentence(tiny_corpus: Corpus) -> None:
@@ -243,17 +243,17 @@ def test_a_route_answers_a_refusal_with_its_sentence(tiny_corpus: Corpus) -> Non
 
 def test_readers_at_the_same_time_get_their_own_sentences(tiny_corpus: Corpus) -> None:
     typed = TypedSentences(Encoder(waiting=8))
-    found: dict[int, Sentence] = {}
+    sentences: dict[int, Sentence] = {}
 
     def read(number: int) -> None:
-        found[number] = typed.encode(tiny_corpus, f"film {number}")
+        sentences[number] = typed.encode(tiny_corpus, f"film {number}")
 
     readers = [threading.Thread(target=read, args=(number,)) for number in range(8)]
     for reader in readers:
         reader.start()
     for reader in readers:
         reader.join()
-    assert {number: sentence.wordpieces[2] for number, sentence in found.items()} == {n: str(n) for n in range(8)}
+    assert {number: sentence.wordpieces[2] for number, sentence in sentences.items()} == {n: str(n) for n in range(8)}
 
 
 @pytest.mark.slow
@@ -268,5 +268,5 @@ def test_a_sentence_of_the_corpus_mixes_as_it_does_when_it_is_typed(
     typed: TypedSentences, tiny_corpus: Corpus, index: int
 ) -> None:
     stored = tiny_corpus.token_mixing.values[:, :, tiny_corpus.sentence_rows(index)].astype(np.float32)
-    found = typed.encode(tiny_corpus, str(tiny_corpus.sentences.text.values[index]))
-    np.testing.assert_allclose(found.mixing, stored, atol=1e-3)
+    encoded = typed.encode(tiny_corpus, str(tiny_corpus.sentences.text.values[index]))
+    np.testing.assert_allclose(encoded.mixing, stored, atol=1e-3)

@@ -27,7 +27,7 @@ PATIENCE = 300.0  # loading torch takes long on a busy machine
 
 #: Of a store that does not say where its model is: the answer needs no torch.
 LOST = CorpusModel("lost-1", "lost", None, "0", None, 16)
-LOST_SAYS = "The model lost cannot be loaded. Put its checkpoint back, or run `make ingest` with another one."
+LOST_MESSAGE = "The model lost cannot be loaded. Put its checkpoint back, or run `headscape ingest` with another one."
 
 
 def answer(remote: RemoteEncoder) -> str:
@@ -51,11 +51,11 @@ def worker(folder: ServerFolder) -> TypedSentences:
 
 def processes(folder: ServerFolder) -> list[psutil.Process]:
     """The encoder processes of a folder."""
-    found = []
-    for one in psutil.process_iter(["cmdline", "status"]):
-        if str(folder.path) in (one.info["cmdline"] or []) and one.info["status"] != psutil.STATUS_ZOMBIE:
-            found.append(one)
-    return found
+    processes = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        if str(folder.path) in (process.info["cmdline"] or []) and process.info["status"] != psutil.STATUS_ZOMBIE:
+            processes.append(process)
+    return processes
 
 
 def end(folder: ServerFolder) -> None:
@@ -73,7 +73,9 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def test_a_sentence_is_the_one_that_this_process_would_encode(folder: ServerFolder, tiny_corpus: Corpus) -> None:
-    own, remote = (one.encode(tiny_corpus, "A good film.", "So it was.") for one in (TypedSentences(), worker(folder)))
+    own, remote = (
+        encoder.encode(tiny_corpus, "A good film.", "So it was.") for encoder in (TypedSentences(), worker(folder))
+    )
     for name, value in vars(own).items():
         np.testing.assert_array_equal(getattr(remote, name), value)
 
@@ -82,7 +84,7 @@ def test_workers_that_ask_at_once_start_one_process() -> None:
     with server_folder() as folder:
         remotes = [RemoteEncoder(folder, patience=PATIENCE) for _ in range(4)]
         with ThreadPoolExecutor(4) as pool:
-            assert list(pool.map(answer, remotes)) == [LOST_SAYS] * 4
+            assert list(pool.map(answer, remotes)) == [LOST_MESSAGE] * 4
         assert len(processes(folder)) == 1
         end(folder)
 
@@ -109,23 +111,23 @@ def test_a_worker_imports_no_torch(folder: ServerFolder, tiny_store: str) -> Non
         "TypedSentences(remote).encode(open_corpus(sys.argv[1]), 'a film')\n"
         "print({'torch', 'transformers', 'ingest'} & set(sys.modules))"
     )
-    asked = [sys.executable, "-c", code, tiny_store, str(folder.path)]
-    assert subprocess.run(asked, check=True, capture_output=True, text=True).stdout == "set()\n"
+    command = [sys.executable, "-c", code, tiny_store, str(folder.path)]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "set()\n"
 
 
 def test_a_process_that_dies_is_one_sentence_and_is_started_anew() -> None:
     with server_folder() as folder:
         remote = RemoteEncoder(folder, patience=PATIENCE)
-        assert answer(remote) == LOST_SAYS
+        assert answer(remote) == LOST_MESSAGE
         [process] = processes(folder)
         process.suspend()  # it takes the question and does not answer
         with ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(answer, remote)
+            reader = pool.submit(answer, remote)
             time.sleep(0.3)
             process.kill()
-            assert asked.result() == ENDED
+            assert reader.result() == ENDED
         process.wait(PATIENCE)  # until then its socket takes questions
-        assert answer(remote) == LOST_SAYS
+        assert answer(remote) == LOST_MESSAGE
         [anew] = processes(folder)
         assert anew.pid != process.pid
         end(folder)
@@ -134,10 +136,10 @@ def test_a_process_that_dies_is_one_sentence_and_is_started_anew() -> None:
 def test_a_process_that_nobody_asks_ends_and_leaves_no_socket() -> None:
     with server_folder() as folder:
         remote = RemoteEncoder(folder, patience=PATIENCE, idle=5.0)
-        assert answer(remote) == LOST_SAYS
+        assert answer(remote) == LOST_MESSAGE
         until(lambda: not processes(folder))
         assert not folder.socket.exists()
-        assert answer(remote) == LOST_SAYS
+        assert answer(remote) == LOST_MESSAGE
         end(folder)
 
 
@@ -178,8 +180,8 @@ def test_the_process_ends_with_a_server_that_is_killed(number: signal.Signals) -
         until(lambda: not processes(folder))
         until(lambda: not folder.path.exists())
     finally:
-        for one in worker:
-            one.kill()  # a worker of the real server ends by itself
+        for process in worker:
+            process.kill()  # a worker of the real server ends by itself
         server.kill()
         server.communicate()
 
@@ -194,7 +196,7 @@ def test_no_more_wait_in_a_worker_than_leave_others_their_threads() -> None:
         assert processes(folder) == []
 
 
-def test_whoever_waits_too_long_is_told() -> None:
+def test_a_reader_who_waits_too_long_gets_a_message() -> None:
     with server_folder() as folder:
         assert answer(RemoteEncoder(folder, patience=-1)) == SLOW
         assert processes(folder) == []
@@ -203,10 +205,10 @@ def test_whoever_waits_too_long_is_told() -> None:
 def test_a_sentence_that_several_workers_ask_for_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     passes: list[object] = []
 
-    def encode(_: Encoder, *asked: object, gone: Callable[[], bool]) -> str:
-        passes.append(asked)
+    def encode(_: Encoder, *request: object, has_left: Callable[[], bool]) -> str:
+        passes.append(request)
         time.sleep(0.2)
-        return "left" if gone() else "encoded"
+        return "left" if has_left() else "encoded"
 
     monkeypatch.setattr(Encoder, "encode", encode)
     process = EncoderProcess(ServerFolder(Path("nowhere")), 60)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import store
-from store.errors import SnapshotNotFound, StoreNotFound
 from store.repository.access import open_repository
+from store.repository.errors import SnapshotNotFound, StoreNotFound
 from store.repository.history import expire, history
 from store.verify import verify
 from tests.interruption import interrupted
@@ -66,7 +66,7 @@ def test_expiring_frees_chunks_of_old_snapshots_only(copy: str) -> None:
 def test_an_expired_snapshot_is_reported_as_missing(copy: str) -> None:
     oldest = history(open_repository(copy), copy)[-1].snapshot
     expire(copy, timedelta(0))
-    with pytest.raises(SnapshotNotFound, match=r"`make describe`\.$"):
+    with pytest.raises(SnapshotNotFound, match=r"`headscape describe`\.$"):
         store.open_snapshot(copy, oldest)
 
 

@@ -107,8 +107,8 @@ def test_every_dependency_has_a_range_and_a_reason() -> None:
 
 
 def versions(path: str) -> dict[str, str]:
-    found = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;]+)", (ROOT / path).read_text("utf-8"), re.MULTILINE)
-    return {re.sub(r"[._]", "-", name.lower()): version for name, version in found}
+    pins = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;]+)", (ROOT / path).read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[._]", "-", name.lower()): version for name, version in pins}
 
 
 def test_the_lock_has_the_versions_of_the_constraints() -> None:

@@ -14,10 +14,10 @@ from store.kernels.features import explained_share, linear_cka, summed_cosine
 VECTORS = arrays(np.float64, (6, 3), elements=st.integers(-5, 5).map(float))
 
 
-def by_kernels(one: np.ndarray, other: np.ndarray) -> float:
+def by_kernels(first: np.ndarray, other: np.ndarray) -> float:
     """HSIC of centred Gram matrices over the root of both with themselves (Kornblith 2019, equations 1 and 3)."""
-    centre = np.eye(len(one)) - 1 / len(one)
-    grams = [centre @ vectors @ vectors.T @ centre for vectors in (one, other)]
+    centre = np.eye(len(first)) - 1 / len(first)
+    grams = [centre @ vectors @ vectors.T @ centre for vectors in (first, other)]
     return float(np.trace(grams[0] @ grams[1]) / np.sqrt(np.prod([np.trace(gram @ gram) for gram in grams])))
 
 
@@ -29,7 +29,8 @@ def vectors() -> np.ndarray:
 
 def test_the_cosine_is_that_of_scipy(vectors: np.ndarray) -> None:
     expected = [
-        [sum(1 - cosine(a, b) for a, b in zip(one, other, strict=True)) for other in vectors] for one in vectors
+        [sum(1 - cosine(a, b) for a, b in zip(vector_set, other, strict=True)) for other in vectors]
+        for vector_set in vectors
     ]
     np.testing.assert_allclose(summed_cosine(vectors), expected, rtol=1e-10)
 
@@ -44,39 +45,39 @@ def test_the_cosine_of_a_zero_vector_is_0() -> None:
 
 
 def test_cka_is_that_of_the_definition_by_kernels(vectors: np.ndarray) -> None:
-    expected = [[by_kernels(one, other) for other in vectors] for one in vectors]
+    expected = [[by_kernels(vector_set, other) for other in vectors] for vector_set in vectors]
     np.testing.assert_allclose(linear_cka(vectors), expected, rtol=1e-10)
 
 
 def test_features_that_vary_apart_from_each_other_have_no_cka() -> None:
-    one, other = np.array([[1.0], [-1], [1], [-1]]), np.array([[1.0], [1], [-1], [-1]])
-    assert linear_cka([one, other])[0, 1] == 0
+    first, other = np.array([[1.0], [-1], [1], [-1]]), np.array([[1.0], [1], [-1], [-1]])
+    assert linear_cka([first, other])[0, 1] == 0
 
 
 def test_a_point_at_which_all_tokens_are_alike_has_no_cka(vectors: np.ndarray) -> None:
-    found = linear_cka([np.ones((40, 5)), vectors[0]])
-    assert np.isnan(found[0]).all()
-    assert found[1, 1] == pytest.approx(1)
+    similarity = linear_cka([np.ones((40, 5)), vectors[0]])
+    assert np.isnan(similarity[0]).all()
+    assert similarity[1, 1] == pytest.approx(1)
 
 
 def test_points_may_have_different_numbers_of_features(vectors: np.ndarray) -> None:
-    found = linear_cka([vectors[0], vectors[1][:, :2]])
-    assert found[0, 1] == pytest.approx(by_kernels(vectors[0], vectors[1][:, :2]))
+    similarity = linear_cka([vectors[0], vectors[1][:, :2]])
+    assert similarity[0, 1] == pytest.approx(by_kernels(vectors[0], vectors[1][:, :2]))
 
 
 @given(VECTORS, VECTORS, st.integers(0, 1000), st.floats(0.1, 10))
 def test_rotation_scale_and_shift_leave_cka_as_it_is(
-    one: np.ndarray, other: np.ndarray, seed: int, scale: float
+    first: np.ndarray, other: np.ndarray, seed: int, scale: float
 ) -> None:
-    turned = scale * one @ ortho_group.rvs(3, random_state=seed) + 7
-    np.testing.assert_allclose(linear_cka([turned, other]), linear_cka([one, other]), atol=1e-9)
+    turned = scale * first @ ortho_group.rvs(3, random_state=seed) + 7
+    np.testing.assert_allclose(linear_cka([turned, other]), linear_cka([first, other]), atol=1e-9)
 
 
 @given(VECTORS, VECTORS)
-def test_cka_is_symmetric_and_between_0_and_1(one: np.ndarray, other: np.ndarray) -> None:
-    found = linear_cka([one, other])
-    np.testing.assert_array_equal(found, found.T)
-    there = found[~np.isnan(found)]
+def test_cka_is_symmetric_and_between_0_and_1(first: np.ndarray, other: np.ndarray) -> None:
+    similarity = linear_cka([first, other])
+    np.testing.assert_array_equal(similarity, similarity.T)
+    there = similarity[~np.isnan(similarity)]
     assert ((there >= 0) & (there <= 1 + 1e-9)).all()
 
 
@@ -100,14 +101,14 @@ def test_the_explained_share_of_one_feature_follows_from_the_f_of_scipy(seed: in
     random = np.random.default_rng(seed)
     group = np.repeat([0, 1, 2], [5, 9, 4])
     vectors = random.normal(size=(18, 1)) + group[:, None]
-    f = f_oneway(*(vectors[group == one, 0] for one in range(3))).statistic
+    f = f_oneway(*(vectors[group == label, 0] for label in range(3))).statistic
     assert explained_share(vectors, group) == pytest.approx((f - 1) / (f + 15 / 2))
 
 
 def test_sums_of_squares_are_of_all_features_together() -> None:
     random = np.random.default_rng(0)
     group, vectors = random.integers(0, 4, 30), random.normal(size=(30, 3))
-    means = np.stack([vectors[group == one].mean(axis=0) for one in group])
+    means = np.stack([vectors[group == label].mean(axis=0) for label in group])
     within, total = ((vectors - means) ** 2).sum(), ((vectors - vectors.mean(axis=0)) ** 2).sum()
     assert explained_share(vectors, group) == pytest.approx(1 - within / 26 / (total / 29))
 

@@ -71,23 +71,23 @@ def test_components_of_one_point_place_the_others(drawn: Features) -> None:
 
 
 def test_each_point_is_laid_onto_the_one_before(drawn: Features) -> None:
-    found = places(drawn, "pca-each")
-    for one, before in zip(found[1:], found, strict=False):
-        np.testing.assert_allclose(align(one, before), one, atol=0.01 * np.ptp(one))
+    drawn_places = places(drawn, "pca-each")
+    for picture, before in zip(drawn_places[1:], drawn_places, strict=False):
+        np.testing.assert_allclose(align(picture, before), picture, atol=0.01 * np.ptp(picture))
 
 
 def test_each_point_has_its_own_components_up_to_a_turn_and_a_scale(drawn: Features) -> None:
-    found = places(drawn, "pca-each")
-    for point, one in zip(drawn.points, found, strict=True):
+    drawn_places = places(drawn, "pca-each")
+    for point, picture in zip(drawn.points, drawn_places, strict=True):
         own = PCA(2, svd_solver="full").fit_transform(vectors(drawn, point))
-        np.testing.assert_allclose(align(own, one), one, atol=0.01 * np.ptp(one))
+        np.testing.assert_allclose(align(own, picture), picture, atol=0.01 * np.ptp(picture))
 
 
 @pytest.mark.parametrize("view", NAMES.split(","))
 def test_every_place_is_in_the_cube(view: str, drawn: Features) -> None:
-    found = drawn.places(view, drawn.n_tokens)
-    assert found.shape == (len(drawn.points), drawn.n_tokens, 2)
-    assert (found.min(), found.max()) == (0, 1)
+    cube = drawn.places(view, drawn.n_tokens)
+    assert cube.shape == (len(drawn.points), drawn.n_tokens, 2)
+    assert (cube.min(), cube.max()) == (0, 1)
 
 
 def test_the_first_tokens_have_the_first_places(drawn: Features) -> None:
@@ -107,10 +107,12 @@ def test_another_token_is_placed_among_its_nearest_by_the_metric(metric: str) ->
 
 
 def test_a_view_says_what_it_is_fitted_on_and_how_others_are_placed(drawn: Features) -> None:
-    said = drawn.view("umap-each").attrs
-    assert said["fitted_on"] == "the first 60 tokens at each point for itself"
-    assert said["placed"].endswith("weighted by 1 / distance squared; then turned and scaled onto the point before")
-    assert said["parameters"] == {"metric": "euclidean", "min_dist": 0.1, "neighbors": 15, "seed": 0}
+    attributes = drawn.view("umap-each").attrs
+    assert attributes["fitted_on"] == "the first 60 tokens at each point for itself"
+    assert attributes["placed"].endswith(
+        "weighted by 1 / distance squared; then turned and scaled onto the point before"
+    )
+    assert attributes["parameters"] == {"metric": "euclidean", "min_dist": 0.1, "neighbors": 15, "seed": 0}
     assert drawn.view("umap-joint").attrs["fitted_on"] == "the first 40 tokens at all points together"
     assert drawn.view("tsne-L01.mixed").attrs["fitted_on"] == "the first 50 tokens at the point L01.mixed"
     assert drawn.view("pca-joint").attrs["fitted_on"] == f"all {drawn.n_tokens} tokens at all points together"
@@ -176,8 +178,8 @@ def test_components_of_values_are_those_of_scikit_learn(drawn: Features) -> None
     for layer, head in np.ndindex(2, 2):
         expected = PCA(2, svd_solver="full").fit_transform(drawn.value[layer, head].values.astype(np.float64))
         side = float(view.side[layer, head])
-        found = drawn.value_places("pca", layer, drawn.n_tokens)[head] * side + view.low[layer, head].values
-        np.testing.assert_allclose(found, expected, atol=side / LARGEST_COORDINATE + 1e-3)
+        drawn_places = drawn.value_places("pca", layer, drawn.n_tokens)[head] * side + view.low[layer, head].values
+        np.testing.assert_allclose(drawn_places, expected, atol=side / LARGEST_COORDINATE + 1e-3)
 
 
 def test_the_picture_of_values_is_judged_where_it_is_drawn(drawn: Features) -> None:

@@ -11,10 +11,10 @@ import torch
 import transformers
 
 import store
-from ingest.checkpoint import find_checkpoint
 from ingest.encode.bert import Bert
 from ingest.encode.point_model import PointModel, as_half
-from ingest.settings import EMBEDDED
+from ingest.run.checkpoint import find_checkpoint
+from ingest.run.settings import EMBEDDED
 from store.features import Features
 from store.schema.features import LAYER_KINDS, point_kind, point_layer, point_names, point_title
 from tests.forward import feature_points, of_model, values
@@ -116,9 +116,9 @@ def test_the_forward_pass_written_out_ends_where_transformers_does(twelve: tuple
     ids = torch.tensor(features.tokens.token_id.values[rows][None].astype(np.int64))
     with torch.inference_mode():
         hidden = model(ids, output_hidden_states=True).hidden_states
-    found = expected(model, features, rows)
+    vectors = expected(model, features, rows)
     for number, name in enumerate(["position", *(f"L{layer:02d}.feedforward" for layer in range(12))]):
-        np.testing.assert_allclose(found[name], hidden[number][0], rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(vectors[name], hidden[number][0], rtol=1e-8, atol=1e-8)
 
 
 def test_outputs_of_layers_are_the_hidden_states_of_transformers(default_store: str) -> None:
@@ -151,5 +151,5 @@ def test_the_standard_set_keeps_no_finer_points(tiny_model: Path) -> None:
 
 
 def test_a_number_beyond_float16_becomes_its_largest_and_is_counted() -> None:
-    kept, beyond = as_half(torch.tensor([1.5, 1e6, -1e5, 65504.0]))
-    assert (kept.tolist(), beyond) == ([1.5, 65504, -65504, 65504], 2)
+    halved, beyond = as_half(torch.tensor([1.5, 1e6, -1e5, 65504.0]))
+    assert (halved.tolist(), beyond) == ([1.5, 65504, -65504, 65504], 2)

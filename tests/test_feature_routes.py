@@ -65,42 +65,42 @@ def test_a_phrase_selects_the_words_it_covers(
     client: FlaskClient, sample: str, tiny_corpus: Corpus, features: Features
 ) -> None:
     phrase = "+".join(str(tiny_corpus.sentences.text.values[0]).split()[:2])
-    found = bits(client.get(f"{sample}/mask.bin?q={phrase}&within=phrase").data, features.n_tokens)
+    mask = bits(client.get(f"{sample}/mask.bin?q={phrase}&within=phrase").data, features.n_tokens)
     own = features.tokens.sentence_index.values == 0
-    np.testing.assert_array_equal(found[own], np.isin(features.tokens.word_index.values[own], (0, 1)))
+    np.testing.assert_array_equal(mask[own], np.isin(features.tokens.word_index.values[own], (0, 1)))
 
 
 def test_a_region_selects_what_it_is_drawn_round(client: FlaskClient, sample: str, features: Features) -> None:
     height = features.places(VIEW, features.n_tokens)[features.points.index("L00.mixed"), :, 1]
     cut = round(1000 * float(np.median(height)))
     region = f"points,{VIEW},L00.mixed,0,0,0,-9,1000,-9,1000,{cut},0,{cut}"
-    found = bits(client.get(f"{sample}/mask.bin?flasso={region}").data, features.n_tokens)
-    assert 0 < found.sum() < features.n_tokens
-    np.testing.assert_array_equal(found, height < cut / 1000)
+    mask = bits(client.get(f"{sample}/mask.bin?flasso={region}").data, features.n_tokens)
+    assert 0 < mask.sum() < features.n_tokens
+    np.testing.assert_array_equal(mask, height < cut / 1000)
 
 
 def test_the_nearest_tokens_are_those_of_the_largest_cosine(
     client: FlaskClient, sample: str, features: Features
 ) -> None:
-    found = client.get(f"{sample}/focus/points/{VIEW}/L01.feedforward/7.json").json
+    focus = client.get(f"{sample}/focus/points/{VIEW}/L01.feedforward/7.json").json
     vectors = features.feature.sel(point="L01.feedforward").values.astype(np.float64)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     cosine = unit @ unit[7]
     cosine[7] = -2
-    np.testing.assert_allclose([one["cosine"] for one in found["near"]], np.sort(cosine)[::-1][:10], atol=1e-4)
+    np.testing.assert_allclose([near["cosine"] for near in focus["near"]], np.sort(cosine)[::-1][:10], atol=1e-4)
 
 
 def test_a_focus_has_the_places_of_the_whole_sentence(client: FlaskClient, sample: str, features: Features) -> None:
-    found = client.get(f"{sample}/focus/points/{VIEW}/embedding/7.json").json
+    focus = client.get(f"{sample}/focus/points/{VIEW}/embedding/7.json").json
     own = np.flatnonzero(features.tokens.sentence_index.values == features.tokens.sentence_index.values[7])
     places = features.places(VIEW, features.n_tokens)[0, own]
-    np.testing.assert_allclose(np.array(found["places"])[:, 0], places, atol=1e-5)
-    assert found["pieces"] == [features.wordpieces()[token] for token in own]
+    np.testing.assert_allclose(np.array(focus["places"])[:, 0], places, atol=1e-5)
+    assert focus["pieces"] == [features.wordpieces()[token] for token in own]
 
 
 def test_a_card_names_the_token_in_its_sentence(client: FlaskClient, sample: str, features: Features) -> None:
-    found = client.get(f"{sample}/card/token/7.json").json
-    assert found["wordpieces"][found["position"]] == found["wordpiece"] == features.wordpieces()[7]
+    card = client.get(f"{sample}/card/token/7.json").json
+    assert card["wordpieces"][card["position"]] == card["wordpiece"] == features.wordpieces()[7]
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -108,25 +108,25 @@ def rows(text: str) -> list[dict[str, str]]:
 
 
 def test_a_file_has_every_selected_token_of_a_panel(client: FlaskClient, sample: str, features: Features) -> None:
-    found = rows(client.get(f"{sample}/selection/points/{VIEW}/position.csv?q=film").text)
-    assert [row["wordpiece"] for row in found] == ["film"] * features.wordpieces().count("film")
-    assert {row["point"] for row in found} == {"position"}
+    table = rows(client.get(f"{sample}/selection/points/{VIEW}/position.csv?q=film").text)
+    assert [row["wordpiece"] for row in table] == ["film"] * features.wordpieces().count("film")
+    assert {row["point"] for row in table} == {"position"}
 
 
 def test_a_file_of_the_grid_has_every_token_at_every_point(
     client: FlaskClient, sample: str, features: Features
 ) -> None:
-    found = rows(client.get(f"{sample}/tokens/points/{VIEW}/grid.csv").text)
-    assert len(found) == len(features.points) * features.n_tokens
+    table = rows(client.get(f"{sample}/tokens/points/{VIEW}/grid.csv").text)
+    assert len(table) == len(features.points) * features.n_tokens
 
 
 def test_the_measures_between_points_can_be_had(client: FlaskClient, sample: str, features: Features) -> None:
-    found = rows(client.get(f"{sample}/cka.csv").text)
-    np.testing.assert_allclose([float(row["cka"]) for row in found], features.cka.values.ravel(), atol=1e-6)
+    table = rows(client.get(f"{sample}/cka.csv").text)
+    np.testing.assert_allclose([float(row["cka"]) for row in table], features.cka.values.ravel(), atol=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("features/review-99/points/points/pca-joint/grid.bin", "has no feature points of 'review-99'"),
         ("features/sample/points/points/pca-joint/L99.mixed.bin", "There is no 'L99.mixed'"),
@@ -137,10 +137,10 @@ def test_the_measures_between_points_can_be_had(client: FlaskClient, sample: str
         ("features/sample/tokens/points/pca-joint/nowhere.csv", "There is no 'nowhere'"),
     ],
 )
-def test_what_is_not_there_is_said_in_a_sentence(client: FlaskClient, base: str, path: str, said: str) -> None:
+def test_a_missing_file_answers_in_one_sentence(client: FlaskClient, base: str, path: str, message: str) -> None:
     answer = client.get(f"{base}/{path}")
     assert answer.status_code == 404
-    assert said in answer.text
+    assert message in answer.text
     assert answer.text.endswith(".")
 
 

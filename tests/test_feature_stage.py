@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import store
-from ingest.errors import IngestError
-from ingest.parallel import processes
-from ingest.settings import DEFAULT_FEATURES, Settings
+from ingest.run.errors import IngestError
+from ingest.run.parallel import processes
+from ingest.run.settings import DEFAULT_FEATURES, Settings
 from store.describe import as_text, describe
 from store.schema.pictures import ViewName
 from store.verify import verify
@@ -51,7 +51,7 @@ def test_a_point_that_the_model_has_not_is_refused(complaint: Complaint) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
         ("points", "many", "POINTS=many is not known"),
         ("metric", "hamming", "METRIC=hamming is not known"),
@@ -68,8 +68,10 @@ def test_a_point_that_the_model_has_not_is_refused(complaint: Complaint) -> None
         ("reviews", "0", "Review 0 is empty"),
     ],
 )
-def test_what_cannot_be_made_is_refused(name: str, value: object, said: str, complaint: Complaint) -> None:
-    assert said in complaint(**{name: value})
+def test_invalid_settings_of_feature_points_are_refused(
+    name: str, value: object, message: str, complaint: Complaint
+) -> None:
+    assert message in complaint(**{name: value})
 
 
 def test_names_of_views_come_back_from_their_text() -> None:
@@ -100,7 +102,9 @@ def test_a_default_review_that_the_data_has_not_is_left_out(
     assert store.open_corpus(url).token_sets == ["sample"]
 
 
-def test_the_default_review_is_refused_where_it_is_asked_for(complaint: Complaint, three_reviews: Path) -> None:
+def test_the_default_review_is_refused_if_the_data_lacks_it_and_it_is_requested(
+    complaint: Complaint, three_reviews: Path
+) -> None:
     assert "There is no review 3: the data has reviews 0 to 2" in complaint(data=three_reviews, reviews="3")
 
 
@@ -157,15 +161,15 @@ def test_a_corpus_that_grows_takes_its_feature_points_along(
     grown: dict[str, str], copy: Path, ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
     """Also the view that is not asked for again."""
-    found = read_arrays(ingest(copy, sentences=15, reviews="none", **grown))
+    grown_arrays = read_arrays(ingest(copy, sentences=15, reviews="none", **grown))
     features = ",".join(dict.fromkeys([grown["features"], "pca-joint"]))
     expected = read_arrays(ingest(tmp_path / "once", sentences=15, features=features, reviews="none"))
-    assert found.keys() == expected.keys()
+    assert grown_arrays.keys() == expected.keys()
     for path, array in expected.items():
-        np.testing.assert_array_equal(found[path], array, err_msg=path)
+        np.testing.assert_array_equal(grown_arrays[path], array, err_msg=path)
 
 
-def test_a_token_set_that_is_not_asked_for_again_stays_as_it_is(copy: Path, ingest: Ingest) -> None:
+def test_a_token_set_that_is_not_requested_again_stays_as_it_is(copy: Path, ingest: Ingest) -> None:
     ingest(copy, sentences=5, features="pca-joint", reviews="5")
     corpus = store.open_corpus(ingest(copy, sentences=6, features="pca-each", reviews="none"))
     assert corpus.token_sets == ["sample", "review-5"]
@@ -175,12 +179,12 @@ def test_a_token_set_that_is_not_asked_for_again_stays_as_it_is(copy: Path, inge
     ]
 
 
-def test_the_finer_set_stays_when_it_is_not_asked_for_again(copy: Path, ingest: Ingest) -> None:
+def test_the_finer_set_stays_when_it_is_not_requested_again(copy: Path, ingest: Ingest) -> None:
     ingest(copy, sentences=5, points="fine", **JOINT)
     assert len(store.open_corpus(ingest(copy, sentences=6, **JOINT)).features("sample").points) == 12
 
 
-def test_numbers_beyond_float16_are_spoken_of(
+def test_numbers_beyond_float16_are_reported(
     ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("ingest.encode.point_model.LARGEST", 1.0)
@@ -191,8 +195,8 @@ def test_numbers_beyond_float16_are_spoken_of(
 
 
 def test_the_description_names_the_token_sets(copy: Path) -> None:
-    told = as_text(describe(store.open_snapshot(str(copy))))
-    assert "    8 feature points of the first 5 sentences of the corpus, " in told
+    description = as_text(describe(store.open_snapshot(str(copy))))
+    assert "    8 feature points of the first 5 sentences of the corpus, " in description
 
 
 # -- what readers see meanwhile -------------------------------------------------------------------------
@@ -233,13 +237,15 @@ def test_the_next_run_finishes_what_an_interrupted_one_began(
 ) -> None:
     place = tmp_path / "store"
     interrupted(ingest, place, "ingest.projections.feature_stage.FeatureDrawing.draw", after=2, sentences=5, **FEATURES)
-    found, expected = (read_arrays(ingest(one, sentences=5, **FEATURES)) for one in (place, tmp_path / "once"))
-    assert found.keys() == expected.keys()
+    arrays, expected = (
+        read_arrays(ingest(place_of_store, sentences=5, **FEATURES)) for place_of_store in (place, tmp_path / "once")
+    )
+    assert arrays.keys() == expected.keys()
     for path, array in expected.items():
-        np.testing.assert_array_equal(found[path], array, err_msg=path)
+        np.testing.assert_array_equal(arrays[path], array, err_msg=path)
 
 
-def test_a_review_that_was_begun_and_is_not_asked_for_again_is_left_as_it_is(
+def test_an_unfinished_review_that_is_not_requested_again_stays_as_it_is(
     copy: Path, ingest: Ingest, commits: Commits
 ) -> None:
     interrupted(
@@ -271,22 +277,22 @@ def test_a_view_that_went_with_its_token_set_comes_back_after_an_interruption(co
 @pytest.fixture
 def pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ThreadPoolExecutor]]:
     """Those an ingest makes, of one thread each: processes take seconds to import what they fit with."""
-    made: list[ThreadPoolExecutor] = []
+    pools: list[ThreadPoolExecutor] = []
 
     def make(*_: object, **__: object) -> ThreadPoolExecutor:
-        made.append(ThreadPoolExecutor(1))
-        return made[-1]
+        pools.append(ThreadPoolExecutor(1))
+        return pools[-1]
 
-    monkeypatch.setattr("ingest.parallel.ProcessPoolExecutor", make)
+    monkeypatch.setattr("ingest.run.parallel.ProcessPoolExecutor", make)
     processes.cache_clear()
-    yield made
+    yield pools
     processes.cache_clear()
-    for pool in made:
+    for pool in pools:
         pool.shutdown()
 
 
 @pytest.mark.usefixtures("pools")
-def test_the_picture_of_values_comes_back_where_its_view_is_not_asked_for_again(
+def test_the_picture_of_values_comes_back_where_its_view_is_not_requested_again(
     copy: Path, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ingest.projections.methods.fit_points", lambda points, *_: points[:, :2])
@@ -308,5 +314,5 @@ def test_an_interrupted_ingest_begins_no_more_fits(copy: Path, ingest: Ingest, p
 def test_feature_points_of_another_model_are_refused_where_it_is_not_held(
     copy: Path, ingest: Ingest, odd_model: Path
 ) -> None:
-    with pytest.raises(IngestError, match=r"holds nothing of odd-bert yet\. Run `make ingest` first\.$"):
+    with pytest.raises(IngestError, match=r"holds nothing of odd-bert yet\. Run `headscape ingest` first\.$"):
         ingest(copy, model=odd_model, stage="projections", **JOINT)

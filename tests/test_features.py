@@ -11,12 +11,12 @@ import transformers
 from scipy.spatial.distance import cosine
 
 import store
-from ingest.checkpoint import find_checkpoint
 from ingest.encode.token_set import review_token_set
+from ingest.run.checkpoint import find_checkpoint
 from ingest.text.reviews import find_data, read_reviews
 from ingest.text.sentences import split_review
-from store.errors import StoreError
 from store.features import TOKEN_ARRAYS, Features
+from store.repository.errors import StoreError
 from store.schema.features import FACTORS
 from tests.stores import FEATURES, FIT_TOKENS
 from tests.tiny_models import save_model
@@ -116,10 +116,10 @@ def test_a_review_longer_than_the_model_reads_is_cut(tiny_model: Path, tmp_path:
 
 
 def test_similarity_is_the_mean_cosine_of_scipy(sample: Features) -> None:
-    one, other = (sample.feature.sel(point=point).values.astype(float) for point in ("position", "L01.mixed"))
-    expected = np.mean([1 - cosine(a, b) for a, b in zip(one, other, strict=True)])
-    found = sample.similarity.sel(point="position", other_point="L01.mixed")
-    assert float(found) == pytest.approx(expected, abs=1e-5)
+    vectors, other = (sample.feature.sel(point=point).values.astype(float) for point in ("position", "L01.mixed"))
+    expected = np.mean([1 - cosine(a, b) for a, b in zip(vectors, other, strict=True)])
+    similarity = sample.similarity.sel(point="position", other_point="L01.mixed")
+    assert float(similarity) == pytest.approx(expected, abs=1e-5)
 
 
 def test_similarity_and_cka_of_a_point_with_itself_are_one(sample: Features) -> None:
@@ -162,10 +162,10 @@ def test_probabilities_of_labels_are_those_of_transformers(judged: store.Corpus,
 
 
 def test_a_review_has_one_row_of_probabilities(judged: store.Corpus) -> None:
-    found = judged.features("review-3").class_probability
-    assert found is not None
-    assert found.shape == (1, 3)
-    assert float(found.sum()) == pytest.approx(1)
+    probability = judged.features("review-3").class_probability
+    assert probability is not None
+    assert probability.shape == (1, 3)
+    assert float(probability.sum()) == pytest.approx(1)
 
 
 def test_a_model_without_a_classifier_has_no_class_probabilities(sample: Features) -> None:
@@ -178,7 +178,7 @@ def test_a_model_without_a_classifier_has_no_class_probabilities(sample: Feature
 def test_a_store_without_feature_points_has_no_token_sets(few_store: str) -> None:
     corpus = store.open_corpus(few_store)
     assert corpus.token_sets == []
-    with pytest.raises(StoreError, match=r"has no feature points of 'sample'\. Run `make ingest`\.$"):
+    with pytest.raises(StoreError, match=r"has no feature points of 'sample'\. Run `headscape ingest`\.$"):
         corpus.features("sample")
 
 

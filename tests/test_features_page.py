@@ -1,20 +1,19 @@
 """Page Features in a browser: small panels, the large one, and the way of the same tokens through all of them."""
 
 import re
-from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from dashboard.features.data import Series
 from dashboard.pages import PAGES, picture_of
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus
-from tests.browser import SECONDS, Open, blank, canvas_place, choose, drawn, inked, picture, seen, until
+from tests.browser import SECONDS, Open, Visit, blank, canvas_place, choose, drawn, inked, picture, seen, until
 
 NAME = ".player output"
 #: Pauses as soon as the name of another point stands there.
@@ -43,17 +42,14 @@ def in_link(page: Page, field: str, value: str | None) -> None:
     raise AssertionError(f"{page.url} does not come to say {field}={value}")
 
 
-def large(open_page: Open, server: str, point: str = "L00.mixed", **options: str) -> Page:
-    return drawn(open_page(f"{server}/features?point={point}", **options))
+def large(visit: Visit, server: str, point: str = "L00.mixed") -> Page:
+    return drawn(visit(f"{server}/features?point={point}"))
 
 
-@pytest.fixture(scope="module")
-def grid(chromium: Browser, tiny_server: str) -> Iterator[Page]:
-    """All points, for tests that only read."""
-    page = chromium.new_page(viewport={"width": 1440, "height": 900})
-    page.goto(f"{tiny_server}/features")
-    yield drawn(page)
-    page.close()
+@pytest.fixture
+def grid(visit: Visit, tiny_server: str) -> Page:
+    """All points."""
+    return drawn(visit(f"{tiny_server}/features"))
 
 
 def panel_place(page: Page, name: str) -> tuple[float, float]:
@@ -98,7 +94,7 @@ def test_the_page_says_which_tokens_by_which_method_and_how_trustworthy(grid: Pa
 
 
 def test_without_a_classifier_a_sentence_says_how_to_colour_by_prediction(grid: Page) -> None:
-    expect(grid.get_by_text("make finetune")).to_be_visible()
+    expect(grid.get_by_text("headscape finetune")).to_be_visible()
 
 
 def test_charts_say_what_they_are_measured_on(grid: Page, tiny_corpus: Corpus) -> None:
@@ -135,13 +131,13 @@ def test_the_keyboard_opens_a_panel(open_page: Open, tiny_server: str) -> None:
     page.locator(".frame").focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowLeft"):
         page.keyboard.press(key)
-    expect(page.locator(".points .says[aria-live]")).to_contain_text("position")
+    expect(page.locator(".points .announcement[aria-live]")).to_contain_text("position")
     page.keyboard.press("Enter")
     in_link(page, "point", "position")
 
 
-def test_arrow_keys_step_from_point_to_point(open_page: Open, tiny_server: str) -> None:
-    page = large(open_page, tiny_server, "embedding")
+def test_arrow_keys_step_from_point_to_point(visit: Visit, tiny_server: str) -> None:
+    page = large(visit, tiny_server, "embedding")
     page.locator(".frame").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator(NAME)).to_have_text("position (2 of 8)")
@@ -150,16 +146,16 @@ def test_arrow_keys_step_from_point_to_point(open_page: Open, tiny_server: str) 
     in_link(page, "point", "embedding")
 
 
-def test_the_slider_goes_to_any_point(open_page: Open, tiny_server: str) -> None:
-    page = large(open_page, tiny_server)
+def test_the_slider_goes_to_any_point(visit: Visit, tiny_server: str) -> None:
+    page = large(visit, tiny_server)
     page.get_by_role("slider", name="Point of the model").focus()
     page.keyboard.press("End")
     expect(page.locator(NAME)).to_have_text("L1 layer output (8 of 8)")
     in_link(page, "point", "L01.feedforward")
 
 
-def test_playing_moves_the_tokens_and_where_it_stops_is_the_link(open_page: Open, tiny_server: str) -> None:
-    page = large(open_page, tiny_server, "L01.mixed")
+def test_playing_moves_the_tokens_and_where_it_stops_is_the_link(visit: Visit, tiny_server: str) -> None:
+    page = large(visit, tiny_server, "L01.mixed")
     before = picture(page)
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
@@ -177,8 +173,8 @@ def test_pausing_stays_at_the_point_it_was_on_its_way_to(open_page: Open, tiny_s
     expect(page.locator(NAME)).to_have_text("position (2 of 8)")
 
 
-def test_a_clicked_token_shows_its_sentence_and_its_nearest(open_page: Open, tiny_server: str) -> None:
-    page = large(open_page, tiny_server)
+def test_a_clicked_token_shows_its_sentence_and_its_nearest(visit: Visit, tiny_server: str) -> None:
+    page = large(visit, tiny_server)
     page.locator(".frame").focus()
     page.keyboard.press("p")
     page.keyboard.press("Enter")
@@ -190,23 +186,23 @@ def test_a_clicked_token_shows_its_sentence_and_its_nearest(open_page: Open, tin
     blank(page)
 
 
-def test_hover_names_a_token_in_its_sentence(open_page: Open, tiny_server: str) -> None:
-    page = large(open_page, tiny_server)
+def test_hover_names_a_token_in_its_sentence(visit: Visit, tiny_server: str) -> None:
+    page = large(visit, tiny_server)
     page.locator(".frame").focus()
     page.keyboard.press("p")
     expect(page.locator(".points .tip .where")).to_contain_text(re.compile(r"position \d+, sentence \d+"))
 
 
-def test_a_box_selects_the_same_tokens_in_every_panel(open_page: Open, tiny_server: str) -> None:
-    page = large(open_page, tiny_server)
+def test_a_box_selects_the_same_tokens_in_every_panel(visit: Visit, tiny_server: str) -> None:
+    page = large(visit, tiny_server)
     page.get_by_role("button", name="Box").click()
     page.mouse.move(*canvas_place(page, 0.2, 0.2))
     page.mouse.down()
     page.mouse.move(*canvas_place(page, 0.6, 0.8), steps=3)
     page.mouse.up()
-    said = page.get_by_text("drawn tokens are selected")
-    expect(said).to_be_visible()
-    count = said.inner_text()
+    line = page.get_by_text("drawn tokens are selected")
+    expect(line).to_be_visible()
+    count = line.inner_text()
     page.get_by_role("link", name="All panels").click()
     in_link(page, "point", None)
     expect(page.get_by_text("drawn tokens are selected")).to_have_text(count)
@@ -253,7 +249,7 @@ def context(store: str, search: str) -> Context:
         "q=a&within=sentence&material=review-3",
     ],
 )
-def test_what_a_link_cannot_have_is_left_out_and_said(tiny_store: str, search: str) -> None:
+def test_invalid_parameters_of_a_link_are_ignored_with_a_notice(tiny_store: str, search: str) -> None:
     here = context(tiny_store, search)
     page = PAGES["features"](here)
     assert picture_of(here) is not None
@@ -268,10 +264,10 @@ def test_everything_on_screen_is_in_the_link(tiny_store: str) -> None:
 def test_a_store_without_feature_points_says_how_to_make_them(few_store: str) -> None:
     here = context(few_store, "point=embedding")
     assert picture_of(here) is None
-    assert "Run `make ingest`." in str(PAGES["features"](here).above)
+    assert "Run `headscape ingest`." in str(PAGES["features"](here).above)
 
 
-def test_too_few_tokens_for_a_measure_are_said(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_few_tokens_for_a_measure_get_a_message(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Series, "trustworthiness", lambda series, _view: np.full(len(series.names), np.nan))
     assert "too few tokens to measure" in str(PAGES["features"](context(tiny_store, "")).below)
 

@@ -16,7 +16,7 @@ def random_rows(*shape: int, seed: int = 0) -> np.ndarray:
 
 def test_screen_distance_is_the_euclidean_one_of_scipy() -> None:
     query, key = random_rows(3, 5, 2), random_rows(3, 7, 2, seed=1)
-    expected = [cdist(one, other) for one, other in zip(query, key, strict=True)]
+    expected = [cdist(head_query, other) for head_query, other in zip(query, key, strict=True)]
     np.testing.assert_allclose(screen_distance(query, key), expected)
 
 

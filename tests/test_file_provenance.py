@@ -59,10 +59,10 @@ def words(rule: Rule, name: str) -> list[str]:
     return sorted(converter.items) if isinstance(converter, AnyConverter) else []
 
 
-def addresses(server: Flask, given: dict[str, str]) -> Iterator[str]:
+def addresses(server: Flask, parts: dict[str, str]) -> Iterator[str]:
     """Of every route of a file, with every word and an example of what else is in it."""
     for rule in file_rules(server):
-        known = given | EXAMPLES | (OF_FEATURES if "token_set" in rule.arguments else {})
+        known = parts | EXAMPLES | (OF_FEATURES if "token_set" in rule.arguments else {})
         missing = [name for name in rule.arguments if name not in known and not words(rule, name)]
         assert not missing, f"{rule.rule} has parameters without an example: {missing}"
         values: list[list[object]] = [[*words(rule, name)] or [known[name]] for name in rule.arguments]
@@ -82,13 +82,13 @@ def named(content: bytes, address: str) -> set[str]:
 
 
 def test_every_file_names_its_models_and_its_snapshot(server: Flask, alike: ModelPair) -> None:
-    given = {"snapshot": alike.own.snapshot, "model": alike.own.name, "other": alike.other.name}
-    client, unnamed, every = server.test_client(), [], list(addresses(server, given))
+    parts = {"snapshot": alike.own.snapshot, "model": alike.own.name, "other": alike.other.name}
+    client, unnamed, every = server.test_client(), [], list(addresses(server, parts))
     for address in every:
         answer = client.get(address)
         assert answer.status_code == 200, f"{address}: {answer.text}"
-        expected = {text for name, text in given.items() if name != "other" or "/compare/" in address}
-        found = named(answer.data, address)
-        if not found or not all(text in said for said in found for text in expected):
+        expected = {text for name, text in parts.items() if name != "other" or "/compare/" in address}
+        names = named(answer.data, address)
+        if not names or not all(text in said for said in names for text in expected):
             unnamed.append(address)
     assert (unnamed, len(every) > 30) == ([], True)

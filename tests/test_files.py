@@ -61,8 +61,8 @@ def test_a_head_in_the_file_of_all_is_as_in_its_own(client: FlaskClient, base: s
     view = tiny_corpus.views[0]
     every = rows_of(client, f"{base}/points/{view}/grid.csv?tokens={TOKENS}")
     own = rows_of(client, f"{base}/points/{view}/1/0.csv?tokens={TOKENS}")
-    found = [row for row in every if (row.pop("layer"), row.pop("head")) == ("1", "0")]
-    assert found == own
+    rows = [row for row in every if (row.pop("layer"), row.pop("head")) == ("1", "0")]
+    assert rows == own
 
 
 def test_pairs_are_those_of_the_store(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
@@ -111,23 +111,23 @@ def test_one_file_of_points_is_made_at_a_time(client: FlaskClient, base: str, mo
     with turns.turn(lambda: False):
         answers = [client.get(f"{base}/{path}") for path in LARGE]
         small = client.get(f"{base}/pairs/0/1.csv")
-    assert [(one.status_code, one.text) for one in answers] == [(503, BUSY)] * len(LARGE)
-    assert {one.headers["Retry-After"] for one in answers} == {str(RETRY_AFTER)}
+    assert [(answer.status_code, answer.text) for answer in answers] == [(503, BUSY)] * len(LARGE)
+    assert {answer.headers["Retry-After"] for answer in answers} == {str(RETRY_AFTER)}
     assert small.status_code == 200
 
 
 def test_a_file_is_not_finished_for_a_reader_who_leaves(
     tiny_store: str, base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[int] = []
+    parts: list[int] = []
 
     def tables(*_: object) -> Iterator[dict[str, np.ndarray]]:
         for number in range(10):
-            made.append(number)
+            parts.append(number)
             yield {"token": np.arange(3)}
 
     monkeypatch.setattr("dashboard.points.routes.tables_of_heads", tables)
-    left = {DISCONNECTED: lambda: len(made) > 2}
+    left = {DISCONNECTED: lambda: len(parts) > 2}
     client = create_app(Library(tiny_store)).server.test_client()
     assert client.get(f"{base}/points/pca-exact-2d/grid.csv", environ_overrides=left).status_code == 499
-    assert made == [0, 1, 2]
+    assert parts == [0, 1, 2]

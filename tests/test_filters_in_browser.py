@@ -69,7 +69,7 @@ def test_every_filter_must_hold(open_page: Open, space_server: str, space: Corpu
     page = drawn(open_page(f"{space_server}{PATH}&where=position:2..4;norm:1..3"))
     position = space.tokens.position.values[space.rows]
     vectors = [array[1, 0].values[space.rows].astype(np.float32) for array in (space.query, space.key)]
-    norm = np.stack([np.linalg.norm(one, axis=-1) for one in vectors], axis=-1)
+    norm = np.stack([np.linalg.norm(role_vectors, axis=-1) for role_vectors in vectors], axis=-1)
     counted(page, of_tokens((position >= 2) & (position <= 4)) & (norm >= 1) & (norm <= 3))
 
 

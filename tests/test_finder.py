@@ -11,7 +11,7 @@ from dashboard.sentence.finder import Ranking, SentenceFilter, find_sentences, s
 from store import Corpus, open_corpus
 
 
-def found(corpus: Corpus, wanted: SentenceFilter, ranking: Ranking | None = None) -> list[int]:
+def find(corpus: Corpus, wanted: SentenceFilter, ranking: Ranking | None = None) -> list[int]:
     every = corpus.n_sentences
     lines = find_sentences(corpus, wanted, among=every, ranking=ranking, limit=every).lines
     return [line.sentence for line in lines]
@@ -26,13 +26,13 @@ def test_every_word_occurs_in_any_order_and_case(tiny_corpus: Corpus, words: str
     expected = [
         place for place, text in enumerate(texts(tiny_corpus)) if all(word in text for word in words.lower().split())
     ]
-    assert found(tiny_corpus, SentenceFilter(words)) == expected
+    assert find(tiny_corpus, SentenceFilter(words)) == expected
 
 
-def test_what_is_quoted_occurs_as_it_stands(tiny_corpus: Corpus) -> None:
+def test_a_quoted_phrase_is_found_as_it_is_written(tiny_corpus: Corpus) -> None:
     first = texts(tiny_corpus)[0].split()
     phrase = " ".join(first[:2])
-    assert found(tiny_corpus, SentenceFilter(f'"{phrase}"')) == [
+    assert find(tiny_corpus, SentenceFilter(f'"{phrase}"')) == [
         place for place, text in enumerate(texts(tiny_corpus)) if phrase in text
     ]
 
@@ -46,16 +46,16 @@ def test_label_and_length_hold_together(tiny_corpus: Corpus) -> None:
         for place, size in enumerate(sizes)
         if tiny_corpus.label_name(place) == label and np.median(sizes) <= size < sizes.max()
     ]
-    assert found(tiny_corpus, wanted) == expected
+    assert find(tiny_corpus, wanted) == expected
 
 
 def test_a_label_there_is_not_has_no_sentences(tiny_corpus: Corpus) -> None:
-    assert found(tiny_corpus, SentenceFilter(label="nowhere")) == []
+    assert find(tiny_corpus, SentenceFilter(label="nowhere")) == []
 
 
-def test_nothing_wanted_is_everything(tiny_corpus: Corpus) -> None:
+def test_an_empty_filter_finds_every_sentence(tiny_corpus: Corpus) -> None:
     assert not SentenceFilter()
-    assert found(tiny_corpus, SentenceFilter()) == list(range(tiny_corpus.n_sentences))
+    assert find(tiny_corpus, SentenceFilter()) == list(range(tiny_corpus.n_sentences))
 
 
 @pytest.mark.parametrize("statistic", ["to_sep", "entropy"])
@@ -64,7 +64,7 @@ def test_a_head_s_sentences_are_ranked_by_their_mean(tiny_corpus: Corpus, statis
     means = [values[tiny_corpus.sentence_rows(sentence)].mean() for sentence in range(tiny_corpus.n_sentences)]
     np.testing.assert_allclose(sentence_means(tiny_corpus, statistic, 1, 0), means, rtol=1e-12)
     ranking = statistic_ranking(tiny_corpus, statistic, 1, 0)
-    assert found(tiny_corpus, SentenceFilter(), ranking) == np.argsort(-np.array(means), kind="stable").tolist()
+    assert find(tiny_corpus, SentenceFilter(), ranking) == np.argsort(-np.array(means), kind="stable").tolist()
 
 
 def test_sentences_are_looked_for_among_the_first_alone(tiny_corpus: Corpus) -> None:
@@ -76,20 +76,20 @@ def test_sentences_are_looked_for_among_the_first_alone(tiny_corpus: Corpus) -> 
 
 def test_a_filter_leaves_the_ranking(tiny_corpus: Corpus) -> None:
     ranking = statistic_ranking(tiny_corpus, "entropy", 0, 1)
-    having = set(found(tiny_corpus, SentenceFilter("film")))
-    assert found(tiny_corpus, SentenceFilter("film"), ranking) == [
-        one for one in found(tiny_corpus, SentenceFilter(), ranking) if one in having
+    having = set(find(tiny_corpus, SentenceFilter("film")))
+    assert find(tiny_corpus, SentenceFilter("film"), ranking) == [
+        sentence for sentence in find(tiny_corpus, SentenceFilter(), ranking) if sentence in having
     ]
 
 
 def test_no_more_words_are_sought_than_eight(tiny_corpus: Corpus) -> None:
     eight = "a b d e f g h i"
-    assert found(tiny_corpus, SentenceFilter(f"{eight} xylophone")) == found(tiny_corpus, SentenceFilter(eight))
+    assert find(tiny_corpus, SentenceFilter(f"{eight} xylophone")) == find(tiny_corpus, SentenceFilter(eight))
 
 
 def test_a_word_twice_is_one(tiny_corpus: Corpus) -> None:
     twice = " ".join(["film", "FILM"] * 8)
-    assert found(tiny_corpus, SentenceFilter(f"{twice} xylophone")) == []
+    assert find(tiny_corpus, SentenceFilter(f"{twice} xylophone")) == []
 
 
 def test_a_search_and_a_ranking_are_computed_once(tiny_corpus: Corpus) -> None:
@@ -99,16 +99,16 @@ def test_a_search_and_a_ranking_are_computed_once(tiny_corpus: Corpus) -> None:
 
 def test_a_ranking_is_forgotten_with_its_corpus(tiny_store: str) -> None:
     corpus = open_corpus(tiny_store)
-    kept = weakref.ref(sentence_means(corpus, "to_sep", 1, 0))
+    reference = weakref.ref(sentence_means(corpus, "to_sep", 1, 0))
     del corpus
     gc.collect()
-    assert kept() is None
+    assert reference() is None
 
 
 def test_a_sentence_does_not_run_on_into_the_next(tiny_corpus: Corpus) -> None:
     first, second = texts(tiny_corpus)[:2]
     across = f"{first.split()[-1]} {second.split()[0]}"
-    assert found(tiny_corpus, SentenceFilter(f'"{across}"')) == [
+    assert find(tiny_corpus, SentenceFilter(f'"{across}"')) == [
         n for n, text in enumerate(texts(tiny_corpus)) if across in text
     ]
 

@@ -8,18 +8,18 @@ from playwright.sync_api import Locator, Page, expect
 
 from dashboard.sentence.finder import sentence_means
 from store import Corpus
-from tests.browser import Open, choose, choose_by_enter, closed, drawn
-from tests.sentence_page import asked, has_lines, sentence_page, shown
+from tests.browser import Open, Visit, choose, choose_by_enter, closed, drawn
+from tests.sentence_page import has_lines, link_fields, sentence_page, shown
 
 SORT = "Ranked by (L0 H0)"
 
 
 @pytest.fixture
-def page(open_page: Open, tiny_server: str) -> Page:
-    return sentence_page(open_page, tiny_server, sentence=0)
+def page(visit: Visit, tiny_server: str) -> Page:
+    return sentence_page(visit, tiny_server, sentence=0)
 
 
-def found(page: Page) -> Locator:
+def found_sentences(page: Page) -> Locator:
     """The rows of the matching sentences."""
     return page.get_by_role("region", name="Matching sentences").locator("tbody tr")
 
@@ -33,7 +33,7 @@ def test_words_find_the_sentences_that_have_them(page: Page, tiny_corpus: Corpus
     page.keyboard.press("Enter")
     expected = sentences_with(tiny_corpus, "film")
     expect(page.get_by_text(f"{len(expected)} of {tiny_corpus.n_sentences} sentences match")).to_be_visible()
-    assert [int(line.split("\t")[0]) for line in found(page).all_inner_texts()] == expected
+    assert [int(line.split("\t")[0]) for line in found_sentences(page).all_inner_texts()] == expected
 
 
 def test_a_label_leaves_its_sentences(page: Page, tiny_corpus: Corpus) -> None:
@@ -54,8 +54,8 @@ def test_the_sentences_in_which_a_head_does_most_of_something_come_first(page: P
     expect(page).to_have_url(re.compile(r"by=to_sep(&|$)"))
     means = sentence_means(tiny_corpus, "to_sep", 0, 0)
     first = int(np.argmax(means))
-    expect(found(page).first).to_contain_text(f"{100 * means[first]:.1f} %")
-    assert found(page).first.inner_text().split("\t")[0] == str(first)
+    expect(found_sentences(page).first).to_contain_text(f"{100 * means[first]:.1f} %")
+    assert found_sentences(page).first.inner_text().split("\t")[0] == str(first)
 
 
 def test_the_list_of_what_sentences_are_sorted_by_closes_after_a_choice(page: Page) -> None:
@@ -67,13 +67,13 @@ def test_the_list_of_what_sentences_are_sorted_by_closes_after_a_choice(page: Pa
 
 def test_the_text_of_found_sentences_stays_wide_beside_a_sort(page: Page) -> None:
     choose(page, SORT, "attention to [SEP]")
-    text = found(page).first.locator(".text").bounding_box()
+    text = found_sentences(page).first.locator(".text").bounding_box()
     assert text is not None
     assert text["width"] >= 170
 
 
 def test_a_found_sentence_opens(page: Page, tiny_corpus: Corpus) -> None:
-    found(page).nth(2).get_by_role("link").click()
+    found_sentences(page).nth(2).get_by_role("link").click()
     expect(page).to_have_url(re.compile(r"sentence=2(&|$)"))
     has_lines(shown(page), tiny_corpus.pattern(2, layer=0).values)
 
@@ -84,14 +84,14 @@ def test_nothing_found_says_so_and_can_be_cleared(page: Page) -> None:
     expect(page.get_by_text("None of 40 sentences has the word “xylophone”.")).to_be_visible()
     page.get_by_role("link", name="Clear the filters").click()
     expect(page.get_by_role("textbox", name="Words")).to_have_value("")
-    expect(found(page)).to_have_count(20)
+    expect(found_sentences(page)).to_have_count(20)
 
 
 def test_a_random_sentence_is_one_of_the_corpus(page: Page, tiny_corpus: Corpus) -> None:
     for _ in range(3):
         page.get_by_title("a random sentence").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text(f"of {tiny_corpus.n_sentences}")
-        assert int(asked(page).get("sentence", 0)) in range(tiny_corpus.n_sentences)
+        assert int(link_fields(page).get("sentence", 0)) in range(tiny_corpus.n_sentences)
 
 
 def test_the_next_and_the_one_before_are_a_click_away(page: Page, tiny_corpus: Corpus) -> None:
@@ -107,22 +107,22 @@ def test_a_point_leads_to_its_sentence(open_page: Open, tiny_server: str, tiny_c
     sentence, position = int(place.sentence_index), int(place.position)
     page.locator("#beside").locator(f'a[href*="/sentence?"][href*="sentence={sentence}"]').first.click()
     shown(page)
-    assert (asked(page)["sentence"], asked(page)["queries"]) == (str(sentence), str(position))
+    assert (link_fields(page)["sentence"], link_fields(page)["queries"]) == (str(sentence), str(position))
 
 
 def test_a_pair_leads_to_its_sentence(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/head?layer=1&head=1&tab=pairs"))
     page.locator('#beside a[href*="/sentence?"]').first.click()
     shown(page)
-    assert {"layer", "queries", "toward"} <= set(asked(page))
+    assert {"layer", "queries", "toward"} <= set(link_fields(page))
 
 
 def test_a_statistic_leads_to_the_sentences_with_most_of_it(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/head?layer=1&head=1&tab=statistics"))
     page.get_by_role("link", name="attention to [SEP]", exact=True).click()
     expect(shown(page).get_by_role("heading", level=1)).to_contain_text("Sentence ")
-    assert asked(page)["by"] == "to_sep"
-    expect(found(page).first).to_contain_text("%")
+    assert link_fields(page)["by"] == "to_sep"
+    expect(found_sentences(page).first).to_contain_text("%")
 
 
 def test_a_search_leads_to_its_sentences(open_page: Open, tiny_server: str) -> None:

@@ -12,12 +12,12 @@ import torch
 from transformers import EvalPrediction
 
 import store
-from ingest.checkpoint import find_checkpoint
 from ingest.finetuning import training
 from ingest.finetuning.data import hold_out, read_labelled
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
 from ingest.heads.judged_model import find_kind
 from ingest.heads.trial import label_outputs
+from ingest.run.checkpoint import find_checkpoint
 from ingest.text.reviews import find_data, read_reviews
 from tests.finetuned import accuracy_of, finetune, metrics_of, weights_of, write_opinions
 from tests.interruption import stopped
@@ -88,10 +88,13 @@ def test_ingest_takes_the_result_beside_the_model_it_started_from(
 
 def test_the_card_says_what_was_measured(result: Path) -> None:
     card, metrics = (result / "README.md").read_text(), metrics_of(result)
-    said = [f"| {metrics['held_reviews']} | {metrics['accuracy']:.4f} | {metrics['loss']:.4f} |"]
-    said += [find_data(metrics_data(metrics)).identity, "The data has no test split."]
-    said += [f"| {one['step']} | {one['accuracy']:.4f} | {one['loss']:.4f} |" for one in metrics["curve"]]
-    assert [one for one in said if one not in card] == []
+    lines = [f"| {metrics['held_reviews']} | {metrics['accuracy']:.4f} | {metrics['loss']:.4f} |"]
+    lines += [find_data(metrics_data(metrics)).identity, "The data has no test split."]
+    lines += [
+        f"| {evaluation['step']} | {evaluation['accuracy']:.4f} | {evaluation['loss']:.4f} |"
+        for evaluation in metrics["curve"]
+    ]
+    assert [line for line in lines if line not in card] == []
 
 
 def metrics_data(metrics: dict[str, object]) -> str:
@@ -141,11 +144,11 @@ def test_a_run_that_was_stopped_anywhere_goes_on_to_the_same_weights(
     assert_same(out, result)
 
 
-def assert_same(one: Path, other: Path) -> None:
+def assert_same(first: Path, other: Path) -> None:
     assert {
-        name for name, weight in weights_of(one).items() if not torch.equal(weight, weights_of(other)[name])
+        name for name, weight in weights_of(first).items() if not torch.equal(weight, weights_of(other)[name])
     } == set()
-    assert metrics_of(one)["curve"] == metrics_of(other)["curve"]
+    assert metrics_of(first)["curve"] == metrics_of(other)["curve"]
 
 
 def test_a_killed_process_goes_on_to_the_same_weights(
@@ -163,7 +166,7 @@ def test_a_killed_process_goes_on_to_the_same_weights(
     root = Path(store.__file__).parents[1]
     ended = subprocess.run([sys.executable, "-c", script], cwd=root, env=os.environ, capture_output=True)
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
-    broken = max((tmp_path / "killed" / "checkpoints").glob("checkpoint-*"), key=lambda one: int(one.name[11:]))
+    broken = max((tmp_path / "killed" / "checkpoints").glob("checkpoint-*"), key=lambda path: int(path.name[11:]))
     assert not (broken / "trainer_state.json").exists()
     assert_same(finetune(tiny_model, opinions, tmp_path / "killed"), result)
 
@@ -231,7 +234,7 @@ def test_a_run_that_was_stopped_after_it_stopped_early_does_not_train_again(
     killed_after_training(tiny_model, opinions, tmp_path / "killed", epochs=1)
     monkeypatch.delattr("transformers.Trainer.training_step")
     assert_same(finetune(tiny_model, opinions, tmp_path / "killed", epochs=1), whole)
-    ended = [(metrics_of(one)["steps"], metrics_of(one)["epochs"]) for one in (tmp_path / "killed", whole)]
+    ended = [(metrics_of(folder)["steps"], metrics_of(folder)["epochs"]) for folder in (tmp_path / "killed", whole)]
     assert ended[0] == ended[1]
 
 

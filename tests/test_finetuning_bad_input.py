@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from ingest.errors import IngestError
 from ingest.finetuning.__main__ import main
 from ingest.finetuning.folder import Folder
 from ingest.finetuning.settings import FinetuningSettings, parse
+from ingest.run.errors import IngestError
 from tests.complaints import complaint_of
 from tests.finetuned import write_opinions
 
 Complaint = Callable[..., str]
 #: Files without which Trainer does not go on, or goes on to other weights.
-KEPT = ("model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth")
+CHECKPOINT_FILES = ("model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth")
 
 
 @pytest.fixture
 def refused(tiny_model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Complaint:
     def refused(**settings: object) -> str:
         data = write_opinions(tmp_path / "opinions.csv", reviews=20)
-        asked = {"model": tiny_model, "data": data, "out": tmp_path / "out", "max_length": 24} | settings
-        return complaint_of(main, "finetune", asked, capfd)
+        arguments = {"model": tiny_model, "data": data, "out": tmp_path / "out", "max_length": 24} | settings
+        return complaint_of(main, "finetune", arguments, capfd)
 
     return refused
 
@@ -84,7 +84,7 @@ def test_a_model_whose_layers_are_of_another_shape_is_refused(
     assert "(16, 32), where config.json says (16, 48)" in refused(model=broken)
 
 
-def test_what_is_refused_leaves_nothing_behind(refused: Complaint, tmp_path: Path) -> None:
+def test_refused_settings_leave_no_folder_behind(refused: Complaint, tmp_path: Path) -> None:
     refused(label="stars")
     assert not (tmp_path / "out").exists()
 
@@ -105,7 +105,7 @@ def test_a_folder_with_something_else_is_left_as_it_is(refused: Complaint, tmp_p
     (tmp_path / "out" / "notes").mkdir(parents=True)
     (tmp_path / "out" / "notes" / "mine.txt").write_text("mine")
     assert "is not empty, and holds no fine-tuned model" in refused()
-    assert [one.name for one in (tmp_path / "out").rglob("*")] == ["notes", "mine.txt"]
+    assert [path.name for path in (tmp_path / "out").rglob("*")] == ["notes", "mine.txt"]
 
 
 def test_a_folder_with_the_checkpoints_of_something_else_is_left_as_it_is(refused: Complaint, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_folder_with_the_metrics_of_something_else_is_refused(
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Path:
+def begun_folder(tmp_path: Path) -> Path:
     """What a run that was killed leaves."""
     Folder(tmp_path / "out", {"epochs": 3}).begin()
     write_checkpoint(tmp_path / "out" / "checkpoints" / "checkpoint-5")
@@ -136,16 +136,16 @@ def kept(tmp_path: Path) -> Path:
 def write_checkpoint(folder: Path) -> Path:
     """As Trainer would, with nothing in it."""
     folder.mkdir()
-    for name in KEPT:
+    for name in CHECKPOINT_FILES:
         (folder / name).write_text("")
     (folder / "trainer_state.json").write_text(json.dumps({"global_step": 5}))
     return folder
 
 
-def test_a_folder_of_other_settings_is_refused(kept: Path) -> None:
+def test_a_folder_of_other_settings_is_refused(begun_folder: Path) -> None:
     with pytest.raises(IngestError, match=r"other settings \(EPOCHS was 3\)\. Give another OUT"):
-        Folder(kept, {"epochs": 4}).begin()
-    assert Folder(kept, {"epochs": 3}).last_checkpoint() == kept / "checkpoints" / "checkpoint-5"
+        Folder(begun_folder, {"epochs": 4}).begin()
+    assert Folder(begun_folder, {"epochs": 3}).last_checkpoint() == begun_folder / "checkpoints" / "checkpoint-5"
 
 
 def test_a_finished_folder_of_other_settings_is_refused(tmp_path: Path) -> None:
@@ -156,28 +156,28 @@ def test_a_finished_folder_of_other_settings_is_refused(tmp_path: Path) -> None:
         Folder(tmp_path / "out", {"epochs": 4}).begin()
 
 
-def test_other_settings_may_take_over_where_nothing_was_kept_yet(tmp_path: Path) -> None:
+def test_other_settings_are_accepted_before_the_first_checkpoint(tmp_path: Path) -> None:
     Folder(tmp_path / "out", {"epochs": 3}).begin()
     Folder(tmp_path / "out", {"epochs": 4}).begin()
     assert json.loads((tmp_path / "out" / "checkpoints" / "asked.json").read_text()) == {"asked": {"epochs": 4}}
 
 
-def test_a_checkpoint_that_is_not_whole_is_none(kept: Path) -> None:
-    broken = write_checkpoint(kept / "checkpoints" / "checkpoint-10")
+def test_a_checkpoint_that_is_not_whole_is_none(begun_folder: Path) -> None:
+    broken = write_checkpoint(begun_folder / "checkpoints" / "checkpoint-10")
     (broken / "trainer_state.json").write_text('{"global_st')
-    assert Folder(kept, {"epochs": 3}).last_checkpoint() == kept / "checkpoints" / "checkpoint-5"
+    assert Folder(begun_folder, {"epochs": 3}).last_checkpoint() == begun_folder / "checkpoints" / "checkpoint-5"
     assert not broken.exists()
 
 
-@pytest.mark.parametrize("name", KEPT)
-def test_a_checkpoint_that_was_being_removed_is_none(name: str, kept: Path) -> None:
-    (write_checkpoint(kept / "checkpoints" / "checkpoint-10") / name).unlink()
-    assert Folder(kept, {"epochs": 3}).last_checkpoint() == kept / "checkpoints" / "checkpoint-5"
+@pytest.mark.parametrize("name", CHECKPOINT_FILES)
+def test_a_checkpoint_that_was_being_removed_is_none(name: str, begun_folder: Path) -> None:
+    (write_checkpoint(begun_folder / "checkpoints" / "checkpoint-10") / name).unlink()
+    assert Folder(begun_folder, {"epochs": 3}).last_checkpoint() == begun_folder / "checkpoints" / "checkpoint-5"
 
 
-def test_what_is_no_checkpoint_of_a_step_is_left_alone(kept: Path) -> None:
-    (kept / "checkpoints" / "checkpoint-best").mkdir()
-    assert Folder(kept, {"epochs": 3}).last_checkpoint() == kept / "checkpoints" / "checkpoint-5"
+def test_folders_that_are_no_checkpoint_are_left_alone(begun_folder: Path) -> None:
+    (begun_folder / "checkpoints" / "checkpoint-best").mkdir()
+    assert Folder(begun_folder, {"epochs": 3}).last_checkpoint() == begun_folder / "checkpoints" / "checkpoint-5"
 
 
 def test_every_setting_has_a_flag(capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,5 +190,5 @@ def test_every_setting_has_a_flag(capsys: pytest.CaptureFixture[str]) -> None:
 def test_make_hands_on_every_setting() -> None:
     makefile = (Path(__file__).parents[1] / "Makefile").read_text().replace("\\\n", "")
     recipe = next(line for line in makefile.splitlines() if "$(RUN) finetune" in line)
-    given = {f'--{name.replace("_", "-")}="$${name.upper()}"' for name in FinetuningSettings.__dataclass_fields__}
-    assert {one for one in given if one not in recipe} == set()
+    flags = {f'--{name.replace("_", "-")}="$${name.upper()}"' for name in FinetuningSettings.__dataclass_fields__}
+    assert {flag for flag in flags if flag not in recipe} == set()

@@ -11,7 +11,6 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.errors import IngestError
 from ingest.finetuning.data import (
     HELD_SHARE,
     MOST_HELD,
@@ -24,6 +23,7 @@ from ingest.finetuning.data import (
     training_order,
 )
 from ingest.finetuning.training import Padding, accuracy
+from ingest.run.errors import IngestError
 from ingest.text.reviews import Data, find_data
 from tests.warned import warned
 
@@ -40,8 +40,8 @@ def test_every_review_is_trained_on_or_held_out(labels: np.ndarray, seed: int) -
 @given(LABELS, SEEDS)
 def test_of_every_label_the_same_share_is_held_out(labels: np.ndarray, seed: int) -> None:
     _, held = hold_out(labels, seed=seed)
-    found, all_ = np.bincount(labels[held], minlength=labels.max() + 1), np.bincount(labels)
-    assert (abs(found - HELD_SHARE * all_) <= 0.5).all() or (found[abs(found - HELD_SHARE * all_) > 0.5] == 1).all()
+    counts, all_ = np.bincount(labels[held], minlength=labels.max() + 1), np.bincount(labels)
+    assert (abs(counts - HELD_SHARE * all_) <= 0.5).all() or (counts[abs(counts - HELD_SHARE * all_) > 0.5] == 1).all()
 
 
 @given(LABELS, SEEDS)
@@ -68,10 +68,10 @@ def test_a_review_that_fits_is_not_cut(token_ids: list[int], room: int) -> None:
 
 @given(st.integers(1, 60), st.integers(1, 60))
 def test_a_longer_review_keeps_a_beginning_and_an_end(room: int, more: int) -> None:
-    kept = head_and_tail(range(room + more), room)
-    gaps = np.flatnonzero(np.diff(kept) != 1)
-    assert len(kept) == room
-    assert kept[-1] == room + more - 1
+    indices = head_and_tail(range(room + more), room)
+    gaps = np.flatnonzero(np.diff(indices) != 1)
+    assert len(indices) == room
+    assert indices[-1] == room + more - 1
     assert len(gaps) <= 1
     assert (gaps + 1).sum() == (room // 4 if len(gaps) else 0)
 
@@ -82,16 +82,18 @@ def test_a_cut_review_stands_between_its_special_tokens(tiny_model: Path, tmp_pa
     )
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_model)
     labelled = read_labelled(find_data(str(tmp_path / "long.csv")), text="text", label="label")
-    pieces = [tokenizer.convert_ids_to_tokens(one["input_ids"]) for one in encode(labelled, tokenizer, max_length=6)]
+    pieces = [
+        tokenizer.convert_ids_to_tokens(encoding["input_ids"]) for encoding in encode(labelled, tokenizer, max_length=6)
+    ]
     assert pieces[:2] == [["[CLS]", "a", "bad", "and", "sad", "[SEP]"], ["[CLS]", "the", "plot", "[SEP]"]]
 
 
 def test_nobody_is_warned_of_a_review_that_is_cut(tiny_model: Path) -> None:
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_model, model_max_length=6)
     labelled = Labelled(["a film was good and bad and sad"], np.array([1]), ["bad", "good"])
-    with warned() as said:
+    with warned() as warnings:
         encode(labelled, tokenizer, max_length=6)
-    assert said == []
+    assert warnings == []
 
 
 def test_a_text_that_comes_again_is_taken_once(tmp_path: Path) -> None:
@@ -113,8 +115,8 @@ def test_reviews_of_like_length_come_together() -> None:
     lengths = np.random.default_rng(0).integers(3, 200, 800)
     order = training_order(lengths, batch=8, seed=0, epoch=0)
     widths = [lengths[order[start : start + 8]] for start in range(0, 800, 8)]
-    assert np.mean([1 - one.mean() / one.max() for one in widths]) < 0.05
-    assert abs(np.corrcoef([one.mean() for one in widths], range(100))[0, 1]) < 0.3
+    assert np.mean([1 - batch.mean() / batch.max() for batch in widths]) < 0.05
+    assert abs(np.corrcoef([batch.mean() for batch in widths], range(100))[0, 1]) < 0.3
 
 
 def test_every_epoch_has_an_order_of_its_own_that_does_not_change() -> None:
@@ -137,8 +139,8 @@ def test_a_batch_is_never_wider_than_the_model_reads() -> None:
 
 def test_accuracy_is_the_share_of_labels_with_the_highest_output() -> None:
     outputs = np.array([[0.1, 0.9], [2.0, 1.0], [0.3, 0.2], [-1.0, -2.0]])
-    found = accuracy(transformers.EvalPrediction(outputs, np.array([1, 0, 1, 0])))
-    assert found == {"accuracy": 0.75}
+    measured = accuracy(transformers.EvalPrediction(outputs, np.array([1, 0, 1, 0])))
+    assert measured == {"accuracy": 0.75}
 
 
 @pytest.mark.parametrize(
@@ -189,7 +191,7 @@ def test_a_test_split_whose_labels_are_kept_secret_is_empty(monkeypatch: pytest.
     assert (test.texts, left_out) == ([], 0)
 
 
-def test_a_hub_that_cannot_be_reached_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_hub_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise ConnectionResetError("no route")
 

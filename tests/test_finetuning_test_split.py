@@ -7,8 +7,8 @@ import datasets
 import numpy as np
 import pytest
 
-from ingest.errors import IngestError
 from ingest.finetuning.data import Labelled
+from ingest.run.errors import IngestError
 from tests.finetuned import accuracy_of, finetune, metrics_of, write_opinions
 
 pytestmark = pytest.mark.slow
@@ -24,22 +24,22 @@ def opinions(tmp_path: Path) -> datasets.Dataset:
 
 
 @pytest.fixture
-def asked(opinions: datasets.Dataset, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def splits(opinions: datasets.Dataset, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Splits that a hub with these reviews was asked for."""
-    asked: list[str] = []
+    splits: list[str] = []
 
     def load(place: str, *, split: str, **options: Any) -> Any:  # noqa: ARG001
-        asked.append(split)
+        splits.append(split)
         return opinions.select({"train": TRAIN, "test": TEST}[split])
 
     monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: type("Info", (), {"sha": "abc"}))
     monkeypatch.setattr("datasets.load_dataset", load)
     monkeypatch.setattr("datasets.get_dataset_split_names", lambda *_, **__: ["train", "test"])
-    return asked
+    return splits
 
 
-def test_it_is_judged_once_without_reviews_of_the_training_data(
-    opinions: datasets.Dataset, asked: list[str], tiny_model: Path, tmp_path: Path
+def test_the_test_split_is_judged_once_without_reviews_of_the_training_data(
+    opinions: datasets.Dataset, splits: list[str], tiny_model: Path, tmp_path: Path
 ) -> None:
     out = finetune(tiny_model, Path("somebody/opinions"), tmp_path / "out")
     rows = [row for row in TEST if row not in TRAIN]
@@ -48,11 +48,11 @@ def test_it_is_judged_once_without_reviews_of_the_training_data(
     assert (measured["test"]["accuracy"], measured["test"]["reviews"]) == (accuracy_of(out, new), 30)
     assert f"| test split | 30 | {measured['test']['accuracy']:.4f} |" in card
     assert "Left out of the test split: 10 reviews that are in the training data too." in card
-    assert asked == ["train", "test"]
+    assert splits == ["train", "test"]
 
 
-def test_one_that_cannot_be_had_is_said_before_the_training(
-    asked: list[str], tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_missing_test_split_is_reported_before_the_training(
+    splits: list[str], tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise ConnectionResetError("no route")
@@ -60,5 +60,5 @@ def test_one_that_cannot_be_had_is_said_before_the_training(
     monkeypatch.setattr("datasets.get_dataset_split_names", refuse)
     with pytest.raises(IngestError, match="cannot be loaded from the hub"):
         finetune(tiny_model, Path("somebody/opinions"), tmp_path / "out", epochs=1)
-    assert asked == ["train"]
+    assert splits == ["train"]
     assert list((tmp_path / "out" / "checkpoints").glob("checkpoint-*")) == []

@@ -27,7 +27,7 @@ def test_verify_names_every_file_with_a_flipped_bit(copy: Path) -> None:
     for seed, file in enumerate(files):
         flip(file, seed=seed)
     findings = list(wrong_files(str(copy)))
-    assert [file for file in files if not any(str(file.relative_to(copy)) in found for found in findings)] == []
+    assert [file for file in files if not any(str(file.relative_to(copy)) in finding for finding in findings)] == []
     assert len(findings) == len(files) > 30
 
 
@@ -42,8 +42,8 @@ def test_a_flipped_bit_never_changes_a_number_silently(copy: Path) -> None:
     wrong = []
     for seed, file in enumerate(chosen_files(copy, 10, seed=1)):
         with flipped(file, seed=seed):
-            found = read_arrays(str(copy))
-        wrong += [(file, path) for path, value in found.items() if isinstance(value, bytes) and value != sound[path]]
+            arrays = read_arrays(str(copy))
+        wrong += [(file, path) for path, value in arrays.items() if isinstance(value, bytes) and value != sound[path]]
     assert wrong == []
 
 
@@ -74,9 +74,9 @@ def test_a_flipped_bit_in_a_number_is_named_with_its_array(copy: Path, capsys: p
     chunk = max((copy / "chunks").iterdir(), key=lambda file: file.stat().st_size)
     flip(chunk, seed=0)
     assert main(["verify", str(copy)]) == 1
-    found = capsys.readouterr().out.splitlines()
-    assert found[0] == f"chunks/{chunk.name} does not match its checksum."
-    assert found[1].startswith("/models/")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"chunks/{chunk.name} does not match its checksum."
+    assert lines[1].startswith("/models/")
 
 
 def test_a_store_without_its_list_of_checksums_is_not_sound(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:

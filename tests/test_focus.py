@@ -17,7 +17,7 @@ QUERY, KEY = Point(1, 0, "query", 40), Point(1, 0, "key", 40)
 PATTERN = np.array([[0.5, 0.3, 0.2], [0.1, 0.04, 0.86], [0.9, 0.06, 0.04]])
 
 
-def asked(corpus: Corpus, point: Point, **options: Any) -> Any:
+def focus_of(corpus: Corpus, point: Point, **options: Any) -> Any:
     chosen = {"top": 2, "least": 0.05, "lines": "point", "near": 10} | options
     return focus(corpus, corpus.views[0], point, **chosen)
 
@@ -39,13 +39,13 @@ def test_no_line_is_weaker_than_asked() -> None:
 
 
 def test_the_sentence_is_where_it_is_in_the_picture(tiny_corpus: Corpus) -> None:
-    found = asked(tiny_corpus, QUERY)
+    point_focus = focus_of(tiny_corpus, QUERY)
     row = tiny_corpus.rows[40]
     rows = tiny_corpus.sentence_rows(int(tiny_corpus.tokens.sentence_index.values[row]))
     stored = tiny_corpus.view(tiny_corpus.views[0]).coordinates[1, 0, :, rows].values / 65535
-    np.testing.assert_allclose(found["places"], stored.transpose(1, 0, 2), atol=6e-6)
-    assert found["pieces"] == tiny_corpus.wordpieces(rows)
-    assert found["position"] == row - rows.start
+    np.testing.assert_allclose(point_focus["places"], stored.transpose(1, 0, 2), atol=6e-6)
+    assert point_focus["pieces"] == tiny_corpus.wordpieces(rows)
+    assert point_focus["position"] == row - rows.start
 
 
 @pytest.mark.parametrize(("point", "own", "others"), [(QUERY, "query", "key"), (KEY, "key", "query")])
@@ -56,36 +56,36 @@ def test_near_are_the_largest_products_in_the_corpus(
     monkeypatch.setattr(module, "TILE", tile)
     vectors = {name: getattr(tiny_corpus, name)[1, 0].values[tiny_corpus.rows].astype(float) for name in (own, others)}
     products = vectors[others] @ vectors[own][40] / np.sqrt(vectors[own].shape[1])
-    pieces, kept = tiny_corpus.wordpieces(tiny_corpus.rows), Counter[str]()
+    pieces, shown_pieces = tiny_corpus.wordpieces(tiny_corpus.rows), Counter[str]()
     expected = []
     for token in np.argsort(-products, kind="stable"):
-        kept[pieces[token]] += 1
-        expected += [int(token)] if kept[pieces[token]] <= 3 else []
-    near = asked(tiny_corpus, point)["near"]
-    assert [one["token"] for one in near] == expected[:10]
-    assert [one["score"] for one in near] == pytest.approx(products[expected[:10]], abs=2e-3)
+        shown_pieces[pieces[token]] += 1
+        expected += [int(token)] if shown_pieces[pieces[token]] <= 3 else []
+    near = focus_of(tiny_corpus, point)["near"]
+    assert [near_token["token"] for near_token in near] == expected[:10]
+    assert [near_token["score"] for near_token in near] == pytest.approx(products[expected[:10]], abs=2e-3)
 
 
 @pytest.mark.parametrize(("point", "role"), [(QUERY, 1), (KEY, 0)])
-def test_what_is_near_is_where_it_is_in_the_picture(tiny_corpus: Corpus, point: Point, role: int) -> None:
-    for one in asked(tiny_corpus, point)["near"]:
-        row = tiny_corpus.rows[one["token"]]
+def test_near_tokens_have_their_places_in_the_picture(tiny_corpus: Corpus, point: Point, role: int) -> None:
+    for near_token in focus_of(tiny_corpus, point)["near"]:
+        row = tiny_corpus.rows[near_token["token"]]
         stored = tiny_corpus.view(tiny_corpus.views[0]).coordinates[1, 0, role, int(row)].values / 65535
-        np.testing.assert_allclose(one["place"], stored, atol=6e-6)
-        assert one["same_sentence"] == (
-            one["sentence"] == tiny_corpus.tokens.sentence_index.values[tiny_corpus.rows[40]]
+        np.testing.assert_allclose(near_token["place"], stored, atol=6e-6)
+        assert near_token["same_sentence"] == (
+            near_token["sentence"] == tiny_corpus.tokens.sentence_index.values[tiny_corpus.rows[40]]
         )
 
 
-def test_how_far_it_was_searched_is_said(tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_searched_tokens_is_given(tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SEARCHED", 50)
-    found = asked(tiny_corpus, QUERY)
-    assert (found["searched"], found["of"]) == (50, tiny_corpus.n_tokens)
-    assert max(one["token"] for one in found["near"]) < 50
+    point_focus = focus_of(tiny_corpus, QUERY)
+    assert (point_focus["searched"], point_focus["tokens"]) == (50, tiny_corpus.n_tokens)
+    assert max(near_token["token"] for near_token in point_focus["near"]) < 50
 
 
-def test_nothing_near_is_asked_for(tiny_corpus: Corpus) -> None:
-    assert asked(tiny_corpus, QUERY, near=0)["near"] == []
+def test_no_near_keys_can_be_requested(tiny_corpus: Corpus) -> None:
+    assert focus_of(tiny_corpus, QUERY, near=0)["near"] == []
 
 
 @pytest.fixture
@@ -94,8 +94,8 @@ def pattern(tiny_corpus: Corpus, tiny_model: Path, eager: Callable[[Path], Any])
     ids = tiny_corpus.tokens.token_id.values[tiny_corpus.sentence_rows(3)]
     with torch.no_grad():
         attentions = eager(tiny_model)(torch.tensor(ids[None]).long(), output_attentions=True).attentions
-    found: np.ndarray = attentions[1][0, 0].numpy()
-    return found
+    pattern: np.ndarray = attentions[1][0, 0].numpy()
+    return pattern
 
 
 def token_of(corpus: Corpus, sentence: int, position: int) -> int:

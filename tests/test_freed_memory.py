@@ -35,7 +35,7 @@ def megabytes(how: str) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's malloc")
-def test_what_threads_have_freed_goes_back_to_the_system() -> None:
+def test_memory_freed_by_threads_returns_to_the_system() -> None:
     assert megabytes("returned") < 30
 
 

@@ -52,21 +52,21 @@ def blocks_computed(messages: list[str], stage: str) -> list[int]:
 @pytest.fixture
 def placed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int]]:
     """What is placed from now on: view, layer and block."""
-    found: list[tuple[str, int, int]] = []
+    fits: list[tuple[str, int, int]] = []
     write = HeadView.write_places
 
     def listen(picture: HeadView, layer: int, block: Block, places: np.ndarray) -> None:
-        found.append((str(picture.name), layer, block.index))
+        fits.append((str(picture.name), layer, block.index))
         write(picture, layer, block, places)
 
     monkeypatch.setattr(HeadView, "write_places", listen)
-    return found
+    return fits
 
 
-def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
-    assert found.keys() == expected.keys()
+def assert_same(arrays: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
+    assert arrays.keys() == expected.keys()
     for path, array in expected.items():
-        np.testing.assert_array_equal(found[path], array, err_msg=path)
+        np.testing.assert_array_equal(arrays[path], array, err_msg=path)
 
 
 def test_growing_in_steps_equals_ingesting_at_once(grown: str, tiny_store: str, read_arrays: ReadArrays) -> None:
@@ -112,10 +112,10 @@ def test_growing_brings_every_view_of_the_store_up_to_date(copy: Path, ingest: I
     """Also those that are not asked for this time."""
     ingest(copy, views="pca-raw-3d", stage="projections")
     grown = store.open_corpus(ingest(copy))
-    once = store.open_corpus(ingest(tmp_path / "once", views="pca-exact-2d,pca-raw-3d"))
-    assert grown.views == once.views == ["pca-exact-2d", "pca-raw-3d"]
+    single = store.open_corpus(ingest(tmp_path / "once", views="pca-exact-2d,pca-raw-3d"))
+    assert grown.views == single.views == ["pca-exact-2d", "pca-raw-3d"]
     for view in grown.views:
-        np.testing.assert_array_equal(grown.places(view, grown.rows), once.places(view, once.rows))
+        np.testing.assert_array_equal(grown.places(view, grown.rows), single.places(view, single.rows))
 
 
 def test_growing_moves_no_sentence_and_keeps_its_tokens(small: str, grown: str) -> None:
@@ -185,7 +185,7 @@ def test_another_seed_takes_another_sample_beside_the_first(copy: Path, ingest: 
 
 
 @pytest.mark.parametrize("other", ["model", "data", "dtype", "max_length"])
-def test_what_is_ingested_beside_a_model_leaves_it_as_it_was(
+def test_an_ingest_beside_a_model_leaves_it_unchanged(
     other: str, copy: Path, ingest: Ingest, odd_model: Path, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
     (tmp_path / "other.txt").write_text("A film.\nA long film.\n")

@@ -7,14 +7,14 @@ import pytest
 import torch
 import zarr
 
-from ingest.checkpoint import Checkpoint
 from ingest.encode.feature_points import FeaturePoints
 from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.feature_pictures import FeaturePicture, ValuePicture
 from ingest.projections.feature_stage import method, view_hash
 from ingest.projections.head_pictures import HeadVectors
-from ingest.settings import DEFAULT_VIEWS, Settings
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.settings import DEFAULT_VIEWS, Settings
 from ingest.text.blocks import plan
 from ingest.text.corpus import PlannedCorpus
 from ingest.text.reviews import Data

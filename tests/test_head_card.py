@@ -46,9 +46,9 @@ def test_the_label_stands_with_its_rule(page: Page, space: Corpus) -> None:
 def test_a_statistic_has_value_interval_rank_and_strip(page: Page, space: Corpus, name: str) -> None:
     values = space.head_statistic.sel(source="all", statistic=name).values
     low, high = space.head_interval.sel(source="all", statistic=name).values[:, 1, 0]
-    one = STATISTICS[name]
-    factor, digits, unit = (100, 1, " %") if one.unit == "share" else (1, 2, f" {one.unit}")
-    shown = row(page, one.title)
+    measure = STATISTICS[name]
+    factor, digits, unit = (100, 1, " %") if measure.unit == "share" else (1, 2, f" {measure.unit}")
+    shown = row(page, measure.title)
     expect(shown).to_contain_text(f"{factor * values[1, 0]:.{digits}f}{unit}")
     expect(shown).to_contain_text(f"{factor * low:.{digits}f} to {factor * high:.{digits}f}")
     expect(shown).to_contain_text(f"{1 + (values > values[1, 0]).sum()} of 4")
@@ -77,8 +77,8 @@ def test_the_profile_is_a_file(page: Page, space: Corpus) -> None:
     with page.expect_download() as download:
         page.locator("#profile + .caption").get_by_role("link", name="csv").click()
     with download.value.path().open(encoding="utf-8", newline="") as file:
-        found = [float(row["share"]) for row in csv.DictReader(file)]
-    np.testing.assert_allclose(found, space.head_profile.sel(layer=1, head=0), rtol=1e-6)
+        shares = [float(row["share"]) for row in csv.DictReader(file)]
+    np.testing.assert_allclose(shares, space.head_profile.sel(layer=1, head=0), rtol=1e-6)
 
 
 def test_the_value_norm_stands_beside_frequency(page: Page, space: Corpus) -> None:

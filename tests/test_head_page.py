@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from store import Corpus
-from tests.browser import Open, canvas_place, choose, drawn, picture, said, seen
+from tests.browser import Open, canvas_place, choose, drawn, expect_title, picture, seen
 
 #: Where in the picture (0..1 from the upper left) point 1 of the canvas stands: the first token's key.
 POINT = """(async () => {
@@ -84,9 +84,9 @@ def test_a_neighbour_is_also_a_link(head_page: Page) -> None:
 @pytest.mark.parametrize(("choice", "option", "shown"), [("Layer", "0", "L0 H0"), ("Head", "1", "L1 H1")])
 def test_a_choice_becomes_a_link(head_page: Page, choice: str, option: str, shown: str) -> None:
     choose(head_page, choice, option)
-    said(head_page, f"Queries and keys of {shown}")
+    expect_title(head_page, f"Queries and keys of {shown}")
     head_page.reload()
-    said(head_page, f"Queries and keys of {shown}")
+    expect_title(head_page, f"Queries and keys of {shown}")
 
 
 def test_a_link_restores_the_view(open_page: Open, tiny_server: str) -> None:
@@ -127,7 +127,7 @@ def test_the_statistics_beside_the_picture_are_those_of_the_store(head_page: Pag
     expect(row).to_contain_text(f"{100 * value:.1f} %")
 
 
-def test_a_layer_that_is_not_there_is_said(open_page: Open, tiny_server: str) -> None:
+def test_a_layer_out_of_range_gets_a_notice(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/head?layer=99&head=%3Cscript%3E"))
     expect(page.get_by_text("layer=99 is out of range (0-1); showing 1")).to_be_visible()
     expect(page.get_by_text("head=<script> is not a whole number (0-1); showing 0")).to_be_visible()

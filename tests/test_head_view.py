@@ -121,7 +121,7 @@ def test_the_last_head_stays_on(show: Show) -> None:
     page = show(chosen=[1])
     swatch = page.get_by_role("checkbox", name="Head 1")
     swatch.click()
-    expect(page.locator(f"{ROOT} .says")).to_have_text("The last head stays on.")
+    expect(page.locator(f"{ROOT} .announcement")).to_have_text("The last head stays on.")
     expect(swatch).to_have_attribute("aria-checked", "true")
     lines(page, int((stored()[1] >= LEAST).sum()))
 

@@ -46,7 +46,7 @@ def test_the_keyboard_reaches_and_opens_a_head(open_page: Open, tiny_server: str
     page.locator(".frame").focus()
     for key in ("ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
-    expect(page.locator(".points .says[aria-live]")).to_contain_text("L1 H1")
+    expect(page.locator(".points .announcement[aria-live]")).to_contain_text("L1 H1")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of L1 H1")
 

@@ -45,10 +45,10 @@ def notice(state: list[Any], outputs: Any = None, waits: Any = (), polled: objec
     return body(name, [part("poll.n_intervals", polled)], all_state, outputs or NOTICE)
 
 
-def later(name: object, value: object) -> dict[str, object]:
-    outputs = {"id": {"later": name}, "property": "children"}
-    asked = {"id": {"later": name}, "property": "id", "value": value}
-    return body('{"later":["MATCH"]}.children', [asked], tab(), outputs)
+def deferred(name: object, value: object) -> dict[str, object]:
+    outputs = {"id": {"deferred": name}, "property": "children"}
+    part_id = {"id": {"deferred": name}, "property": "id", "value": value}
+    return body('{"deferred":["MATCH"]}.children', [part_id], tab(), outputs)
 
 
 def count(value: object) -> dict[str, object]:
@@ -73,7 +73,7 @@ REFUSED: dict[str, object] = {
     "too few values": notice(tab()[:1]),
     "too many values": notice([*tab(), *tab()]),
     "values of another": notice([part("shown.data", {}), *tab()[1:]]),
-    "a list for one": notice([[one] for one in tab()]),
+    "a list for one": notice([[value] for value in tab()]),
     "one for a list": body("after-picture.children", [[part("points.painted")]], tab()),
     "others than all": notice(tab(), waits=[part("poll.n_intervals")]),
     "outputs of another": notice(tab(), outputs=[part("above.children")]),
@@ -87,13 +87,13 @@ REFUSED: dict[str, object] = {
     "polled is a text": notice(tab(), polled="1"),
     "painted is empty": painted({}),
     "painted is a text": painted("yes"),
-    "later is a number": later("map", {"later": 1}),
-    "later is empty": later("map", {}),
+    "the name of a part is a number": deferred("map", {"deferred": 1}),
+    "the name of a part is empty": deferred("map", {}),
     "a count without a name": count({}),
     "changed is a number": notice(tab()) | {"changedPropIds": 5},
 }
 MISSING: dict[str, object] = {
-    "an unknown part": later("nothing", {"later": "nothing"}),
+    "an unknown part": deferred("nothing", {"deferred": "nothing"}),
     "an unknown output": body("nothing.children", [], []),
     "an output of the browser": body("copy-link.children", [part("copy-link.n_clicks", 1)], []),
 }
@@ -141,8 +141,8 @@ def test_requests_of_a_page_are_answered(client: FlaskClient) -> None:
         painted(None),
         painted({"after": ""}),
     ]
-    for one in sent:
-        assert client.post(CALLBACKS, json=one).status_code in (200, 204), one
+    for body_sent in sent:
+        assert client.post(CALLBACKS, json=body_sent).status_code in (200, 204), body_sent
 
 
 KEYS = [
@@ -156,7 +156,7 @@ KEYS = [
     "value",
     "snapshot",
     "after",
-    "later",
+    "deferred",
 ]
 ATOMS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from([LINES, *KEYS])
 VALUES = st.recursive(
@@ -164,7 +164,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
     max_leaves=12,
 )
-SENSIBLE = st.sampled_from([notice(tab()), count("a"), painted({"after": ""}), later("map", {"later": "map"})])
+SENSIBLE = st.sampled_from([notice(tab()), count("a"), painted({"after": ""}), deferred("map", {"deferred": "map"})])
 BROKEN = st.builds(lambda good, changed: good | changed, SENSIBLE, st.dictionaries(st.sampled_from(KEYS), VALUES))
 
 
@@ -219,11 +219,11 @@ HOSTILE = ["0", "x", "-1", "9" * 30, "\u00e9", "a" * 3_000, "1e999", "nan", "%00
 @pytest.mark.parametrize("value", HOSTILE)
 def test_no_value_in_a_url_is_a_server_error(value: str, fuzzed: FlaskClient, base: str) -> None:
     rules = {rule.rule for rule in fuzzed.application.url_map.iter_rules() if rule.rule.startswith("/data/")}
-    asked = dict.fromkeys(("where", "tokens", "q", "lasso", "heads", "layer", "text", "top", "source", "other"), value)
+    fields = dict.fromkeys(("where", "tokens", "q", "lasso", "heads", "layer", "text", "top", "source", "other"), value)
     for rule in sorted(rules):
         for number in ("0", "9" * 30):
             path = filled(rule.replace("/data/1/<snapshot>/<model>", base), number, value)
-            response = fuzzed.get(path, query_string=asked)
+            response = fuzzed.get(path, query_string=fields)
             assert response.status_code < 500, (path, response.text)
 
 

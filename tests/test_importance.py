@@ -10,7 +10,7 @@ import pytest
 
 import store
 from ingest.heads.judged_model import JudgedModel
-from store.errors import StoreError
+from store.repository.errors import StoreError
 from store.verify import verify
 from tests.stores import Ingest
 from tests.tiny_models import save_model
@@ -50,15 +50,15 @@ def copy(judged_store: str, tmp_path: Path) -> Path:
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> Computed:
     """Heads silenced from now on; None is the whole model."""
-    found: Computed = []
+    computed: Computed = []
     loss = JudgedModel.loss
 
     def listen(model: JudgedModel, trial: Any, silenced: tuple[int, int] | None = None) -> float:
-        found.append(silenced)
+        computed.append(silenced)
         return loss(model, trial, silenced)
 
     monkeypatch.setattr(JudgedModel, "loss", listen)
-    return found
+    return computed
 
 
 def test_every_head_has_a_change(judged_store: str) -> None:
@@ -84,8 +84,8 @@ def test_asking_again_computes_nothing(copy: Path, judge: Ingest, computed: Comp
     assert computed == []
 
 
-def test_what_is_not_asked_for_is_not_found(tiny_store: str) -> None:
-    with pytest.raises(StoreError, match=r"Run `make ingest IMPORTANCE=100`\.$"):
+def test_missing_importance_names_the_command(tiny_store: str) -> None:
+    with pytest.raises(StoreError, match=r"Run `headscape ingest --importance=100`\.$"):
         _ = store.open_corpus(tiny_store).importance
 
 
@@ -125,8 +125,8 @@ def test_a_killed_run_goes_on_where_it_was(
     judge(tmp_path / "store")
     # The first head of layer 1 was not committed when the run ended.
     assert computed == [None, (0, 0), (0, 1), (1, 0), (1, 0), (1, 1)]
-    found, expected = (store.open_corpus(place).importance for place in (str(tmp_path / "store"), judged_store))
-    np.testing.assert_array_equal(found.change, expected.change)
+    importance, expected = (store.open_corpus(place).importance for place in (str(tmp_path / "store"), judged_store))
+    np.testing.assert_array_equal(importance.change, expected.change)
 
 
 def test_readers_of_a_killed_run_have_the_numbers_of_the_run_before(
@@ -143,27 +143,27 @@ def test_readers_of_a_killed_run_have_the_numbers_of_the_run_before(
 
 def _killed_after(losses: int, monkeypatch: pytest.MonkeyPatch) -> Computed:
     """The loss after so many is interrupted, once. Returns what was computed."""
-    found: Computed = []
+    computed: Computed = []
     loss: Callable[..., float] = JudgedModel.loss
 
     def listen(model: JudgedModel, trial: Any, silenced: tuple[int, int] | None = None) -> float:
-        if len(found) == losses and not interrupted:
+        if len(computed) == losses and not interrupted:
             interrupted.append(True)
             raise KeyboardInterrupt
-        found.append(silenced)
+        computed.append(silenced)
         return loss(model, trial, silenced)
 
     interrupted: list[bool] = []
     monkeypatch.setattr(JudgedModel, "loss", listen)
-    return found
+    return computed
 
 
 def test_a_classifier_is_judged_by_its_own_loss(ingest: Ingest, tmp_path: Path) -> None:
     model = save_model(tmp_path / "classifier", architecture="BertForSequenceClassification")
-    found = store.open_corpus(
+    importance = store.open_corpus(
         ingest(tmp_path / "store", model=model, sentences=BUDGET, importance=SENTENCES)
     ).importance
-    assert (found.attrs["kind"], found.attrs["answers"]) == ("classification", SENTENCES)
+    assert (importance.attrs["kind"], importance.attrs["answers"]) == ("classification", SENTENCES)
 
 
 def test_a_model_that_guesses_nothing_is_refused_before_anything_is_computed(complaint: Callable[..., str]) -> None:

@@ -1,22 +1,21 @@
 """The graph of imports between packages and folders: no arrow from a lower folder to a higher one, and no cycle."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-#: Folders of a package from low to high. A folder may import itself and lower ones.
+#: Folders of a package from low to high. A folder may import itself and lower ones; files beside the folders are highest.
 FOLDERS = {
     "store": ("schema", "kernels", "repository"),
-    "ingest": ("text", "encode", "projections", "heads", "finetuning"),
+    "ingest": ("run", "text", "encode", "projections", "heads", "finetuning"),
     "dashboard": (
         *("web", "ui", "canvas", "points", "statistics", "head_map", "features", "sentence", "compare", "about"),
     ),
 }
-#: Packages whose files beside the folders are higher than all folders; elsewhere some are low, as `errors.py`.
-TOP_IS_HIGHEST = ("dashboard",)
 #: What a package may import of the others.
 BELOW = {"store": (), "ingest": ("store",), "dashboard": ("store",), "headscape": ("store", "ingest", "dashboard")}
 #: Imports inside of functions that start another package: a typed sentence runs the model of the ingest.
@@ -32,8 +31,9 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
     """Line and dotted name of every import of our packages, those inside of functions and for types too."""
     for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8"))):
         names = []
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [f"{node.module}.{name.name}" for name in node.names]
+        if isinstance(node, ast.ImportFrom):
+            start = [*path.parts[: -node.level]] if node.level else []
+            names = [".".join([*start, *filter(None, [node.module]), name.name]) for name in node.names]
         elif isinstance(node, ast.Import):
             names = [name.name for name in node.names]
         yield from ((node.lineno, name) for name in names if name.split(".")[0] in BELOW)
@@ -50,7 +50,7 @@ def arrows(package: str) -> Iterator[tuple[str | None, str | None, str]]:
         own = folder_of(path.parts, package) if len(path.parts) > 2 else None
         for line, name in imports(path):
             parts = tuple(name.split("."))
-            if parts[0] == package and len(parts) > 1:
+            if parts[0] == package:
                 yield own, folder_of(parts, package), f"{path}:{line} imports {name}"
 
 
@@ -62,11 +62,8 @@ def test_every_folder_has_its_place_in_the_order(package: str) -> None:
 
 @pytest.mark.parametrize("package", FOLDERS)
 def test_no_folder_imports_a_higher_one(package: str) -> None:
-    height: dict[str | None, int] = {name: number for number, name in enumerate(FOLDERS[package])}
-    if package in TOP_IS_HIGHEST:
-        height[None] = len(height)
-    between = [arrow for arrow in arrows(package) if arrow[0] in height and arrow[1] in height]
-    wrong = [words for own, other, words in between if height[other] > height[own]]
+    height = {name: number for number, name in enumerate([*FOLDERS[package], None])}
+    wrong = [words for own, other, words in arrows(package) if height[other] > height[own]]
     assert not wrong, "\n".join(["A lower folder imports a higher one:", *wrong])
 
 
@@ -81,13 +78,35 @@ def test_packages_import_only_those_below(package: str) -> None:
     assert not wrong, "\n".join(["A package imports one above it:", *wrong])
 
 
+def importers() -> Counter[str]:
+    """How many modules import each module, by its dotted name."""
+    every = {path.with_suffix("").as_posix().replace("/", ".") for package in PACKAGES for path in modules(package)}
+    counts: Counter[str] = Counter()
+    for path in (path for package in PACKAGES for path in modules(package)):
+        names = [name for _, name in imports(path)]
+        counts.update({name if name in every else name.rpartition(".")[0] for name in names})
+    return counts
+
+
+def test_no_module_of_under_forty_lines_has_a_single_importer() -> None:
+    counts, wrong = importers(), []
+    for path in (path for package in PACKAGES for path in modules(package)):
+        lines = len((ROOT / path).read_text("utf-8").splitlines())
+        name = path.with_suffix("").as_posix().replace("/", ".")
+        if path.name not in ("__init__.py", "__main__.py") and lines < 40 and counts[name] == 1:
+            wrong.append(f"{path}: {lines} lines. Move them to the module that imports them.")
+    assert not wrong, "\n".join(wrong)
+
+
 def test_the_graph_finds_an_import_that_breaks_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in ("web", "points"):
         (tmp_path / "dashboard" / folder).mkdir(parents=True)
-    (tmp_path / "dashboard/web/state.py").write_text("from dashboard.points import drawn\n")
-    (tmp_path / "dashboard/points/drawn.py").write_text("def late():\n    import dashboard.web.state\n")
+    (tmp_path / "dashboard/web/state.py").write_text("from dashboard.points import drawn\nfrom .. import shell\n")
+    (tmp_path / "dashboard/points/drawn.py").write_text("def late():\n    import dashboard\n    import dashboard.web\n")
     monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
     assert list(arrows("dashboard")) == [
-        ("points", "web", "dashboard/points/drawn.py:2 imports dashboard.web.state"),
+        ("points", None, "dashboard/points/drawn.py:2 imports dashboard"),
+        ("points", "web", "dashboard/points/drawn.py:3 imports dashboard.web"),
         ("web", "points", "dashboard/web/state.py:1 imports dashboard.points.drawn"),
+        ("web", None, "dashboard/web/state.py:2 imports dashboard.shell"),
     ]

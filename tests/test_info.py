@@ -51,3 +51,15 @@ def test_the_text_opens_by_hover_and_keyboard_and_closes_on_escape(open_page: Op
     expect(text).to_be_hidden()
     button.click()
     expect(text).to_be_visible()
+
+
+def test_the_text_of_a_button_below_the_window_opens_when_the_focus_scrolls_to_it(
+    open_page: Open, tiny_server: str
+) -> None:
+    page: Page = open_page(f"{tiny_server}/statistics", height=400)
+    button = page.get_by_role("button", name="About the curves by layer")
+    expect(button).not_to_be_in_viewport()
+    button.focus()
+    expect(button).to_be_in_viewport()
+    page.wait_for_timeout(300)
+    expect(page.get_by_role("tooltip")).to_contain_text("Each dot is a head")

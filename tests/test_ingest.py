@@ -62,20 +62,20 @@ Statistics = list[dict[str, np.ndarray]]
 def defined(corpus: store.Corpus, layers: list[list[definitions.LayerOfSentence]]) -> Statistics:
     """Every statistic of every sentence by its definition: (layer, head, token)."""
     return [
-        stacked(definitions.statistics(one, flags_of(corpus, sentence)) for one in found)
-        for sentence, found in enumerate(layers)
+        stacked(definitions.statistics(layer, flags_of(corpus, sentence)) for layer in layers_of_sentence)
+        for sentence, layers_of_sentence in enumerate(layers)
     ]
 
 
 @pytest.fixture(scope="module")
 def mixed(layers: list[list[definitions.LayerOfSentence]]) -> Statistics:
     """Every mixing ratio of every sentence by its definition: (layer, token)."""
-    return [stacked(map(definitions.mixing, found)) for found in layers]
+    return [stacked(map(definitions.mixing, layers_of_sentence)) for layers_of_sentence in layers]
 
 
 def stacked(of_layers: Iterable[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    found = list(of_layers)
-    return {name: np.stack([layer[name] for layer in found]) for name in found[0]}
+    every_layer = list(of_layers)
+    return {name: np.stack([layer[name] for layer in every_layer]) for name in every_layer[0]}
 
 
 def over_sentences(corpus: store.Corpus, source: str, values: Statistics) -> np.ndarray:
@@ -162,11 +162,11 @@ def test_profiles_are_means_over_sentences_of_the_weight_at_every_offset(
 def test_weights_by_position_are_means_over_the_sentences_that_have_it(
     corpus: store.Corpus, patterns: list[np.ndarray]
 ) -> None:
-    for position, found in enumerate(corpus.received_at):
+    for position, received in enumerate(corpus.received_at):
         there = [pattern[..., position].mean(axis=-1) for pattern in patterns if pattern.shape[-1] > position]
-        assert found["count"] == len(there)
-        expected = np.mean(there, axis=0) if there else np.full(found.shape, np.nan)
-        np.testing.assert_allclose(found.values, expected, rtol=1e-5)
+        assert received["count"] == len(there)
+        expected = np.mean(there, axis=0) if there else np.full(received.shape, np.nan)
+        np.testing.assert_allclose(received.values, expected, rtol=1e-5)
 
 
 def test_expansion_rates_are_those_of_the_authors_script(corpus: store.Corpus, reference: Any) -> None:
@@ -194,8 +194,8 @@ def test_value_norms_are_the_lengths_of_the_explicitly_transformed_tokens(
     stored = corpus.value_norm.values
     for layer, module in enumerate(reference.encoder.layer):
         value, output = module.attention.self.value, module.attention.output.dense
-        for sentence, said in enumerate(outputs):
-            handed_on = value(said.hidden_states[layer][0]).detach().unflatten(-1, (corpus.heads, -1))
+        for sentence, forward_pass in enumerate(outputs):
+            handed_on = value(forward_pass.hidden_states[layer][0]).detach().unflatten(-1, (corpus.heads, -1))
             weight = output.weight.detach().T.unflatten(0, (corpus.heads, -1))
             expected = torch.einsum("thc,hcf->htf", handed_on, weight).norm(dim=-1)
             np.testing.assert_allclose(stored[layer][:, corpus.sentence_rows(sentence)], expected, rtol=1e-3)
@@ -208,11 +208,11 @@ def test_stored_vectors_are_those_of_transformers(
     stored = getattr(corpus, name).values
     rounded = {"query": 1e-4, "key": 1e-3}[name]  # of a key, its distance from the constant is rounded
     for layer, module in enumerate(reference.encoder.layer):
-        for sentence, said in enumerate(outputs):
-            expected = getattr(module.attention.self, name)(said.hidden_states[layer][0]).detach()
+        for sentence, forward_pass in enumerate(outputs):
+            expected = getattr(module.attention.self, name)(forward_pass.hidden_states[layer][0]).detach()
             expected = expected.unflatten(-1, (corpus.heads, -1)).transpose(0, 1)
-            found = stored[layer][:, corpus.sentence_rows(sentence)]
-            np.testing.assert_allclose(found, expected, rtol=1e-3, atol=rounded)
+            stored_vectors = stored[layer][:, corpus.sentence_rows(sentence)]
+            np.testing.assert_allclose(stored_vectors, expected, rtol=1e-3, atol=rounded)
 
 
 @pytest.mark.parametrize("name", ["query", "key", "value_norm", "token_statistic", "token_mixing"])

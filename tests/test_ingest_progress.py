@@ -16,9 +16,9 @@ from dashboard.pages import PAGES
 from dashboard.web.context import resolve
 from dashboard.web.errors import stage_line
 from dashboard.web.library import Library
-from ingest import progress
-from ingest.checkpoint import sha256
-from ingest.progress import bar, noting
+from ingest.run import progress
+from ingest.run.checkpoint import sha256
+from ingest.run.progress import bar, noting
 from ingest.text import lines, parquet_file
 from store.repository.lock import is_locked, take_lock
 from store.repository.progress import ENDING, IngestProgress, ingest_progress, note_progress
@@ -65,7 +65,7 @@ def test_threads_that_train_at_once_move_one_bar(locked: str) -> None:
 
 def test_a_bar_notes_once_a_second_at_most(locked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     noted: list[IngestProgress] = []
-    monkeypatch.setattr(progress, "note_progress", lambda _, one: noted.append(one))
+    monkeypatch.setattr(progress, "note_progress", lambda _, noted_progress: noted.append(noted_progress))
     with noting(locked, "a model"), bar("pairs", total=900, unit="tokens") as shown:
         for _ in range(900):
             shown.update()
@@ -77,16 +77,16 @@ def noted(locked: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[IngestP
     """Every step of every bar within the test."""
     steps: list[IngestProgress] = []
     monkeypatch.setattr(progress, "PAUSE", 0)
-    monkeypatch.setattr(progress, "note_progress", lambda _, one: steps.append(one))
+    monkeypatch.setattr(progress, "note_progress", lambda _, step: steps.append(step))
     with noting(locked, "a model"):
         yield steps
 
 
 def moved(steps: list[IngestProgress], stage: str) -> list[float]:
     """How far the bar of a stage was each time it moved; its last step is its total."""
-    own = [one for one in steps if one.stage == stage]
+    own = [step for step in steps if step.stage == stage]
     assert own[-1].done == pytest.approx(own[-1].total)
-    return sorted({one.done for one in own})
+    return sorted({step.done for step in own})
 
 
 def test_the_bar_of_a_file_of_lines_moves_while_it_is_read(
@@ -125,8 +125,8 @@ def test_a_whole_ingest_notes_its_stages_and_leaves_nothing(
 ) -> None:
     seen: list[str] = []
 
-    def note(url: str, one: IngestProgress) -> None:
-        note_progress(url, one)
+    def note(url: str, noted_progress: IngestProgress) -> None:
+        note_progress(url, noted_progress)
         read = ingest_progress(url)
         assert read is not None
         seen.append(read.stage)
@@ -139,7 +139,7 @@ def test_a_whole_ingest_notes_its_stages_and_leaves_nothing(
         "pairs",
         "divergence",
     ]
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["store", "store.lock"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["store", "store.lock"]
 
 
 def test_the_note_of_a_process_that_was_killed_says_nothing(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_nothing_is_noted_on_object_storage() -> None:
     assert ingest_progress("s3://bucket/store") is None
 
 
-def test_who_looks_whether_a_lock_is_held_keeps_nobody_from_it(tmp_path: Path) -> None:
+def test_testing_a_lock_does_not_keep_others_from_it(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     assert not is_locked(folder)
     lock = take_lock(folder)
@@ -196,14 +196,14 @@ def test_a_page_that_waits_says_how_far_the_ingest_is(few: str) -> None:
         waiting = str(PAGES["features"](resolve(library, "features", "")).above)
     ended = str(PAGES["features"](resolve(library, "features", "")).above)
     assert "An ingest of a model on reviews is under way: features of sample, 25 %." in waiting
-    assert "make ingest" not in waiting
-    assert "Feature points: not computed. Run `make ingest`." in ended
+    assert "headscape ingest" not in waiting
+    assert "Feature points: not computed. Run `headscape ingest`." in ended
 
 
 def test_the_poll_for_newer_snapshots_brings_how_far_it_is(few: str) -> None:
     library = Library(few)
     registered = create_app(library).callback_map
-    (entry,) = (one for name, one in registered.items() if "newer.children" in name)
+    (entry,) = (callback for name, callback in registered.items() if "newer.children" in name)
     notice = entry["callback"].__wrapped__
     shown = {"snapshot": library.newest}
     waits = [{"under-way": "line"}]

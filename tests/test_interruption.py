@@ -5,25 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from ingest import process
+from ingest.run import process
 from store.repository.lock import take_lock
-from tests.family import Start, ended, family, said
+from tests.family import Start, ended, expect_lines, family
 
 SENTENCE = "ingest: Interrupted; what was committed is kept. Run the same command again to go on.\n"
-#: Two fits that take ten minutes, in processes.
+#: Two fits that take ten minutes, in processes. Each writes its line in one call, else the lines of two could mix.
 FITS = """
 from unittest.mock import patch
-from ingest.process import exit_status
-from ingest.parallel import fits_ended, processes
+from ingest.run.process import exit_status
+from ingest.run.parallel import fits_ended, processes
 
 def fit():
-    with patch("ingest.parallel.cpu_count", lambda: 2), fits_ended():
+    with patch("ingest.run.parallel.cpu_count", lambda: 2), fits_ended():
         for future in [processes().submit(exec, sys.argv[1]) for _ in range(2)]:
             future.result()
 
 sys.exit(exit_status(fit, name="ingest"))
 """
-FIT = "import time; print('fit', flush=True); time.sleep(600)"
+FIT = "import os, time; os.write(1, b'fit\\n'); time.sleep(600)"
 #: The real command, one of whose pictures takes ten minutes.
 INGEST = """
 from ingest.__main__ import main
@@ -40,8 +40,8 @@ sys.exit(main())
 DEAF = """
 import threading, time
 from concurrent.futures import ThreadPoolExecutor
-from ingest import process
-from ingest.process import exit_status
+from ingest.run import process
+from ingest.run.process import exit_status
 
 def work():
     with ThreadPoolExecutor(2) as pool:
@@ -57,7 +57,7 @@ sys.exit(exit_status(work, name="ingest"))
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_fits_end_with_the_command_that_is_interrupted(start_code: Start, how: signal.Signals) -> None:
     process = start_code(FITS, FIT)
-    said(process, "fit", "fit")
+    expect_lines(process, "fit", "fit")
     everyone = family(process)
     process.send_signal(how)
     assert ended(everyone)
@@ -67,7 +67,7 @@ def test_fits_end_with_the_command_that_is_interrupted(start_code: Start, how: s
 
 def test_fits_end_with_the_command_that_is_killed(start_code: Start) -> None:
     process = start_code(FITS, FIT)
-    said(process, "fit", "fit")
+    expect_lines(process, "fit", "fit")
     everyone = family(process)
     process.kill()
     assert ended(everyone)
@@ -89,13 +89,13 @@ def test_of_an_ingest_nothing_is_left_and_its_store_is_free(
     lock.close()
 
 
-def test_what_is_interrupted_ends_itself_within_five_seconds() -> None:
+def test_an_interrupted_command_ends_within_five_seconds() -> None:
     assert process.GRACE < 5
 
 
 def test_threads_that_hear_no_signal_have_little_time(start_code: Start) -> None:
     process = start_code(DEAF, "0.1")
-    said(process, "begun")
+    expect_lines(process, "begun")
     process.send_signal(signal.SIGTERM)
     assert ended(family(process))
     assert (process.wait(), process.communicate()[1]) == (130, SENTENCE)
@@ -103,7 +103,7 @@ def test_threads_that_hear_no_signal_have_little_time(start_code: Start) -> None
 
 def test_a_second_signal_ends_it_at_once(start_code: Start) -> None:
     process = start_code(DEAF, "600")
-    said(process, "begun")
+    expect_lines(process, "begun")
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
     assert ended(family(process))

@@ -37,16 +37,16 @@ def resampled(means: np.ndarray) -> np.ndarray:
     return np.tensordot(counts / len(means), means, 1)
 
 
-def check_interval(found: np.ndarray, replicates: np.ndarray) -> None:
+def check_interval(interval: np.ndarray, replicates: np.ndarray) -> None:
     """Against another bootstrap with other draws: (bound, ...) and (replicate, ...).
 
     A percentile of 500 replicates is itself known to about a ninth of their deviation.
     """
     expected = np.percentile(replicates, [2.5, 97.5], axis=0)
     deviation = replicates.std(axis=0)
-    assert (np.abs(found - expected) <= 0.5 * deviation + 1e-12).all()
+    assert (np.abs(interval - expected) <= 0.5 * deviation + 1e-12).all()
     spread = deviation > 1e-9
-    widths = (found[1] - found[0])[spread] / (expected[1] - expected[0])[spread]
+    widths = (interval[1] - interval[0])[spread] / (expected[1] - expected[0])[spread]
     assert 0.9 < widths.mean() < 1.1
 
 
@@ -54,24 +54,24 @@ def check_interval(found: np.ndarray, replicates: np.ndarray) -> None:
 @pytest.mark.parametrize("statistic", ["to_sep", "entropy", "received"])
 def test_an_interval_is_that_of_another_bootstrap(source: str, statistic: str, corpus: store.Corpus) -> None:
     means = np.stack([mean for mean in sentence_means(corpus, source, statistic) if mean is not None])
-    found = corpus.head_interval.sel(source=source, statistic=statistic)
-    check_interval(found.transpose("bound", "layer", "head").values, resampled(means))
+    stored = corpus.head_interval.sel(source=source, statistic=statistic)
+    check_interval(stored.transpose("bound", "layer", "head").values, resampled(means))
 
 
 @pytest.mark.parametrize("source", ["all", "other"])
 def test_an_interval_of_a_layer_is_that_of_another_bootstrap(source: str, corpus: store.Corpus) -> None:
     means = np.stack([mean for mean in sentence_means(corpus, source, "entropy") if mean is not None])
-    found = corpus.layer_interval.sel(source=source, statistic="entropy")
-    check_interval(found.transpose("bound", "layer").values, resampled(means.mean(axis=2)))
+    stored = corpus.layer_interval.sel(source=source, statistic="entropy")
+    check_interval(stored.transpose("bound", "layer").values, resampled(means.mean(axis=2)))
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_mean_is_that_of_the_stored_rows(source: str, corpus: store.Corpus) -> None:
     for statistic in corpus.head_statistic.statistic.values:
         rows = [mean for mean in sentence_means(corpus, source, statistic) if mean is not None]
-        found = corpus.head_statistic.sel(source=source, statistic=statistic)
-        expected = np.mean(rows, axis=0) if rows else np.full(found.shape, np.nan)
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        stored = corpus.head_statistic.sel(source=source, statistic=statistic)
+        expected = np.mean(rows, axis=0) if rows else np.full(stored.shape, np.nan)
+        np.testing.assert_allclose(stored, expected, rtol=1e-12)
 
 
 def test_an_interval_is_labelled(corpus: store.Corpus) -> None:
@@ -94,7 +94,7 @@ def test_more_sentences_make_an_interval_narrower(
     corpus: store.Corpus, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     few = store.open_corpus(ingest(tmp_path_factory.mktemp("few") / "store", sentences=6))
-    widths = [_width(one.head_interval.sel(source="all", statistic="entropy")) for one in (few, corpus)]
+    widths = [_width(opened.head_interval.sel(source="all", statistic="entropy")) for opened in (few, corpus)]
     assert widths[1] < widths[0]
 
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 import transformers
 
-from ingest.checkpoint import find_checkpoint
 from ingest.heads.judged_model import ARCHITECTURES, JudgedModel, find_kind
-from ingest.heads.trial import NOT_ASKED, Trial, label_trial, masked_trial
+from ingest.heads.trial import NO_ANSWER, Trial, label_trial, masked_trial
+from ingest.run.checkpoint import find_checkpoint
 from ingest.text.blocks import Block
 from store.schema.corpus import CLS, SEP
 from tests.tiny_models import save_model
@@ -57,12 +57,14 @@ def reference_loss(model: Any, kind: str, trial: Trial) -> float:
     total = 0.0
     stops = np.cumsum(trial.block.lengths)
     for number, (stop, size) in enumerate(zip(stops, trial.block.lengths, strict=True)):
-        ids, answer = (torch.from_numpy(one[stop - size : stop].astype(np.int64))[None] for one in _columns(trial))
-        asked = answer != NOT_ASKED
-        labels = answer.masked_fill(~asked, -100) if kind == "mlm" else torch.tensor([int(LABELS[number])])
+        ids, answer = (
+            torch.from_numpy(column[stop - size : stop].astype(np.int64))[None] for column in _columns(trial)
+        )
+        is_answer = answer != NO_ANSWER
+        labels = answer.masked_fill(~is_answer, -100) if kind == "mlm" else torch.tensor([int(LABELS[number])])
         with torch.no_grad():
-            total += float(model(input_ids=ids, labels=labels).loss) * int(asked.sum())
-    return total / trial.asked
+            total += float(model(input_ids=ids, labels=labels).loss) * int(is_answer.sum())
+    return total / trial.answers
 
 
 def _columns(trial: Trial) -> tuple[np.ndarray, np.ndarray]:

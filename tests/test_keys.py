@@ -11,9 +11,9 @@ import transformers
 import xarray as xr
 
 import store
-from ingest.checkpoint import find_checkpoint
 from ingest.encode.bert import Bert
 from ingest.encode.tensors import STEP, key_constant
+from ingest.run.checkpoint import find_checkpoint
 from store import keys
 from store.keys import with_keys
 from tests.stores import Ingest
@@ -75,7 +75,7 @@ def test_a_selection_of_keys_equals_that_part_of_all_keys(chosen: dict[str, Any]
     xr.testing.assert_equal(shifted.key.isel(chosen), shifted.key.load().isel(chosen))
 
 
-def test_what_ingest_reads_are_the_keys_of_the_corpus(place: str, shifted: store.Corpus) -> None:
+def test_ingest_and_corpus_read_the_same_keys(place: str, shifted: store.Corpus) -> None:
     group = store.open_snapshot(place).group(f"models/{shifted.name}")
     read = keys.read_vectors(group, "key", 1, slice(3, 9))
     np.testing.assert_array_equal(read, shifted.key[1, :, 3:9])

@@ -7,12 +7,12 @@ import numpy as np
 from dashboard.statistics.figures import Series, layer_curves
 
 VALUES = np.array([[0.2, 0.4], [0.5, 0.7]])
-SAID = [["", ""], ["", ""]]
+HOVER_TEXTS = [["", ""], ["", ""]]
 
 
 def line(between: np.ndarray | None, unit: str = "share") -> Any:
     """The line of the layers."""
-    return layer_curves([Series("one", VALUES, SAID, between)], unit=unit).data[1]
+    return layer_curves([Series("one", VALUES, HOVER_TEXTS, between)], unit=unit).data[1]
 
 
 def test_a_line_has_the_mean_of_each_layer() -> None:

@@ -54,7 +54,7 @@ def test_a_link_to_a_snapshot_deleted_since_it_was_opened_shows_the_newest(
 
 
 def test_an_unpublished_snapshot_is_not_shown(growing: tuple[str, Library]) -> None:
-    with pytest.raises(StoreError, match="make describe"):
+    with pytest.raises(StoreError, match="headscape describe"):
         growing[1].snapshot("ZZZZZZZZZZZZZZZZZZZZ")
 
 

@@ -17,7 +17,7 @@ def frame(open_page: Open, three_server: str, alike: ModelPair) -> Locator:
 
 def left_of(page: Page, ring: str) -> float:
     """How far right a ring stands, from 0 to 1 of the picture."""
-    box, canvas = (page.locator(one).bounding_box() for one in (ring, ".frame canvas"))
+    box, canvas = (page.locator(selector).bounding_box() for selector in (ring, ".frame canvas"))
     assert box is not None
     assert canvas is not None
     return (box["x"] - canvas["x"]) / canvas["width"]
@@ -42,12 +42,12 @@ def test_p_stands_on_a_token_of_the_panel_and_rings_it_in_both_panels(frame: Loc
 
 def test_shift_and_an_arrow_go_to_the_next_token(frame: Locator) -> None:
     frame.press("p")
-    says = frame.page.locator(".points .says[aria-live]")
-    expect(says).to_contain_text("in sentence")
+    announcement = frame.page.locator(".points .announcement[aria-live]")
+    expect(announcement).to_contain_text("in sentence")
     before = left_of(frame.page, ".frame .ring:not(.linked)")
-    first = says.inner_text()
+    first = announcement.inner_text()
     frame.press("Shift+ArrowRight")
-    expect(says).not_to_have_text(first)
+    expect(announcement).not_to_have_text(first)
     assert before < left_of(frame.page, ".frame .ring:not(.linked)") < 0.5
 
 

@@ -44,4 +44,4 @@ def test_the_working_directory_can_be_locked(tmp_path: Path, monkeypatch: pytest
     lock = take_lock(Path("."))
     assert lock is not None
     lock.close()
-    assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["here.lock"]
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["here.lock"]

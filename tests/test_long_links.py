@@ -21,22 +21,22 @@ def pair(tiny_store: str) -> Context:
 
 
 def test_a_request_has_room_for_the_longest_pair_and_every_position(pair: Context) -> None:
-    asked = f"{data_url(pair)}/weights/11/11.csv{query_string(pair, {'hide': EVERY_POSITION})}"
-    assert len(f"GET {asked} HTTP/1.1") < REQUEST_LINE
+    path = f"{data_url(pair)}/weights/11/11.csv{query_string(pair, {'hide': EVERY_POSITION})}"
+    assert len(f"GET {path} HTTP/1.1") < REQUEST_LINE
 
 
 def test_a_truncated_pair_gives_notices_with_its_lengths(pair: Context) -> None:
-    said = "The text is too long for a link; showing its first 2,000 characters"
-    assert pair.notices == (said, said)
+    notice = "The text is too long for a link; showing its first 2,000 characters"
+    assert pair.notices == (notice, notice)
 
 
 @pytest.mark.parametrize(
-    ("text", "second", "kept"),
+    ("text", "second", "lengths"),
     [(5_000, 0, (3_500, 0)), (5_000, 100, (3_500, 100)), (5_000, 1_500, (2_500, 1_500)), (100, 5_000, (100, 3_500))],
 )
-def test_a_text_of_a_pair_has_the_bytes_that_the_other_leaves(text: int, second: int, kept: tuple[int, int]) -> None:
+def test_a_text_of_a_pair_has_the_bytes_that_the_other_leaves(text: int, second: int, lengths: tuple[int, int]) -> None:
     pair = LinkReader({"text": "a" * text, "second": "b" * second}, {}, []).typed_pair()
-    assert tuple(len(typed or "") for typed in pair) == kept
+    assert tuple(len(typed or "") for typed in pair) == lengths
 
 
 def test_the_length_of_a_text_is_counted_in_bytes_of_the_link() -> None:
@@ -47,5 +47,5 @@ def test_the_length_of_a_text_is_counted_in_bytes_of_the_link() -> None:
 
 def test_the_browser_truncates_a_pair_too(open_page: Open, tiny_server: str) -> None:
     page = open_page(f"{tiny_server}/sentence?text={'a' * 3_500}")
-    made = page.evaluate("headscape.address.choose('second', 'b'.repeat(9000), { second: null })")
-    assert (made.count("a"), made.count("b")) == (2_100 - 1, 2_100 - 1)
+    search = page.evaluate("headscape.address.choose('second', 'b'.repeat(9000), { second: null })")
+    assert (search.count("a"), search.count("b")) == (2_100 - 1, 2_100 - 1)

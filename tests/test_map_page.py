@@ -20,8 +20,8 @@ def page(open_page: Open, space_server: str) -> Page:
     return map_page(open_page, space_server)
 
 
-def map_page(open_page: Open, server: str, asked: str = "") -> Page:
-    page = open_page(f"{server}/map{asked}")
+def map_page(open_page: Open, server: str, query: str = "") -> Page:
+    page = open_page(f"{server}/map{query}")
     expect(page.locator("#matrix .heatmaplayer image")).to_be_visible()
     settled(page)
     return page
@@ -37,9 +37,9 @@ def dots(page: Page) -> list[str]:
 def test_the_map_says_method_stress_and_sample(page: Page, space: Corpus) -> None:
     attributes = space.divergence.attrs
     page.get_by_role("button", name="About the map of heads").click()
-    said = page.get_by_role("tooltip")
-    expect(said).to_contain_text(f"seed {attributes['seed']}; stress {float(attributes['stress']):.3f}")
-    expect(said).to_contain_text(f"{int(attributes['tokens']):,} of {space.n_tokens:,} tokens")
+    tooltip = page.get_by_role("tooltip")
+    expect(tooltip).to_contain_text(f"seed {attributes['seed']}; stress {float(attributes['stress']):.3f}")
+    expect(tooltip).to_contain_text(f"{int(attributes['tokens']):,} of {space.n_tokens:,} tokens")
 
 
 def test_there_is_a_dot_for_every_head(page: Page) -> None:
@@ -47,10 +47,10 @@ def test_there_is_a_dot_for_every_head(page: Page) -> None:
 
 
 def test_dots_stand_where_the_store_says(page: Page, space: Corpus) -> None:
-    boxes = [one.bounding_box() for one in page.locator("#head-map .scatterlayer .points path").all()]
-    found = np.array([[box["x"], -box["y"]] for box in boxes if box])
+    boxes = [dot.bounding_box() for dot in page.locator("#head-map .scatterlayer .points path").all()]
+    dots = np.array([[box["x"], -box["y"]] for box in boxes if box])
     places = space.divergence["place"].values.reshape(4, -1)[:, :2]
-    apart = [np.linalg.norm(one[:, None] - one, axis=-1)[np.triu_indices(4, 1)] for one in (found, places)]
+    apart = [np.linalg.norm(points[:, None] - points, axis=-1)[np.triu_indices(4, 1)] for points in (dots, places)]
     np.testing.assert_allclose(apart[0] / apart[0].max(), apart[1] / apart[1].max(), atol=0.02)
 
 
@@ -93,11 +93,13 @@ def test_the_matrix_has_the_divergence_of_every_two_heads(page: Page, space: Cor
     page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.1 * box["height"])
     page.mouse.move(box["x"] + 0.88 * box["width"], box["y"] + 0.12 * box["height"])
     shown = page.locator("#matrix .hovertext")
-    said = re.fullmatch(r"L(\d) H(\d) and L(\d) H(\d): (.*) nats", (shown.text_content() or "").strip())
-    assert said
-    pair = tuple(map(int, said.groups()[:4]))
+    match = re.fullmatch(r"L(\d) H(\d) and L(\d) H(\d): (.*) nats", (shown.text_content() or "").strip())
+    assert match
+    pair = tuple(map(int, match.groups()[:4]))
     attributes = space.divergence.attrs
-    assert float(said[5]) == pytest.approx(space.divergence["divergence"].values[pair] / attributes["tokens"], abs=6e-4)
+    assert float(match[5]) == pytest.approx(
+        space.divergence["divergence"].values[pair] / attributes["tokens"], abs=6e-4
+    )
 
 
 def test_a_cell_of_the_matrix_opens_the_head_of_its_row(page: Page) -> None:
@@ -143,12 +145,12 @@ def test_a_model_of_one_head_has_its_pages(open_page: Open, one_head_server: str
     page = open_page(one_head_server + path)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.get_by_text("This cannot be shown")).to_be_hidden()
-    said = {
+    messages = {
         "/map": "Ingest a model with more heads.",
         "/head": "Ingest one with more to compare them.",
         "/statistics": "1 of 1 heads.",
     }
-    expect(page.get_by_text(said[path])).to_be_visible()
+    expect(page.get_by_text(messages[path])).to_be_visible()
     page.close()
 
 
@@ -158,5 +160,5 @@ def test_a_store_without_divergences_says_what_to_do(
     monkeypatch.setattr("ingest.pipeline.find_divergence", lambda *_: False)
     with serving(ingest(tmp_path / "store", sentences=10)) as address:
         page = open_page(f"{address}/map")
-        expect(page.get_by_text("make ingest")).to_be_visible()
+        expect(page.get_by_text("headscape ingest")).to_be_visible()
         page.close()

@@ -27,16 +27,16 @@ def test_texts_and_elements_keep_their_order_and_properties() -> None:
     assert sent["props"]["tree"] == [["table", {}, row]]
 
 
-def test_a_link_within_the_dashboard_is_told_from_one_that_leaves_the_page() -> None:
+def test_links_within_the_dashboard_differ_from_those_that_leave_the_page() -> None:
     links = [dcc.Link("a", href="/map"), html.A("b", href="/map", **{FOLLOWED: ""}), html.A("c", href="/data/x.csv")]
-    assert [one[0] for one in as_sent(links)[0]["props"]["tree"]] == ["link", "link", "a"]
+    assert [node[0] for node in as_sent(links)[0]["props"]["tree"]] == ["link", "link", "a"]
 
 
-def test_what_a_callback_names_stays_a_component_and_so_does_what_it_stands_in() -> None:
-    button = html.Button("png", id={"save": "png", "of": "x"})
+def test_a_component_with_an_id_stays_one_and_so_do_its_parents() -> None:
+    button = html.Button("png", id={"save": "png", "chart": "x"})
     before, inside, after = as_sent([html.P("before"), html.P(["Save as ", button, "."]), html.P("after")])
     assert (before["type"], inside["type"], after["type"]) == ("Markup", "P", "Markup")
-    assert [one["type"] for one in inside["props"]["children"]] == ["Markup", "Button", "Markup"]
+    assert [child["type"] for child in inside["props"]["children"]] == ["Markup", "Button", "Markup"]
 
 
 def test_controls_and_charts_keep_their_types_and_a_chart_gets_an_id() -> None:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import store
 from store.__main__ import main
-from store.errors import StoreCorrupt, StoreError
+from store.mend import mend
 from store.repository.access import open_repository
 from store.repository.branches import INGEST, MAIN, branch_problem, named_snapshot
+from store.repository.errors import StoreCorrupt, StoreError
 from store.repository.history import history
-from store.repository.mend import mend
 from store.repository.writer import open_writer
 
 Damage = Callable[[Path], object]
@@ -40,11 +40,11 @@ def test_a_damaged_main_is_reported_with_the_command_that_repairs_it(
     damage(branch(copy, MAIN))
     for command in ("describe", "verify"):
         assert main([command, copy]) == 1
-        assert f"Run `make mend STORE={copy}`" in capfd.readouterr().err
-    said = complaint(store=copy)
-    assert "is damaged: " in said
-    assert "refs/branch.main/ref.json" in said
-    assert f"Run `make mend STORE={copy}` to return to the newest publication that can be read." in said
+        assert f"Run `headscape mend {copy}`" in capfd.readouterr().err
+    message = complaint(store=copy)
+    assert "is damaged: " in message
+    assert "refs/branch.main/ref.json" in message
+    assert f"Run `headscape mend {copy}` to return to the newest publication that can be read." in message
 
 
 @damages
@@ -83,7 +83,7 @@ def test_an_ingest_refuses_a_store_that_lost_its_branch_and_mending_keeps_what_w
         writer.commit("work that is not published yet")
         newest = writer.repository.lookup_branch(INGEST)
     branch(copy, INGEST).unlink()
-    assert "refs/branch.ingest/ref.json is missing. Run `make mend" in complaint(store=copy)
+    assert "refs/branch.ingest/ref.json is missing. Run `headscape mend" in complaint(store=copy)
     mend(copy)
     assert named_snapshot(Path(copy), INGEST) == newest
     assert named_snapshot(Path(copy), MAIN) != newest

@@ -24,8 +24,8 @@ def ratios(
     own = own_part(to_self, make(np.ascontiguousarray(value.swapaxes(0, 1))), make(np.eye(features)))
     attended = np.einsum("hij,hjc->ihc", pattern, value).reshape(len(residual), -1)
     gamma = np.ones(features) if gain is None else gain
-    found = mixing_ratios(to_self, make(attended), own, make(residual), make(gamma))
-    return dict(zip(RATIOS, np.asarray(found), strict=True))
+    computed = mixing_ratios(to_self, make(attended), own, make(residual), make(gamma))
+    return dict(zip(RATIOS, np.asarray(computed), strict=True))
 
 
 #: Two tokens that share no direction.
@@ -34,28 +34,28 @@ VALUE = np.eye(4)[None, :2]
 
 @LIBRARIES
 def test_a_token_that_attends_to_itself_alone_is_not_mixed(make: Any) -> None:
-    found = ratios(np.eye(2)[None], VALUE, np.zeros((2, 4)), make)
-    np.testing.assert_allclose(np.stack(list(found.values())), 0, atol=1e-12)
+    mixed = ratios(np.eye(2)[None], VALUE, np.zeros((2, 4)), make)
+    np.testing.assert_allclose(np.stack(list(mixed.values())), 0, atol=1e-12)
 
 
 @LIBRARIES
 def test_a_token_that_attends_to_others_alone_is_mixed_wholly(make: Any) -> None:
-    found = ratios(np.eye(2)[None, ::-1], VALUE, np.zeros((2, 4)), make)
+    mixed = ratios(np.eye(2)[None, ::-1], VALUE, np.zeros((2, 4)), make)
     expected = [0.5 if name == "attnres_w" else 1 for name in RATIOS]
-    np.testing.assert_allclose(np.stack(list(found.values())), np.tile(expected, (2, 1)).T)
+    np.testing.assert_allclose(np.stack(list(mixed.values())), np.tile(expected, (2, 1)).T)
 
 
 @LIBRARIES
 def test_a_residual_as_long_as_what_is_mixed_in_makes_half(make: Any) -> None:
-    found = ratios(np.eye(2)[None, ::-1], VALUE, np.eye(4)[2:], make)
-    np.testing.assert_allclose(found["attn_n"], 1)
-    np.testing.assert_allclose(found["attnres_n"], 0.5)
+    mixed = ratios(np.eye(2)[None, ::-1], VALUE, np.eye(4)[2:], make)
+    np.testing.assert_allclose(mixed["attn_n"], 1)
+    np.testing.assert_allclose(mixed["attnres_n"], 0.5)
 
 
 @LIBRARIES
 def test_the_layer_norm_sees_nothing_of_what_is_the_same_in_all_features(make: Any) -> None:
-    found = ratios(np.eye(2)[None, ::-1], VALUE, np.full((2, 4), 3.0), make)
-    np.testing.assert_allclose(found["attnresln_n"], 1)
+    mixed = ratios(np.eye(2)[None, ::-1], VALUE, np.full((2, 4), 3.0), make)
+    np.testing.assert_allclose(mixed["attnresln_n"], 1)
 
 
 @LIBRARIES
@@ -63,8 +63,8 @@ def test_the_gain_of_the_layer_norm_weighs_the_features(make: Any) -> None:
     """What is mixed in is in feature 1 - i, the residual of token 0 in feature 2, that of token 1 in feature 3."""
     gain = np.array([0.0, 0.0, 1.0, 0.0])
     value, residual = np.eye(4)[None, :2] - 0.25, np.eye(4)[2:] - 0.25
-    found = ratios(np.eye(2)[None, ::-1], value, residual, make, gain)
-    np.testing.assert_allclose(found["attnresln_n"], [0.25 / (0.25 + 0.75), 0.25 / (0.25 + 0.25)])
+    mixed = ratios(np.eye(2)[None, ::-1], value, residual, make, gain)
+    np.testing.assert_allclose(mixed["attnresln_n"], [0.25 / (0.25 + 0.75), 0.25 / (0.25 + 0.25)])
 
 
 @LIBRARIES
@@ -72,11 +72,11 @@ def test_heads_may_cancel_by_their_vectors_and_not_by_their_weights(make: Any) -
     pattern = np.tile(np.eye(2)[::-1], (2, 1, 1))
     to_self = make(np.ascontiguousarray(np.einsum("hii->ih", pattern)))
     residual = make(np.eye(4)[:2])
-    found = np.asarray(
+    computed = np.asarray(
         mixing_ratios(to_self, make(np.zeros((2, 4))), make(np.zeros((2, 4))), residual, make(np.ones(4)))
     )
-    assert found[list(RATIOS).index("attn_w")].tolist() == [1, 1]
-    assert found[list(RATIOS).index("attnres_n")].tolist() == [0, 0]
+    assert computed[list(RATIOS).index("attn_w")].tolist() == [1, 1]
+    assert computed[list(RATIOS).index("attnres_n")].tolist() == [0, 0]
 
 
 @LIBRARIES
@@ -85,8 +85,8 @@ def test_mixing_ratios_are_between_0_and_1(heads: int, tokens: int, seed: int, m
     choose = np.random.default_rng(seed)
     pattern = choose.dirichlet(np.ones(tokens), size=(heads, tokens))
     value, residual = choose.standard_normal((heads, tokens, 4)), choose.standard_normal((tokens, heads * 4))
-    found = np.stack(list(ratios(pattern, value, residual, make).values()))
-    assert ((found >= -1e-12) & (found <= 1 + 1e-12)).all()
+    mixed = np.stack(list(ratios(pattern, value, residual, make).values()))
+    assert ((mixed >= -1e-12) & (mixed <= 1 + 1e-12)).all()
 
 
 @LIBRARIES
@@ -115,8 +115,8 @@ def test_attended_part_is_the_sum_over_heads_and_tokens_of_what_each_hands_on(ma
 def test_a_map_that_scales_and_turns_expands_by_its_scale(scale: float, make: Any) -> None:
     """The one of the homogeneous coordinate is counted among the singular values."""
     turned, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((7, 7)))
-    found = expansion_rate(make(scale * turned), make(np.zeros(7)), make(turned), make(np.zeros(7)))
-    np.testing.assert_allclose(found, np.sqrt((7 * scale**2 + 1) / 8))
+    rate = expansion_rate(make(scale * turned), make(np.zeros(7)), make(turned), make(np.zeros(7)))
+    np.testing.assert_allclose(rate, np.sqrt((7 * scale**2 + 1) / 8))
 
 
 @LIBRARIES
@@ -127,5 +127,5 @@ def test_the_expansion_rate_is_that_of_the_singular_values_with_the_output_bias_
     first = np.block([[value, np.zeros((6, 1))], [value_bias, np.ones(1)]])
     second = np.block([[output, output_bias[:, None]], [np.zeros((1, 6)), np.ones((1, 1))]])
     expected = np.sqrt((np.linalg.svd(first @ second, compute_uv=False) ** 2).mean())
-    found = expansion_rate(make(value), make(value_bias), make(output), make(output_bias))
-    np.testing.assert_allclose(found, expected)
+    rate = expansion_rate(make(value), make(value_bias), make(output), make(output_bias))
+    np.testing.assert_allclose(rate, expected)

@@ -33,7 +33,7 @@ def test_about_names_model_and_corpus(tiny_store: str, tiny_corpus: Corpus) -> N
 
 
 @pytest.mark.parametrize("wrong", ["snapshot", "name"])
-def test_what_is_not_there_is_said_without_a_folder(
+def test_messages_on_missing_parts_name_no_folder(
     wrong: str, client: FlaskClient, base: str, tiny_store: str, tiny_corpus: Corpus
 ) -> None:
     answer = client.get(f"{base.replace(getattr(tiny_corpus, wrong), 'ZZZZZZZZZZZZZZZZZZZZ')}/tokens.json")

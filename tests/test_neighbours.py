@@ -48,18 +48,18 @@ def by_brute_force(vectors: np.ndarray, fitted: np.ndarray, head: int, role: int
 
 
 def test_a_fitted_token_keeps_its_own_place(projection: Neighbours, vectors: np.ndarray, fitted: np.ndarray) -> None:
-    found = projection.place(0, {"fitted": fitted}, *vectors, 0)
-    np.testing.assert_array_equal(found[:, :, :FITTED], fitted)
+    placed = projection.place(0, {"fitted": fitted}, *vectors, 0)
+    np.testing.assert_array_equal(placed[:, :, :FITTED], fitted)
 
 
 def test_another_token_lies_at_the_weighted_mean_of_its_five_nearest(
     projection: Neighbours, vectors: np.ndarray, fitted: np.ndarray
 ) -> None:
-    found = projection.place(0, {"fitted": fitted}, *vectors, 0)
+    placed = projection.place(0, {"fitted": fitted}, *vectors, 0)
     for head, role, token in np.ndindex(HEADS, 2, TOKENS):
         if token >= FITTED:
             expected = by_brute_force(vectors, fitted, head, role, token)
-            np.testing.assert_allclose(found[head, role, token], expected, atol=1e-4)
+            np.testing.assert_allclose(placed[head, role, token], expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("first", [0, 5, 11, 12, 15])
@@ -73,22 +73,22 @@ def test_a_part_of_the_tokens_is_placed_as_all_of_them(
 
 def test_a_token_between_two_is_drawn_to_the_nearer() -> None:
     """Squared distances 1 and 3: weights 3 to 1."""
-    found = place_by_neighbours(np.array([[1.0, 3]]), np.array([[[0.0, 0], [8, 4]]]))
-    np.testing.assert_allclose(found, [[2, 1]], rtol=1e-5)
+    placed = place_by_neighbours(np.array([[1.0, 3]]), np.array([[[0.0, 0], [8, 4]]]))
+    np.testing.assert_allclose(placed, [[2, 1]], rtol=1e-5)
 
 
 def test_a_token_on_a_fitted_point_is_drawn_there() -> None:
-    found = place_by_neighbours(np.array([[0.0, 1]]), np.array([[[5.0, 5], [9, 9]]]))
-    np.testing.assert_allclose(found, [[5, 5]], atol=1e-4)
+    placed = place_by_neighbours(np.array([[0.0, 1]]), np.array([[[5.0, 5], [9, 9]]]))
+    np.testing.assert_allclose(placed, [[5, 5]], atol=1e-4)
 
 
-def test_what_is_near_is_looked_up_once_for_all_pictures(vectors: np.ndarray) -> None:
+def test_nearest_fitted_points_are_cached_for_all_pictures(vectors: np.ndarray) -> None:
     """The other picture gets the same arrays; another layer or block gets its own."""
     nearest = Nearest(lambda layer: tuple(vectors[:, :, layer : layer + FITTED]), device="cpu")
-    one, again = (nearest.of(0, *vectors, 0) for _ in range(2))
-    assert one[0] is again[0]
-    assert not np.array_equal(nearest.of(1, *vectors, 0)[0], one[0])
-    np.testing.assert_array_equal(nearest.of(0, *vectors[:, :, 8:], 8)[0], one[0][:, :, 8:])
+    first, again = (nearest.of(0, *vectors, 0) for _ in range(2))
+    assert first[0] is again[0]
+    assert not np.array_equal(nearest.of(1, *vectors, 0)[0], first[0])
+    np.testing.assert_array_equal(nearest.of(0, *vectors[:, :, 8:], 8)[0], first[0][:, :, 8:])
 
 
 def test_the_fitted_tokens_of_a_layer_are_not_taken_for_its_first_block(vectors: np.ndarray) -> None:
@@ -102,18 +102,18 @@ def test_the_fitted_tokens_of_a_layer_are_not_taken_for_its_first_block(vectors:
 def test_with_fewer_points_than_neighbours_all_of_them_are_near(vectors: np.ndarray, fitted: np.ndarray) -> None:
     query, key = vectors[:, :, :1]
     projection = Neighbours(VIEW, Nearest(lambda _: (query, key), device="cpu"), seed=0)
-    found = projection.place(0, {"fitted": fitted[:, :, :1]}, *vectors[:, :, 1:], 1)
+    placed = projection.place(0, {"fitted": fitted[:, :, :1]}, *vectors[:, :, 1:], 1)
     low, high = fitted[:, :, :1].min(axis=1, keepdims=True), fitted[:, :, :1].max(axis=1, keepdims=True)
-    assert ((found >= low - 1e-6) & (found <= high + 1e-6)).all()
+    assert ((placed >= low - 1e-6) & (placed <= high + 1e-6)).all()
 
 
 @pytest.mark.parametrize("projection", ["tsne", "attentionviz"])
 @pytest.mark.parametrize("components", [2, 3])
 def test_the_same_seed_gives_the_same_places_bit_for_bit(projection: str, components: int) -> None:
     points = np.random.default_rng(0).standard_normal((30, 4)).astype(np.float32)
-    one, other = (fit_head(points, projection=projection, components=components, seed=3) for _ in range(2))
-    assert (one.shape, one.dtype) == ((30, components), np.float32)
-    np.testing.assert_array_equal(one, other)
+    first, other = (fit_head(points, projection=projection, components=components, seed=3) for _ in range(2))
+    assert (first.shape, first.dtype) == ((30, components), np.float32)
+    np.testing.assert_array_equal(first, other)
 
 
 @pytest.mark.parametrize("projection", ["tsne", "attentionviz"])
@@ -128,15 +128,15 @@ def test_far_clusters_stay_clusters(projection: str) -> None:
 
 @pytest.mark.parametrize("points", [2, 4, 6])
 def test_a_handful_of_points_can_be_fitted(points: int) -> None:
-    found = fit_head(np.eye(points, 7, dtype=np.float32), projection="tsne", components=2, seed=0)
-    assert np.isfinite(found).all()
+    fitted = fit_head(np.eye(points, 7, dtype=np.float32), projection="tsne", components=2, seed=0)
+    assert np.isfinite(fitted).all()
 
 
 @pytest.mark.parametrize("seed", [-1, (1 << 63) - 1])
 def test_a_seed_of_64_bits_or_below_zero_is_one_of_32_bits(
     seed: int, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = [fitted_places(vectors, one, monkeypatch) for one in (seed, (1 << 32) - 1)]
+    places = [fitted_places(vectors, seed_of_fit, monkeypatch) for seed_of_fit in (seed, (1 << 32) - 1)]
     np.testing.assert_array_equal(*places)
 
 

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser import Open, drawn, followed, said, until
+from tests.browser import Open, drawn, expect_title, followed, until
 
 #: Remembers every pair of a title's head and a picture's head that could be seen.
 WATCH = """() => {
@@ -34,7 +34,7 @@ def test_the_controls_of_a_head_are_those_of_the_next(head: Page) -> None:
     )
     count = head.locator("[data-before]").count()
     head.locator(".frame").press("ArrowRight")
-    said(head, "Queries and keys of L0 H1")
+    expect_title(head, "Queries and keys of L0 H1")
     has_picture_of(head, "0/1")
     assert count > 30
     assert head.locator("[data-before]").count() == count
@@ -56,22 +56,22 @@ def test_two_arrow_keys_at_once_are_two_steps(head: Page) -> None:
     press = """for (const key of ["ArrowRight", "ArrowDown"])
       document.querySelector(".frame").dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));"""
     head.evaluate(press)
-    said(head, "Queries and keys of L1 H1")
+    expect_title(head, "Queries and keys of L1 H1")
     has_picture_of(head, "1/1")
 
 
 def test_of_heads_that_follow_each_other_quickly_only_the_last_is_waited_for(head: Page) -> None:
-    asked: list[Route] = []
+    requests: list[Route] = []
     failed: list[str] = []
     head.on("requestfailed", lambda request: failed.append(request.url))
-    head.route("**/data/page", lambda route: asked.append(route))
+    head.route("**/data/page", lambda route: requests.append(route))
     head.locator(".frame").press("ArrowRight")
     head.wait_for_timeout(200)
     head.locator(".frame").press("ArrowDown")
     until(head, "location.search.includes('layer=1')")
     head.wait_for_timeout(200)
-    first, last = asked
+    first, last = requests
     last.continue_()
-    said(head, "Queries and keys of L1 H1")
+    expect_title(head, "Queries and keys of L1 H1")
     has_picture_of(head, "1/1")
     assert first.request.url in failed

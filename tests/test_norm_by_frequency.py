@@ -29,22 +29,22 @@ def test_tokens_of_different_frequency_fall_into_tenths() -> None:
 
 
 def test_a_group_has_the_median_and_quartiles_of_its_tokens() -> None:
-    norm, found = of(list(range(1, 101)))
-    np.testing.assert_allclose(found.quartiles[:, 3], np.percentile(norm[30:40].astype(np.float64), (25, 50, 75)))
-    assert (found.fewest[3], found.most[3], found.frequency[3]) == (31, 40, 35.5)
+    norm, grouped = of(list(range(1, 101)))
+    np.testing.assert_allclose(grouped.quartiles[:, 3], np.percentile(norm[30:40].astype(np.float64), (25, 50, 75)))
+    assert (grouped.fewest[3], grouped.most[3], grouped.frequency[3]) == (31, 40, 35.5)
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=80))
 def test_tokens_of_one_frequency_are_never_parted(frequency: list[int]) -> None:
-    found = of(frequency)[1]
-    assert sum(found.tokens) == len(frequency)
-    assert all(most < fewest for most, fewest in zip(found.most, found.fewest[1:], strict=False))
+    grouped = of(frequency)[1]
+    assert sum(grouped.tokens) == len(frequency)
+    assert all(most < fewest for most, fewest in zip(grouped.most, grouped.fewest[1:], strict=False))
 
 
 def test_the_correlation_is_of_all_tokens() -> None:
     frequency = [1, 1, 5, 9, 30, 30, 200]
-    norm, found = of(frequency)
-    assert found.spearman == pytest.approx(spearmanr(norm, frequency).statistic)
+    norm, grouped = of(frequency)
+    assert grouped.spearman == pytest.approx(spearmanr(norm, frequency).statistic)
 
 
 def test_where_all_are_alike_there_is_no_correlation() -> None:
@@ -52,22 +52,22 @@ def test_where_all_are_alike_there_is_no_correlation() -> None:
 
 
 def test_the_tokens_are_those_of_the_corpus(tiny_corpus: Corpus) -> None:
-    found = norm_by_frequency(tiny_corpus, 1, 0)
+    grouped = norm_by_frequency(tiny_corpus, 1, 0)
     pieces = tiny_corpus.wordpieces(tiny_corpus.rows)
     count = [pieces.count(piece) for piece in pieces]
     norm = tiny_corpus.value_norm.values[1, 0, tiny_corpus.rows].astype(np.float64)
-    assert sum(found.tokens) == tiny_corpus.n_tokens
-    assert found.spearman == pytest.approx(spearmanr(norm, count).statistic)
+    assert sum(grouped.tokens) == tiny_corpus.n_tokens
+    assert grouped.spearman == pytest.approx(spearmanr(norm, count).statistic)
 
 
 def test_a_head_is_read_once(tiny_corpus: Corpus) -> None:
     assert norm_by_frequency(tiny_corpus, 0, 1) is norm_by_frequency(tiny_corpus, 0, 1)
 
 
-def test_what_was_found_does_not_keep_a_corpus_open(tiny_store: str) -> None:
+def test_cached_results_do_not_keep_a_corpus_open(tiny_store: str) -> None:
     corpus = open_corpus(tiny_store)
     norm_by_frequency(corpus, 0, 0)
-    gone = weakref.ref(corpus)
+    collected = weakref.ref(corpus)
     del corpus
     gc.collect()
-    assert gone() is None
+    assert collected() is None

@@ -22,15 +22,17 @@ def random_vectors(*shape: int, seed: int = 0) -> np.ndarray:
 
 def in_exact_mode(query: np.ndarray, key: np.ndarray, make: Any) -> tuple[np.ndarray, np.ndarray]:
     radius = np.linalg.norm(key, axis=-1).max(axis=-1)
-    one, other = exact_mode(make(query), make(key), make(radius))
-    return np.asarray(one), np.asarray(other)
+    queries, other = exact_mode(make(query), make(key), make(radius))
+    return np.asarray(queries), np.asarray(other)
 
 
 @LIBRARIES
 def test_exact_mode_leaves_dot_products_as_they_are(make: Any) -> None:
     query, key = random_vectors(3, 9, 4), random_vectors(3, 7, 4, seed=1)
-    one, other = in_exact_mode(query, key, make)
-    np.testing.assert_allclose(np.einsum("hqc,hkc->hqk", one, other), np.einsum("hqc,hkc->hqk", query, key), rtol=1e-12)
+    queries, other = in_exact_mode(query, key, make)
+    np.testing.assert_allclose(
+        np.einsum("hqc,hkc->hqk", queries, other), np.einsum("hqc,hkc->hqk", query, key), rtol=1e-12
+    )
 
 
 @LIBRARIES
@@ -46,16 +48,16 @@ def test_exact_mode_adds_one_channel_and_gives_all_keys_the_same_length(make: An
 @given(seed=st.integers(0, 2**32 - 1), channels=st.integers(1, 16))
 def test_cosine_orders_keys_as_attention_does_for_every_query(make: Any, seed: int, channels: int) -> None:
     query, key = random_vectors(1, 5, channels, seed=seed), random_vectors(1, 12, channels, seed=seed + 1)
-    one, other = in_exact_mode(query, key, make)
+    queries, other = in_exact_mode(query, key, make)
     attention = softmax(query[0] @ key[0].T / np.sqrt(channels), axis=-1)
-    np.testing.assert_array_equal(np.argsort(cdist(one[0], other[0], "cosine")), np.argsort(-attention))
+    np.testing.assert_array_equal(np.argsort(cdist(queries[0], other[0], "cosine")), np.argsort(-attention))
 
 
 @LIBRARIES
 def test_euclidean_distance_of_unit_vectors_orders_keys_as_attention_does(make: Any) -> None:
     query, key = random_vectors(1, 9, 4), random_vectors(1, 12, 4, seed=1)
-    one, other = (np.asarray(unit(make(vectors))) for vectors in in_exact_mode(query, key, make))
-    np.testing.assert_array_equal(np.argsort(cdist(one[0], other[0])), np.argsort(-query[0] @ key[0].T))
+    queries, other = (np.asarray(unit(make(vectors))) for vectors in in_exact_mode(query, key, make))
+    np.testing.assert_array_equal(np.argsort(cdist(queries[0], other[0])), np.argsort(-query[0] @ key[0].T))
 
 
 @LIBRARIES
@@ -67,8 +69,8 @@ def test_a_key_longer_than_the_radius_gets_a_zero(make: Any) -> None:
 @LIBRARIES
 def test_unit_vectors_have_length_one_and_the_same_direction(make: Any) -> None:
     vectors = random_vectors(20, 4)
-    found = np.asarray(unit(make(vectors)))
-    np.testing.assert_allclose(found * np.linalg.norm(vectors, axis=-1, keepdims=True), vectors, rtol=1e-12)
+    units = np.asarray(unit(make(vectors)))
+    np.testing.assert_allclose(units * np.linalg.norm(vectors, axis=-1, keepdims=True), vectors, rtol=1e-12)
 
 
 @LIBRARIES
@@ -118,8 +120,8 @@ def test_attention_does_not_survive_a_shift_of_the_queries() -> None:
 @LIBRARIES
 def test_a_key_is_divided_first_and_shifted_then(make: Any) -> None:
     query, key = make(np.array([[[1.0, 2]]])), make(np.array([[[8.0, 4]]]))
-    found = moved(query, key, scale=make(np.array([4.0])), shift=make(np.array([[1.0, 1]])))
-    np.testing.assert_array_equal([np.asarray(one)[0, 0] for one in found], [[4, 8], [3, 2]])
+    pair = moved(query, key, scale=make(np.array([4.0])), shift=make(np.array([[1.0, 1]])))
+    np.testing.assert_array_equal([np.asarray(vectors)[0, 0] for vectors in pair], [[4, 8], [3, 2]])
 
 
 # -- centroid and sphere ----------------------------------------------------------------------------------
@@ -145,7 +147,9 @@ def test_the_centre_is_that_of_the_least_squares_of_numpy(make: Any) -> None:
     """|k|^2 = 2 k.centre + constant, solved for centre and constant."""
     key = random_vectors(3, 40, 5) + 1
     design = np.concatenate([2 * key, np.ones((3, 40, 1))], axis=-1)
-    expected = [np.linalg.lstsq(rows, (one**2).sum(axis=1))[0][:5] for rows, one in zip(design, key, strict=True)]
+    expected = [
+        np.linalg.lstsq(rows, (head_keys**2).sum(axis=1))[0][:5] for rows, head_keys in zip(design, key, strict=True)
+    ]
     np.testing.assert_allclose(np.asarray(sphere_centre(make(key))), expected, rtol=1e-8)
 
 
@@ -160,6 +164,6 @@ def test_one_key_is_its_own_centre() -> None:
 
 def test_in_exact_mode_the_spearman_of_every_query_is_minus_one() -> None:
     query, key = random_vectors(1, 9, 4), random_vectors(1, 20, 4, seed=1)
-    one, other = in_exact_mode(query, key, np.asarray)
-    for logits, distance in zip(query[0] @ key[0].T, cdist(one[0], other[0], "cosine"), strict=True):
+    queries, other = in_exact_mode(query, key, np.asarray)
+    for logits, distance in zip(query[0] @ key[0].T, cdist(queries[0], other[0], "cosine"), strict=True):
         assert spearmanr(logits, distance).statistic == pytest.approx(-1)

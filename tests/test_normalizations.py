@@ -49,9 +49,9 @@ def vectors(corpus: store.Corpus, sentences: range, dtype: Any = np.float64) -> 
 
 def apply(constants: xr.Dataset, name: str, query: Any, key: Any, make: Any = np.asarray) -> tuple[Any, Any]:
     """The kernel with the stored constants."""
-    one = constants.sel(normalization=name)
+    constant = constants.sel(normalization=name)
     dtype = np.asarray(query).dtype
-    scale, shift, radius = (make(one[part].values.astype(dtype)) for part in ("scale", "shift", "radius"))
+    scale, shift, radius = (make(constant[part].values.astype(dtype)) for part in ("scale", "shift", "radius"))
     return normalized(make(query), make(key), scale=scale, shift=shift, radius=radius if name == "exact" else None)
 
 
@@ -68,7 +68,7 @@ def test_attention_is_the_same_after_every_normalization(
 ) -> None:
     for sentence in range(0, corpus.n_sentences, 5):
         query, key = vectors(corpus, range(sentence, sentence + 1), dtype)
-        after = [np.asarray(one) for one in apply(constants, name, query, key, make)]
+        after = [np.asarray(vectors_after) for vectors_after in apply(constants, name, query, key, make)]
         channels = query.shape[-1]
         np.testing.assert_allclose(patterns(*after, channels), patterns(query, key, channels), atol=error, rtol=0)
 
@@ -83,8 +83,8 @@ def test_the_same_shift_of_the_queries_changes_attention(corpus: store.Corpus, c
 
 def test_raw_does_nothing(corpus: store.Corpus, constants: xr.Dataset) -> None:
     before = vectors(corpus, range(2))
-    for one, other in zip(apply(constants, "raw", *before), before, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for after, other in zip(apply(constants, "raw", *before), before, strict=True):
+        np.testing.assert_array_equal(after, other)
 
 
 def test_after_centroid_both_clouds_of_the_sample_have_one_centre(
@@ -105,9 +105,9 @@ def test_after_sphere_the_best_sphere_of_the_keys_is_round_the_origin(
 
 
 def test_shared_is_one_shift_and_one_scale_for_all_heads(constants: xr.Dataset) -> None:
-    one = constants.sel(normalization="shared")
-    assert len(np.unique(one.scale)) == 1
-    assert len(np.unique(one["shift"].values.reshape(-1, one.sizes["channel"]), axis=0)) == 1
+    constant = constants.sel(normalization="shared")
+    assert len(np.unique(constant.scale)) == 1
+    assert len(np.unique(constant["shift"].values.reshape(-1, constant.sizes["channel"]), axis=0)) == 1
 
 
 def test_the_shared_shift_is_the_mean_of_those_to_the_centroids(constants: xr.Dataset) -> None:
@@ -140,13 +140,13 @@ def test_weighted_correlation_is_that_of_the_pairs_of_the_sample(
     """All pairs of these few sentences; the nearest are so few that the threshold is the next distance itself."""
     dots, distances = [], []
     for sentence in range(sample):
-        before = [one[1, 0] for one in vectors(corpus, range(sentence, sentence + 1), np.float32)]
-        query, key = (one[1, 0] for one in apply(constants, name, *vectors(corpus, range(sentence, sentence + 1))))
+        before = [heads[1, 0] for heads in vectors(corpus, range(sentence, sentence + 1), np.float32)]
+        query, key = (heads[1, 0] for heads in apply(constants, name, *vectors(corpus, range(sentence, sentence + 1))))
         dots.append((before[0] @ before[1].T).ravel())
         distances.append(cdist(query, key).ravel())
-    found = constants.sel(normalization=name)[{"layer": 1, "head": 0}]
-    expected = weighted_by_hand(np.concatenate(dots), np.concatenate(distances), int(found.pairs))
-    assert float(found.weighted_correlation) == pytest.approx(expected, abs=1e-3)
+    stored = constants.sel(normalization=name)[{"layer": 1, "head": 0}]
+    expected = weighted_by_hand(np.concatenate(dots), np.concatenate(distances), int(stored.pairs))
+    assert float(stored.weighted_correlation) == pytest.approx(expected, abs=1e-3)
 
 
 def weighted_by_hand(dot: np.ndarray, distance: np.ndarray, pairs: int) -> float:
@@ -160,15 +160,16 @@ def weighted_by_hand(dot: np.ndarray, distance: np.ndarray, pairs: int) -> float
 def test_spearman_is_what_scipy_says_of_sentences_no_fit_has_seen(
     name: str, corpus: store.Corpus, constants: xr.Dataset, sample: int
 ) -> None:
-    found = constants.spearman.sel(normalization=name)[0, 1]
+    stored = constants.spearman.sel(normalization=name)[0, 1]
     by_sentence = []
     for sentence in range(sample, corpus.n_sentences):
-        query, key = (one[0, 1] for one in vectors(corpus, range(sentence, sentence + 1)))
+        query, key = (heads[0, 1] for heads in vectors(corpus, range(sentence, sentence + 1)))
         distance = cdist(
-            *(one[0, 1] for one in apply(constants, name, *vectors(corpus, range(sentence, sentence + 1)))), "cosine"
+            *(heads[0, 1] for heads in apply(constants, name, *vectors(corpus, range(sentence, sentence + 1)))),
+            "cosine",
         )
         by_sentence.append(np.mean([spearmanr(*rows).statistic for rows in zip(query @ key.T, distance, strict=True)]))
-    assert float(found) == pytest.approx(np.mean(by_sentence), abs=2e-3)
+    assert float(stored) == pytest.approx(np.mean(by_sentence), abs=2e-3)
 
 
 def test_exact_mode_is_perfect_in_head_space(constants: xr.Dataset) -> None:

@@ -54,9 +54,9 @@ def test_an_older_store_opens_and_its_keys_are_read_as_stored(older: str) -> Non
 
 def test_verify_says_that_an_older_store_has_no_checksums(older: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", older]) == 0
-    sound, said = capsys.readouterr().out.splitlines()
+    sound, note = capsys.readouterr().out.splitlines()
     assert " is sound: " in sound
-    assert "arrays carry no checksums, since an older Headscape wrote them" in said
+    assert "arrays carry no checksums, since an older Headscape wrote them" in note
 
 
 def test_an_older_store_grows_as_a_new_one_does(older: str, ingest: Ingest, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_an_older_store_grows_as_a_new_one_does(older: str, ingest: Ingest, tmp_
     assert main(["verify", older]) == 0
 
 
-def test_what_is_added_to_an_older_store_carries_checksums(older: str, ingest: Ingest) -> None:
+def test_arrays_added_to_an_older_store_carry_checksums(older: str, ingest: Ingest) -> None:
     features = store.open_snapshot(ingest(Path(older), sentences=10, **FEATURES)).root
     kinds = {
         arrays.has_checksums(array) for _, array in features.members(max_depth=None) if isinstance(array, zarr.Array)

@@ -58,7 +58,7 @@ def test_the_picture_of_one_token_says_1_token(tiny_store: str, monkeypatch: pyt
     assert picture.label.startswith("1 token of the sample at ")
 
 
-def test_two_models_of_one_sentence_are_said_to_be(library: Library) -> None:
+def test_two_models_of_one_sentence_say_so(library: Library) -> None:
     context = resolve(library, "compare", "")
-    said = str(means_over_heads(context, ModelPair(context.corpus, context.corpus)))
-    assert "Means over 1 sentence (9 tokens) of both models." in said
+    written = str(means_over_heads(context, ModelPair(context.corpus, context.corpus)))
+    assert "Means over 1 sentence (9 tokens) of both models." in written

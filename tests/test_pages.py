@@ -30,18 +30,18 @@ def test_pages_of_two_heads_have_the_same_components(client: FlaskClient) -> Non
     def ids(node: Any) -> list[Any]:
         inner = node.get("props", {}).get("children") if isinstance(node, dict) else node
         own = [(node["type"], str(node["props"].get("id")))] if isinstance(node, dict) else []
-        return own + [one for child in inner for one in ids(child)] if isinstance(inner, list) else own
+        return own + [name for child in inner for name in ids(child)] if isinstance(inner, list) else own
 
-    one, other = (page(client, "/head", f"?layer=1&head={head}") for head in (0, 1))
-    assert ids(one["above"]) == ids(other["above"])
-    assert ids(one["beside"]) == ids(other["beside"])
+    first, other = (page(client, "/head", f"?layer=1&head={head}") for head in (0, 1))
+    assert ids(first["above"]) == ids(other["above"])
+    assert ids(first["beside"]) == ids(other["beside"])
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"pathname": "//", "search": "?=&&", "snapshot": "x" * 500}, {"search": "a" * 50_000}]
+    "form", [{}, {"pathname": "//", "search": "?=&&", "snapshot": "x" * 500}, {"search": "a" * 50_000}]
 )
-def test_an_empty_form_is_answered_with_the_first_page(client: FlaskClient, given: dict[str, str]) -> None:
-    response = client.post("/data/page", data=given)
+def test_an_empty_form_is_answered_with_the_first_page(client: FlaskClient, form: dict[str, str]) -> None:
+    response = client.post("/data/page", data=form)
     assert response.status_code == 200
     assert "Queries and keys of all" in response.text
 
@@ -68,7 +68,7 @@ def test_nothing_is_computed_for_a_reader_who_left_the_page(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     computed: list[object] = []
-    monkeypatch.setattr("dashboard.pages.asker_gone", lambda: True)
+    monkeypatch.setattr("dashboard.pages.reader_left", lambda: True)
     monkeypatch.setattr("dashboard.pages.picture_of", computed.append)
     monkeypatch.setitem(PAGES, "heads", computed.append)
     assert page(client, "/")["picture"] is None

@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 
 import store
-from store.errors import StoreError
 from store.kernels.pairs import Pairs, admitted_pairs, combine, distinct_largest, merge_pairs, strongest_pairs
+from store.repository.errors import StoreError
 from store.schema.corpus import CLS, PAD, SEP
 from store.schema.model import PAIR_NUMBERS
 from tests.interruption import interrupted
@@ -18,7 +18,7 @@ from tests.stores import BLOCK
 
 Ingest = Callable[..., str]
 Commits = Callable[[str], list[str]]
-Found = list[tuple[int, int, float, float]]
+ScoredPairs = list[tuple[int, int, float, float]]
 HEADS, CHANNELS = 2, 3
 #: A batch of two sentences, the second padded; wordpiece 5 comes more than once.
 FLAGS = np.array([[CLS, 0, 0, 0, SEP], [CLS, 0, 0, SEP, PAD]], np.uint8)
@@ -26,7 +26,7 @@ PIECES = np.array([[1, 5, 6, 5, 2], [1, 5, 6, 2, 0]])
 ROWS = np.array([[10, 11, 12, 13, 14], [20, 21, 22, 23, -1]])
 
 
-def by_hand(query: np.ndarray, key: np.ndarray, pieces: np.ndarray, flags: np.ndarray, rows: np.ndarray) -> Found:
+def by_hand(query: np.ndarray, key: np.ndarray, pieces: np.ndarray, flags: np.ndarray, rows: np.ndarray) -> ScoredPairs:
     """Every pair of one head in one sentence: (query row, key row, logit, weight)."""
     logits = np.array([[float(np.dot(q, k)) / len(q) ** 0.5 for k in key] for q in query])
     weights = [np.exp(row - row.max()) / np.exp(row - row.max()).sum() for row in logits]
@@ -34,16 +34,16 @@ def by_hand(query: np.ndarray, key: np.ndarray, pieces: np.ndarray, flags: np.nd
     return [(rows[i], rows[j], logits[i, j], weights[i][j]) for i in words for j in words if i != j]
 
 
-def strongest_by_hand(found: Found, piece_of: dict[int, int], count: int) -> Found:
+def strongest_by_hand(pairs: ScoredPairs, piece_of: dict[int, int], count: int) -> ScoredPairs:
     """The strongest, a combination of wordpieces only the first time."""
     seen: set[tuple[int, int]] = set()
-    kept: Found = []
-    for pair in sorted(found, key=lambda pair: -pair[2]):
+    strongest: ScoredPairs = []
+    for pair in sorted(pairs, key=lambda pair: -pair[2]):
         combination = piece_of[pair[0]], piece_of[pair[1]]
         if combination not in seen:
-            kept.append(pair)
+            strongest.append(pair)
         seen.add(combination)
-    return kept[:count]
+    return strongest[:count]
 
 
 @pytest.fixture
@@ -58,12 +58,12 @@ def in_batch(vectors: tuple[np.ndarray, np.ndarray], *, count: int) -> Pairs:
     return strongest_pairs(*vectors, ROWS, admitted_pairs(PIECES, FLAGS, ROWS >= 0), count=count)
 
 
-def batch_by_hand(vectors: tuple[np.ndarray, np.ndarray], head: int, *, count: int) -> Found:
-    found: Found = []
+def batch_by_hand(vectors: tuple[np.ndarray, np.ndarray], head: int, *, count: int) -> ScoredPairs:
+    pairs: ScoredPairs = []
     for sentence, length in enumerate((ROWS >= 0).sum(axis=1)):
         part = [array[sentence, :length] for array in (vectors[0][head], vectors[1][head], PIECES, FLAGS, ROWS)]
-        found += by_hand(*part)
-    return strongest_by_hand(found, dict(zip(ROWS.ravel(), PIECES.ravel(), strict=True)), count)
+        pairs += by_hand(*part)
+    return strongest_by_hand(pairs, dict(zip(ROWS.ravel(), PIECES.ravel(), strict=True)), count)
 
 
 @pytest.mark.parametrize("head", range(HEADS))
@@ -72,8 +72,8 @@ def test_the_strongest_pairs_of_a_batch_are_those_found_one_by_one(
     head: int, count: int, vectors: tuple[np.ndarray, np.ndarray]
 ) -> None:
     pairs = in_batch(vectors, count=count)
-    found = [getattr(pairs, name)[head] for name in PAIR_NUMBERS]
-    np.testing.assert_allclose(np.stack(found, axis=-1), batch_by_hand(vectors, head, count=count), rtol=1e-5)
+    numbers = [getattr(pairs, name)[head] for name in PAIR_NUMBERS]
+    np.testing.assert_allclose(np.stack(numbers, axis=-1), batch_by_hand(vectors, head, count=count), rtol=1e-5)
 
 
 def test_ranks_without_a_pair_are_empty(vectors: tuple[np.ndarray, np.ndarray]) -> None:
@@ -87,8 +87,8 @@ def test_ranks_without_a_pair_are_empty(vectors: tuple[np.ndarray, np.ndarray]) 
 def test_neither_special_tokens_nor_padding_nor_a_token_with_itself_make_a_pair() -> None:
     admitted = admitted_pairs(PIECES, FLAGS, ROWS >= 0)
     sentence, query, key = np.unravel_index(admitted.places, (2, 5, 5))
-    found = set(zip(ROWS[sentence, query].tolist(), ROWS[sentence, key].tolist(), strict=True))
-    assert found == {(11, 12), (12, 11), (11, 13), (13, 11), (12, 13), (13, 12), (21, 22), (22, 21)}
+    positions = set(zip(ROWS[sentence, query].tolist(), ROWS[sentence, key].tolist(), strict=True))
+    assert positions == {(11, 12), (12, 11), (11, 13), (13, 11), (12, 13), (13, 12), (21, 22), (22, 21)}
 
 
 def test_two_wordpieces_in_the_other_order_are_another_combination() -> None:
@@ -122,9 +122,9 @@ def test_merging_the_parts_equals_the_whole() -> None:
     whole = Pairs(query, key, logit, logit / 300)
     parts = [Pairs(*(getattr(whole, name)[:, at::3] for name in PAIR_NUMBERS)) for at in range(3)]
     parts = [merge_pairs([part], pieces, count=10) for part in parts]
-    found, expected = merge_pairs(parts, pieces, count=10), merge_pairs([whole], pieces, count=10)
+    merged, expected = merge_pairs(parts, pieces, count=10), merge_pairs([whole], pieces, count=10)
     for name in PAIR_NUMBERS:
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+        np.testing.assert_array_equal(getattr(merged, name), getattr(expected, name))
 
 
 # -- in a store -----------------------------------------------------------------------------------------
@@ -135,14 +135,14 @@ def corpus(odd_store: str) -> store.Corpus:
     return store.open_corpus(odd_store)
 
 
-def corpus_by_hand(corpus: store.Corpus, layer: int, head: int, *, count: int) -> Found:
+def corpus_by_hand(corpus: store.Corpus, layer: int, head: int, *, count: int) -> ScoredPairs:
     query, key = (array[layer, head].values.astype(np.float64) for array in (corpus.query, corpus.key))
     pieces, flags = corpus.tokens.token_id.values, corpus.tokens.token_flags.values
-    found: Found = []
+    pairs: ScoredPairs = []
     for sentence in range(corpus.n_sentences):
         rows = corpus.sentence_rows(sentence)
-        found += by_hand(query[rows], key[rows], pieces[rows], flags[rows], np.arange(rows.start, rows.stop))
-    return strongest_by_hand(found, dict(enumerate(pieces)), count)
+        pairs += by_hand(query[rows], key[rows], pieces[rows], flags[rows], np.arange(rows.start, rows.stop))
+    return strongest_by_hand(pairs, dict(enumerate(pieces)), count)
 
 
 @pytest.mark.parametrize("layer", range(3))
@@ -257,7 +257,7 @@ def test_a_model_whose_pairs_are_not_finished_has_none(
             _ = store.open_corpus(str(place)).pairs
     interrupted(ingest, place, "ingest.heads.pairs._merge", after=0)
     ingest(place, model=odd_model, sentences=5)
-    with pytest.raises(StoreError, match=r"Run `make ingest`\.$"):
+    with pytest.raises(StoreError, match=r"Run `headscape ingest`\.$"):
         _ = store.open_snapshot(str(place)).corpus(name).pairs
     ingest(place)
     assert store.open_snapshot(str(place)).corpus(name).pairs.sizes["rank"] == 100

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest import process
-from tests.family import ROOT, Start, ended, family, said
+from ingest.run import process
+from tests.family import ROOT, Start, ended, expect_lines, family
 
 #: In the place of Python for make: the command's name and arguments are read by the real command, the work takes ten minutes.
 LONG_WORK = """#!{python}
@@ -33,7 +33,7 @@ import subprocess
 from dashboard import __main__ as command
 
 start = subprocess.Popen
-long_work = "import os, time; from ingest.process import follow_parent; follow_parent(os.environ); time.sleep(600)"
+long_work = "import os, time; from ingest.run.process import follow_parent; follow_parent(os.environ); time.sleep(600)"
 command._describe = lambda _: subprocess.CompletedProcess([], 3)
 command.subprocess.Popen = lambda _, **options: start([sys.executable, "-c", long_work], **options)
 command.PAUSE = 600
@@ -56,7 +56,7 @@ def program(place: Path, code: str) -> Path:
 @pytest.mark.parametrize("target", ["ingest", "projections", "finetune"])
 def test_a_command_ends_with_make(start_code: Start, python: Path, target: str) -> None:
     make = start_code(MAKE, target, f"PYTHON={python}")
-    said(make, "started")
+    expect_lines(make, "started")
     everyone = family(make, members=2)
     make.kill()
     assert ended(everyone)
@@ -66,7 +66,7 @@ def test_a_command_ends_with_make(start_code: Start, python: Path, target: str) 
 def test_a_command_ends_that_begins_after_make_was_killed(start_code: Start, python: Path, tmp_path: Path) -> None:
     shell = program(tmp_path / "shell", SLOW_SHELL)
     make = start_code(MAKE, "ingest", f"PYTHON={python}", f"SHELL={shell}")
-    said(make, "started")
+    expect_lines(make, "started")
     everyone = family(make, members=2)
     make.kill()
     assert ended(everyone)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dashboard.statistics.part import part_of
+from dashboard.statistics.parts import part_of
 from store import Corpus
 from store.means import sentence_means
 from store.schema.corpus import CLS, SEP
@@ -18,8 +18,8 @@ PARTS = (None, "position:..4", "label:positive", "kind:[SEP]")
 def by_hand(values: np.ndarray, corpus: Corpus, chosen: np.ndarray) -> np.ndarray:
     """Mean over sentences of the mean over their chosen tokens, of values (..., token)."""
     sentence = corpus.tokens.sentence_index.values[corpus.rows]
-    own = [values[..., chosen & (sentence == one)] for one in range(corpus.n_sentences)]
-    return np.mean([one.mean(axis=-1) for one in own if one.shape[-1]], axis=0)
+    own = [values[..., chosen & (sentence == number)] for number in range(corpus.n_sentences)]
+    return np.mean([tokens.mean(axis=-1) for tokens in own if tokens.shape[-1]], axis=0)
 
 
 def flags(corpus: Corpus) -> np.ndarray:
@@ -30,21 +30,21 @@ def flags(corpus: Corpus) -> np.ndarray:
 def test_mixing_of_all_rows_of_a_part(tiny_corpus: Corpus, where: str | None) -> None:
     part = part_of(tiny_corpus, where)
     values = tiny_corpus.token_mixing.values[..., tiny_corpus.rows].astype(np.float64)
-    found = counted(tiny_corpus, part).mixing.sel(source="all")
-    np.testing.assert_allclose(found, by_hand(values, tiny_corpus, part.rows), rtol=1e-3)
+    means = counted(tiny_corpus, part).mixing.sel(source="all")
+    np.testing.assert_allclose(means, by_hand(values, tiny_corpus, part.rows), rtol=1e-3)
 
 
 def test_mixing_of_one_kind_of_a_part(tiny_corpus: Corpus) -> None:
     part = part_of(tiny_corpus, "label:positive")
     values = tiny_corpus.token_mixing.values[..., tiny_corpus.rows].astype(np.float64)
-    found = counted(tiny_corpus, part).mixing.sel(source="cls")
+    means = counted(tiny_corpus, part).mixing.sel(source="cls")
     expected = by_hand(values, tiny_corpus, part.rows & (flags(tiny_corpus) & CLS != 0))
-    np.testing.assert_allclose(found, expected, rtol=1e-3)
+    np.testing.assert_allclose(means, expected, rtol=1e-3)
 
 
 def test_a_part_without_such_rows_has_no_mixing(tiny_corpus: Corpus) -> None:
-    found = counted(tiny_corpus, part_of(tiny_corpus, "position:1..2")).mixing.sel(source="cls")
-    assert np.isnan(found).all()
+    means = counted(tiny_corpus, part_of(tiny_corpus, "position:1..2")).mixing.sel(source="cls")
+    assert np.isnan(means).all()
 
 
 @pytest.mark.parametrize("where", PARTS[:3])
@@ -52,8 +52,8 @@ def test_attention_to_sep_of_all_others(tiny_corpus: Corpus, where: str | None) 
     part = part_of(tiny_corpus, where)
     values = tiny_corpus.token_statistic.sel(statistic="to_sep").values[..., tiny_corpus.rows].astype(np.float64)
     expected = by_hand(values, tiny_corpus, part.rows & (flags(tiny_corpus) & SEP == 0))
-    found = counted(tiny_corpus, part).means.sel(source="other", statistic="to_sep")
-    np.testing.assert_allclose(found, expected, rtol=1e-3)
+    means = counted(tiny_corpus, part).means.sel(source="other", statistic="to_sep")
+    np.testing.assert_allclose(means, expected, rtol=1e-3)
 
 
 def test_sep_alone_leaves_no_others(tiny_corpus: Corpus) -> None:
@@ -72,6 +72,6 @@ def test_no_more_than_a_block_is_read_at_once(tiny_corpus: Corpus, monkeypatch: 
     monkeypatch.setattr("store.means.READ_BYTES", 1)
     part = part_of(tiny_corpus, "position:1..")
     values = tiny_corpus.token_mixing.values[..., tiny_corpus.rows].astype(np.float64)
-    found = counted(tiny_corpus, part).mixing.sel(source="all")
-    np.testing.assert_allclose(found, by_hand(values, tiny_corpus, part.rows), rtol=1e-3)
+    means = counted(tiny_corpus, part).mixing.sel(source="all")
+    np.testing.assert_allclose(means, by_hand(values, tiny_corpus, part.rows), rtol=1e-3)
     assert max(sizes) <= BLOCK

@@ -12,7 +12,7 @@ from dashboard.sentence.sentence import Sentence
 from dashboard.web.state import PAIRS
 from tests.sentences import PIECES, a_pair, one_sentence
 
-POSITIONS = st.lists(st.integers(0, 12), max_size=6).map(lambda found: tuple(sorted(set(found))))
+POSITIONS = st.lists(st.integers(0, 12), max_size=6).map(lambda positions: tuple(sorted(set(positions))))
 OPTIONS = st.builds(
     PatternOptions,
     weights=st.sampled_from(["attention", "norm"]),
@@ -47,12 +47,12 @@ def test_norms_weigh_what_is_handed_on_of_each_key(pair: Sentence) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "rows", "columns"), [("aa", (0, 6), (0, 6)), ("ab", (0, 6), (6, 9)), ("ba", (6, 9), (0, 6))]
+    ("sides", "rows", "columns"), [("aa", (0, 6), (0, 6)), ("ab", (0, 6), (6, 9)), ("ba", (6, 9), (0, 6))]
 )
 def test_a_pair_filter_keeps_queries_of_one_and_keys_of_the_other(
-    pair: Sentence, asked: str, rows: tuple[int, int], columns: tuple[int, int]
+    pair: Sentence, sides: str, rows: tuple[int, int], columns: tuple[int, int]
 ) -> None:
-    shown = shown_pattern(pair, parse_options({"pair": asked}))
+    shown = shown_pattern(pair, parse_options({"pair": sides}))
     np.testing.assert_array_equal(shown.weights, pair.pattern[:, :, slice(*rows), slice(*columns)])
 
 
@@ -63,8 +63,8 @@ def test_a_sentence_without_a_second_is_shown_whole_by_every_pair_filter() -> No
 
 def test_a_hidden_position_is_neither_query_nor_key(pair: Sentence) -> None:
     shown = shown_pattern(pair, PatternOptions(hide=(1, 7)))
-    kept = [0, 2, 3, 4, 5, 6, 8]
-    np.testing.assert_array_equal(shown.weights, pair.pattern[:, :, kept][..., kept])
+    shown_positions = [0, 2, 3, 4, 5, 6, 8]
+    np.testing.assert_array_equal(shown.weights, pair.pattern[:, :, shown_positions][..., shown_positions])
 
 
 def test_special_tokens_can_be_left_out(pair: Sentence) -> None:
@@ -95,7 +95,7 @@ def test_norms_are_weighed_before_wordpieces_are_merged(pair: Sentence) -> None:
     assert shown.weights[0, 1, 1, 2] == pytest.approx(weighed[2] + weighed[3], rel=1e-5)
 
 
-def test_what_is_left_is_shared_anew(pair: Sentence) -> None:
+def test_renormalized_rows_sum_to_one(pair: Sentence) -> None:
     shown = shown_pattern(pair, PatternOptions(hide=(0,), renormalize=True))
     expected = pair.pattern[0, 0, 1, 1:] / pair.pattern[0, 0, 1, 1:].sum()
     np.testing.assert_allclose(shown.weights[0, 0, 0], expected, rtol=1e-5)
@@ -118,7 +118,7 @@ def test_a_rollout_has_one_head_and_starts_with_half_of_the_mean(pair: Sentence)
 
 
 def test_a_rollout_is_not_weighed_by_norms(pair: Sentence) -> None:
-    weighed, plain = (shown_pattern(pair, PatternOptions(weights=one, rollout=True)) for one in ("norm", "attention"))
+    weighed, plain = (shown_pattern(pair, PatternOptions(weights=kind, rollout=True)) for kind in ("norm", "attention"))
     np.testing.assert_array_equal(weighed.weights, plain.weights)
 
 
@@ -128,10 +128,10 @@ def test_hiding_everything_leaves_nothing(pair: Sentence) -> None:
 
 
 @given(options=OPTIONS, layer=st.integers(0, 1))
-def test_one_layer_is_what_is_shown_of_it_among_all(options: PatternOptions, layer: int) -> None:
-    one, every = shown_pattern(a_pair(), options, layer=layer), shown_pattern(a_pair(), options)
-    np.testing.assert_allclose(one.weights[0], every.weights[layer], rtol=1e-5, atol=1e-7)
-    assert names(one) == names(every)
+def test_one_layer_has_the_same_weights_as_among_all_layers(options: PatternOptions, layer: int) -> None:
+    single, every = shown_pattern(a_pair(), options, layer=layer), shown_pattern(a_pair(), options)
+    np.testing.assert_allclose(single.weights[0], every.weights[layer], rtol=1e-5, atol=1e-7)
+    assert names(single) == names(every)
 
 
 @given(options=OPTIONS)

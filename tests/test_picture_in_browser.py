@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.browser import Open, canvas_place, drawn, picture, quarters, said, saved_picture, seen
+from tests.browser import Open, canvas_place, drawn, expect_title, picture, quarters, saved_picture, seen
 
 HEADS = "Queries and keys of all 4 heads"
 
@@ -61,7 +61,7 @@ def test_the_wheel_over_all_heads_goes_into_the_head_under_it(heads: Page) -> No
     heads.mouse.move(*canvas_place(heads, 0.75, 0.25))
     heads.mouse.wheel(0, -200)
     heads.mouse.wheel(0, -400)
-    said(heads, "Queries and keys of L0 H1")
+    expect_title(heads, "Queries and keys of L0 H1")
 
 
 @pytest.mark.parametrize("way", ["wheel", "-", "Backspace", "Zoom out"])
@@ -73,7 +73,7 @@ def test_out_of_a_head_one_comes_back_to_all_heads(head: Page, way: str) -> None
         head.get_by_role("button", name=way).click()
     else:
         head.locator(".frame").press(way)
-    said(head, HEADS)
+    expect_title(head, HEADS)
     expect(head.locator('.frame[data-drawn*="/grid.bin"]')).to_be_visible()
 
 
@@ -111,6 +111,6 @@ def test_where_one_looked_stays_behind_in_the_next_head(head: Page) -> None:
     head.locator(".frame").press("+")
     expect(head).to_have_url(re.compile("at="))
     head.locator(".frame").press("ArrowRight")
-    said(head, "Queries and keys of L1 H1")
+    expect_title(head, "Queries and keys of L1 H1")
     expect(head.locator(".frame")).to_have_attribute("data-zoom", "1.00")
     expect(head).not_to_have_url(re.compile("at="))

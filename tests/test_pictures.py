@@ -14,8 +14,8 @@ import store
 from dashboard.pages import PAGES
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
-from ingest.parallel import processes
 from ingest.projections.manifolds import fit_head
+from ingest.run.parallel import processes
 from store.kernels.fidelity import trustworthy
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, ViewName
 from tests.stores import NEIGHBOUR_TOKENS, RICH_VIEWS
@@ -32,19 +32,19 @@ def corpus(rich_store: str) -> store.Corpus:
 
 def head_vectors(corpus: store.Corpus, layer: int, head: int) -> np.ndarray:
     """Queries and keys of one head (role, token, channel)."""
-    return np.stack([one[layer, head].isel(token=corpus.rows).values for one in (corpus.query, corpus.key)]).astype(
-        "f4"
-    )
+    return np.stack(
+        [role_vectors[layer, head].isel(token=corpus.rows).values for role_vectors in (corpus.query, corpus.key)]
+    ).astype("f4")
 
 
 def head_normalized(corpus: store.Corpus, name: str, layer: int, head: int) -> np.ndarray:
     """The same after the view's normalisation: q c, and k / c + a with, in exact mode, one more coordinate."""
     normalization = ViewName.parse(name).normalization
-    one = corpus.normalizations.sel(normalization=normalization)[{"layer": layer, "head": head}]
+    constants = corpus.normalizations.sel(normalization=normalization)[{"layer": layer, "head": head}]
     query, key = head_vectors(corpus, layer, head).astype(np.float64)
-    query, key = query * float(one.scale), key / float(one.scale) + one["shift"].values
+    query, key = query * float(constants.scale), key / float(constants.scale) + constants["shift"].values
     if normalization == "exact":
-        height = np.sqrt(np.maximum(float(one.radius) ** 2 - (key**2).sum(axis=-1), 0))
+        height = np.sqrt(np.maximum(float(constants.radius) ** 2 - (key**2).sum(axis=-1), 0))
         query, key = np.column_stack([query, np.zeros(len(query))]), np.column_stack([key, height])
     return np.stack([query, key])
 
@@ -168,9 +168,9 @@ def test_the_cube_is_a_tenth_wider_than_the_fitted_tokens_and_round_their_middle
 def test_places_of_fitted_tokens_are_those_the_library_gave(name: str, corpus: store.Corpus) -> None:
     view = corpus.view(name).load()
     for layer, head in np.ndindex(2, 2):
-        given = view.fitted[layer, head].values
-        found = places_of(corpus, name, layer, head)[:, : given.shape[1]]
-        np.testing.assert_allclose(found, given, atol=float(view.side[layer, head]) / 65535)
+        fitted_places = view.fitted[layer, head].values
+        placed = places_of(corpus, name, layer, head)[:, : fitted_places.shape[1]]
+        np.testing.assert_allclose(placed, fitted_places, atol=float(view.side[layer, head]) / 65535)
 
 
 @pytest.mark.usefixtures("rich_store")
@@ -180,9 +180,9 @@ def test_umap_gives_the_same_places_bit_for_bit(points: int, components: int) ->
     """In the processes that have made the store's pictures: a new one would first import UMAP, for many seconds."""
     vectors = np.random.default_rng(0).standard_normal((points, 4)).astype(np.float32)
     fit = partial(fit_head, projection="umap", components=components, seed=3)
-    one, other = processes().map(fit, [vectors, vectors])
-    assert (one.shape, one.dtype) == ((points, components), np.float32)
-    np.testing.assert_array_equal(one, other)
+    first, other = processes().map(fit, [vectors, vectors])
+    assert (first.shape, first.dtype) == ((points, components), np.float32)
+    np.testing.assert_array_equal(first, other)
 
 
 @NEIGHBOURS
@@ -190,18 +190,20 @@ def test_places_of_other_tokens_are_means_of_their_five_nearest(name: str, corpu
     """But where rounding says which are the nearest: every [CLS] of layer 0 stands on all fitted ones."""
     view = corpus.view(name).load()
     for layer, head in np.ndindex(2, 2):
-        given = view.fitted[layer, head].values.astype(np.float64)
+        fitted_places = view.fitted[layer, head].values.astype(np.float64)
         vectors = head_normalized(corpus, name, layer, head)
-        fitted, others = (vectors[:, rows].reshape(-1, vectors.shape[-1]) for rows in split(given.shape[1]))
+        fitted, others = (vectors[:, rows].reshape(-1, vectors.shape[-1]) for rows in split(fitted_places.shape[1]))
         square = 2 * cdist(others, fitted, "cosine")
         near = np.argsort(square, axis=1)[:, :5]
         weight = 1 / (np.take_along_axis(square, near, 1) + 1e-6)
-        expected = (given.reshape(-1, 2)[near] * weight[..., None]).sum(axis=1) / weight.sum(axis=1, keepdims=True)
-        found = places_of(corpus, name, layer, head)[:, given.shape[1] :].reshape(-1, 2)
+        expected = (fitted_places.reshape(-1, 2)[near] * weight[..., None]).sum(axis=1) / weight.sum(
+            axis=1, keepdims=True
+        )
+        placed = places_of(corpus, name, layer, head)[:, fitted_places.shape[1] :].reshape(-1, 2)
         ordered = np.sort(square, axis=1)
         apart = (ordered[:, 0] > 1e-3) & (ordered[:, 5] - ordered[:, 4] > 1e-5)
         assert apart.mean() > 0.5
-        np.testing.assert_allclose(found[apart], expected[apart], atol=float(view.side[layer, head]) * 1e-3)
+        np.testing.assert_allclose(placed[apart], expected[apart], atol=float(view.side[layer, head]) * 1e-3)
 
 
 def split(fitted: int) -> tuple[slice, slice]:
@@ -230,8 +232,8 @@ def fidelity_by_hand(corpus: store.Corpus, name: str, judged: str, layer: int, h
     within = [within_by_hand(query[rows] @ key[rows].T, cdist(*places[:, rows]), query.shape[-1]) for rows in spans]
     rows = slice(spans[0].start, spans[-1].stop)
     return {
-        "spearman": np.mean([one[0] for one in within]),
-        "recall": np.mean([one[1] for one in within]),
+        "spearman": np.mean([agreement[0] for agreement in within]),
+        "recall": np.mean([agreement[1] for agreement in within]),
         "trustworthiness": trust_by_hand(head_normalized(corpus, name, layer, head)[:, rows], places[:, rows]),
         "across": across_by_hand(query[rows], key[rows], places[:, rows]),
     }
@@ -239,8 +241,8 @@ def fidelity_by_hand(corpus: store.Corpus, name: str, judged: str, layer: int, h
 
 def within_by_hand(dots: np.ndarray, distance: np.ndarray, channels: int) -> tuple[float, float]:
     pairs = list(zip(softmax(dots / np.sqrt(channels), axis=-1), distance, strict=True))
-    found = [len(set(np.argsort(-weights)[:3]) & set(np.argsort(away)[:3])) / 3 for weights, away in pairs]
-    return float(np.mean([spearmanr(*pair).statistic for pair in pairs])), float(np.mean(found))
+    recalls = [len(set(np.argsort(-weights)[:3]) & set(np.argsort(away)[:3])) / 3 for weights, away in pairs]
+    return float(np.mean([spearmanr(*pair).statistic for pair in pairs])), float(np.mean(recalls))
 
 
 def trust_by_hand(vectors: np.ndarray, places: np.ndarray) -> float:
@@ -257,9 +259,9 @@ def across_by_hand(query: np.ndarray, key: np.ndarray, places: np.ndarray) -> fl
 @VIEWS
 @pytest.mark.parametrize("judged", JUDGED)
 def test_fidelity_is_what_scipy_and_scikit_learn_say(name: str, judged: str, corpus: store.Corpus) -> None:
-    found = corpus.view(name).fidelity.sel(judged=judged, measure=list(MEASURES))[:, 1, 0]
+    fidelity = corpus.view(name).fidelity.sel(judged=judged, measure=list(MEASURES))[:, 1, 0]
     expected = fidelity_by_hand(corpus, name, judged, 1, 0)
-    np.testing.assert_allclose(found, [expected[measure] for measure in MEASURES], atol=3e-3)
+    np.testing.assert_allclose(fidelity, [expected[measure] for measure in MEASURES], atol=3e-3)
 
 
 def test_the_trained_picture_is_at_least_as_faithful_as_principal_components(corpus: store.Corpus) -> None:

@@ -28,8 +28,8 @@ def library(three_models: str) -> Library:
 
 @pytest.fixture(scope="module")
 def link(library: Library, models: Snapshot) -> Link:
-    def link(own: str, other: str, asked: str = "") -> Context:
-        return resolve(library, "/compare", f"?model={key_of(models, own)}&other={key_of(models, other)}&{asked}")
+    def link(own: str, other: str, query: str = "") -> Context:
+        return resolve(library, "/compare", f"?model={key_of(models, own)}&other={key_of(models, other)}&{query}")
 
     return link
 
@@ -41,9 +41,9 @@ def both(context: Context) -> ModelPair:
 
 
 def shown_point(context: Context) -> ShownPoint:
-    found = ShownPoint.of(context, both(context))
-    assert found is not None
-    return found
+    shown = ShownPoint.of(context, both(context))
+    assert shown is not None
+    return shown
 
 
 def picture_of(context: Context) -> Picture:
@@ -67,11 +67,11 @@ def small_grids(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_grids")
 def test_the_legend_counts_the_tokens_that_are_drawn(link: Link) -> None:
-    found = shown_point(link("tiny", "second", "pictures=point"))
-    assert sum(one.count for one in found.shown.legend.categories) == found.both.tokens
+    shown = shown_point(link("tiny", "second", "pictures=point"))
+    assert sum(category.count for category in shown.shown.legend.categories) == shown.both.tokens
 
 
-def test_a_search_without_hits_is_said_at_a_point_too(link: Link) -> None:
+def test_a_search_without_hits_gets_a_message_at_a_point_too(link: Link) -> None:
     assert "No token matches “zzzz” as a token." in controls_of(link("tiny", "second", "pictures=point&q=zzzz"))
 
 
@@ -102,7 +102,7 @@ def classifiers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("classifiers")
 @pytest.mark.parametrize("column", ["prediction", "correct"])
-def test_what_one_model_predicts_does_not_colour_the_other(link: Link, column: str) -> None:
+def test_predictions_of_one_model_do_not_colour_the_other(link: Link, column: str) -> None:
     context = link("tiny", "second", f"pictures=point&fcolour={column}")
     assert column not in shown_point(context).columns
     assert "/colours/kind.bin" in str(picture_of(context).colours)
@@ -116,33 +116,33 @@ def test_the_page_says_where_predictions_are(link: Link) -> None:
     assert "colour by prediction on page Features" in controls_of(link("tiny", "second", "pictures=point"))
 
 
-def test_a_point_that_only_this_model_has_is_said(link: Link) -> None:
-    (said,) = layout(link("odd", "tiny", "pictures=point&point=L02.mixed")).notices
-    assert said.startswith("tiny-bert has no feature point L2 head outputs; showing ")
+def test_a_point_that_only_this_model_has_gets_a_notice(link: Link) -> None:
+    (notice,) = layout(link("odd", "tiny", "pictures=point&point=L02.mixed")).notices
+    assert notice.startswith("tiny-bert has no feature point L2 head outputs; showing ")
 
 
-def test_a_picture_that_the_models_do_not_share_is_said(link: Link) -> None:
+def test_a_view_that_the_models_do_not_share_gets_a_notice(link: Link) -> None:
     context = link("tiny", "second", "pictures=point")
-    asked = replace(context, state=context.state.with_(fview="pca-joint"))
-    (said,) = point_notices(asked, both(asked))
-    assert said.startswith(
-        "second-bert has no view “pca-joint” of feature points; showing “pca-each”. Run `make projections`"
+    changed = replace(context, state=context.state.with_(fview="pca-joint"))
+    (notice,) = point_notices(changed, both(changed))
+    assert notice.startswith(
+        "second-bert has no view “pca-joint” of feature points; showing “pca-each”. Run `headscape projections`"
     )
 
 
-def test_a_region_that_is_none_is_said_on_compare_too(link: Link) -> None:
-    (said,) = layout(link("tiny", "second", "pictures=point&flasso=0,0,1")).notices
-    assert said.startswith("Ignored a region: it is not in a picture of these tokens.")
+def test_an_invalid_region_gets_a_notice_on_compare_too(link: Link) -> None:
+    (notice,) = layout(link("tiny", "second", "pictures=point&flasso=0,0,1")).notices
+    assert notice.startswith("Ignored a region: it is not in a picture of these tokens.")
 
 
 # -- what was chosen on page Features -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "asked", ["material=review-3&ftoken=2", "vectors=1&point=H0&fview=pca", "material=no&flasso=1"]
+    "query", ["material=review-3&ftoken=2", "vectors=1&point=H0&fview=pca", "material=no&flasso=1"]
 )
-def test_a_review_and_values_are_left_on_page_features(link: Link, asked: str) -> None:
-    context = link("tiny", "second", f"pictures=point&{asked}")
+def test_a_review_and_values_are_left_on_page_features(link: Link, query: str) -> None:
+    context = link("tiny", "second", f"pictures=point&{query}")
     assert context.notices == ()
     fields = context.state.fields
     assert {fields[name] for name in ("material", "vectors", "point", "fview", "ftoken", "flasso")} == {None}
@@ -165,30 +165,30 @@ def test_a_panel_opens_the_sample_with_the_chosen_token(link: Link) -> None:
 def test_the_selected_points_of_each_model_are_counted(link: Link) -> None:
     context = link("tiny", "second", "layer=1&head=1&tokens=100&where=entropy:0..1.2")
     two = both(context)
-    statistics = (one.token_statistic.sel(statistic="entropy").values[1, 1] for one in (two.own, two.other))
-    own, other = (2 * int((one[two.own.rows[:100]] <= 1.2).sum()) for one in statistics)
+    statistics = (model.token_statistic.sel(statistic="entropy").values[1, 1] for model in (two.own, two.other))
+    own, other = (2 * int((entropy[two.own.rows[:100]] <= 1.2).sum()) for entropy in statistics)
     assert own != other
-    said = (
+    caption = (
         f"Selected of the drawn queries and keys: {own} of 200 in {two.names[0]} and {other} of 200 in {two.names[1]}."
     )
-    assert said in str(above_pictures(context, two))
+    assert caption in str(above_pictures(context, two))
 
 
-def test_a_column_that_there_is_not_is_said(link: Link) -> None:
-    (said,) = layout(link("tiny", "second", "colour=charm")).notices
-    assert said.startswith("Ignored an invalid parameter: colour=charm.")
+def test_an_unknown_column_gets_a_notice(link: Link) -> None:
+    (notice,) = layout(link("tiny", "second", "colour=charm")).notices
+    assert notice.startswith("Ignored an invalid parameter: colour=charm.")
 
 
 @pytest.mark.parametrize(
-    ("common", "said"),
+    ("common", "message"),
     [
-        (["pca-exact-2d"], "second-bert has no view “pca-raw-2d”. Showing “pca-exact-2d”. Run `make projections`"),
-        ([], "second-bert has no view “pca-raw-2d”. No view is shown. Run `make projections`"),
+        (["pca-exact-2d"], "second-bert has no view “pca-raw-2d”. Showing “pca-exact-2d”. Run `headscape projections`"),
+        ([], "second-bert has no view “pca-raw-2d”. No view is shown. Run `headscape projections`"),
     ],
 )
-def test_a_view_that_only_this_model_has_is_said(
-    link: Link, monkeypatch: pytest.MonkeyPatch, common: list[str], said: str
+def test_a_view_that_only_this_model_has_gets_a_notice(
+    link: Link, monkeypatch: pytest.MonkeyPatch, common: list[str], message: str
 ) -> None:
     monkeypatch.setattr("dashboard.compare.picture.common_views", lambda _: common)
     (notice,) = layout(link("tiny", "second", "view=pca-raw-2d")).notices
-    assert notice.startswith(said)
+    assert notice.startswith(message)

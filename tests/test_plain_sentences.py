@@ -9,7 +9,7 @@ from dashboard.statistics.sections import importance
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus
-from tests.test_shown_importance import FOUND
+from tests.test_shown_importance import IMPORTANCE
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def library(tiny_store: str) -> Library:
 
 
 @pytest.mark.parametrize(
-    ("link", "said"),
+    ("link", "words"),
     [
         ("head", "query / key norm"),
         ("head", "equal axis scales."),
@@ -28,22 +28,22 @@ def library(tiny_store: str) -> Library:
         ("statistics?named=seven", "No heads match. Clear the name or the label."),
     ],
 )
-def test_a_page_names_things_in_plain_words(library: Library, link: str, said: str) -> None:
+def test_a_page_names_things_in_plain_words(library: Library, link: str, words: str) -> None:
     page, _, search = link.partition("?")
     context = resolve(library, page, search)
-    assert said in str([PAGES[page](context), context.notices])
+    assert words in str([PAGES[page](context), context.notices])
 
 
 def test_page_about_writes_its_times_for_a_reader(library: Library) -> None:
     context = resolve(library, "about", "")
     published = context.snapshot.published
-    said = str(PAGES["about"](context))
-    assert f"{published.day} {published:%b %Y, %H:%M} UTC" in said
-    assert re.findall(r"\d{4}-\d\d-\d\dT\d\d:\d\d", said) == []
+    written = str(PAGES["about"](context))
+    assert f"{published.day} {published:%b %Y, %H:%M} UTC" in written
+    assert re.findall(r"\d{4}-\d\d-\d\dT\d\d:\d\d", written) == []
 
 
 def test_head_importance_is_called_so(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Corpus, "importance", FOUND)
+    monkeypatch.setattr(Corpus, "importance", IMPORTANCE)
     title, *_ = importance(resolve(library, "statistics", ""))
     assert title.children[0] == "Head importance"
 

@@ -61,7 +61,7 @@ def walk(chromium: Browser, tiny_server: str) -> Iterator[Walk]:
 
 
 @pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
-def test_who_wants_no_motion_gets_steps(walk: Walk, motion: str, moves: bool) -> None:
+def test_reduced_motion_replaces_animations_with_steps(walk: Walk, motion: str, moves: bool) -> None:
     assert walk(motion).evaluate("journeys > 0") == moves
 
 
@@ -104,7 +104,7 @@ def test_where_playing_ends_everything_is_of_the_shown_point(
     expect(page.locator(".middle[data-away]")).to_have_count(0)
 
 
-def test_who_steps_on_and_back_finds_the_nearest_again(open_page: Open, tiny_server: str) -> None:
+def test_stepping_on_and_back_shows_the_nearest_tokens_again(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/features?point=L00.mixed&ftoken=3"))
     expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/L00[.]mixed/3[.]json"))
     page.evaluate(NOTE_ABOVE)

@@ -18,7 +18,7 @@ from store.schema.pictures import ViewName
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("point", "other", "same"),
     [
         ("embedding", "L01.feedforward", True),
         ("L00.projected", "position", True),
@@ -28,12 +28,12 @@ from store.schema.pictures import ViewName
         ("L00.mixed", "L00.mixed", True),
     ],
 )
-def test_head_outputs_have_a_basis_of_their_own_in_every_layer(one: str, other: str, same: bool) -> None:
-    assert same_basis(one, other) == same_basis(other, one) == same
+def test_head_outputs_have_a_basis_of_their_own_in_every_layer(point: str, other: str, same: bool) -> None:
+    assert same_basis(point, other) == same_basis(other, point) == same
 
 
 @pytest.mark.parametrize(
-    ("asked", "stored"),
+    ("name", "stored"),
     [
         ("L03.head_outputs", "L03.mixed"),
         ("L03.attention_output", "L03.projected"),
@@ -45,8 +45,8 @@ def test_head_outputs_have_a_basis_of_their_own_in_every_layer(one: str, other: 
         ("L03.thought", "L03.thought"),
     ],
 )
-def test_a_point_can_be_called_by_its_title_or_as_it_is_stored(asked: str, stored: str) -> None:
-    assert stored_point(asked) == stored
+def test_a_point_can_be_called_by_its_title_or_as_it_is_stored(name: str, stored: str) -> None:
+    assert stored_point(name) == stored
 
 
 def test_points_are_named_for_what_they_are() -> None:
@@ -54,12 +54,12 @@ def test_points_are_named_for_what_they_are() -> None:
     assert titles == ["L2 head outputs", "L2 attention output", "L2 layer output"]
 
 
-def test_a_picture_can_be_asked_for_by_the_title_of_its_point() -> None:
+def test_a_picture_can_be_requested_by_the_title_of_its_point() -> None:
     assert str(ViewName.parse_points("pca-L03.layer_output")) == "pca-L03.feedforward"
 
 
-def context(store: str, asked: str) -> Context:
-    return resolve(Library(store), "features", f"?{asked}")
+def context(store: str, query: str) -> Context:
+    return resolve(Library(store), "features", f"?{query}")
 
 
 @pytest.mark.parametrize("name", ["L01.layer_output", "L01.feedforward"])
@@ -88,10 +88,10 @@ def test_files_call_points_what_they_are(tiny_corpus: Corpus) -> None:
 def test_charts_have_no_cosine_of_head_outputs_and_say_why(tiny_store: str, tiny_corpus: Corpus) -> None:
     drawn = feature_charts(ShownFeatures.of(context(tiny_store, "")))
     graphs = {
-        one.id: one.children.figure for figure in drawn[1].children for one in figure.children if hasattr(one, "id")
+        node.id: node.children.figure for figure in drawn[1].children for node in figure.children if hasattr(node, "id")
     }
     for name in ("alike-embedding", "alike-previous"):
-        cosine = next(one for one in graphs[name].data if one.name == "cosine")
+        cosine = next(curve for curve in graphs[name].data if curve.name == "cosine")
         named = dict(zip(cosine.text, cosine.y, strict=True))
         assert np.isnan([named["L0 head outputs"], named["L1 head outputs"]]).all()
         assert np.isfinite(named["L1 layer output"])
@@ -99,7 +99,7 @@ def test_charts_have_no_cosine_of_head_outputs_and_say_why(tiny_store: str, tiny
     assert np.isfinite(cosines(tiny_corpus.features("sample"))[0, 0])
 
 
-@pytest.mark.parametrize(("view", "said"), [("pca-joint", True), ("pca-each", False)])
-def test_a_picture_of_all_points_together_says_that_bases_differ(tiny_store: str, view: str, said: bool) -> None:
+@pytest.mark.parametrize(("view", "warns"), [("pca-joint", True), ("pca-each", False)])
+def test_a_picture_of_all_points_together_says_that_bases_differ(tiny_store: str, view: str, warns: bool) -> None:
     below = str(PAGES["features"](context(tiny_store, f"fview={view}")).below)
-    assert ("Head outputs have features of their own" in below) == said
+    assert ("Head outputs have features of their own" in below) == warns

@@ -8,7 +8,20 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from store import Corpus
-from tests.browser import DRAWN, Open, blank, canvas_place, drawn, followed, inked, picture, said, seen, until
+from tests.browser import (
+    DRAWN,
+    Open,
+    Visit,
+    blank,
+    canvas_place,
+    drawn,
+    expect_title,
+    followed,
+    inked,
+    picture,
+    seen,
+    until,
+)
 
 PATH = "/head?layer=1&head=0"
 TOKEN = 12
@@ -39,14 +52,14 @@ CARD = """(async () => {
 
 
 @pytest.fixture
-def head(open_page: Open, space_server: str) -> Page:
-    return drawn(open_page(space_server + PATH))
+def head(visit: Visit, space_server: str) -> Page:
+    return drawn(visit(space_server + PATH))
 
 
 @pytest.fixture
-def chosen(open_page: Open, space_server: str) -> Page:
+def chosen(visit: Visit, space_server: str) -> Page:
     """A query was clicked."""
-    return drawn(open_page(f"{space_server}{PATH}&token={TOKEN}"))
+    return drawn(visit(f"{space_server}{PATH}&token={TOKEN}"))
 
 
 def pattern_of(corpus: Corpus, token: int) -> tuple[np.ndarray, int]:
@@ -72,9 +85,9 @@ def lines_of(page: Page) -> list[tuple[int, int, str]]:
 
 def table(page: Page, title: str) -> Locator:
     """The table below a heading beside the picture, once it is there."""
-    found = page.get_by_role("heading", name=title).locator("xpath=following::table[1]")
-    expect(found).to_be_visible()
-    return found
+    table = page.get_by_role("heading", name=title).locator("xpath=following::table[1]")
+    expect(table).to_be_visible()
+    return table
 
 
 def click_query(page: Page, token: int) -> None:
@@ -82,13 +95,13 @@ def click_query(page: Page, token: int) -> None:
     expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/focus/"))
 
 
-def asked(page: Page, field: str) -> str:
+def field_of_link(page: Page, field: str) -> str:
     return parse_qs(urlparse(page.url).query)[field][0]
 
 
 def test_a_click_on_a_point_shows_its_strongest_keys(head: Page, space: Corpus) -> None:
     click_query(head, TOKEN)
-    token, role = int(asked(head, "token")), asked(head, "role")
+    token, role = int(field_of_link(head, "token")), field_of_link(head, "role")
     pattern, position = pattern_of(space, token)
     weights = pattern[position] if role == "query" else pattern[:, position]
     expected = [
@@ -138,8 +151,8 @@ def test_how_many_lines_and_from_which_weight_is_a_choice(
     assert [key for _, key, _ in lines_of(chosen)] == expected
 
 
-def test_a_weight_that_no_line_reaches_is_said(open_page: Open, space_server: str) -> None:
-    page = drawn(open_page(f"{space_server}{PATH}&token={TOKEN}&least=1"))
+def test_a_minimum_weight_that_no_line_reaches_gets_a_message(visit: Visit, space_server: str) -> None:
+    page = drawn(visit(f"{space_server}{PATH}&token={TOKEN}&least=1"))
     expect(page.get_by_text("No weight in this sentence reaches 1.")).to_be_visible()
 
 
@@ -188,7 +201,7 @@ def test_the_keyboard_alone_goes_from_all_heads_to_a_sentence(open_page: Open, s
     tab_to(page, "document.activeElement.matches('.frame')")
     for key in ("ArrowRight", "Enter"):
         page.keyboard.press(key)
-    said(page, "Queries and keys of L0 H1")
+    expect_title(page, "Queries and keys of L0 H1")
     expect(page.locator('.frame[data-drawn*="/0/1.bin"]')).to_be_focused()
     page.keyboard.press("p")
     expect(page.locator(".points .tip")).to_be_visible()
@@ -196,7 +209,7 @@ def test_the_keyboard_alone_goes_from_all_heads_to_a_sentence(open_page: Open, s
         page.keyboard.press(key)
     expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/focus/"))
     expect(page.locator(".frame")).to_be_focused()
-    before = asked(page, "token")
+    before = field_of_link(page, "token")
     expect(page.locator(".piece.here")).to_be_visible()
     tab_to(page, "document.activeElement.matches('.piece:not(.here)')")
     page.keyboard.press("Enter")

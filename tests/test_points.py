@@ -53,15 +53,15 @@ def test_the_grid_and_a_head_agree(tiny_corpus: Corpus) -> None:
 
 
 def test_nothing_behind_the_prefix_is_read(tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+    last_rows: list[int] = []
     places = Corpus.places
     monkeypatch.setattr(
         Corpus,
         "places",
-        lambda corpus, view, rows, **head: asked.append(int(rows.max())) or places(corpus, view, rows, **head),
+        lambda corpus, view, rows, **head: last_rows.append(int(rows.max())) or places(corpus, view, rows, **head),
     )
     Drawn(tiny_corpus, 30).places(tiny_corpus.views[0])
-    assert asked == [int(tiny_corpus.rows[29])]
+    assert last_rows == [int(tiny_corpus.rows[29])]
 
 
 def test_many_heads_get_fewer_tokens_each() -> None:

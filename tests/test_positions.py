@@ -31,9 +31,9 @@ def by_a_loop(corpus: Corpus, layer: int, head: int, *, sentences: int, position
     return total / count, count
 
 
-def assert_equal(found: PositionMeans, expected: tuple[np.ndarray, ...]) -> None:
-    np.testing.assert_array_equal(found.count, expected[1])
-    np.testing.assert_allclose(found.mean, expected[0], atol=1e-5)
+def assert_equal(means: PositionMeans, expected: tuple[np.ndarray, ...]) -> None:
+    np.testing.assert_array_equal(means.count, expected[1])
+    np.testing.assert_allclose(means.mean, expected[0], atol=1e-5)
 
 
 @pytest.mark.parametrize(("layer", "head"), [(0, 1), (1, 0)])
@@ -52,9 +52,9 @@ def test_batches_change_nothing(corpus: Corpus, tokens: int, monkeypatch: pytest
 
 def test_later_positions_are_left_out_but_still_attended_to(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "POSITIONS", 4)
-    found = position_means(corpus, 0, 0)
-    assert_equal(found, by_a_loop(corpus, 0, 0, sentences=40, positions=4))
-    assert found.longest == corpus.sentences.row_size.values.max()
+    means = position_means(corpus, 0, 0)
+    assert_equal(means, by_a_loop(corpus, 0, 0, sentences=40, positions=4))
+    assert means.longest == corpus.sentences.row_size.values.max()
 
 
 def test_a_file_has_a_row_for_each_pair_of_positions(client: FlaskClient, base: str, corpus: Corpus) -> None:
@@ -67,22 +67,27 @@ def test_a_file_has_a_row_for_each_pair_of_positions(client: FlaskClient, base: 
     assert [int(row["sentences"]) for row in rows] == count[at].tolist()
 
 
-@pytest.mark.parametrize("asked", ["", "weights=norm", "weights=norm&rollout=1"])
+@pytest.mark.parametrize("query", ["", "weights=norm", "weights=norm&rollout=1"])
 def test_colours_by_position_are_on_the_scale_of_the_sentence_s_matrix(
-    client: FlaskClient, tiny_store: str, corpus: Corpus, asked: str
+    client: FlaskClient, tiny_store: str, corpus: Corpus, query: str
 ) -> None:
-    context = resolve(Library(tiny_store), "sentence", f"?show=positions&layer=1&{asked}")
+    context = resolve(Library(tiny_store), "sentence", f"?show=positions&layer=1&{query}")
     (most,) = struct.unpack("<f", client.get(sentence_picture(context)["layer_url"]).data[16:20])
     heat = position_figure(position_means(corpus, 1, 0)).data[0]
     assert (heat.zmin, heat.zmax) == (0, most)
 
 
+def test_a_reader_may_zoom_by_dragging(corpus: Corpus) -> None:
+    layout = position_figure(position_means(corpus, 1, 0)).layout
+    assert (layout.dragmode, layout.xaxis.fixedrange, layout.yaxis.fixedrange) == ("zoom", False, False)
+
+
 def test_only_the_first_sentences_are_looked_at(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SENTENCES", 7)
-    found = position_means(corpus, 0, 0)
+    means = position_means(corpus, 0, 0)
     longest = int(corpus.sentences.row_size.values[:7].max())
-    assert found.sentences == 7
-    assert_equal(found, by_a_loop(corpus, 0, 0, sentences=7, positions=longest))
+    assert means.sentences == 7
+    assert_equal(means, by_a_loop(corpus, 0, 0, sentences=7, positions=longest))
 
 
 def test_a_head_is_computed_once(corpus: Corpus) -> None:

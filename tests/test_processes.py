@@ -9,10 +9,10 @@ from threading import Event
 import numpy as np
 import pytest
 
-from ingest import parallel
-from ingest.parallel import fits_ended, processes
 from ingest.projections import methods
 from ingest.projections.methods import Method
+from ingest.run import parallel
+from ingest.run.parallel import fits_ended, processes
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, OSError, GeneratorExit])
-def test_what_waits_is_not_fitted_after_an_end(end: type[BaseException]) -> None:
+def test_queued_fits_are_cancelled_at_the_end(end: type[BaseException]) -> None:
     go = Event()
     running, waiting = processes().submit(go.wait), processes().submit(int)
     with pytest.raises(end), fits_ended():
@@ -48,7 +48,7 @@ def test_processes_stay_where_nothing_ends_early() -> None:
     assert processes() is before
 
 
-def test_what_waits_for_a_process_is_not_in_memory_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inputs_of_queued_fits_are_not_in_memory_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     go, read = Event(), []
 
     def one_set(number: int) -> np.ndarray:
@@ -67,7 +67,7 @@ def test_what_waits_for_a_process_is_not_in_memory_yet(monkeypatch: pytest.Monke
     assert np.concatenate(fits()).tolist() == list(range(200))
 
 
-def test_what_waits_is_not_read_after_an_end() -> None:
+def test_inputs_of_queued_fits_are_not_read_after_the_end() -> None:
     go, read = Event(), []
     running = Method("tsne", 0, {}).begin([lambda: read.append(go.wait()) or np.zeros(1)] * 200)
     with pytest.raises(KeyboardInterrupt), fits_ended():

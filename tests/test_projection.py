@@ -33,8 +33,8 @@ def test_explained_share_is_that_of_the_squared_singular_values() -> None:
 def test_the_same_points_give_the_same_axes_bit_for_bit() -> None:
     points = stretched_points()
     first, second = fit_pca(points, components=2), fit_pca(points.copy(), components=2)
-    for one, other in zip(first, second, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for places, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(places, other)
 
 
 @given(seed=st.integers(0, 1000), points=st.integers(3, 40), features=st.integers(2, 8))
@@ -107,15 +107,15 @@ def test_alignment_undoes_rotation_reflection_scale_and_shift(
 
 @given(SEEDS, SEEDS, st.floats(0, 6), st.booleans())
 def test_alignment_does_not_depend_on_the_rotation_before_it(
-    one: int, other: int, angle: float, mirrored: bool
+    seed: int, other: int, angle: float, mirrored: bool
 ) -> None:
-    places, onto = picture(one), picture(other + 20_000)
+    places, onto = picture(seed), picture(other + 20_000)
     np.testing.assert_allclose(align(places @ turn(angle, mirrored), onto), align(places, onto), atol=1e-6)
 
 
 @given(SEEDS, SEEDS)
-def test_the_rotation_is_that_of_scipy(one: int, other: int) -> None:
-    places, onto = picture(one), picture(other)
+def test_the_rotation_is_that_of_scipy(seed: int, other: int) -> None:
+    places, onto = picture(seed), picture(other)
     centred = [each - each.mean(axis=0) for each in (places, onto)]
     rotation, _ = orthogonal_procrustes(*centred)
     scale = np.linalg.norm(centred[1]) / np.linalg.norm(centred[0])
@@ -123,17 +123,17 @@ def test_the_rotation_is_that_of_scipy(one: int, other: int) -> None:
 
 
 @given(SEEDS, SEEDS)
-def test_an_aligned_picture_has_the_size_of_the_other(one: int, other: int) -> None:
+def test_an_aligned_picture_has_the_size_of_the_other(seed: int, other: int) -> None:
     onto = picture(other)
-    found = align(picture(one), onto)
-    assert np.linalg.norm(found - found.mean(axis=0)) == pytest.approx(np.linalg.norm(onto - onto.mean(axis=0)))
+    aligned = align(picture(seed), onto)
+    assert np.linalg.norm(aligned - aligned.mean(axis=0)) == pytest.approx(np.linalg.norm(onto - onto.mean(axis=0)))
 
 
 @given(SEEDS, SEEDS)
-def test_alignment_preserves_ratios_of_distances(one: int, other: int) -> None:
-    places = picture(one)
-    found = align(places, picture(other))
-    ratios = [np.linalg.norm(each[:-1] - each[-1], axis=-1) for each in (found, places)]
+def test_alignment_preserves_ratios_of_distances(seed: int, other: int) -> None:
+    places = picture(seed)
+    aligned = align(places, picture(other))
+    ratios = [np.linalg.norm(each[:-1] - each[-1], axis=-1) for each in (aligned, places)]
     np.testing.assert_allclose(ratios[0] / ratios[0][0], ratios[1] / ratios[1][0], rtol=1e-7)
 
 

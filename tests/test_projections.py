@@ -10,9 +10,9 @@ import pytest
 import zarr
 
 import store
-from ingest.errors import IngestError
 from ingest.projections import methods
 from ingest.projections.head_view import HeadView
+from ingest.run.errors import IngestError
 from store.repository.access import open_repository
 from store.repository.history import history
 from store.verify import verify
@@ -34,6 +34,12 @@ def one_view(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def copy(one_view: str, tmp_path: Path) -> Path:
     return Path(shutil.copytree(one_view, tmp_path / "store"))
+
+
+@pytest.fixture(scope="module")
+def three_views(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """15 sentences with three pictures."""
+    return ingest(tmp_path_factory.mktemp("three") / "store", sentences=15, views=THREE)
 
 
 @pytest.fixture
@@ -66,7 +72,7 @@ def test_projections_of_an_empty_store_are_refused(complaint: Complaint) -> None
 
 
 def test_projections_of_a_model_that_is_not_held_are_refused(copy: Path, ingest: Ingest, odd_model: Path) -> None:
-    with pytest.raises(IngestError, match=r"holds nothing of odd-bert yet\. Run `make ingest` first\.$"):
+    with pytest.raises(IngestError, match=r"holds nothing of odd-bert yet\. Run `headscape ingest` first\.$"):
         ingest(copy, model=odd_model, stage="projections")
 
 
@@ -89,8 +95,8 @@ def test_projections_take_no_more_sentences_than_there_are(copy: Path, ingest: I
     assert set(corpus.views) == {"pca-exact-2d", "pca-raw-2d"}
 
 
-def test_views_that_are_not_asked_for_again_stay(copy: Path, ingest: Ingest) -> None:
-    ingest(copy, sentences=15, views=THREE)
+def test_views_that_are_not_requested_again_stay(three_views: str, tmp_path: Path, ingest: Ingest) -> None:
+    copy = shutil.copytree(three_views, tmp_path / "store")
     corpus = store.open_corpus(ingest(copy, sentences=20, views="pca-raw-2d"))
     assert set(corpus.views) == set(THREE.split(","))
     assert all(corpus.view(view).attrs["sentences"] == 20 for view in corpus.views)
@@ -98,10 +104,10 @@ def test_views_that_are_not_asked_for_again_stay(copy: Path, ingest: Ingest) -> 
 
 @pytest.mark.parametrize("stage", ["all", "projections"])
 def test_a_second_run_for_several_views_has_nothing_to_do(
-    stage: str, copy: Path, ingest: Ingest, commits: Commits, capsys: pytest.CaptureFixture[str]
+    stage: str, three_views: str, tmp_path: Path, ingest: Ingest, commits: Commits, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = commits(ingest(copy, sentences=15, views=THREE))
-    capsys.readouterr()
+    copy = shutil.copytree(three_views, tmp_path / "store")
+    before = commits(str(copy))
     ingest(copy, sentences=15, views=THREE, stage=stage)
     assert capsys.readouterr().out.startswith("Nothing to do: ")
     assert commits(str(copy)) == before
@@ -110,10 +116,9 @@ def test_a_second_run_for_several_views_has_nothing_to_do(
 # -- what readers see meanwhile -----------------------------------------------------------------------------
 
 
-def test_a_new_model_is_published_after_each_of_its_views(ingest: Ingest, tmp_path: Path) -> None:
-    place = ingest(tmp_path / "store", sentences=15, views=THREE)
-    snapshots = [publication.snapshot for publication in history(open_repository(place), place)]
-    shown = [store.open_corpus(place, snapshot=snapshot).views for snapshot in reversed(snapshots)]
+def test_a_new_model_is_published_after_each_of_its_views(three_views: str) -> None:
+    snapshots = [publication.snapshot for publication in history(open_repository(three_views), three_views)]
+    shown = [store.open_corpus(three_views, snapshot=snapshot).views for snapshot in reversed(snapshots)]
     assert [len(views) for views in shown] == [1, 2, 3]
     assert shown[0] == ["pca-exact-2d"]
 
@@ -122,7 +127,7 @@ def test_every_early_publication_is_sound(ingest: Ingest, tmp_path: Path) -> Non
     place = ingest(tmp_path / "store", sentences=15, views="pca-exact-2d,pca-raw-2d")
     early = history(open_repository(place), place)
     assert len(early) == 2
-    assert [list(verify(store.open_snapshot(place, one.snapshot))) for one in early] == [[], []]
+    assert [list(verify(store.open_snapshot(place, publication.snapshot))) for publication in early] == [[], []]
 
 
 def test_a_known_model_is_published_once_at_the_end(copy: Path, ingest: Ingest) -> None:
@@ -146,13 +151,15 @@ def test_the_next_run_finishes_the_views_of_an_interrupted_one(
 ) -> None:
     place, settings = tmp_path / "store", {"sentences": 15, "views": THREE}
     interrupted(ingest, place, "ingest.projections.head_pictures.HeadPictures._place", after=3, **settings)
-    found, expected = (read_arrays(ingest(one, **settings)) for one in (place, tmp_path / "once"))
+    arrays, expected = (
+        read_arrays(ingest(place_of_store, **settings)) for place_of_store in (place, tmp_path / "once")
+    )
     assert set(store.open_corpus(str(place)).views) == set(THREE.split(","))
     for path, array in expected.items():
-        np.testing.assert_array_equal(found[path], array, err_msg=path)
+        np.testing.assert_array_equal(arrays[path], array, err_msg=path)
 
 
-def test_a_view_that_was_begun_and_is_not_asked_for_again_is_left_as_it_is(
+def test_an_unfinished_view_that_is_not_requested_again_stays_as_it_is(
     ingest: Ingest, commits: Callable[[str], list[str]], tmp_path: Path
 ) -> None:
     place = tmp_path / "store"
@@ -172,7 +179,7 @@ def test_a_new_model_that_is_interrupted_before_its_first_view_is_not_there(inge
     interrupted(
         ingest, place, "ingest.projections.head_pictures.HeadPictures._place", after=1, sentences=15, views=THREE
     )
-    with pytest.raises(store.StoreError, match=r"Run `make ingest"):
+    with pytest.raises(store.StoreError, match=r"Run `headscape ingest"):
         store.open_corpus(str(place))
 
 
@@ -187,7 +194,7 @@ def test_readers_of_a_known_model_see_nothing_of_an_interrupted_ingest(
     assert (after.corpus().n_sentences, after.corpus().views) == (15, ["pca-exact-2d"])
 
 
-def test_the_next_run_shows_what_an_interrupted_one_had_made_of_a_known_model(copy: Path, ingest: Ingest) -> None:
+def test_the_next_run_shows_the_pictures_of_an_interrupted_one(copy: Path, ingest: Ingest) -> None:
     interrupted(ingest, copy, "ingest.pipeline.show_views", after=1, sentences=20, views=THREE)
     corpus = store.open_corpus(ingest(copy, sentences=20, views=THREE))
     assert (corpus.n_sentences, set(corpus.views)) == (20, set(THREE.split(",")))
@@ -211,13 +218,13 @@ def test_pictures_of_neighbours_after_growth_equal_those_made_at_once(
     """Also where the fitted tokens stay the same and the constants of the normalisation do not."""
     for sentences in (15, 26):
         grown = ingest(tmp_path / "grown", sentences=sentences, views="tsne-centroid-2d", fit_tokens=fit_tokens)
-    once = ingest(tmp_path / "once", sentences=26, views="tsne-centroid-2d", fit_tokens=fit_tokens)
-    found, expected = read_arrays(grown), read_arrays(once)
+    single = ingest(tmp_path / "once", sentences=26, views="tsne-centroid-2d", fit_tokens=fit_tokens)
+    arrays, expected = read_arrays(grown), read_arrays(single)
     for path, array in expected.items():
-        np.testing.assert_array_equal(found[path], array, err_msg=path)
+        np.testing.assert_array_equal(arrays[path], array, err_msg=path)
 
 
-def test_what_is_up_to_date_is_looked_up_once_for_all_layers(
+def test_block_hashes_are_read_once_for_all_layers(
     ingest: Ingest, tiny_model: Path, odd_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On object storage each look is a request for every block."""
@@ -235,7 +242,7 @@ def test_what_is_up_to_date_is_looked_up_once_for_all_layers(
     assert looked[0] == looked[1] > 0
 
 
-def test_what_is_up_to_date_in_all_layers_of_a_block_is_one_object(one_view: str) -> None:
+def test_hashes_of_all_layers_of_a_block_are_one_chunk(one_view: str) -> None:
     corpus = store.open_corpus(one_view)
     hashes = store.open_snapshot(one_view).group(f"models/{corpus.name}/views/pca-exact-2d")["view_hash"]
     assert isinstance(hashes, zarr.Array)

@@ -10,9 +10,9 @@ import zarr
 from icechunk import IcechunkError
 
 import store
-from store.errors import SnapshotNotFound, StoreError, StoreIncomplete, StoreUnreachable
 from store.repository import writer
 from store.repository.access import open_repository
+from store.repository.errors import SnapshotNotFound, StoreError, StoreIncomplete, StoreUnreachable
 from store.repository.history import expire, history, published_snapshot
 from store.repository.writer import open_writer
 from store.verify import verify
@@ -33,6 +33,12 @@ def test_nothing_is_published_before_the_first_ingest_ends(tmp_path: Path) -> No
         pass
     with pytest.raises(StoreIncomplete):
         store.open_corpus(str(tmp_path / "store"))
+
+
+def test_a_new_store_has_no_configuration_of_its_own(tmp_path: Path) -> None:
+    with open_writer(str(tmp_path / "store")):
+        pass
+    assert {place.name for place in (tmp_path / "store").iterdir()} == {"transactions", "snapshots", "refs"}
 
 
 def test_readers_do_not_see_unpublished_commits(copy: str) -> None:
@@ -73,12 +79,12 @@ def test_publishing_twice_in_one_second_works(copy: str) -> None:
 def test_history_lists_every_publication_newest_first(three: str) -> None:
     publications = history(open_repository(three), three)
     assert [publication.message.split(": ")[1].split()[0] for publication in publications] == ["15", "10", "5"]
-    assert sorted(publications, key=lambda one: one.published, reverse=True) == publications
+    assert sorted(publications, key=lambda publication: publication.published, reverse=True) == publications
 
 
 def test_an_older_publication_opens_by_its_id(three: str) -> None:
     snapshots = [publication.snapshot for publication in history(open_repository(three), three)]
-    assert [store.open_corpus(three, snapshot=one).n_sentences for one in snapshots] == [15, 10, 5]
+    assert [store.open_corpus(three, snapshot=snapshot).n_sentences for snapshot in snapshots] == [15, 10, 5]
 
 
 def test_a_commit_that_was_never_published_does_not_open(three: str) -> None:
@@ -90,7 +96,7 @@ def test_a_commit_that_was_never_published_does_not_open(three: str) -> None:
 
 @pytest.mark.parametrize("snapshot", ["nonsense", "1CECHNKREP0F1RSTCMT0", "ZZZZZZZZZZZZZZZZZZZZ"])
 def test_an_unknown_snapshot_is_refused(three: str, snapshot: str) -> None:
-    with pytest.raises(SnapshotNotFound, match=r"`make describe`\.$"):
+    with pytest.raises(SnapshotNotFound, match=r"`headscape describe`\.$"):
         store.open_snapshot(three, snapshot)
 
 
@@ -151,8 +157,8 @@ def test_publishing_after_another_process_has_published_is_refused(copy: str, mo
 
 def test_a_commit_after_another_process_has_committed_is_refused(copy: str) -> None:
     first, second = (writer.Writer(open_repository(copy), copy) for _ in range(2))
-    for one in (first, second):
-        one.root.attrs["who"] = repr(one)
+    for opened in (first, second):
+        opened.root.attrs["who"] = repr(opened)
     first.commit("first")
     with pytest.raises(StoreError, match=r"Run the ingest again\.$"):
         second.commit("second")
@@ -219,10 +225,10 @@ def test_a_model_keeps_its_picture_when_a_smaller_ingest_follows_a_killed_larger
 
 def test_a_smaller_ingest_after_a_killed_larger_one_is_whole(copy: str, ingest: Ingest, tmp_path: Path) -> None:
     interrupted(ingest, copy, "ingest.encode.tensors._write", after=2, sentences=40)
-    found = store.open_corpus(ingest(Path(copy), sentences=20))
+    grown = store.open_corpus(ingest(Path(copy), sentences=20))
     expected = store.open_corpus(ingest(tmp_path / "other", sentences=20))
-    np.testing.assert_array_equal(found.query, expected.query)
-    np.testing.assert_array_equal(found.head_statistic, expected.head_statistic)
+    np.testing.assert_array_equal(grown.query, expected.query)
+    np.testing.assert_array_equal(grown.head_statistic, expected.head_statistic)
 
 
 def test_a_smaller_ingest_keeps_what_a_killed_larger_one_had_computed(

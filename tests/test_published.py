@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from ingest.checkpoint import find_checkpoint
 from ingest.encode.bert import Bert
+from ingest.run.checkpoint import find_checkpoint
 from ingest.text.blocks import Block
 from ingest.text.reviews import Review
 from ingest.text.tokenizer import Tokenizer
@@ -53,7 +53,7 @@ def test_a_segment_is_split_between_two_sentences(seed: int) -> None:
 
 def test_segments_are_packed_one_after_the_other() -> None:
     segments = packed(60, 65, 70, 55)
-    assert [sorted(set(one[:, 0]) - {101, 102}) for one in segments] == [
+    assert [sorted(set(segment[:, 0]) - {101, 102}) for segment in segments] == [
         list(range(1000, 1125)),
         list(range(1125, 1250)),
     ]
@@ -103,8 +103,8 @@ def test_segments_of_reviews_have_two_separators(blocks: list[Block]) -> None:
 
 def test_as_many_segments_are_taken_as_asked(wide_model: Path) -> None:
     reviews = [Review(0, f"{'film ' * 80}. {'plot ' * 80}.", 0)] * 9
-    found = review_segments(reviews, Tokenizer(wide_model, max_length=128), count=3, seed=0)
-    assert sum(block.sentences for block in found) == 3
+    blocks_of_reviews = review_segments(reviews, Tokenizer(wide_model, max_length=128), count=3, seed=0)
+    assert sum(block.sentences for block in blocks_of_reviews) == 3
 
 
 def clark(patterns: np.ndarray, flags: np.ndarray) -> dict[str, np.ndarray]:
@@ -136,9 +136,9 @@ def test_the_curves_are_those_of_the_papers_own_definitions(
             input_ids=torch.from_numpy(ids), token_type_ids=torch.zeros(ids.shape, dtype=int), output_attentions=True
         )
     patterns = torch.stack(segments.attentions, dim=1).numpy()
-    parts = [clark(*one) for one in zip(patterns, flags, strict=True)]
-    found = layer_curves(head_statistics(bert, blocks))
-    for name, curve in found.items():
+    parts = [clark(*sentence) for sentence in zip(patterns, flags, strict=True)]
+    curves = layer_curves(head_statistics(bert, blocks))
+    for name, curve in curves.items():
         heads = np.mean([part[name] for part in parts], axis=0)
         expected = heads.max(axis=-1) if name.startswith("most") else heads.mean(axis=-1)
         np.testing.assert_allclose(curve, expected, atol=2e-3 if "entropy" in name else 1e-5, err_msg=name)
@@ -158,15 +158,15 @@ TARGET = Target("a share", (0.1, None, 0.3), 0.05)
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("curve", "expected"),
     [
         ([0.14, 9.0, 0.26], "agrees within 0.05"),
         ([0.1, 9.0, 0.4], "DIFFERS by 0.1 in layer 3, more than 0.05"),
         ([0.1, 9.0, np.nan], "DIFFERS by nan in layer 3, more than 0.05"),
     ],
 )
-def test_a_curve_is_compared_where_there_is_a_published_value(found: list[float], expected: str) -> None:
-    assert verdict(TARGET, np.array(found)) == expected
+def test_a_curve_is_compared_where_there_is_a_published_value(curve: list[float], expected: str) -> None:
+    assert verdict(TARGET, np.array(curve)) == expected
 
 
 def test_the_table_has_published_and_found_values_one_above_the_other() -> None:
@@ -195,10 +195,10 @@ def test_the_published_shares_to_sep_are_one_another() -> None:
 
 def test_a_model_that_cannot_be_had_is_one_sentence_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([""]) == NOT_CHECKED
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("The published numbers were not checked. Model 'bert-base-uncased' is neither")
-    assert len(said.err.splitlines()) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("The published numbers were not checked. Model 'bert-base-uncased' is neither")
+    assert len(printed.err.splitlines()) == 1
 
 
 def test_a_model_of_another_shape_is_not_compared(tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,9 +208,9 @@ def test_a_model_of_another_shape_is_not_compared(tiny_model: Path, capsys: pyte
 
 def test_another_model_of_the_same_shape_differs(wide_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(find_checkpoint(str(wide_model)), segments=2) == DIFFERS
-    said = capsys.readouterr().out
-    assert all(target.title in said for target in [*CURVES.values(), EXPANSION_RATE])
-    assert "Uniform entropy: 4.85 here, 4.78 published." in said
+    printed = capsys.readouterr().out
+    assert all(target.title in printed for target in [*CURVES.values(), EXPANSION_RATE])
+    assert "Uniform entropy: 4.85 here, 4.78 published." in printed
 
 
 def published(target: Target) -> np.ndarray:

@@ -10,12 +10,12 @@ from tests.sentences import a_pair, one_sentence
 
 
 def test_every_head_is_ranked_once() -> None:
-    found = ranked_heads(a_pair(), 4, 7)
-    assert {one[:2] for one in found} == {(layer, head) for layer in range(2) for head in range(3)}
+    ranked = ranked_heads(a_pair(), 4, 7)
+    assert {head[:2] for head in ranked} == {(layer, head) for layer in range(2) for head in range(3)}
 
 
 def test_the_strongest_stands_first() -> None:
-    weights = [one.weight for one in ranked_heads(a_pair(), 4, 7)]
+    weights = [head.weight for head in ranked_heads(a_pair(), 4, 7)]
     assert weights == sorted(weights, reverse=True)
 
 
@@ -31,4 +31,4 @@ def test_weight_and_rank_are_those_of_the_query_in_the_pattern(query: int, key: 
 def test_keys_that_are_attended_to_alike_share_the_first_rank() -> None:
     sentence = one_sentence(tokens=5)
     uniform = replace(sentence, query=np.zeros_like(sentence.query))
-    assert {one.rank_in_row for one in ranked_heads(uniform, 1, 4)} == {1}
+    assert {head.rank_in_row for head in ranked_heads(uniform, 1, 4)} == {1}

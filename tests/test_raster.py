@@ -46,7 +46,7 @@ def test_no_picture_has_more_pixels_than_a_large_screen(panels: int) -> None:
     assert width * height <= MOST_PIXELS
 
 
-def test_a_large_model_is_drawn_as_large_as_it_is_asked_for() -> None:
+def test_a_large_model_is_drawn_at_the_requested_size() -> None:
     points = np.full((24 * 16, 1, 2, 2), 0.5, np.float32)
     drawn = draw_panels(points, columns=16, side=96, gap=4, scheme="light")
     assert size_of(drawn) == (16 * 100 - 4, 24 * 100 - 4)

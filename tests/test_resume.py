@@ -14,7 +14,7 @@ import pytest
 from icechunk import IcechunkError
 
 import store
-from store.errors import StoreIncomplete
+from store.repository.errors import StoreIncomplete
 from store.verify import verify
 from tests.stores import BLOCK, FIT_TOKENS
 
@@ -65,7 +65,7 @@ def wait_for(commits: Commits) -> WaitFor:
         for _ in range(2000):
             assert process.poll() is None, f"the ingest ended before {message!r}: {process.communicate()}"
             try:
-                if any(message in one for one in commits(place)[after:]):
+                if any(message in commit for commit in commits(place)[after:]):
                     return
             except IcechunkError:
                 pass  # the repository is being created
@@ -112,10 +112,10 @@ def test_a_killed_ingest_ends_as_if_it_had_not_been(
     read_arrays: Callable[[str], dict[str, np.ndarray]],
     tmp_path: Path,
 ) -> None:
-    found, expected = read_arrays(killed[0]), read_arrays(ingest(tmp_path / "store", sentences=SENTENCES))
-    assert found.keys() == expected.keys()
+    arrays, expected = read_arrays(killed[0]), read_arrays(ingest(tmp_path / "store", sentences=SENTENCES))
+    assert arrays.keys() == expected.keys()
     for path, array in expected.items():
-        np.testing.assert_array_equal(found[path], array, err_msg=path)
+        np.testing.assert_array_equal(arrays[path], array, err_msg=path)
 
 
 def test_the_last_run_publishes_the_whole(killed: tuple[str, list[tuple[int, list[str]]], list[str]]) -> None:
@@ -144,7 +144,7 @@ def test_a_first_ingest_that_is_killed_has_published_nothing(start: Start, wait_
     wait_for(process, str(tmp_path / "store"), "room for")
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    with pytest.raises(StoreIncomplete, match=r"Run `make ingest STORE=.*` to its end\.$"):
+    with pytest.raises(StoreIncomplete, match=r"Run `headscape ingest --store=.*` to its end\.$"):
         store.open_corpus(str(tmp_path / "store"))
 
 
@@ -156,6 +156,6 @@ def test_interrupting_says_in_one_sentence_how_to_go_on(
     wait_for(process, str(tmp_path / "store"), ": block 2")
     process.send_signal(how)
     _, err = process.communicate(timeout=60)
-    said = [line for line in err.replace("\r", "\n").splitlines() if line.strip() and "|" not in line]
+    messages = [line for line in err.replace("\r", "\n").splitlines() if line.strip() and "|" not in line]
     assert process.returncode == 130
-    assert said == ["ingest: Interrupted; what was committed is kept. Run the same command again to go on."]
+    assert messages == ["ingest: Interrupted; what was committed is kept. Run the same command again to go on."]

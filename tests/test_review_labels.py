@@ -9,7 +9,7 @@ import datasets
 import pytest
 
 import store
-from ingest.errors import IngestError
+from ingest.run.errors import IngestError
 from ingest.text import corpus
 from ingest.text.columns import MOST_LABELS
 from ingest.text.reviews import Data, Reviews, find_data, read_reviews
@@ -60,7 +60,7 @@ def test_labels_are_the_values_of_their_column(
 
 
 @pytest.mark.parametrize("values", [[f"opinion {number}" for number in range(MOST_LABELS + 1)], [["a"], ["b"]]])
-def test_what_cannot_be_labels_is_refused(values: Sequence[Any], labelled: Callable[..., Reviews]) -> None:
+def test_values_that_cannot_be_labels_are_refused(values: Sequence[Any], labelled: Callable[..., Reviews]) -> None:
     with pytest.raises(IngestError, match=r"^The column 'label' of somebody/opinions .* LABEL=none for no labels\.$"):
         labelled(values)
 
@@ -77,7 +77,7 @@ STARS = [number % 3 + 9 for number in range(30)]
 @pytest.fixture
 def stars(tmp_path: Path) -> Path:
     """Reviews with 9, 10 or 11 stars."""
-    rows = [("text", "stars"), *((f"Film {number} was good.", one) for number, one in enumerate(STARS))]
+    rows = [("text", "stars"), *((f"Film {number} was good.", stars) for number, stars in enumerate(STARS))]
     with (tmp_path / "stars.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
     return tmp_path / "stars.csv"

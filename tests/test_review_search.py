@@ -46,15 +46,15 @@ def test_every_stretch_of_a_review_selects_the_words_it_touches(tiny_corpus: Cor
 
 
 @pytest.mark.parametrize("q", ["nowhere to be found", "[CLS]", "( ?", "\x00"])
-def test_what_is_not_there_selects_nothing(tiny_corpus: Corpus, q: str) -> None:
+def test_a_word_that_does_not_occur_selects_nothing(tiny_corpus: Corpus, q: str) -> None:
     assert not selected(tiny_corpus, q).any()
 
 
 def test_white_space_and_case_of_a_phrase_do_not_matter(tiny_corpus: Corpus, text: str) -> None:
     first, second = text.split()[:2]
-    found = selected(tiny_corpus, f"{first} {second}")
-    assert found.any()
-    assert (selected(tiny_corpus, f" {first.upper()} \t {second}") == found).all()
+    mask = selected(tiny_corpus, f"{first} {second}")
+    assert mask.any()
+    assert (selected(tiny_corpus, f" {first.upper()} \t {second}") == mask).all()
 
 
 def test_accents_of_a_phrase_do_not_matter_as_they_do_not_to_the_model(tiny_corpus: Corpus, text: str) -> None:
@@ -69,8 +69,8 @@ def test_the_canvas_gets_the_tokens_of_a_phrase(client: FlaskClient, base: str, 
     phrase = " ".join(text.split()[:2])
     answer = client.get(f"{base}/features/review-{REVIEW}/mask.bin", query_string={"q": phrase, "within": "phrase"})
     bits = np.unpackbits(np.frombuffer(answer.data[16:], np.uint8))
-    found = selected(tiny_corpus, phrase)
-    assert (bits[: len(found)] == found).all()
+    mask = selected(tiny_corpus, phrase)
+    assert (bits[: len(mask)] == mask).all()
 
 
 @pytest.mark.parametrize("text", ["don't", "a--b  c!", "3.5% of $9", "“so…”", "", " ", "plain words"])

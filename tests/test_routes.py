@@ -23,7 +23,7 @@ def test_points_may_be_kept_for_ever(client: FlaskClient, base: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "kept"),
+    ("path", "immutable"),
     [
         ("/assets/web/chart.mjs?m={}", True),
         ("/assets/web/chart.mjs?m=older", False),
@@ -32,9 +32,11 @@ def test_points_may_be_kept_for_ever(client: FlaskClient, base: str) -> None:
         ("/assets/style.css", False),
     ],
 )
-def test_an_asset_is_cached_for_good_only_under_its_present_version(client: FlaskClient, path: str, kept: bool) -> None:
+def test_an_asset_is_cached_for_good_only_under_its_present_version(
+    client: FlaskClient, path: str, immutable: bool
+) -> None:
     answer = client.get(path.format(modules()["/assets/web/chart.mjs"]))
-    assert ("immutable" in answer.headers["Cache-Control"]) == kept
+    assert ("immutable" in answer.headers["Cache-Control"]) == immutable
     answer.close()
 
 
@@ -45,9 +47,9 @@ def test_no_request_grows_with_the_corpus_beyond_what_is_asked(client: FlaskClie
 
 def test_colours_of_every_column_can_be_had(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
     for name, column in columns(tiny_corpus).items():
-        one = client.get(f"{base}/colours/{name}/1/0.bin?tokens=20")
+        single = client.get(f"{base}/colours/{name}/1/0.bin?tokens=20")
         every = client.get(f"{base}/colours/{name}/grid.bin?tokens=20")
-        assert (len(one.data), len(every.data)) == (16 + 40, 16 + 40 * (4 if column.per_head else 1)), name
+        assert (len(single.data), len(every.data)) == (16 + 40, 16 + 40 * (4 if column.per_head else 1)), name
 
 
 def test_a_mask_selects_what_the_query_string_says(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
@@ -66,14 +68,14 @@ def test_colours_are_compressed_for_who_can_read_it(client: FlaskClient, base: s
 
 
 def test_labels_name_every_token(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
-    found = client.get(f"{base}/tokens.json?tokens=30").json
-    assert [found["pieces"][number] for number in found["ids"]] == tiny_corpus.wordpieces(tiny_corpus.rows[:30])
+    tokens = client.get(f"{base}/tokens.json?tokens=30").json
+    assert [tokens["pieces"][number] for number in tokens["ids"]] == tiny_corpus.wordpieces(tiny_corpus.rows[:30])
 
 
 def test_a_focus_is_bounded(client: FlaskClient, base: str) -> None:
-    found = client.get(f"{base}/focus/pca-exact-2d/1/0/query/3.json?top=99999&least=0&near=99999&lines=sentence").json
-    assert len(found["lines"]) <= len(found["pieces"]) * 20
-    assert len(found["near"]) <= 50
+    focus = client.get(f"{base}/focus/pca-exact-2d/1/0/query/3.json?top=99999&least=0&near=99999&lines=sentence").json
+    assert len(focus["lines"]) <= len(focus["pieces"]) * 20
+    assert len(focus["near"]) <= 50
 
 
 @pytest.mark.parametrize("what", ["points", "selection"])
@@ -106,7 +108,7 @@ def test_a_file_is_to_be_saved_under_its_name(client: FlaskClient, base: str, wh
         "/statistics.csv?source=nonsense",
     ],
 )
-def test_what_is_not_there_is_said_in_one_sentence(client: FlaskClient, base: str, path: str) -> None:
+def test_a_missing_file_answers_in_one_sentence(client: FlaskClient, base: str, path: str) -> None:
     answer = client.get(base + path)
     assert answer.status_code == 404
     assert "\n" not in answer.text.strip()

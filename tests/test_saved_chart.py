@@ -13,7 +13,7 @@ PAGE = "<!doctype html><div id='curves' aria-label='Curves of a < b'></div>"
 
 PRESSED = """{
   no_update: "stay",
-  callback_context: { triggered: [{ prop_id: '{"of":"curves","save":"svg"}.n_clicks', value: 1 }] },
+  callback_context: { triggered: [{ prop_id: '{"chart":"curves","save":"svg"}.n_clicks', value: 1 }] },
 }"""
 
 SHOWN = '{ props: { data: { source: "tiny on reviews", stem: "tiny-1" } } }'

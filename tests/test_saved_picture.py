@@ -51,9 +51,9 @@ Pixels = np.ndarray
 def show(open_page: Open, three_server: str, alike: ModelPair) -> Show:
     """One of the pictures of a model that can be compared with another."""
 
-    def show(picture: str, asked: str = "", *, scheme: Scheme = "light") -> Page:
+    def show(picture: str, query: str = "", *, scheme: Scheme = "light") -> Page:
         both = f"&model={alike.own.name}&other={alike.other.name}"
-        page = drawn(open_page(f"{three_server}{LINKS[picture]}{both}{asked}", scheme=scheme))
+        page = drawn(open_page(f"{three_server}{LINKS[picture]}{both}{query}", scheme=scheme))
         expect(page.locator(".caption.of-picture").first).to_be_visible()
         return page
 
@@ -124,7 +124,9 @@ def test_every_category_has_its_swatch_in_the_readers_theme(show: Show, scheme: 
     assert tuple(pixels[0, 0]) == ImageColor.getrgb(PALETTE[scheme]["background"])
     swatches = page.locator(".legend .swatch")
     names = page.locator(".legend .chip").all_inner_texts()
-    colours = [swatches.nth(one).evaluate("one => getComputedStyle(one).backgroundColor") for one in range(len(names))]
+    colours = [
+        swatches.nth(number).evaluate("one => getComputedStyle(one).backgroundColor") for number in range(len(names))
+    ]
     assert len(names) > 1
     for name, colour in zip(names, colours, strict=True):
         assert has(below(page, pixels), ImageColor.getrgb(colour), least=100)
@@ -151,7 +153,7 @@ def test_points_are_named_above_their_panels(texts_of: TextsOf) -> None:
     assert {"embedding", "L1 layer output"} <= set(texts_of("all points"))
 
 
-def test_what_selects_and_how_many_are_in_the_file_and_what_is_of_use_on_the_page_alone_is_not(show: Show) -> None:
+def test_a_saved_picture_names_its_selection_without_the_controls_of_the_page(show: Show) -> None:
     text = " ".join(save(show("one point", "&q=film&within=prefix"))[1])
     assert "What stands out is selected by “film” as the beginning of a token." in text
     assert "drawn tokens are selected, the same in every panel. " in text
@@ -159,7 +161,7 @@ def test_what_selects_and_how_many_are_in_the_file_and_what_is_of_use_on_the_pag
 
 
 @pytest.mark.parametrize(
-    ("picture", "asked", "said"),
+    ("picture", "query", "caption"),
     [
         ("one head", "&token=5&role=key", "Ringed: the key of “"),
         ("one head", "&text=the+film", "Large: the queries and keys of “the film”"),
@@ -170,10 +172,10 @@ def test_what_selects_and_how_many_are_in_the_file_and_what_is_of_use_on_the_pag
         ),
     ],
 )
-def test_what_is_drawn_over_the_points_is_explained(show: Show, picture: str, asked: str, said: str) -> None:
-    page = show(picture, asked)
+def test_what_is_drawn_over_the_points_is_explained(show: Show, picture: str, query: str, caption: str) -> None:
+    page = show(picture, query)
     expect(page.locator(".frame")).to_have_attribute("data-overlay", re.compile("/data/"))
-    assert said in " ".join(save(page)[1])
+    assert caption in " ".join(save(page)[1])
 
 
 def test_a_picture_of_a_point_that_is_on_its_way_says_so(show: Show) -> None:
@@ -213,7 +215,7 @@ def test_a_drawing_has_points_as_an_image_and_the_rest_as_lines_and_text(show: S
     drawing = ElementTree.parse(saved_picture(page, "SVG", "2000").path()).getroot()
     (image,) = drawing.findall("{*}image")
     raster = Image.open(io.BytesIO(base64.b64decode(image.attrib["href"].partition(",")[2])))
-    written = " ".join(one.text or "" for one in drawing.findall("{*}text"))
+    written = " ".join(text.text or "" for text in drawing.findall("{*}text"))
     assert drawing.attrib["width"] == "2000"
     assert raster.width == pytest.approx(
         2000 * float(image.attrib["width"]) / float(drawing.attrib["viewBox"].split()[2]), abs=2
@@ -227,8 +229,8 @@ def test_a_drawing_has_points_as_an_image_and_the_rest_as_lines_and_text(show: S
 
 def test_a_drawing_of_a_ramp_has_its_gradients(show: Show) -> None:
     drawing = ElementTree.parse(saved_picture(show("one head", "&colour=entropy"), "SVG").path()).getroot()
-    used = {one.attrib["fill"] for one in drawing.findall("{*}rect")}
-    assert {f"url(#{one.attrib['id']})" for one in drawing.findall("{*}linearGradient")} <= used
+    used = {element.attrib["fill"] for element in drawing.findall("{*}rect")}
+    assert {f"url(#{element.attrib['id']})" for element in drawing.findall("{*}linearGradient")} <= used
     assert len(drawing.findall("{*}linearGradient")) == 2
 
 

@@ -18,7 +18,7 @@ def saved(page: Page, kind: str) -> Download:
     return waiting.value
 
 
-def test_nothing_can_be_saved_of_what_did_not_come(fake_server: str, chromium: Browser) -> None:
+def test_weights_that_failed_to_load_cannot_be_saved(fake_server: str, chromium: Browser) -> None:
     page = chromium.new_page()
     page.goto(f"{fake_server}/#{quote(json.dumps({'layer': 7}))}")
     expect(page.get_by_role("alert")).not_to_be_empty()
@@ -30,34 +30,34 @@ def test_lines_are_saved_as_a_drawing(show: Show) -> None:
     page = show(queries=[2])
     drawing = ElementTree.parse(saved(page, "SVG").path()).getroot()
     assert len(drawing.findall("{*}line")) == (stored()[:, 2] >= LEAST).sum()
-    assert [one.text for one in drawing.findall("{*}text")].count("<b>cat</b>") == 2
-    assert [one.text for one in drawing.findall("{*}text[@font-weight='700']")] == ["<b>cat</b>"]
+    assert [element.text for element in drawing.findall("{*}text")].count("<b>cat</b>") == 2
+    assert [element.text for element in drawing.findall("{*}text[@font-weight='700']")] == ["<b>cat</b>"]
 
 
 @pytest.mark.parametrize("kind", ["head", "model", "matrix", "neuron"])
-def test_what_a_drawing_is_of_stands_in_it(show: Show, kind: str) -> None:
+def test_a_drawing_names_its_source(show: Show, kind: str) -> None:
     drawing = ElementTree.parse(saved(show(show=kind, queries=[2]), "SVG").path()).getroot()
     assert drawing.findtext("{*}desc") == SOURCE
-    assert SOURCE in [one.text for one in drawing.findall("{*}text")]
+    assert SOURCE in [element.text for element in drawing.findall("{*}text")]
 
 
 def test_a_heat_map_is_saved_as_a_drawing_with_its_numbers(show: Show) -> None:
     page = show(show="matrix")
-    said = {one.text for one in ElementTree.parse(saved(page, "SVG").path()).getroot().findall("{*}text")}
-    assert said >= {f"{weight:.2f}".removeprefix("0") for weight in stored()[1].ravel()} | set(NAMES)
+    texts = {element.text for element in ElementTree.parse(saved(page, "SVG").path()).getroot().findall("{*}text")}
+    assert texts >= {f"{weight:.2f}".removeprefix("0") for weight in stored()[1].ravel()} | set(NAMES)
 
 
 def test_channels_are_saved_as_a_drawing_with_their_numbers(show: Show) -> None:
     drawing = ElementTree.parse(saved(show(show="neuron", queries=[4], head=2), "SVG").path()).getroot()
-    said = {one.text for one in drawing.findall("{*}text")}
-    assert said >= {f"{key['weight']:.4f}" for key in neuron(4)["keys"]} | set(NAMES)  # type: ignore[attr-defined]
+    texts = {element.text for element in drawing.findall("{*}text")}
+    assert texts >= {f"{key['weight']:.4f}" for key in neuron(4)["keys"]} | set(NAMES)  # type: ignore[attr-defined]
     ground = 1
     assert len(drawing.findall("{*}rect")) - ground == CHANNELS * (1 + 2 * len(NAMES))
 
 
 def test_every_head_is_saved_as_an_image_in_a_drawing(show: Show) -> None:
     drawing = ElementTree.parse(saved(show(show="model"), "SVG").path()).getroot()
-    images = [one.attrib["href"] for one in drawing.findall("{*}image")]
+    images = [element.attrib["href"] for element in drawing.findall("{*}image")]
     assert len(images) == LAYERS * HEADS
     assert all(image.startswith("data:image/png;base64,") for image in images)
 
@@ -76,8 +76,8 @@ def test_the_saved_page_shows_the_same_lines_without_any_network(show: Show, tmp
     saved(show(), "HTML").save_as(file)
     context = chromium.new_context(offline=True)
     page = context.new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
@@ -86,5 +86,5 @@ def test_the_saved_page_shows_the_same_lines_without_any_network(show: Show, tmp
     lines(page, int((stored() >= LEAST).sum()))
     token(page, "query", 3).hover()
     lines(page, int((stored()[:, 3] >= LEAST).sum()))
-    assert (asked, errors) == ([file.as_uri()], [])
+    assert (urls, errors) == ([file.as_uri()], [])
     context.close()

@@ -49,8 +49,8 @@ def test_weighted_correlation_is_that_of_numpys_weighted_covariance(seed: int) -
     random = np.random.default_rng(seed)
     dot = random.standard_normal(100_000)
     distance = np.abs(5 - dot + random.standard_normal(100_000))
-    found, _ = weighted_correlation(dot, distance)
-    assert found == pytest.approx(naive(dot, distance), abs=0.005)
+    correlation, _ = weighted_correlation(dot, distance)
+    assert correlation == pytest.approx(naive(dot, distance), abs=0.005)
 
 
 def test_weighted_correlation_of_pairs_on_a_line_is_minus_one() -> None:
@@ -68,8 +68,8 @@ def test_weighted_correlation_looks_at_the_nearest_pairs_only() -> None:
 @pytest.mark.parametrize(("pairs", "enough"), [(39_000, False), (41_000, True)])
 def test_below_200_pairs_there_is_no_correlation(pairs: int, enough: bool) -> None:
     dot = np.random.default_rng(0).standard_normal(pairs)
-    found, behind = weighted_correlation(dot, 9 - dot)
-    assert (behind >= 200, not np.isnan(found)) == (enough, enough)
+    correlation, behind = weighted_correlation(dot, 9 - dot)
+    assert (behind >= 200, not np.isnan(correlation)) == (enough, enough)
 
 
 def test_where_nothing_varies_there_is_no_correlation() -> None:
@@ -96,9 +96,9 @@ def test_pairs_end_with_the_sentence_that_makes_them_enough(monkeypatch: pytest.
 
 
 def test_the_scale_that_was_built_in_is_found(head: Points, pairs: Pairs) -> None:
-    found = choose_scaling(*head, pairs)
-    assert found.scale == pytest.approx(1 / 4)
-    assert found.correlation < -0.9
+    chosen = choose_scaling(*head, pairs)
+    assert chosen.scale == pytest.approx(1 / 4)
+    assert chosen.correlation < -0.9
 
 
 @pytest.mark.parametrize("stretch", [2.0**-4, 2.0**2])
@@ -106,19 +106,19 @@ def test_queries_that_are_longer_want_a_c_that_is_smaller_by_the_root(
     stretch: float, head: Points, pairs: Pairs
 ) -> None:
     query, key = head
-    one, other = choose_scaling(query, key, pairs), choose_scaling(query * stretch, key, pairs)
-    assert other.scale * stretch**0.5 == pytest.approx(one.scale)
-    assert other.correlation == pytest.approx(one.correlation)
+    chosen, other = choose_scaling(query, key, pairs), choose_scaling(query * stretch, key, pairs)
+    assert other.scale * stretch**0.5 == pytest.approx(chosen.scale)
+    assert other.correlation == pytest.approx(chosen.correlation)
 
 
-@pytest.mark.parametrize(("wanted", "found"), [(2.0**2, 2.0**2), (2.0**5, 2.0**5), (2.0**-7, 2.0**-7)])
+@pytest.mark.parametrize(("wanted", "scale"), [(2.0**2, 2.0**2), (2.0**5, 2.0**5), (2.0**-7, 2.0**-7)])
 def test_the_grid_is_widened_until_it_holds_the_best(
-    wanted: float, found: float, monkeypatch: pytest.MonkeyPatch
+    wanted: float, scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With keys of 0 and queries of length 1 the distance is c."""
     peak_at(wanted, monkeypatch)
     query = np.array([[1.0, 0], [-1, 0]])
-    assert choose_scaling(query, 0 * query, Pairs.within(np.array([2]))).scale == pytest.approx(found)
+    assert choose_scaling(query, 0 * query, Pairs.within(np.array([2]))).scale == pytest.approx(scale)
 
 
 @pytest.mark.parametrize("wanted", [2.0**30, 2.0**-30])
@@ -147,8 +147,8 @@ def test_the_choice_is_never_worse_than_no_scaling(head: Points, pairs: Pairs) -
 
 
 def test_the_choice_has_the_correlation_that_it_says(head: Points, pairs: Pairs) -> None:
-    found = choose_scaling(*head, pairs)
-    assert correlation_of(head, pairs, found.scale, found.shift) == pytest.approx(found.correlation, abs=0.005)
+    chosen = choose_scaling(*head, pairs)
+    assert correlation_of(head, pairs, chosen.scale, chosen.shift) == pytest.approx(chosen.correlation, abs=0.005)
 
 
 def test_a_ten_times_finer_grid_finds_nothing_better(
@@ -162,17 +162,17 @@ def test_a_ten_times_finer_grid_finds_nothing_better(
 
 def test_with_too_few_pairs_c_is_one_and_the_centres_are_brought_together(head: Points) -> None:
     query, key = (vectors[:60] for vectors in head)
-    found = choose_scaling(query, key, Pairs.within(np.array([30, 30])))
-    assert (found.scale, np.isnan(found.correlation)) == (1, True)
-    np.testing.assert_allclose(found.shift, query.mean(axis=0) - key.mean(axis=0))
+    chosen = choose_scaling(query, key, Pairs.within(np.array([30, 30])))
+    assert (chosen.scale, np.isnan(chosen.correlation)) == (1, True)
+    np.testing.assert_allclose(chosen.shift, query.mean(axis=0) - key.mean(axis=0))
 
 
 def test_the_correlations_of_the_grid_are_those_of_its_candidates(head: Points, pairs: Pairs) -> None:
     """`shared` moves the keys first and divides then: (k + shift) / c."""
     shift = np.linspace(-0.1, 0.1, 32)
-    found = correlations(*head, shift, pairs)
-    assert found.shape == (25,)
+    curve = correlations(*head, shift, pairs)
+    assert curve.shape == (25,)
     for step in (-8, 0, 5):
         scale = STEP**step
         expected = correlation_of(head, pairs, scale, shift / scale)
-        assert found[step + scaling.GRID] == pytest.approx(expected, abs=0.005)
+        assert curve[step + scaling.GRID] == pytest.approx(expected, abs=0.005)

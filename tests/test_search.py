@@ -59,7 +59,7 @@ def test_white_space_and_case_of_a_phrase_do_not_matter(tiny_corpus: Corpus) -> 
     assert tokens_of(tiny_corpus, "  FILM \t was ", "phrase") == tokens_of(tiny_corpus, "film was", "phrase")
 
 
-def test_where_words_cannot_be_told_the_whole_sentence_is_selected(
+def test_where_words_cannot_be_distinguished_the_whole_sentence_is_selected(
     tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dataclasses import replace

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Route, expect
 
 from store import Corpus
 from store.wording import many
-from tests.browser import Open, changed, choose, drawn, followed, picture, quarters, said, seen
+from tests.browser import Open, changed, choose, drawn, expect_title, followed, picture, quarters, seen
 
 MATCHES = {"token": "token", "prefix": "prefix", "phrase": "phrase"}
 
@@ -65,13 +65,13 @@ def test_a_phrase_is_sought_in_the_sentences(heads: Page, space: Corpus) -> None
     text = str(space.sentences.text.values[3])
     phrase = " ".join(text.split()[1:3])
     search(heads, phrase, "phrase")
-    expected = [at for at, one in enumerate(space.sentences.text.values) if phrase.lower() in str(one).lower()]
+    expected = [at for at, text in enumerate(space.sentences.text.values) if phrase.lower() in str(text).lower()]
     expect(heads.locator(".count")).to_contain_text(f"in {many(len(expected), 'sentence')}")
     has_sentences(heads, expected)
     expect(heads.locator(".rows mark").first).to_have_text(re.compile(phrase, re.IGNORECASE))
 
 
-def test_what_is_found_stands_out_in_all_heads_at_once(heads: Page) -> None:
+def test_tokens_that_match_stand_out_in_all_heads_at_once(heads: Page) -> None:
     before = quarters(picture(heads))
     search(heads, "film")
     seen(heads, lambda shown: min(map(changed, before, quarters(shown))) > 0.005)
@@ -94,8 +94,8 @@ def held(page: Page, word: str) -> list[Route]:
     routes: list[Route] = []
 
     def hold(route: Route) -> None:
-        asked = route.request.post_data or ""
-        if word in asked:
+        body = route.request.post_data or ""
+        if word in body:
             routes.append(route)
         else:
             route.fallback()
@@ -123,7 +123,7 @@ def test_a_search_taken_away_before_the_page_followed_stays_away(heads: Page) ->
     expect(heads.get_by_role("textbox", name="Search")).to_have_value("")
 
 
-def test_what_is_typed_while_the_page_follows_is_kept(heads: Page) -> None:
+def test_text_typed_while_the_page_follows_stays(heads: Page) -> None:
     routes = held(heads, "film")
     ask(heads, "film")
     expect(heads).to_have_url(re.compile("q=film"))
@@ -145,7 +145,7 @@ def test_a_list_that_was_opened_while_the_page_follows_stays_open(heads: Page) -
     expect(heads).to_have_url(re.compile("within=prefix"))
 
 
-def test_what_no_sentence_has_is_said(heads: Page) -> None:
+def test_a_search_without_hits_gets_a_message(heads: Page) -> None:
     search(heads, "platypus")
     expect(heads.locator(".count").first).to_contain_text("0 of ")
     expect(heads.get_by_text("No token matches “platypus”")).to_be_visible()
@@ -155,6 +155,6 @@ def test_a_sentence_that_was_found_opens_at_its_token(heads: Page, space: Corpus
     search(heads, "film")
     token = space.wordpieces(space.rows).index("film")
     heads.get_by_title("Show the token in its head").first.click()
-    said(heads, "Queries and keys of L0 H0")
+    expect_title(heads, "Queries and keys of L0 H0")
     expect(heads).to_have_url(re.compile(f"token={token}(&|$)"))
     expect(heads.get_by_role("heading", name="The query of “film”")).to_be_visible()

@@ -69,19 +69,19 @@ def test_a_condition_on_heads_selects_other_points_in_each(two_views: Corpus) ->
 def test_a_lasso_selects_the_same_points_in_every_head(two_views: Corpus, view: int) -> None:
     lasso = Lasso(two_views.views[view], 1, 0, Outline(30, 320, ((200, 200), (700, 250), (500, 800))))
     every = mask(Drawn(two_views, TOKENS), Selection(lasso=lasso))
-    one = mask(Drawn(two_views, TOKENS, 0, 1), Selection(lasso=lasso))
-    np.testing.assert_array_equal(every, one)
+    selected = mask(Drawn(two_views, TOKENS, 0, 1), Selection(lasso=lasso))
+    np.testing.assert_array_equal(every, selected)
     places = Drawn(two_views, TOKENS, 1, 0).places(two_views.views[view])[0]
-    np.testing.assert_array_equal(one[0], lasso.holds(places))
-    assert 0 < one.sum() < one.size
+    np.testing.assert_array_equal(selected[0], lasso.holds(places))
+    assert 0 < selected.sum() < selected.size
 
 
-def test_what_has_no_number_meets_no_condition(drawn: Drawn) -> None:
+def test_a_token_without_a_number_meets_no_condition(drawn: Drawn) -> None:
     selected = mask(drawn, where(drawn.corpus, "token_length:0.."))
     assert not selected[0, 0].any()
 
 
-def test_nothing_asked_selects_everything(drawn: Drawn) -> None:
+def test_an_empty_selection_selects_everything(drawn: Drawn) -> None:
     assert not Selection()
     assert mask(drawn, Selection()).all()
 
@@ -188,14 +188,14 @@ def test_categories_may_hold_what_separates_them() -> None:
         ({"lasso": "pca-exact-2d,0,0,0,0,1,1,2,2,3,3e5"}, "lasso"),
     ],
 )
-def test_what_cannot_be_selected_is_left_out_and_said(two_views: Corpus, fields: dict[str, str], says: str) -> None:
+def test_an_invalid_selection_is_ignored_with_a_notice(two_views: Corpus, fields: dict[str, str], says: str) -> None:
     _, notices = parse_selection(fields, two_views)
     assert len(notices) == 1
     assert says in notices[0]
 
 
 @pytest.mark.parametrize(
-    ("asked", "kept", "said"),
+    ("text", "conditions_left", "notice"),
     [
         ("label:positive|negatve", "label:positive", "Ignored categories: review label has no “negatve”."),
         ("label:negatve", "", "Ignored a filter: review label has no “negatve”."),
@@ -206,14 +206,16 @@ def test_what_cannot_be_selected_is_left_out_and_said(two_views: Corpus, fields:
         ),
     ],
 )
-def test_categories_that_are_left_out_are_said(two_views: Corpus, asked: str, kept: str, said: str) -> None:
-    conditions, notices = parse_conditions(asked, two_views)
-    assert write_conditions(conditions) == kept
-    assert said in notices[0]
+def test_unknown_categories_are_ignored_with_a_notice(
+    two_views: Corpus, text: str, conditions_left: str, notice: str
+) -> None:
+    conditions, notices = parse_conditions(text, two_views)
+    assert write_conditions(conditions) == conditions_left
+    assert notice in notices[0]
 
 
 @given(fields=st.dictionaries(st.sampled_from(["q", "in", "where", "lasso"]), st.text(max_size=60)))
-def test_whatever_a_link_says_something_can_be_shown(two_views: Corpus, fields: dict[str, str]) -> None:
+def test_any_fields_of_a_link_make_a_selection(two_views: Corpus, fields: dict[str, str]) -> None:
     selection, notices = parse_selection(fields, two_views)
     assert mask(Drawn(two_views, 30, 0, 0), selection).shape == (1, 30, 2)
     assert parse_selection(selection.fields, two_views)[0] == selection

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from pyarrow import parquet
 
 from store import Corpus
-from tests.browser import Open, canvas_place, drawn, inked, picture, quarters, said, seen
+from tests.browser import Open, canvas_place, drawn, expect_title, inked, picture, quarters, seen
 
 PATH = "/head?layer=1&head=0"
 #: A quadrangle without a dent, 0..1 from the upper left.
@@ -58,7 +58,7 @@ def counted(page: Page, selected: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize(("tool", "corners"), [("Lasso", CORNERS), ("Box", (CORNERS[0], CORNERS[2]))])
-def test_what_is_drawn_round_is_selected(
+def test_points_inside_the_lasso_are_selected(
     head: Page, space: Corpus, tool: str, corners: tuple[tuple[float, float], ...]
 ) -> None:
     draw(head, tool, *corners)
@@ -77,7 +77,7 @@ def paled(plain: np.ndarray, panel: np.ndarray) -> int:
 def test_a_selection_made_in_one_head_stands_out_in_all(open_page: Open, space_server: str, boxed: Page) -> None:
     before = picture(drawn(open_page(space_server)))
     boxed.locator(".frame").press("Backspace")
-    said(boxed, "Queries and keys of all 4 heads")
+    expect_title(boxed, "Queries and keys of all 4 heads")
     expect(
         boxed.locator('.frame[data-drawn*="grid"][data-masked*="mask/grid.bin"][data-masked*="lasso="]')
     ).to_be_visible()
@@ -102,8 +102,8 @@ def test_the_tab_lists_the_selected_tokens(boxed: Page, space: Corpus) -> None:
     pieces = space.wordpieces(space.rows)
     rows = boxed.get_by_role("region", name="Selected tokens").locator("tbody tr")
     expect(rows).to_have_count(min(60, len(expected)))
-    found = [row.split("\t")[:2] for row in rows.all_inner_texts()]
-    listed = sorted((piece.strip(), role.strip()) for piece, role in found)
+    shown_rows = [row.split("\t")[:2] for row in rows.all_inner_texts()]
+    listed = sorted((piece.strip(), role.strip()) for piece, role in shown_rows)
     assert set(listed) <= {(pieces[token], ("query", "key")[role]) for token, role in expected}
 
 

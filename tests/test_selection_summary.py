@@ -47,13 +47,13 @@ def test_a_table_of_all_heads_has_what_is_selected_in_any(two_views: Corpus) -> 
 
 
 def test_a_summary_counts(drawn: Drawn, selected: np.ndarray) -> None:
-    found = summarize(drawn, selected)
-    assert (found.count, found.of) == (selected.sum(), 2 * TOKENS)
-    assert found.share == selected.mean()
+    summary = summarize(drawn, selected)
+    assert (summary.count, summary.of) == (selected.sum(), 2 * TOKENS)
+    assert summary.share == selected.mean()
 
 
 def test_shares_are_of_the_selected_and_of_the_rest(drawn: Drawn, selected: np.ndarray) -> None:
-    shares = {one.category: one for one in summarize(drawn, selected).comparisons[1].shares}
+    shares = {share.category: share for share in summarize(drawn, selected).comparisons[1].shares}
     is_word = values(column_of(drawn.corpus, "kind"), drawn) == 5
     inside, rest = is_word[selected].mean(), is_word[~selected].mean()
     assert shares["word"] == Share("word", int(is_word[selected].sum()), inside, rest, inside / rest)
@@ -68,31 +68,34 @@ def test_the_most_frequent_wordpieces_come_first(drawn: Drawn, selected: np.ndar
     pieces = summarize(drawn, selected).comparisons[-1]
     assert pieces.column == "wordpiece"
     assert pieces.shares[0].category == "[CLS]"
-    assert [one.count for one in pieces.shares] == sorted((one.count for one in pieces.shares), reverse=True)
+    assert [share.count for share in pieces.shares] == sorted((share.count for share in pieces.shares), reverse=True)
     assert len(pieces.shares) == 12
 
 
 @pytest.mark.parametrize("name", ["norm", "position", "sentence_length", "received", "entropy"])
 def test_means_differ_by_so_many_deviations(drawn: Drawn, selected: np.ndarray, name: str) -> None:
-    found = {one.column: one for one in summarize(drawn, selected).differences}[name]
+    difference = {
+        difference_of_column.column: difference_of_column
+        for difference_of_column in summarize(drawn, selected).differences
+    }[name]
     numbers = values(column_of(drawn.corpus, name), drawn)
     inside, rest = numbers[selected], numbers[~selected]
     deviation = np.sqrt((inside.std() ** 2 + rest.std() ** 2) / 2)
-    assert (found.selected, found.rest) == pytest.approx((inside.mean(), rest.mean()))
-    assert found.standardized == pytest.approx((inside.mean() - rest.mean()) / deviation)
+    assert (difference.selected, difference.rest) == pytest.approx((inside.mean(), rest.mean()))
+    assert difference.standardized == pytest.approx((inside.mean() - rest.mean()) / deviation)
 
 
 def test_of_all_heads_only_what_is_the_same_in_all_is_compared(two_views: Corpus) -> None:
     drawn = Drawn(two_views, TOKENS)
-    found = summarize(drawn, np.ones((1, TOKENS, 2), bool))
-    assert [one.column for one in found.differences] == ["position", "sentence_length"]
+    summary = summarize(drawn, np.ones((1, TOKENS, 2), bool))
+    assert [difference.column for difference in summary.differences] == ["position", "sentence_length"]
 
 
 @pytest.mark.parametrize("everything", [True, False])
 def test_all_or_nothing_can_be_summarized(drawn: Drawn, everything: bool) -> None:
-    found = summarize(drawn, np.full((1, TOKENS, 2), everything))
-    assert found.share == everything
-    assert all(isnan(one.standardized) for one in found.differences)
+    summary = summarize(drawn, np.full((1, TOKENS, 2), everything))
+    assert summary.share == everything
+    assert all(isnan(difference.standardized) for difference in summary.differences)
     assert selected_rows(drawn, np.zeros((1, TOKENS, 2), bool)) == []
 
 

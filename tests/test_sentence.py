@@ -34,7 +34,7 @@ def test_the_mean_over_heads_is_that_of_each_layer(tiny_corpus: Corpus) -> None:
     np.testing.assert_allclose(stored_sentence(tiny_corpus, 3).mean_over_heads, expected, atol=1e-6)
 
 
-def test_it_is_called_as_the_corpus_calls_it(tiny_corpus: Corpus) -> None:
+def test_a_stored_sentence_has_the_text_label_and_wordpieces_of_the_corpus(tiny_corpus: Corpus) -> None:
     sentence = stored_sentence(tiny_corpus, 4)
     assert (sentence.text, sentence.second) == (str(tiny_corpus.sentences.text.values[4]), "")
     assert sentence.label == tiny_corpus.label_name(4) != ""
@@ -53,7 +53,7 @@ def test_its_mixing_is_what_the_store_has(tiny_corpus: Corpus) -> None:
     np.testing.assert_array_equal(stored_sentence(tiny_corpus, 4).mixing, tiny_corpus.token_mixing.values[:, :, rows])
 
 
-def test_none_of_its_tokens_is_padding(tiny_corpus: Corpus) -> None:
+def test_a_stored_sentence_has_no_padding(tiny_corpus: Corpus) -> None:
     assert not (stored_sentence(tiny_corpus, 4).flags & PAD).any()
 
 
@@ -70,11 +70,11 @@ def test_a_sentence_that_fills_the_model_is_cut(ingest: Callable[..., str], tmp_
     assert [stored_sentence(corpus, index).cut for index in range(12)] == (sizes == 6).tolist()
 
 
-def test_it_is_read_once(tiny_corpus: Corpus) -> None:
+def test_a_stored_sentence_is_cached(tiny_corpus: Corpus) -> None:
     assert stored_sentence(tiny_corpus, 2) is stored_sentence(tiny_corpus, 2)
 
 
 @pytest.mark.parametrize("index", [-1, 40, 10**30])
-def test_a_sentence_that_is_not_there_is_said(tiny_corpus: Corpus, index: int) -> None:
+def test_an_unknown_sentence_is_refused(tiny_corpus: Corpus, index: int) -> None:
     with pytest.raises(StoreError, match=r"out of range\. Choose 0 to 39\."):
         stored_sentence(tiny_corpus, index)

@@ -18,12 +18,11 @@ from transformers import AutoTokenizer
 from dashboard.app import create_app
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
-from ingest.checkpoint import find_checkpoint
+from ingest.run.checkpoint import find_checkpoint
 from store import Corpus, open_corpus
-from tests.stores import DEFAULT_SENTENCES
 
 LAYERS, HEADS, CHANNELS = 6, 12, 32
-STORED = range(0, DEFAULT_SENTENCES, DEFAULT_SENTENCES // 50)
+STORED = range(50)
 LONG = "A slow, sad and beautiful film about a lighthouse keeper who forgets his own name. " * 12
 PAIRS = [
     ("The film was good.", "The plot was not."),
@@ -59,7 +58,7 @@ PARTS = ("all", "aa", "ab", "ba", "bb")
 #: As the link has them; without `renormalize` rows of these sum to 1 because nothing is left out.
 WHOLE = [{}, {"words": "1"}, {"rollout": "1"}, {"words": "1", "rollout": "1"}]
 
-Asked = int | tuple[str, str]
+Source = int | tuple[str, str]
 Fetch = Callable[..., bytes]
 
 
@@ -72,15 +71,15 @@ def corpus(default_store: str) -> Corpus:
 def fetch(default_store: str, corpus: Corpus) -> Fetch:
     """The bytes that a browser has after it unpacked what came."""
     client = create_app(Library(default_store)).server.test_client()
-    return lambda asked, rest, **given: _unpacked(client, _url(corpus, asked, rest, given))
+    return lambda source, rest, **options: _unpacked(client, _url(corpus, source, rest, options))
 
 
-def _url(corpus: Corpus, asked: Asked, rest: str, given: dict[str, str]) -> str:
+def _url(corpus: Corpus, source: Source, rest: str, options: dict[str, str]) -> str:
     base = data_link(corpus)
-    if isinstance(asked, int):
-        return f"{base}/sentence/{asked}/{rest}?{urlencode(given)}"
-    text, second = asked
-    return f"{base}/typed/{rest}?{urlencode({'text': text, 'second': second} | given)}"
+    if isinstance(source, int):
+        return f"{base}/sentence/{source}/{rest}?{urlencode(options)}"
+    text, second = source
+    return f"{base}/typed/{rest}?{urlencode({'text': text, 'second': second} | options)}"
 
 
 def _unpacked(client: FlaskClient, url: str) -> bytes:
@@ -97,47 +96,47 @@ def on_screen(content: bytes) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def reference(eager: Callable[[Path], Any], corpus: Corpus) -> dict[Asked, np.ndarray]:
+def reference(eager: Callable[[Path], Any], corpus: Corpus) -> dict[Source, np.ndarray]:
     """Attention (layer, head, query_token, key_token) of every sentence: transformers' own tokenizer and model."""
     folder = find_checkpoint("embedded").folder
     model, tokenizer = eager(folder), AutoTokenizer.from_pretrained(folder)
     longest = int(corpus.corpus_attributes["max_length"])
 
-    def run(asked: Asked) -> np.ndarray:
-        texts = (corpus.sentences.text.values[asked],) if isinstance(asked, int) else asked
-        given = [str(text) for text in texts if text]
-        encoded = tokenizer(*given, truncation="longest_first", max_length=longest, return_tensors="pt")
+    def run(source: Source) -> np.ndarray:
+        texts = (corpus.sentences.text.values[source],) if isinstance(source, int) else source
+        inputs = [str(text) for text in texts if text]
+        encoded = tokenizer(*inputs, truncation="longest_first", max_length=longest, return_tensors="pt")
         with torch.inference_mode():
             return torch.cat(model(**encoded, output_attentions=True).attentions).numpy()
 
-    return {asked: run(asked) for asked in ALL}
+    return {source: run(source) for source in ALL}
 
 
-def _kind(asked: Asked) -> str:
-    return str(asked) if isinstance(asked, int) else " | ".join(text[:12] for text in asked)
+def _kind(source: Source) -> str:
+    return str(source) if isinstance(source, int) else " | ".join(text[:12] for text in source)
 
 
 def test_there_are_fifty_sentences_and_twenty_typed_ones() -> None:
     assert (len(STORED), len(TYPED), len(PAIRS)) == (50, 20, 7)
 
 
-@pytest.mark.parametrize("asked", ALL, ids=_kind)
+@pytest.mark.parametrize("source", ALL, ids=_kind)
 def test_weights_on_screen_are_those_of_transformers(
-    asked: Asked, fetch: Fetch, reference: dict[Asked, np.ndarray]
+    source: Source, fetch: Fetch, reference: dict[Source, np.ndarray]
 ) -> None:
-    found = [on_screen(fetch(asked, f"layer/{layer}.bin")) for layer in range(LAYERS)]
-    np.testing.assert_allclose(found, reference[asked], rtol=0, atol=3e-3)
+    weights = [on_screen(fetch(source, f"layer/{layer}.bin")) for layer in range(LAYERS)]
+    np.testing.assert_allclose(weights, reference[source], rtol=0, atol=3e-3)
 
 
-@pytest.mark.parametrize("asked", ALL, ids=_kind)
+@pytest.mark.parametrize("source", ALL, ids=_kind)
 def test_the_steps_of_a_neuron_view_lead_to_the_weights_of_transformers(
-    asked: Asked, fetch: Fetch, reference: dict[Asked, np.ndarray]
+    source: Source, fetch: Fetch, reference: dict[Source, np.ndarray]
 ) -> None:
-    tokens = reference[asked].shape[-1]
+    tokens = reference[source].shape[-1]
     for layer in range(LAYERS):
         head, query = (5 * layer + tokens) % HEADS, (7 * layer + 1) % tokens
-        steps = json.loads(fetch(asked, f"neuron/{layer}/{head}/{query}.json"))
-        follow(steps, reference[asked][layer, head, query])
+        steps = json.loads(fetch(source, f"neuron/{layer}/{head}/{query}.json"))
+        follow(steps, reference[source][layer, head, query])
 
 
 def follow(steps: dict[str, Any], weights: np.ndarray) -> None:
@@ -161,8 +160,8 @@ def assert_rows_sum_to_1(content: bytes) -> None:
 
 @pytest.mark.parametrize("showing", WHOLE, ids=lambda showing: "+".join(showing) or "plain")
 def test_rows_of_which_nothing_is_left_out_sum_to_1(showing: dict[str, str], fetch: Fetch) -> None:
-    for asked, layer in product(ALL[::5], range(LAYERS)):
-        assert_rows_sum_to_1(fetch(asked, f"layer/{layer}.bin", **showing))
+    for source, layer in product(ALL[::5], range(LAYERS)):
+        assert_rows_sum_to_1(fetch(source, f"layer/{layer}.bin", **showing))
 
 
 @pytest.mark.parametrize("weights", WEIGHED)
@@ -172,6 +171,6 @@ def test_rows_of_which_nothing_is_left_out_sum_to_1(showing: dict[str, str], fet
 def test_renormalized_rows_sum_to_1_whatever_is_left_out(
     weights: str, pair: str, hide: str, special: str, fetch: Fetch
 ) -> None:
-    given = {"weights": weights, "pair": pair, "hide": hide, "special": special, "renormalize": "1"}
-    for asked, layer, more in product(LEFT, (0, LAYERS - 1), WHOLE):
-        assert_rows_sum_to_1(fetch(asked, f"layer/{layer}.bin", **given, **more))
+    options = {"weights": weights, "pair": pair, "hide": hide, "special": special, "renormalize": "1"}
+    for source, layer, more in product(LEFT, (0, LAYERS - 1), WHOLE):
+        assert_rows_sum_to_1(fetch(source, f"layer/{layer}.bin", **options, **more))

@@ -35,9 +35,9 @@ def test_a_file_of_the_mixing_has_every_ratio_of_each_token_and_layer(
     pair = a_pair()
     assert len(rows) == pair.mixing[0].size
     for row in rows:
-        found = [float(row[name]) for name in RATIOS]
+        numbers = [float(row[name]) for name in RATIOS]
         expected = pair.mixing[:, int(row["layer"]), int(row["position"])].tolist()
-        assert found == pytest.approx(expected, rel=1e-5)
+        assert numbers == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_file_has_a_row_for_each_query_and_key(sentence_client: FlaskClient, typed_sentence: str) -> None:
@@ -48,18 +48,18 @@ def test_a_file_has_a_row_for_each_query_and_key(sentence_client: FlaskClient, t
     np.testing.assert_allclose(weights, a_pair().pattern[1, 2], rtol=1e-5)
 
 
-@pytest.mark.parametrize(("asked", "heads"), [("", [2]), ("heads=0.2", [0, 2]), ("heads=2.0.1.1", [0, 1, 2])])
+@pytest.mark.parametrize(("query", "heads"), [("", [2]), ("heads=0.2", [0, 2]), ("heads=2.0.1.1", [0, 1, 2])])
 def test_a_file_has_the_heads_the_link_says(
-    sentence_client: FlaskClient, typed_sentence: str, asked: str, heads: list[int]
+    sentence_client: FlaskClient, typed_sentence: str, query: str, heads: list[int]
 ) -> None:
-    rows = rows_of(content(sentence_client, f"{typed_sentence}/weights/1/2.csv?text=x&{asked}"))
+    rows = rows_of(content(sentence_client, f"{typed_sentence}/weights/1/2.csv?text=x&{query}"))
     assert [int(row["head"]) for row in rows] == np.repeat(heads, 81).tolist()
     weights = np.array([float(row["weight"]) for row in rows]).reshape(-1, 9, 9)
     np.testing.assert_allclose(weights, a_pair().pattern[1, heads], rtol=1e-5)
 
 
 @pytest.mark.parametrize(
-    ("asked", "layers", "heads", "named"),
+    ("query", "layers", "heads", "named"),
     [
         ("mean=heads", [1], [0, 1, 2], "mean"),
         ("mean=heads&heads=0.2", [1], [0, 2], "mean"),
@@ -68,9 +68,9 @@ def test_a_file_has_the_heads_the_link_says(
     ],
 )
 def test_a_file_of_a_mean_is_over_what_the_link_says(
-    sentence_client: FlaskClient, typed_sentence: str, asked: str, layers: list[int], heads: list[int], named: str
+    sentence_client: FlaskClient, typed_sentence: str, query: str, layers: list[int], heads: list[int], named: str
 ) -> None:
-    rows = rows_of(content(sentence_client, f"{typed_sentence}/weights/1/2.csv?text=x&{asked}"))
+    rows = rows_of(content(sentence_client, f"{typed_sentence}/weights/1/2.csv?text=x&{query}"))
     assert {row["head"] for row in rows} == {named}
     weights = np.array([float(row["weight"]) for row in rows]).reshape(9, 9)
     np.testing.assert_allclose(weights, a_pair().pattern[layers][:, heads].mean(axis=(0, 1)), rtol=1e-5)

@@ -8,8 +8,8 @@ from playwright.sync_api import Page, expect
 
 from store import Corpus
 from store.kernels.attention import attention_pattern
-from tests.browser import Open, choose, followed
-from tests.sentence_page import ROOT, asked, drawn_weights, has_lines, pieces, sentence_page, shown
+from tests.browser import Open, Visit, choose, followed
+from tests.sentence_page import ROOT, drawn_weights, has_lines, link_fields, pieces, sentence_page, shown
 
 SENTENCE = 3
 LAYER = 1
@@ -22,8 +22,8 @@ def pattern(tiny_corpus: Corpus) -> np.ndarray:
 
 
 @pytest.fixture
-def page(open_page: Open, tiny_server: str) -> Page:
-    return sentence_page(open_page, tiny_server, sentence=SENTENCE, layer=LAYER)
+def page(visit: Visit, tiny_server: str) -> Page:
+    return sentence_page(visit, tiny_server, sentence=SENTENCE, layer=LAYER)
 
 
 def turn(page: Page, switch: str) -> None:
@@ -49,13 +49,16 @@ def test_another_layer_has_its_own_lines(page: Page, pattern: np.ndarray) -> Non
     choose(page, "Layer", "0")
     came(page, r"/layer/0\.bin")
     has_lines(page, pattern[0])
-    assert "layer" not in asked(page)
+    assert "layer" not in link_fields(page)
 
 
 @pytest.mark.parametrize("typed", ["0.3", "0,3"])
-def test_a_larger_least_weight_leaves_fewer_lines(page: Page, pattern: np.ndarray, typed: str) -> None:
+def test_a_larger_least_weight_leaves_fewer_lines(
+    open_page: Open, tiny_server: str, pattern: np.ndarray, typed: str
+) -> None:
+    page = sentence_page(open_page, tiny_server, sentence=SENTENCE, layer=LAYER)
     control = page.get_by_role("textbox", name="minimum weight")
-    control.clear()
+    control.select_text()  # a reader types over it: an empty control gets its default back
     control.press_sequentially(typed)
     expect(page).to_have_url(re.compile(r"least=0\.3(&|$)"))
     has_lines(page, pattern[LAYER], least=0.3)
@@ -73,11 +76,11 @@ def test_a_clicked_query_has_its_lines_alone(page: Page, pattern: np.ndarray) ->
     has_lines(page, pattern[LAYER, :, 2])
 
 
-def test_without_cls_and_sep_their_lines_are_gone(page: Page, pattern: np.ndarray) -> None:
+def test_hiding_cls_and_sep_removes_their_lines(page: Page, pattern: np.ndarray) -> None:
     turn(page, "hide [CLS] and [SEP]")
     came(page, "special=0")
     has_lines(page, pattern[LAYER, :, 1:-1, 1:-1])
-    assert asked(page)["special"] == "0"
+    assert link_fields(page)["special"] == "0"
 
 
 def test_rows_that_sum_to_1_again_are_divided_by_what_is_left(page: Page, pattern: np.ndarray) -> None:
@@ -133,7 +136,7 @@ def test_the_matrix_of_a_head_is_its_pattern(page: Page, pattern: np.ndarray) ->
     expect(page.locator(".matrix-view")).to_have_attribute("aria-label", re.compile("L1 H1"))
     page.locator(".matrix-view").focus()
     page.locator(".matrix-view").press("ArrowRight")
-    expect(page.locator(f"{ROOT} .says")).to_contain_text(f"weight {pattern[LAYER, 1, 0, 1]:.4f}")
+    expect(page.locator(f"{ROOT} .announcement")).to_contain_text(f"weight {pattern[LAYER, 1, 0, 1]:.4f}")
 
 
 def test_the_matrix_may_be_the_mean_over_heads(page: Page, pattern: np.ndarray) -> None:
@@ -148,7 +151,7 @@ def test_the_weights_of_the_neuron_view_are_those_of_the_pattern(
 ) -> None:
     page = sentence_page(open_page, tiny_server, sentence=SENTENCE, layer=LAYER, head=1, show="neuron", queries=2)
     rows = tiny_corpus.sentence_rows(SENTENCE)
-    query, key = (one[LAYER, 1].values[rows].astype(np.float64) for one in (tiny_corpus.query, tiny_corpus.key))
+    query, key = (vectors[LAYER, 1].values[rows].astype(np.float64) for vectors in (tiny_corpus.query, tiny_corpus.key))
     expected = [f"{weight:.4f}" for weight in attention_pattern(query, key)[2]]
     assert [text.strip() for text in page.locator(".neurons td.weight").all_inner_texts()] == expected
 
@@ -172,8 +175,8 @@ def test_mixing_shows_each_token_s_share_of_the_others(page: Page, tiny_corpus: 
     page.get_by_text("Table", exact=True).click()
     shares = tiny_corpus.token_mixing.sel(ratio="attnresln_n").values[:, tiny_corpus.sentence_rows(SENTENCE)]
     expected = ["\t".join(f"{100 * share:.1f} %" for share in token) for token in shares.T.astype(np.float64)]
-    found = page.get_by_role("region", name="Mixing of each token").locator("tbody tr").all_inner_texts()
-    assert [line.split("\t", 1)[1] for line in found] == expected
+    lines = page.get_by_role("region", name="Mixing of each token").locator("tbody tr").all_inner_texts()
+    assert [line.split("\t", 1)[1] for line in lines] == expected
 
 
 def test_another_ratio_of_mixing_is_a_choice(page: Page) -> None:
@@ -254,7 +257,7 @@ def test_a_double_clicked_token_is_hidden_and_shown_again_by_its_name(page: Page
     has_lines(page, rest)
     page.get_by_role("link", name=re.compile("^show “")).click()
     has_lines(page, pattern[LAYER])
-    assert "hide" not in asked(page)
+    assert "hide" not in link_fields(page)
 
 
 def test_choosing_a_token_moves_nothing(page: Page) -> None:

@@ -9,7 +9,7 @@ import pytest
 from plotly.utils import PlotlyJSONEncoder
 
 from dashboard.points.pairs import panel as pairs_panel
-from dashboard.points.shown_points import ShownPoints
+from dashboard.points.picture import ShownPoints
 from dashboard.sentence import positions as position_means
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import finder, search_of, statistic_ranking
@@ -31,9 +31,9 @@ PAIR = "text=The+zany+film&second=was+good"
 class OnePair:
     """Takes every text for the same pair."""
 
-    def encode(self, corpus: Corpus, text: str, second: str, gone: Callable[[], bool]) -> Sentence:
+    def encode(self, corpus: Corpus, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         assert (text, second, corpus.heads) == ("The zany film", "was good", 2)
-        assert callable(gone)
+        assert callable(has_left)
         return a_pair()
 
 
@@ -50,7 +50,7 @@ Go = Callable[[str], Context]
 @pytest.fixture
 def go(library: Library) -> Go:
     """A place on page Sentence."""
-    return lambda asked: resolve(library, "/sentence", f"?{asked}")
+    return lambda query: resolve(library, "/sentence", f"?{query}")
 
 
 def written(content: object) -> str:
@@ -60,8 +60,8 @@ def written(content: object) -> str:
 
 def ranked_query(context: Context) -> int:
     """Position of the query whose heads are ranked."""
-    (said,) = re.findall(r"\(query, at (\d+)\)", written(ranking_panel(context)))
-    return int(said)
+    (position,) = re.findall(r"\(query, at (\d+)\)", written(ranking_panel(context)))
+    return int(position)
 
 
 def link_with(content: object, field: str) -> dict[str, list[str]]:
@@ -73,18 +73,18 @@ def link_with(content: object, field: str) -> dict[str, list[str]]:
 def csv_of(context: Context) -> tuple[str, str]:
     """What the file of the page is said to be, and its URL."""
     content = written(layout(context).below)
-    (said,), (url,) = (
+    (title,), (url,) = (
         re.findall(r'"children": "([^"]*) as csv"', content),
         re.findall(r'"href": "([^"]*\.csv[^"]*)"', content),
     )
-    return said, url
+    return title, url
 
 
 # -- tokens -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("asked", "position"),
+    ("query", "position"),
     [
         ("queries=2", 2),
         ("queries=2&hide=1", 3),
@@ -93,8 +93,8 @@ def csv_of(context: Context) -> tuple[str, str]:
         ("queries=1&pair=ba", 7),
     ],
 )
-def test_the_query_that_is_ranked_is_the_one_that_is_chosen(go: Go, asked: str, position: int) -> None:
-    assert ranked_query(go(f"{PAIR}&toward=0&{asked}")) == position
+def test_the_query_that_is_ranked_is_the_one_that_is_chosen(go: Go, query: str, position: int) -> None:
+    assert ranked_query(go(f"{PAIR}&toward=0&{query}")) == position
 
 
 def test_a_chosen_key_is_no_query(go: Go) -> None:
@@ -131,7 +131,7 @@ def test_a_rollout_has_its_one_head_chosen(go: Go) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("query", "title"),
     [
         ("", "Attention of layer 1"),
         ("heads=0", "Attention of head 0 of layer 1"),
@@ -152,12 +152,12 @@ def test_a_rollout_has_its_one_head_chosen(go: Go) -> None:
         ("show=neuron&weights=norm&rollout=1", "Attention of L1 H1"),
     ],
 )
-def test_a_picture_is_named_after_what_it_shows(go: Go, asked: str, said: str) -> None:
-    assert sentence_picture(go(f"layer=1&head=1&sentence=3&{asked}"))["title"] == f"{said} in sentence 3"
+def test_a_picture_is_named_after_what_it_shows(go: Go, query: str, title: str) -> None:
+    assert sentence_picture(go(f"layer=1&head=1&sentence=3&{query}"))["title"] == f"{title} in sentence 3"
 
 
 @pytest.mark.parametrize(
-    ("asked", "said", "of"),
+    ("query", "caption", "of"),
     [
         ("", "Attention of layer 1", {"heads": ["0.1"]}),
         ("heads=0", "Attention of head 0 of layer 1", {"heads": ["0"]}),
@@ -172,22 +172,22 @@ def test_a_picture_is_named_after_what_it_shows(go: Go, asked: str, said: str) -
         ("show=neuron&weights=norm", "Attention of L1 H1", {}),
     ],
 )
-def test_a_file_has_what_it_is_said_to_have(go: Go, asked: str, said: str, of: dict[str, list[str]]) -> None:
-    found, url = csv_of(go(f"layer=1&head=1&{asked}"))
-    assert (found, urlparse(url).path.rpartition("/weights/")[2]) == (said, "1/1.csv")
+def test_a_file_holds_what_its_link_says(go: Go, query: str, caption: str, of: dict[str, list[str]]) -> None:
+    title, url = csv_of(go(f"layer=1&head=1&{query}"))
+    assert (title, urlparse(url).path.rpartition("/weights/")[2]) == (caption, "1/1.csv")
     assert parse_qs(urlparse(url).query) == of
 
 
 def test_a_file_of_the_neuron_view_has_the_steps_of_its_query(go: Go) -> None:
-    said, url = csv_of(go(f"{PAIR}&show=neuron&queries=2&special=0"))
-    assert said == "Every step of L0 H0"
+    caption, url = csv_of(go(f"{PAIR}&show=neuron&queries=2&special=0"))
+    assert caption == "Every step of L0 H0"
     assert "/neuron/0/0/3.csv?" in url
 
 
 # -- panels -------------------------------------------------------------------------------------------
 
 
-def test_positions_that_are_cut_are_said(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_caption_says_that_positions_are_cut(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(position_means, "POSITIONS", 4)
     context = go("show=positions&head=1")
     longest = context.corpus.sentences.row_size.values.max()
@@ -199,14 +199,14 @@ def test_the_means_by_position_can_be_had_as_a_file(go: Go) -> None:
     assert f"{data_link(context.corpus)}/positions/1/0.csv" in written(positions(context))
 
 
-def test_words_that_are_not_sought_are_said(go: Go) -> None:
+def test_the_caption_says_which_words_are_not_searched_for(go: Go) -> None:
     eight, nine = (written(layout(go(f"find={'+'.join('abdefghij'[:count])}")).beside) for count in (8, 9))
     assert "Only the first 8 words are searched for." in nine
     assert "Only the first" not in eight
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("query", "reason"),
     [
         ("find=xylophone", "has the word “xylophone”. "),
         ("find=xylophone+%22the+film%22", "has the words “xylophone”, “the film”. "),
@@ -214,10 +214,10 @@ def test_words_that_are_not_sought_are_said(go: Go) -> None:
         ("fewest=20&most=1", "has at least 20 tokens and at most 1 token. "),
     ],
 )
-def test_conditions_that_no_sentence_meets_are_said_and_can_be_cleared(go: Go, asked: str, said: str) -> None:
-    context = go(f"by=entropy&{asked}")
+def test_conditions_that_no_sentence_meets_are_named_and_can_be_cleared(go: Go, query: str, reason: str) -> None:
+    context = go(f"by=entropy&{query}")
     _, status, _ = finder(context, search_of(context))
-    assert status.children[0] == f"None of 40 sentences {said}"
+    assert status.children[0] == f"None of 40 sentences {reason}"
     assert status.children[1].href == "/sentence?by=entropy"
 
 
@@ -234,11 +234,11 @@ def test_a_pair_leads_to_its_query_also_from_a_key(library: Library) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "head"),
+    ("query", "head"),
     [("heads=1", 1), ("heads=0.1", 0), ("heads=1&show=matrix", 0), ("heads=1&rollout=1", 0), ("head=1", 1)],
 )
-def test_sentences_are_ranked_in_the_head_that_is_drawn_alone(go: Go, asked: str, head: int) -> None:
-    context = go(f"by=to_sep&layer=1&{asked}")
+def test_sentences_are_ranked_in_the_head_that_is_drawn_alone(go: Go, query: str, head: int) -> None:
+    context = go(f"by=to_sep&layer=1&{query}")
     search = search_of(context)
     expected = statistic_ranking(context.corpus, "to_sep", 1, head)
     assert search.head == head

@@ -52,7 +52,7 @@ def test_a_layer_holds_the_weights_of_every_head(
     np.testing.assert_allclose(weights, tiny_corpus.pattern(3, layer=1).values, atol=1 / 65535)
 
 
-def test_of_attention_the_largest_weight_is_said_to_be_one(sentence_client: FlaskClient, stored_sentence: str) -> None:
+def test_the_scale_of_attention_ends_at_one(sentence_client: FlaskClient, stored_sentence: str) -> None:
     assert struct.unpack("<f", content(sentence_client, f"{stored_sentence}/layer/0.bin")[16:20]) == (1.0,)
 
 
@@ -66,8 +66,8 @@ def test_a_layer_by_norm_is_scaled_by_its_largest_weight(sentence_client: FlaskC
 
 def test_what_is_shown_is_what_the_link_says(sentence_client: FlaskClient, typed_sentence: str) -> None:
     weights = layer_of(content(sentence_client, f"{typed_sentence}/layer/0.bin?text=x&pair=ab&hide=1"))
-    kept = [0, 2, 3, 4, 5]
-    np.testing.assert_allclose(weights, a_pair().pattern[0][:, kept, 6:], atol=1 / 65535)
+    shown_positions = [0, 2, 3, 4, 5]
+    np.testing.assert_allclose(weights, a_pair().pattern[0][:, shown_positions, 6:], atol=1 / 65535)
 
 
 def test_a_rollout_has_one_head(sentence_client: FlaskClient, stored_sentence: str) -> None:
@@ -92,7 +92,7 @@ def test_a_smaller_thumbnail_keeps_the_largest_weight_of_every_cell(
 
 
 @pytest.mark.parametrize(
-    ("asked", "layers", "heads"),
+    ("query", "layers", "heads"),
     [
         ("mean=heads", [1], [0, 1, 2]),
         ("mean=heads&heads=0.2", [1], [0, 2]),
@@ -103,9 +103,9 @@ def test_a_smaller_thumbnail_keeps_the_largest_weight_of_every_cell(
     ],
 )
 def test_a_matrix_is_the_mean_over_what_the_link_says(
-    sentence_client: FlaskClient, typed_sentence: str, asked: str, layers: list[int], heads: list[int]
+    sentence_client: FlaskClient, typed_sentence: str, query: str, layers: list[int], heads: list[int]
 ) -> None:
-    matrix = layer_of(content(sentence_client, f"{typed_sentence}/matrix.bin?text=x&layer=1&head=2&{asked}"))
+    matrix = layer_of(content(sentence_client, f"{typed_sentence}/matrix.bin?text=x&layer=1&head=2&{query}"))
     expected = a_pair().pattern[layers][:, heads].mean(axis=(0, 1))
     np.testing.assert_allclose(matrix, expected[None], atol=1 / 65535)
 
@@ -137,21 +137,21 @@ def test_bytes_are_compressed_for_who_reads_that(sentence_client: FlaskClient, s
 
 
 def test_a_neuron_shows_how_each_weight_comes_about(sentence_client: FlaskClient, typed_sentence: str) -> None:
-    found = sentence_client.get(f"{typed_sentence}/neuron/1/2/4.json?text=x").get_json()
+    steps = sentence_client.get(f"{typed_sentence}/neuron/1/2/4.json?text=x").get_json()
     pair = a_pair()
-    np.testing.assert_allclose(found["query"], pair.query[1, 2, 4], rtol=1e-5)
-    for key, one in enumerate(found["keys"]):
-        np.testing.assert_allclose(one["key"], pair.key[1, 2, key], rtol=1e-5)
-        np.testing.assert_allclose(one["product"], pair.query[1, 2, 4] * pair.key[1, 2, key], rtol=1e-4)
-        assert one["dot"] == pytest.approx(sum(one["product"]), abs=1e-4)
-        assert one["logit"] == pytest.approx(one["dot"] / 2, abs=1e-4)
-        assert one["weight"] == pytest.approx(pair.pattern[1, 2, 4, key], rel=1e-4)
-    assert len(found["keys"]) == 9
+    np.testing.assert_allclose(steps["query"], pair.query[1, 2, 4], rtol=1e-5)
+    for key, step in enumerate(steps["keys"]):
+        np.testing.assert_allclose(step["key"], pair.key[1, 2, key], rtol=1e-5)
+        np.testing.assert_allclose(step["product"], pair.query[1, 2, 4] * pair.key[1, 2, key], rtol=1e-4)
+        assert step["dot"] == pytest.approx(sum(step["product"]), abs=1e-4)
+        assert step["logit"] == pytest.approx(step["dot"] / 2, abs=1e-4)
+        assert step["weight"] == pytest.approx(pair.pattern[1, 2, 4, key], rel=1e-4)
+    assert len(steps["keys"]) == 9
 
 
 def test_numbers_of_a_neuron_have_six_digits(sentence_client: FlaskClient, typed_sentence: str) -> None:
-    found = sentence_client.get(f"{typed_sentence}/neuron/0/0/0.json?text=x").get_json()
-    numbers = [*found["query"], *(key["weight"] for key in found["keys"])]
+    steps = sentence_client.get(f"{typed_sentence}/neuron/0/0/0.json?text=x").get_json()
+    numbers = [*steps["query"], *(key["weight"] for key in steps["keys"])]
     assert all(len(re.sub(r"e.*|^0\.0*|\D", "", repr(abs(number)))) <= 6 for number in numbers)
 
 
@@ -176,7 +176,7 @@ def test_numbers_of_a_neuron_have_six_digits(sentence_client: FlaskClient, typed
         "typed/model.bin",
     ],
 )
-def test_what_is_not_there_is_said_with_what_to_do(sentence_client: FlaskClient, base: str, place: str) -> None:
+def test_a_missing_part_answers_with_what_to_do(sentence_client: FlaskClient, base: str, place: str) -> None:
     response = sentence_client.get(f"{base}/{place}")
     assert response.status_code == 404
     assert re.search(r"\. (Choose|Give) [^\n]*\.$", response.text), response.text

@@ -6,26 +6,24 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.accessibility import serious
+from tests.accessibility import OF_COLOURS, serious
 from tests.browser import Open
 from tests.fake_sentence import LEAST, ROOT, Show, lines, neuron, sent, stored, token
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("fields", "note"),
     [
         ({"chosen": []}, "No head is chosen. Click a head's colour above to see its lines."),
-        ({"least": 1}, "No weight is 1 or more here. Lower the least weight that is drawn, or choose more heads."),
+        ({"least": 1}, "No weight is 1 or more here. Lower the minimum weight, or choose more heads."),
         ({"show": "neuron"}, "No query is chosen. Click a token above to see how its weights come about."),
     ],
 )
-def test_what_shows_nothing_says_what_to_do(
-    fake_server: str, open_page: Open, asked: dict[str, object], said: str
-) -> None:
-    expect(open_page(f"{fake_server}/#{quote(json.dumps(asked))}").locator(".note")).to_have_text(said)
+def test_an_empty_view_says_what_to_do(fake_server: str, open_page: Open, fields: dict[str, object], note: str) -> None:
+    expect(open_page(f"{fake_server}/#{quote(json.dumps(fields))}").locator(".note")).to_have_text(note)
 
 
-def test_a_request_that_fails_is_said_in_one_sentence(fake_server: str, chromium: Browser) -> None:
+def test_a_failed_request_gets_a_message_of_one_sentence(fake_server: str, chromium: Browser) -> None:
     page = chromium.new_page()
     page.goto(f"{fake_server}/#{quote(json.dumps({'layer': 7}))}")
     expect(page.get_by_role("alert")).to_have_text("There is no such layer. Choose one of the list.")
@@ -103,11 +101,11 @@ def test_a_neuron_view_keeps_its_chosen_query_in_sight(show: Show) -> None:
     expect(token(page, "query", 4)).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "rules"), [("light", ()), ("dark", OF_COLOURS)], ids=["light", "dark"])
 @pytest.mark.parametrize("kind", ["head", "model", "matrix", "neuron"])
-def test_nobody_is_shut_out(show: Show, scheme: str, kind: str) -> None:
+def test_every_view_is_accessible(show: Show, scheme: str, rules: tuple[str, ...], kind: str) -> None:
     page = show(scheme, show=kind, queries=[2], chosen=[0, 2])
-    assert serious(page) == []
+    assert serious(page, rules) == []
 
 
 def test_another_layer_takes_the_place_of_the_one_before(show: Show) -> None:

@@ -40,8 +40,8 @@ def test_review_is_split_into_its_sentences(review: str, sentences: list[str]) -
 
 @given(parts=st.lists(st.sampled_from(["a", "b.", " ", "! ", "?", "\n\n", "<br />", "\U0001f600", "\u05d0"])))
 def test_splitting_loses_nothing_but_space_and_breaks(parts: list[str]) -> None:
-    kept = "".join("".join(split_review("".join(parts))).split())
-    assert kept == "".join(part.strip() for part in parts if part != "<br />")
+    letters = "".join("".join(split_review("".join(parts))).split())
+    assert letters == "".join(part.strip() for part in parts if part != "<br />")
 
 
 @given(review=st.text(max_size=60))
@@ -76,8 +76,8 @@ def test_what_is_done_of_a_review_is_counted_while_it_is_split() -> None:
 
 def test_sentences_keep_the_label_and_the_review_they_come_from() -> None:
     reviews = [Review(7, "One here. Two here.", 1), Review(8, "", 0), Review(9, "Three here.", 0)]
-    found = [(one.text, one.label, one.document) for one in split_reviews(reviews, seed=0)]
-    assert found == [("One here.", 1, 7), ("Two here.", 1, 7), ("Three here.", 0, 9)]
+    sentences = [(sentence.text, sentence.label, sentence.document) for sentence in split_reviews(reviews, seed=0)]
+    assert sentences == [("One here.", 1, 7), ("Two here.", 1, 7), ("Three here.", 0, 9)]
 
 
 def test_hash_depends_on_the_text_and_the_seed_only() -> None:
@@ -94,8 +94,8 @@ def test_another_seed_takes_another_sample() -> None:
 
 @given(hashes=HASHES, count=st.integers(1, 40))
 def test_the_smallest_are_those_of_a_sorted_set(hashes: list[int], count: int) -> None:
-    found = take_smallest(with_hashes(hashes), count)
-    assert [sentence.hash for sentence in found] == sorted(set(hashes))[:count]
+    taken = take_smallest(with_hashes(hashes), count)
+    assert [sentence.hash for sentence in taken] == sorted(set(hashes))[:count]
 
 
 @given(hashes=HASHES, count=st.integers(1, 40), more=st.integers(0, 40))
@@ -114,8 +114,8 @@ def test_the_smallest_of_more_sentences_than_are_kept_at_once_are_still_exact() 
     choose = random.Random(0)
     hashes = [choose.getrandbits(64) for _ in range(1500)]
     for count in (20, 100, 200):
-        found = take_smallest(with_hashes(hashes), count)
-        assert [sentence.hash for sentence in found] == sorted(hashes)[:count]
+        taken = take_smallest(with_hashes(hashes), count)
+        assert [sentence.hash for sentence in taken] == sorted(hashes)[:count]
 
 
 def test_memory_grows_with_the_count_and_not_with_the_data() -> None:

@@ -41,7 +41,7 @@ def test_dash_lists_the_properties_that_a_callback_reads(app: Dash) -> None:
 
 
 def test_dash_has_no_function_for_a_callback_of_the_browser(app: Dash) -> None:
-    assert {name for name, one in app.callback_map.items() if "callback" not in one} == {"three.title"}
+    assert {name for name, callback in app.callback_map.items() if "callback" not in callback} == {"three.title"}
 
 
 def test_dash_answers_callbacks_under_this_path(app: Dash) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from store import Corpus, StoreError
-from tests.accessibility import serious
+from tests.accessibility import is_accessible
 from tests.browser import CHROMIUM, FLAGS, Open, canvas_place, drawn, followed, serving
 
 
@@ -18,7 +18,7 @@ def test_about_tells_where_every_number_comes_from(open_page: Open, tiny_server:
         tiny_corpus.attributes["weights_sha256"]
     )
     expect(page.get_by_role("row").filter(has_text="sentences, tokens")).to_contain_text(f"{tiny_corpus.n_tokens:,}")
-    expect(page.get_by_text("make ingest STORE=").first).to_be_visible()
+    expect(page.get_by_text("headscape ingest --store=").first).to_be_visible()
 
 
 def test_the_header_names_snapshot_and_date(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
@@ -158,17 +158,6 @@ def test_axe_finds_nothing_serious_where_points_cannot_be_read(chromium: Browser
     page.close()
 
 
-def is_accessible(page: Page) -> None:
-    """In light and in dark."""
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    page.wait_for_timeout(300)
-    assert serious(page) == []
-    page.get_by_role("button", name="Switch between light and dark").click()
-    page.mouse.move(0, 0)
-    page.wait_for_timeout(400)
-    assert serious(page) == []
-
-
 @pytest.fixture(scope="session")
 def without_webgl(chromium: Browser) -> Iterator[Browser]:
     with chromium.browser_type.launch(executable_path=CHROMIUM, args=[*FLAGS, "--disable-3d-apis"]) as browser:
@@ -211,13 +200,13 @@ def test_without_webgl2_the_slider_goes_through_the_points_and_nothing_plays(
     page.close()
 
 
-def test_a_corrupt_chunk_is_said_in_one_sentence(few: str, chromium: Browser) -> None:
+def test_a_corrupt_chunk_gets_a_message_of_one_sentence(few: str, chromium: Browser) -> None:
     with serving(few) as address:
         for chunk in (Path(few) / "chunks").iterdir():
             chunk.write_bytes(chunk.read_bytes()[: chunk.stat().st_size // 3])
         page = chromium.new_page()
         page.goto(address)
-        expect(page.locator("body")).to_contain_text("Run `make verify`")
+        expect(page.locator("body")).to_contain_text("Run `headscape verify`")
         page.close()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.statistics.data import HeadGrid, grid_notices, shown_grid
-from dashboard.statistics.part import part_of
+from dashboard.statistics.parts import part_of
 from dashboard.ui.files import provenance_of
 from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
@@ -27,9 +27,9 @@ def library(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest, genre_data
     )
 
 
-def difference(library: Library, asked: str) -> tuple[Context, HeadGrid]:
+def difference(library: Library, query: str) -> tuple[Context, HeadGrid]:
     other = list(library.snapshot().models)[1]
-    context = resolve(library, "statistics", f"?values=difference&other={other}&{asked}")
+    context = resolve(library, "statistics", f"?values=difference&other={other}&{query}")
     return context, shown_grid(context, counted(context.corpus, part_of(context.corpus, context.state.where)))
 
 
@@ -46,15 +46,15 @@ def test_files_of_a_difference_name_both_models_and_corpora(library: Library) ->
     context, _ = difference(library, "")
     client, other = create_app(library).server.test_client(), context.snapshot.corpus(context.state.other)
     file = client.get(f"{data_link(context.corpus)}/heat-map.csv?values=difference&other={other.name}").text
-    (said,) = {row["provenance"] for row in csv.DictReader(file.splitlines())}
-    for one in (context.corpus, other):
-        assert one.name in said
-        assert one.attributes["corpus"] in said
-        assert one.attributes["corpus"] in provenance_of(context)["source"]
-        assert one.name in provenance_of(context)["stem"]
+    (provenance,) = {row["provenance"] for row in csv.DictReader(file.splitlines())}
+    for model in (context.corpus, other):
+        assert model.name in provenance
+        assert model.attributes["corpus"] in provenance
+        assert model.attributes["corpus"] in provenance_of(context)["source"]
+        assert model.name in provenance_of(context)["stem"]
 
 
-def test_how_much_of_the_other_corpus_is_subtracted_is_said(library: Library) -> None:
+def test_the_caption_says_how_much_of_the_other_corpus_is_subtracted(library: Library) -> None:
     context, grid = difference(library, "where=position:0..0")
     tokens = context.snapshot.corpus(context.state.other).n_tokens
     share = f"5 of {tokens} tokens ({500 / tokens:.1f} %)"
@@ -62,13 +62,13 @@ def test_how_much_of_the_other_corpus_is_subtracted_is_said(library: Library) ->
     assert grid_notices(context) == ()
 
 
-def test_a_condition_the_other_corpus_cannot_meet_is_said(library: Library) -> None:
+def test_a_condition_that_the_other_corpus_lacks_gets_a_notice(library: Library) -> None:
     context, _ = difference(library, "where=data.genre:war")
-    said = "Ignored a filter: there is no column “data.genre”."
-    assert grid_notices(context) == (f"{name(library)}: {said}",)
+    notice = "Ignored a filter: there is no column “data.genre”."
+    assert grid_notices(context) == (f"{name(library)}: {notice}",)
 
 
-def test_an_empty_part_of_the_other_corpus_is_said(library: Library) -> None:
+def test_an_empty_part_of_the_other_corpus_gets_a_notice(library: Library) -> None:
     context, grid = difference(library, "where=frequency:30..")
     assert grid_notices(context) == (
         f"No tokens of {name(library)} match, so there is nothing to subtract. Remove a filter.",
@@ -76,7 +76,7 @@ def test_an_empty_part_of_the_other_corpus_is_said(library: Library) -> None:
     assert {text for row in grid.hover for text in row} == {"no such tokens"}
 
 
-def test_where_nothing_can_be_subtracted_that_is_said(library: Library) -> None:
+def test_where_nothing_can_be_subtracted_there_is_a_message(library: Library) -> None:
     context = resolve(library, "statistics", "?values=difference&statistic=entropy")
     grid = shown_grid(context, counted(context.corpus, part_of(context.corpus, None)))
     assert grid.kind == "value"

@@ -9,14 +9,14 @@ from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus
 
-FOUND = xr.Dataset(
+IMPORTANCE = xr.Dataset(
     {"change": (("layer", "head"), np.array([[0.5, -0.25], [0, 1]]))},
     attrs={"kind": "classification", "measure": "cross entropy", "sentences": 1200, "loss": 0.25},
 )
 
 
 def test_the_page_of_a_head_says_what_it_is_worth(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Corpus, "importance", FOUND)
+    monkeypatch.setattr(Corpus, "importance", IMPORTANCE)
     heading, rank = head_importance(resolve(Library(tiny_store), "head", "?layer=0&head=1"))
     title, about = heading.children
     assert title == "Head importance: -0.250"
@@ -24,17 +24,17 @@ def test_the_page_of_a_head_says_what_it_is_worth(tiny_store: str, monkeypatch: 
     assert rank.children.startswith("Rank 4 of 4")
 
 
-def test_it_says_nothing_where_it_was_not_found(tiny_store: str) -> None:
+def test_head_importance_is_empty_where_it_was_not_computed(tiny_store: str) -> None:
     assert head_importance(resolve(Library(tiny_store), "head", "?layer=0&head=1")) == []
 
 
 @pytest.mark.parametrize(
     ("kind", "loss", "warns"), [("classification", 0.7, True), ("classification", 0.6, False), ("mlm", 5.0, False)]
 )
-def test_a_classifier_that_is_worse_than_a_guess_is_said_to_be(
+def test_the_caption_says_that_a_classifier_is_worse_than_a_guess(
     kind: str, loss: float, warns: bool, tiny_store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between two labels, ln 2."""
-    monkeypatch.setattr(Corpus, "importance", FOUND.assign_attrs(kind=kind, loss=loss))
+    monkeypatch.setattr(Corpus, "importance", IMPORTANCE.assign_attrs(kind=kind, loss=loss))
     _, says = head_importance(resolve(Library(tiny_store), "head", "?layer=0&head=1"))
     assert ("above that of a guess, 0.693" in says.children) is warns

@@ -11,9 +11,9 @@ from dash import html
 import dashboard
 from dashboard.pages import PAGES, picture_of, sentence_of
 from dashboard.points.captions import overlay_legend, overlays_of_feature, overlays_of_head
-from dashboard.points.search_results import no_hits, similar_pieces
+from dashboard.points.search import no_hits, similar_pieces
 from dashboard.sentence.positions import SHADES
-from dashboard.statistics.part import part_of
+from dashboard.statistics.parts import part_of
 from dashboard.ui.controls import number
 from dashboard.ui.text import span
 from dashboard.ui.theme import PALETTE, head_colours, rgb
@@ -29,12 +29,12 @@ def library(tiny_store: str) -> Library:
     return Library(tiny_store)
 
 
-def context(library: Library, page: str, asked: str) -> Context:
-    return resolve(library, page, f"?{asked}")
+def context(library: Library, page: str, query: str) -> Context:
+    return resolve(library, page, f"?{query}")
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 tokens"), (1, "1 token"), (2, "2 tokens"), (1200, "1,200 tokens")])
-def test_one_is_no_plural(count: int, text: str) -> None:
+def test_a_count_of_one_has_a_singular_noun(count: int, text: str) -> None:
     assert many(count, "token") == text
 
 
@@ -57,9 +57,9 @@ def test_a_decimal_comma_is_a_decimal_point() -> None:
     assert set(number("least", "lines", 0.3, 0, 1, 0.01).allowedDecimalSeparators) == {".", ","}
 
 
-def test_spaces_alone_are_no_sentence_and_said(library: Library) -> None:
+def test_a_text_of_spaces_gets_a_notice(library: Library) -> None:
     notices = context(library, "sentence", "text=%20%20").notices
-    assert any("Type a sentence" in one for one in notices)
+    assert any("Type a sentence" in notice for notice in notices)
     assert context(library, "sentence", "").notices == ()
 
 
@@ -68,17 +68,17 @@ def test_spaces_alone_are_no_sentence_and_said(library: Library) -> None:
 
 def links(parts: list[html.P]) -> list[dict[str, list[str]]]:
     """The fields of every link in some paragraphs."""
-    found = [one for part in parts for one in part.children if hasattr(one, "href")]
-    return [parse_qs(urlsplit(one.href).query) for one in found]
+    hrefs = [child for part in parts for child in part.children if hasattr(child, "href")]
+    return [parse_qs(urlsplit(href.href).query) for href in hrefs]
 
 
 def test_a_search_without_hits_can_be_cleared_and_offers_what_is_near(library: Library) -> None:
     here = context(library, "heads", "q=fillm")
-    said = no_hits(here)
-    clear, *near = links(said)
-    assert "No token matches “fillm” as a token." in str(said)
+    help_text = no_hits(here)
+    clear, *near = links(help_text)
+    assert "No token matches “fillm” as a token." in str(help_text)
     assert "q" not in clear
-    assert ["film"] in [one["q"] for one in near]
+    assert ["film"] in [fields["q"] for fields in near]
     assert part_of(here.corpus, None, q="film").tokens > 0
 
 
@@ -87,9 +87,9 @@ def test_a_search_that_finds_something_in_another_way_says_so(library: Library) 
     assert also["within"] == ["prefix"]
 
 
-@pytest.mark.parametrize("asked", ["", "q=film", "q=%20"])
-def test_a_search_that_needs_no_help_gets_none(library: Library, asked: str) -> None:
-    assert no_hits(context(library, "heads", asked)) == []
+@pytest.mark.parametrize("query", ["", "q=film", "q=%20"])
+def test_a_search_that_needs_no_help_gets_none(library: Library, query: str) -> None:
+    assert no_hits(context(library, "heads", query)) == []
 
 
 def test_only_wordpieces_of_the_corpus_are_offered(library: Library) -> None:
@@ -113,7 +113,7 @@ def test_over_a_head_everything_drawn_is_in_the_legend(library: Library) -> None
     assert "attention weight: thicker is more" in str(PAGES["head"](here).below)
 
 
-def test_nothing_over_the_points_needs_no_legend(library: Library) -> None:
+def test_without_an_overlay_there_is_no_legend(library: Library) -> None:
     state = context(library, "head", "").state
     assert overlay_legend(overlays_of_head(state)) == overlay_legend(overlays_of_feature(state)) == []
 
@@ -146,20 +146,23 @@ def test_no_two_heads_share_a_colour(heads: int) -> None:
     for scheme, colours in head_colours(heads).items():
         assert len(set(colours)) == heads
         ground = np.array(rgb(PALETTE[scheme]["background"]))
-        assert min(np.abs(np.array(rgb(one)) - ground).sum() for one in colours) > 120
+        assert min(np.abs(np.array(rgb(colour)) - ground).sum() for colour in colours) > 120
         apart = [
-            np.abs(np.subtract(rgb(one), rgb(other))).sum() for one in colours for other in colours if one != other
+            np.abs(np.subtract(rgb(colour), rgb(other))).sum()
+            for colour in colours
+            for other in colours
+            if colour != other
         ]
         assert min(apart, default=999) > 30
 
 
-@pytest.mark.parametrize(("asked", "names"), [("rollout=1", ["rollout"]), ("", ["H0", "H1"])])
-def test_a_rollout_is_no_head(library: Library, asked: str, names: list[str]) -> None:
-    assert sentence_of(context(library, "sentence", asked))["head_names"] == names  # type: ignore[index]
+@pytest.mark.parametrize(("query", "names"), [("rollout=1", ["rollout"]), ("", ["H0", "H1"])])
+def test_a_rollout_is_no_head(library: Library, query: str, names: list[str]) -> None:
+    assert sentence_of(context(library, "sentence", query))["head_names"] == names  # type: ignore[index]
 
 
 def test_the_mean_by_position_has_the_scale_of_the_sentences_matrix() -> None:
-    """As `shades.mjs`: the share of the way along the colours is the root of the weight."""
+    """As `picture.mjs`: the share of the way along the colours is the root of the weight."""
     weights, colours = zip(*SHADES, strict=True)
     np.testing.assert_allclose(np.sqrt(weights), np.linspace(0, 1, len(weights)))
     assert colours[0] == PALETTE["light"]["panel"]
@@ -171,7 +174,7 @@ def test_the_mean_by_position_has_the_scale_of_the_sentences_matrix() -> None:
 
 def cells(row: html.Tr) -> list[bool]:
     """Whether each cell is aligned as a number is."""
-    return [one.className == "number" if hasattr(one, "className") else False for one in row.children]
+    return [cell.className == "number" if hasattr(cell, "className") else False for cell in row.children]
 
 
 def tables(part: object) -> list[html.Table]:
@@ -179,7 +182,7 @@ def tables(part: object) -> list[html.Table]:
     if isinstance(part, html.Table):
         return [part]
     below = getattr(part, "children", part)
-    return [table for one in below for table in tables(one)] if isinstance(below, list | tuple) else tables_in(below)
+    return [table for part in below for table in tables(part)] if isinstance(below, list | tuple) else tables_in(below)
 
 
 def tables_in(part: object) -> list[html.Table]:
@@ -187,7 +190,7 @@ def tables_in(part: object) -> list[html.Table]:
 
 
 @pytest.mark.parametrize(
-    ("page", "asked"),
+    ("page", "query"),
     [
         ("statistics", ""),
         ("about", ""),
@@ -204,16 +207,16 @@ def tables_in(part: object) -> list[html.Table]:
         ("features", "point=embedding&ftoken=3"),
     ],
 )
-def test_the_title_of_a_column_is_aligned_as_its_cells_are(library: Library, page: str, asked: str) -> None:
-    made = PAGES[page](context(library, page, asked))
+def test_the_title_of_a_column_is_aligned_as_its_cells_are(library: Library, page: str, query: str) -> None:
+    shown = PAGES[page](context(library, page, query))
     compared = 0
-    for table in tables([made.above, made.beside, made.below]):
+    for table in tables([shown.above, shown.beside, shown.below]):
         if not isinstance(table.children, list) or len(table.children) != 2 or not table.children[1].children:
             continue
         head, body = (part.children if isinstance(part.children, list) else [part.children] for part in table.children)
         if len(head[0].children) == len(body[0].children):
             assert cells(head[0]) == cells(body[0]), (
-                f"{page}: {[getattr(one, 'children', one) for one in head[0].children]}"
+                f"{page}: {[getattr(cell, 'children', cell) for cell in head[0].children]}"
             )
             compared += 1
     assert compared

@@ -45,15 +45,15 @@ def test_every_field_of_a_part_of_a_picture_is_read(kind: type) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "names"),
     [
         ("panels.picture?.size;", {"size"}),
         ("const { size: own, least = 3 } = this.picture;", {"size", "least"}),
         ("const { width } = picture.file;", {"file"}),
     ],
 )
-def test_a_read_is_found(text: str, found: set[str]) -> None:
-    assert reads(text) == found
+def test_a_read_is_found(text: str, names: set[str]) -> None:
+    assert reads(text) == names
 
 
 @pytest.mark.parametrize("search", ["", "head?token=3", "features", "features?point=L00.mixed&ftoken=3"])

@@ -119,8 +119,8 @@ def test_any_link_is_a_state_within_bounds_whose_link_is_itself(library: Library
 @given(layer=st.integers(0, 1), head=st.integers(0, 1), tokens=st.integers(1, MOST_TOKENS))
 def test_a_link_restores_the_head_and_its_tokens(library: Library, layer: int, head: int, tokens: int) -> None:
     path, _, query = LinkState(page="head", layer=layer, head=head, tokens=tokens).href.partition("?")
-    found = resolve(library, path, query).state
-    assert (found.page, found.layer, found.head, found.tokens) == ("head", layer, head, tokens)
+    state = resolve(library, path, query).state
+    assert (state.page, state.layer, state.head, state.tokens) == ("head", layer, head, tokens)
 
 
 @given(
@@ -136,8 +136,8 @@ def test_a_link_restores_the_statistic_of_all_heads(
     path, _, query = LinkState(
         "statistics", statistic=statistic, source=source, values=values, sort=sort
     ).href.partition("?")
-    found = resolve(library, path, query).state
-    assert (found.page, found.statistic, found.source, found.values, found.sort) == (
+    state = resolve(library, path, query).state
+    assert (state.page, state.statistic, state.source, state.values, state.sort) == (
         "statistics",
         statistic,
         source,
@@ -181,23 +181,23 @@ def test_an_invalid_number_without_a_default_is_ignored(library: Library, field:
 
 
 @pytest.mark.parametrize(
-    ("asked", "kept", "said"), [("0.0.1", "0.1", 0), ("1.1", "1", 0), ("1.11", "1", 1), ("11", None, 1)]
+    ("text", "value", "notices_given"), [("0.0.1", "0.1", 0), ("1.1", "1", 0), ("1.11", "1", 1), ("11", None, 1)]
 )
 def test_heads_out_of_range_and_repeated_heads_are_ignored(
-    library: Library, asked: str, kept: str | None, said: int
+    library: Library, text: str, value: str | None, notices_given: int
 ) -> None:
-    context = resolve(library, "/sentence", f"?heads={asked}")
-    assert (context.state.heads, len(context.notices)) == (kept, said)
+    context = resolve(library, "/sentence", f"?heads={text}")
+    assert (context.state.heads, len(context.notices)) == (value, notices_given)
 
 
 @pytest.mark.parametrize(
-    ("asked", "kept", "said"),
+    ("text", "value", "notices_given"),
     [("a;b:c|d", "a;b:c|d", 0), ("a;b:c|de", "a;b:c", 1), ("a:bcdef;g", "a:bcdef", 1), ("a:bcdefg", None, 1)],
 )
-def test_too_long_conditions_are_cut_between_two_of_them(asked: str, kept: str | None, said: int) -> None:
+def test_too_long_conditions_are_cut_between_two_of_them(text: str, value: str | None, notices_given: int) -> None:
     notices: list[str] = []
-    assert LinkReader({}, {}, notices)._conditions("where", asked, 7) == kept
-    assert len(notices) == said
+    assert LinkReader({}, {}, notices)._conditions("where", text, 7) == value
+    assert len(notices) == notices_given
 
 
 def test_a_too_long_search_gives_a_notice(library: Library) -> None:

@@ -60,15 +60,15 @@ def statistic(
 ) -> np.ndarray:
     """One statistic of the only head: (token); all norms are 1 unless given."""
     norms = np.ones((1, len(flags))) if norm is None else norm
-    found = token_statistics(make(pattern), make(flags), make(real), make(norms))
-    return np.asarray(found)[list(STATISTICS).index(name), 0]
+    computed = token_statistics(make(pattern), make(flags), make(real), make(norms))
+    return np.asarray(computed)[list(STATISTICS).index(name), 0]
 
 
 @LIBRARIES
 @pytest.mark.parametrize("name", list(STATISTICS))
 def test_statistic_of_three_tokens_is_what_one_gets_by_hand(name: str, make: Any) -> None:
-    found = statistic(name, PATTERN, FLAGS, np.ones(3, bool), make, NORM)
-    np.testing.assert_allclose(found, BY_HAND[name], rtol=1e-5)
+    numbers = statistic(name, PATTERN, FLAGS, np.ones(3, bool), make, NORM)
+    np.testing.assert_allclose(numbers, BY_HAND[name], rtol=1e-5)
 
 
 @LIBRARIES
@@ -78,16 +78,16 @@ def test_padding_is_never_counted(name: str, make: Any) -> None:
     pattern = np.zeros((1, 5, 5))
     pattern[:, :3, :3], pattern[:, 3:, :3] = PATTERN, 1 / 3
     flags, real = np.array([*FLAGS, 0, 0], np.uint8), np.array([True, True, True, False, False])
-    found = statistic(name, pattern, flags, real, make, np.array([[*NORM[0], 7.0, 9.0]]))
-    np.testing.assert_allclose(found[:3], BY_HAND[name], rtol=1e-5)
+    numbers = statistic(name, pattern, flags, real, make, np.array([[*NORM[0], 7.0, 9.0]]))
+    np.testing.assert_allclose(numbers[:3], BY_HAND[name], rtol=1e-5)
 
 
 @LIBRARIES
 def test_attention_to_sep_adds_up_over_both_separators(make: Any) -> None:
     pattern = np.tile([0.1, 0.2, 0.3, 0.4], (1, 4, 1))
     flags = np.array([CLS, SEP, 0, SEP], np.uint8)
-    found = statistic("to_sep", pattern, flags, np.ones(4, bool), make)
-    np.testing.assert_allclose(found, 0.2 + 0.4)
+    numbers = statistic("to_sep", pattern, flags, np.ones(4, bool), make)
+    np.testing.assert_allclose(numbers, 0.2 + 0.4)
 
 
 @LIBRARIES
@@ -99,8 +99,8 @@ def test_attention_to_sep_adds_up_over_both_separators(make: Any) -> None:
 def test_every_separator_counts_once(flags: list[int], expected: list[float], make: Any) -> None:
     pattern = np.array([[[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.5, 0.1, 0.4]]])
     for name in ("to_sep", "norm_to_sep"):
-        found = statistic(name, pattern, np.array(flags, np.uint8), np.ones(3, bool), make)
-        np.testing.assert_allclose(found, expected)
+        numbers = statistic(name, pattern, np.array(flags, np.uint8), np.ones(3, bool), make)
+        np.testing.assert_allclose(numbers, expected)
 
 
 @LIBRARIES
@@ -111,8 +111,8 @@ def test_every_separator_counts_once(flags: list[int], expected: list[float], ma
 )
 def test_confidence_looks_at_no_separator(flags: list[int], expected: list[float], make: Any) -> None:
     pattern = np.array([[[0.1, 0.2, 0.7], [0.2, 0.3, 0.5], [0.1, 0.7, 0.2]]])
-    found = statistic("confidence", pattern, np.array(flags, np.uint8), np.ones(3, bool), make)
-    np.testing.assert_allclose(found, expected)
+    numbers = statistic("confidence", pattern, np.array(flags, np.uint8), np.ones(3, bool), make)
+    np.testing.assert_allclose(numbers, expected)
 
 
 @LIBRARIES
@@ -120,16 +120,16 @@ def test_confidence_looks_at_no_separator(flags: list[int], expected: list[float
 def test_participation_counts_the_keys_among_which_a_row_is_split_evenly(keys: int, tokens: int, make: Any) -> None:
     pattern = np.zeros((1, tokens, tokens))
     pattern[..., :keys] = 1 / keys
-    found = statistic("participation", pattern, np.zeros(tokens, np.uint8), np.ones(tokens, bool), make)
-    np.testing.assert_allclose(found, keys)
+    numbers = statistic("participation", pattern, np.zeros(tokens, np.uint8), np.ones(tokens, bool), make)
+    np.testing.assert_allclose(numbers, keys)
 
 
 @LIBRARIES
 @pytest.mark.parametrize(("weight", "expected"), [(SINK, 0), (SINK + 1e-6, SINK + 1e-6)])
 def test_a_sink_gets_more_than_the_threshold_of_its_sentence(weight: float, expected: float, make: Any) -> None:
     row = np.array([weight, *[(1 - weight) / 7] * 7])
-    found = statistic("to_sink", np.tile(row, (1, 8, 1)), np.zeros(8, np.uint8), np.ones(8, bool), make)
-    np.testing.assert_allclose(found, expected)
+    numbers = statistic("to_sink", np.tile(row, (1, 8, 1)), np.zeros(8, np.uint8), np.ones(8, bool), make)
+    np.testing.assert_allclose(numbers, expected)
 
 
 @LIBRARIES
@@ -138,8 +138,8 @@ def test_a_sink_of_three_tokens_gets_half_more_than_uniform_attention_gives(
     weight: float, expected: float, make: Any
 ) -> None:
     row = np.array([weight, *[(1 - weight) / 2] * 2])
-    found = statistic("to_sink", np.tile(row, (1, 3, 1)), np.zeros(3, np.uint8), np.ones(3, bool), make)
-    np.testing.assert_allclose(found, expected)
+    numbers = statistic("to_sink", np.tile(row, (1, 3, 1)), np.zeros(3, np.uint8), np.ones(3, bool), make)
+    np.testing.assert_allclose(numbers, expected)
 
 
 @LIBRARIES
@@ -148,14 +148,14 @@ def test_shares_by_norm_are_those_by_weight_where_all_norms_are_equal(make: Any)
     flags = np.array([CLS, 0, PUNCTUATION, SEP], np.uint8)
     for name in ("to_cls", "to_sep", "to_punctuation", "to_self"):
         expected = statistic(name, pattern, flags, np.ones(4, bool), make)
-        found = statistic(f"norm_{name}", pattern, flags, np.ones(4, bool), make, np.full((1, 4), 3.0))
-        np.testing.assert_allclose(found, expected)
+        numbers = statistic(f"norm_{name}", pattern, flags, np.ones(4, bool), make, np.full((1, 4), 3.0))
+        np.testing.assert_allclose(numbers, expected)
 
 
 @LIBRARIES
 def test_a_row_that_hands_on_nothing_has_no_shares_by_norm(make: Any) -> None:
-    found = statistic("norm_to_cls", PATTERN, FLAGS, np.ones(3, bool), make, np.zeros((1, 3)))
-    np.testing.assert_array_equal(found, 0)
+    numbers = statistic("norm_to_cls", PATTERN, FLAGS, np.ones(3, bool), make, np.zeros((1, 3)))
+    np.testing.assert_array_equal(numbers, 0)
 
 
 @LIBRARIES
@@ -202,15 +202,15 @@ def test_distance_of_uniform_attention_is_the_mean_distance(make: Any) -> None:
 
 @LIBRARIES
 def test_received_of_uniform_attention_is_one(make: Any) -> None:
-    found = statistic("received", np.full((1, 6, 6), 1 / 6), np.zeros(6, np.uint8), np.ones(6, bool), make)
-    np.testing.assert_allclose(found, 1)
+    numbers = statistic("received", np.full((1, 6, 6), 1 / 6), np.zeros(6, np.uint8), np.ones(6, bool), make)
+    np.testing.assert_allclose(numbers, 1)
 
 
 @LIBRARIES
 def test_a_key_counts_as_attended_only_above_the_threshold(make: Any) -> None:
     row = np.array([ATTENDED, np.nextafter(ATTENDED, 1), 0.0, 1 - 2 * ATTENDED])
-    found = statistic("attended_keys", np.tile(row, (1, 4, 1)), np.zeros(4, np.uint8), np.ones(4, bool), make)
-    np.testing.assert_array_equal(found, 2)
+    numbers = statistic("attended_keys", np.tile(row, (1, 4, 1)), np.zeros(4, np.uint8), np.ones(4, bool), make)
+    np.testing.assert_array_equal(numbers, 2)
 
 
 @LIBRARIES
@@ -263,16 +263,16 @@ def test_a_profile_is_that_of_a_loop_over_the_pattern(sentences: int, heads: int
 @LIBRARIES
 @given(tokens=st.integers(1, 40))
 def test_every_sentence_adds_one_to_a_profile(tokens: int, make: Any) -> None:
-    found = profile(patterns(2, 3, tokens), np.ones((2, tokens), bool), make)
-    np.testing.assert_allclose(found.sum(axis=0), 2)
+    shares = profile(patterns(2, 3, tokens), np.ones((2, tokens), bool), make)
+    np.testing.assert_allclose(shares.sum(axis=0), 2)
 
 
 @LIBRARIES
 def test_a_profile_of_three_tokens_computed_by_hand(make: Any) -> None:
     pattern = np.array([[[[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.96, 0.04, 0.0]]]])
-    found = dict(zip(OFFSETS, profile(pattern, np.ones((1, 3), bool), make)[:, 0], strict=True))
+    shares = dict(zip(OFFSETS, profile(pattern, np.ones((1, 3), bool), make)[:, 0], strict=True))
     expected = {-2: 0.96 / 3, -1: 0.14 / 3, 0: 1.1 / 3, 1: 0.6 / 3, 2: 0.2 / 3}
-    assert found == pytest.approx({offset: expected.get(offset, 0) for offset in OFFSETS})
+    assert shares == pytest.approx({offset: expected.get(offset, 0) for offset in OFFSETS})
 
 
 @LIBRARIES
@@ -281,8 +281,8 @@ def test_keys_farther_than_ten_tokens_share_the_outermost_offsets(distance: int,
     pattern = np.eye(20)
     query, key = (0, distance) if distance > 0 else (19, 19 + distance)
     pattern[query] = np.eye(20)[key]
-    found = profile(pattern[None, None], np.ones((1, 20), bool), make)[:, 0]
-    np.testing.assert_allclose(found[OFFSETS.index(offset)], 1 / 20)
+    shares = profile(pattern[None, None], np.ones((1, 20), bool), make)[:, 0]
+    np.testing.assert_allclose(shares[OFFSETS.index(offset)], 1 / 20)
 
 
 @LIBRARIES
@@ -296,20 +296,20 @@ def test_padding_has_no_part_in_a_profile(make: Any) -> None:
 @LIBRARIES
 def test_columns_of_the_sum_are_the_mean_weights_on_a_position(make: Any) -> None:
     pattern = patterns(4, 2, 6)
-    found = np.asarray(summed_pattern(make(pattern), make(np.ones((4, 6), bool)))).sum(axis=1)
+    total = np.asarray(summed_pattern(make(pattern), make(np.ones((4, 6), bool)))).sum(axis=1)
     for position in range(6):
         expected = sum(sentence[:, :, position].mean(axis=1) for sentence in pattern)
-        np.testing.assert_allclose(found[:, position], expected)
+        np.testing.assert_allclose(total[:, position], expected)
 
 
 @LIBRARIES
 def test_padding_neither_gives_nor_receives_attention(make: Any) -> None:
     pattern = patterns(2, 3, 5)
     wide, real = padded(pattern, 9)
-    found = np.asarray(summed_pattern(make(wide), make(real)))
-    np.testing.assert_allclose(found[:, :5, :5], pattern.sum(axis=0) / 5)
-    assert not found[:, 5:].any()
-    assert not found[:, :, 5:].any()
+    total = np.asarray(summed_pattern(make(wide), make(real)))
+    np.testing.assert_allclose(total[:, :5, :5], pattern.sum(axis=0) / 5)
+    assert not total[:, 5:].any()
+    assert not total[:, :, 5:].any()
 
 
 # -- means over sentences -----------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Page Statistics as it is made, without a browser: what of it is of which part, and which files it leads to."""
 
+import csv
+import io
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
@@ -8,16 +10,27 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 import xarray as xr
+from dash import dcc
+from flask.testing import FlaskClient
 
 from dashboard.pages import PAGES
-from dashboard.statistics.counts import PartCounts
 from dashboard.statistics.divergence import nearest
-from dashboard.statistics.part import part_of
+from dashboard.statistics.parts import PartCounts, part_of
 from dashboard.ui.page import Page
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus
+from tests.client import content
+from tests.counts import counted, mean, shares
 
+#: Every kind of filter: its condition in a link.
+FILTERS = {
+    "label": "label:positive",
+    "sentence length": "sentence_length:4..8",
+    "token kind": "kind:word|continuation",
+    "frequency band": "frequency_band:10 to 99 times",
+    "column of the data": "data.genre:war",
+}
 SPLIT = "data.genre:Action%7CComedy;kind:word|continuation"
 
 
@@ -26,13 +39,13 @@ def library(tiny_store: str) -> Library:
     return Library(tiny_store)
 
 
-def place_of(library: Library, page: str, asked: str) -> Context:
-    return resolve(library, page, f"?{asked}")
+def place_of(library: Library, page: str, query: str) -> Context:
+    return resolve(library, page, f"?{query}")
 
 
-def made(library: Library, asked: str = "", page: str = "statistics") -> Page:
+def page_of(library: Library, query: str = "", page: str = "statistics") -> Page:
     """The page once its part is counted."""
-    context = place_of(library, page, asked)
+    context = place_of(library, page, query)
     library.get(PartCounts).numbers(context.corpus, part_of(context.corpus, context.state.where))
     return PAGES[page](context)
 
@@ -41,33 +54,142 @@ def parts(page: Page) -> Iterator[Any]:
     """Every component and text of a page."""
     waiting = page.above[::-1]
     while waiting:
-        yield (one := waiting.pop())
-        below = getattr(one, "children", None) or []
+        yield (node := waiting.pop())
+        below = getattr(node, "children", None) or []
         waiting += below[::-1] if isinstance(below, list) else [below]
 
 
 def text(page: Page) -> str:
-    return " ".join(one for one in parts(page) if isinstance(one, str))
+    return " ".join(part for part in parts(page) if isinstance(part, str))
 
 
 def files(page: Page, name: str) -> list[dict[str, list[str]]]:
     """What is asked for by every link to a file of this name."""
-    links = [urlsplit(one.href) for one in parts(page) if str(getattr(one, "href", "")).startswith("/data/")]
+    links = [urlsplit(part.href) for part in parts(page) if str(getattr(part, "href", "")).startswith("/data/")]
     return [parse_qs(link.query) for link in links if link.path.endswith(f"/{name}")]
 
 
 def figure(page: Page, of: str) -> go.Figure:
-    drawn = next(one for one in parts(page) if getattr(one, "id", None) == of)
+    drawn = next(part for part in parts(page) if getattr(part, "id", None) == of)
     return drawn.children.figure
 
 
 def options(page: Page, field: str) -> list[str]:
-    control = next(one for one in parts(page) if getattr(one, "id", None) == {"choose": field, "by": "control"})
+    control = next(part for part in parts(page) if getattr(part, "id", None) == {"choose": field, "by": "control"})
     return [option["value"] for option in control.data]
 
 
 def label_of(page: Page, of: str) -> str:
-    return str(getattr(next(one for one in parts(page) if getattr(one, "id", None) == of), "aria-label"))
+    return str(getattr(next(part for part in parts(page) if getattr(part, "id", None) == of), "aria-label"))
+
+
+def cells(page: Page) -> list[str]:
+    """The numbers in the cells of the heat map."""
+    return [str(written) for row in figure(page, "heat-map").data[0].text for written in row]
+
+
+def heads(page: Page) -> list[str]:
+    """Heads of the table in their order."""
+    return [str(part.children) for part in parts(page) if isinstance(part, dcc.Link) and "/head?" in part.href]
+
+
+# -- the heat map ---------------------------------------------------------------------------------------
+
+
+def test_another_statistic_has_its_own_cells(library: Library, tiny_corpus: Corpus) -> None:
+    found = cells(page_of(library, "statistic=entropy"))
+    assert found == [f"{number:.1f}" for number in mean(tiny_corpus, "entropy").ravel()]
+
+
+def test_means_may_be_over_other_rows(library: Library, tiny_corpus: Corpus) -> None:
+    assert cells(page_of(library, "source=cls")) == shares(mean(tiny_corpus, "to_sep", "cls"))
+
+
+def test_ranks_are_those_of_the_means(library: Library, tiny_corpus: Corpus) -> None:
+    order = (-mean(tiny_corpus, "to_sep").ravel()).argsort().argsort()
+    assert cells(page_of(library, "values=rank")) == [str(rank + 1) for rank in order]
+
+
+def test_a_difference_of_two_statistics(library: Library, tiny_corpus: Corpus) -> None:
+    less = 100 * (mean(tiny_corpus, "to_sep") - mean(tiny_corpus, "to_self"))
+    assert cells(page_of(library, "values=difference&against=to_self")) == [f"{number:+.1f}" for number in less.ravel()]
+
+
+# -- filters --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", FILTERS.values(), ids=FILTERS)
+def test_a_filter_recomputes_every_number(space_store: str, space: Corpus, where: str) -> None:
+    page, part = page_of(Library(space_store), f"where={quote(where)}"), part_of(space, where)
+    assert 0 < part.tokens < space.n_tokens
+    expected = counted(space, part).means.sel(statistic="to_sep", source="all").values
+    assert cells(page) == shares(expected)
+    assert (
+        f"{part.tokens:,} of {space.n_tokens:,} tokens ({100 * part.tokens / space.n_tokens:.1f} %)"
+        f" in {part.sentences:,} of"
+    ) in text(page)
+
+
+def test_a_part_without_tokens_says_what_to_do(library: Library) -> None:
+    page = PAGES["statistics"](place_of(library, "statistics", "where=position:5000..6000"))
+    assert "No tokens match. Remove a filter." in text(page)
+
+
+def test_a_filter_that_differs_from_head_to_head_is_ignored_with_a_notice(library: Library) -> None:
+    assert page_of(library, "where=entropy:0..1").notices == (
+        "Ignored a filter: “attention entropy” differs between heads.",
+    )
+
+
+def test_a_figure_of_rows_that_are_filtered_away_says_what_to_do(library: Library) -> None:
+    page = page_of(library, "where=kind:word")
+    found = list(parts(page))
+    drawn = next(n for n, part in enumerate(found) if getattr(part, "id", None) == "curves-cls")
+    caption = next(part for part in found[drawn:] if "caption" in str(getattr(part, "className", "")))
+    assert "No such tokens here. Remove a filter." in str(caption)
+
+
+@pytest.mark.parametrize(
+    ("query", "notice"),
+    [
+        ("statistic=charm", "Ignored an invalid parameter: statistic=charm"),
+        ("other=gpt-2", "There is no other model gpt-2"),
+    ],
+)
+def test_an_invalid_parameter_of_a_link_gets_a_notice(library: Library, query: str, notice: str) -> None:
+    context = place_of(library, "statistics", query)
+    assert notice in " ".join((*context.notices, *page_of(library, query).notices))
+
+
+# -- the table ------------------------------------------------------------------------------------------
+
+
+def test_a_column_sorts_the_heads(library: Library, tiny_corpus: Corpus) -> None:
+    order = np.argsort(-mean(tiny_corpus, "entropy").ravel())
+    assert heads(page_of(library, "sort=entropy")) == [f"L{at // 2} H{at % 2}" for at in order]
+
+
+def test_heads_are_found_by_name(library: Library) -> None:
+    assert heads(page_of(library, "named=h1")) == ["L0 H1", "L1 H1"]
+
+
+def test_heads_are_filtered_by_label(library: Library, tiny_corpus: Corpus) -> None:
+    labels = tiny_corpus.head_labels.values
+    label = str(labels[0, 0])
+    wanted = [f"L{layer} H{head}" for layer, head in np.argwhere(labels == label)]
+    assert heads(page_of(library, f"behaviour={quote(label or 'none')}")) == wanted
+
+
+def test_a_name_that_no_head_has_says_what_to_do(library: Library) -> None:
+    assert "No heads match. Clear the name or the label." in text(page_of(library, "named=seven"))
+
+
+def test_the_table_is_a_file_of_the_same_part(library: Library, client: FlaskClient, tiny_corpus: Corpus) -> None:
+    page = page_of(library, "where=kind:word&source=word")
+    link = next(part.href for part in parts(page) if "/statistics.csv" in str(getattr(part, "href", "")))
+    rows = list(csv.DictReader(io.StringIO(content(client, link).decode())))
+    expected = counted(tiny_corpus, part_of(tiny_corpus, "kind:word")).means.sel(source="word", statistic="to_sep")
+    np.testing.assert_allclose([float(row["to_sep"]) for row in rows], expected.values.ravel(), rtol=1e-6)
 
 
 # -- files ----------------------------------------------------------------------------------------------
@@ -75,19 +197,19 @@ def label_of(page: Page, of: str) -> str:
 
 @pytest.mark.parametrize("name", ["statistics.csv", "statistics.parquet", "mixing.csv", "heat-map.csv"])
 def test_a_file_is_of_the_part_on_the_page(library: Library, name: str) -> None:
-    found = files(made(library, f"where={quote(SPLIT)}"), name)
-    assert found
-    assert all(asked["where"] == [SPLIT] for asked in found)
+    queries = files(page_of(library, f"where={quote(SPLIT)}"), name)
+    assert queries
+    assert all(query["where"] == [SPLIT] for query in queries)
 
 
 def test_every_figure_of_mixing_has_a_file(library: Library) -> None:
-    page = made(library)
+    page = page_of(library)
     assert (len(files(page, "mixing.csv")), len(files(page, "expansion.csv"))) == (2, 1)
 
 
 @pytest.mark.parametrize(("values", "there"), [("value", True), ("rank", False), ("difference", False)])
 def test_only_values_are_in_the_table_below(library: Library, values: str, there: bool) -> None:
-    page = made(library, f"values={values}")
+    page = page_of(library, f"values={values}")
     assert ("the table below has every number" in label_of(page, "heat-map")) == there
 
 
@@ -95,12 +217,12 @@ def test_only_values_are_in_the_table_below(library: Library, values: str, there
 
 
 @pytest.mark.parametrize(("source", "there"), [("all", False), ("cls", True), ("other", True)])
-def test_what_all_tokens_receive_is_not_offered(library: Library, source: str, there: bool) -> None:
-    assert ("received" in options(made(library, f"source={source}"), "statistic")) == there
+def test_attention_received_over_all_queries_is_not_offered(library: Library, source: str, there: bool) -> None:
+    assert ("received" in options(page_of(library, f"source={source}"), "statistic")) == there
 
 
-def test_what_all_tokens_receive_is_no_colour_of_the_map(library: Library) -> None:
-    assert "received" not in options(made(library, page="map"), "paint")
+def test_attention_received_over_all_queries_is_no_colour_of_the_map(library: Library) -> None:
+    assert "received" not in options(page_of(library, page="map"), "paint")
 
 
 def test_a_link_to_what_all_tokens_receive_says_what_to_do(library: Library) -> None:
@@ -119,18 +241,18 @@ def test_labels_in_the_table_are_of_the_part(library: Library, monkeypatch: pyte
         return corpus.head_labels.copy(data=np.full((2, 2), f"{part.tokens} tokens"))
 
     monkeypatch.setattr("dashboard.statistics.page.part_labels", labels)
-    assert text(made(library, "where=position:0..0")).count("40 tokens") >= 4
+    assert text(page_of(library, "where=position:0..0")).count("40 tokens") >= 4
 
 
 def test_a_part_says_what_stays_of_the_whole_corpus(library: Library) -> None:
-    said = "Filters do not apply below"
-    assert said in text(made(library, "where=position:0..0"))
-    assert said not in text(made(library))
+    note = "Filters do not apply below"
+    assert note in text(page_of(library, "where=position:0..0"))
+    assert note not in text(page_of(library))
 
 
 def test_lines_have_the_intervals_of_the_store(library: Library) -> None:
     corpus = library.snapshot().corpus()
-    bars = figure(made(library), "curves-near").data[1].error_y
+    bars = figure(page_of(library), "curves-near").data[1].error_y
     mean = corpus.head_statistic.sel(source="all", statistic="to_previous").values.mean(axis=1)
     low, high = corpus.layer_interval.sel(source="all", statistic="to_previous").values
     np.testing.assert_allclose(bars.array, high - mean)
@@ -138,10 +260,10 @@ def test_lines_have_the_intervals_of_the_store(library: Library) -> None:
 
 
 def test_lines_of_a_part_have_its_intervals(library: Library) -> None:
-    bars = figure(made(library, "where=kind:word"), "curves-near").data[1].error_y
+    bars = figure(page_of(library, "where=kind:word"), "curves-near").data[1].error_y
     corpus = library.snapshot().corpus()
-    found = library.get(PartCounts).numbers(corpus, part_of(corpus, "kind:word"))
-    low, high = found.layer_interval.sel(source="all", statistic="to_previous").values
+    numbers = library.get(PartCounts).numbers(corpus, part_of(corpus, "kind:word"))
+    low, high = numbers.layer_interval.sel(source="all", statistic="to_previous").values
     np.testing.assert_allclose(bars.array + bars.arrayminus, high - low)
     assert (bars.array > 0).all()
 
@@ -150,10 +272,10 @@ def test_lines_of_a_part_have_its_intervals(library: Library) -> None:
 
 
 @pytest.mark.parametrize("sort", ["", "sort=importance"])
-def test_what_heads_are_worth_is_in_the_table(library: Library, monkeypatch: pytest.MonkeyPatch, sort: str) -> None:
-    monkeypatch.setattr("dashboard.statistics.table.importance_of", lambda _: np.array([[0.5, -0.25], [0, 1]]))
-    page = made(library, sort)
-    shown = [one for one in parts(page) if one in ("+0.500", "-0.250", "0.000", "+1.000")]
+def test_head_importance_is_in_the_table(library: Library, monkeypatch: pytest.MonkeyPatch, sort: str) -> None:
+    monkeypatch.setattr("dashboard.statistics.page.importance_of", lambda _: np.array([[0.5, -0.25], [0, 1]]))
+    page = page_of(library, sort)
+    shown = [part for part in parts(page) if part in ("+0.500", "-0.250", "0.000", "+1.000")]
     order = ["+1.000", "+0.500", "0.000", "-0.250"] if sort else ["+0.500", "-0.250", "0.000", "+1.000"]
     assert shown == order
 

@@ -6,7 +6,7 @@ from dashboard.points.pairs import strongest_pairs
 from store import Corpus
 
 
-def test_a_pair_is_told_by_its_tokens(two_views: Corpus) -> None:
+def test_a_pair_is_identified_by_its_tokens(two_views: Corpus) -> None:
     first = strongest_pairs(two_views, 1, 0)[0]
     rows = two_views.rows[[first.query_token, first.key_token]]
     assert (first.query_piece, first.key_piece) == tuple(two_views.wordpieces(rows))

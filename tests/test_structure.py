@@ -19,10 +19,10 @@ def files_of(*packages: str, kinds: tuple[str, ...] = (".py",)) -> list[Path]:
     return sorted(path for package in packages for path in (ROOT / package).rglob("*") if path.suffix in kinds)
 
 
-def offenders(paths: list[Path], found: Callable[[Path], Iterable[object]]) -> dict[str, list[object]]:
+def offenders(paths: list[Path], find: Callable[[Path], Iterable[object]]) -> dict[str, list[object]]:
     """What is found in each file, by the file's path: one test looks at all of them."""
-    everything = {str(path.relative_to(ROOT)): list(found(path)) for path in paths}
-    return {name: found for name, found in everything.items() if found}
+    everything = {str(path.relative_to(ROOT)): list(find(path)) for path in paths}
+    return {name: offending for name, offending in everything.items() if offending}
 
 
 FILES = files_of(*PACKAGES)
@@ -85,9 +85,9 @@ def unknown_to_kernels(path: Path) -> set[str]:
     """Modules that a kernel imports and should not: beside numpy, only the schema and other kernels, or late those that rank."""
     allowed = {"numpy", "collections", "sys", "types", "typing", "store"}
     at_once, every = imported_at_once(path), imported(parsed(path))
-    found = (packages(at_once) - allowed) | (packages(every) - allowed - {"scipy", "sklearn"})
+    forbidden = (packages(at_once) - allowed) | (packages(every) - allowed - {"scipy", "sklearn"})
     own = {name for name in every if name.startswith("store")}
-    return found | {name for name in own if not name.startswith(("store.kernels", "store.schema"))}
+    return forbidden | {name for name in own if not name.startswith(("store.kernels", "store.schema"))}
 
 
 def test_kernels_know_only_arrays_and_the_schema() -> None:
@@ -113,15 +113,15 @@ def test_importing_the_dashboard_loads_neither_the_ingest_nor_a_model() -> None:
 
 def test_no_function_is_longer_than_fifty_lines() -> None:
     def long(path: Path) -> list[str]:
-        return [one.name for one in functions(path) if code_lines(path, one) > 50]
+        return [function.name for function in functions(path) if code_lines(path, function) > 50]
 
     assert offenders(FILES, long) == {}
 
 
 def test_most_functions_are_short() -> None:
-    found = lengths()
-    assert median(found) <= 8
-    assert found[int(0.9 * len(found))] <= 25
+    lengths_found = lengths()
+    assert median(lengths_found) <= 8
+    assert lengths_found[int(0.9 * len(lengths_found))] <= 25
 
 
 def test_no_file_is_longer_than_four_hundred_lines() -> None:
@@ -141,7 +141,11 @@ def untyped_parameters(path: Path) -> Iterator[str]:
     for function in functions(path):
         arguments = function.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-        bare = [one.arg for one in every if one and one.annotation is None and one.arg not in ("self", "cls")]
+        bare = [
+            argument.arg
+            for argument in every
+            if argument and argument.annotation is None and argument.arg not in ("self", "cls")
+        ]
         yield from (f"{function.name}: {name}" for name in bare)
 
 
@@ -150,17 +154,19 @@ def test_every_parameter_has_a_type() -> None:
 
 
 def test_every_result_has_a_type() -> None:
-    assert offenders(FILES, lambda path: [one.name for one in functions(path) if one.returns is None]) == {}
+    assert (
+        offenders(FILES, lambda path: [function.name for function in functions(path) if function.returns is None]) == {}
+    )
 
 
 def undescribed(path: Path) -> list[str]:
     """What is public in a module, itself included, and has no docstring."""
     tree = parsed(path)
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    members = [*tree.body, *(member for one in classes for member in one.body)]
-    public = [one for one in members if isinstance(one, Function | ast.ClassDef) and not one.name.startswith("_")]
+    members = [*tree.body, *(member for node in classes for member in node.body)]
+    public = [node for node in members if isinstance(node, Function | ast.ClassDef) and not node.name.startswith("_")]
     module = [] if ast.get_docstring(tree) else ["the module"]
-    return module + [one.name for one in public if not ast.get_docstring(one)]
+    return module + [node.name for node in public if not ast.get_docstring(node)]
 
 
 def test_everything_public_in_the_store_is_described() -> None:
@@ -168,7 +174,7 @@ def test_everything_public_in_the_store_is_described() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "code"),
+    ("find", "code"),
     [
         (unknown_to_kernels, "import torch"),
         (unknown_to_kernels, "def rank():\n    from store.repository.writer import Writer"),
@@ -176,6 +182,6 @@ def test_everything_public_in_the_store_is_described() -> None:
         (undescribed, "class Rank: ..."),
     ],
 )
-def test_an_offender_is_found(found: Callable[[Path], Iterable[object]], code: str, tmp_path: Path) -> None:
+def test_an_offender_is_found(find: Callable[[Path], Iterable[object]], code: str, tmp_path: Path) -> None:
     (tmp_path / "rank.py").write_text(code)
-    assert list(found(tmp_path / "rank.py"))
+    assert list(find(tmp_path / "rank.py"))

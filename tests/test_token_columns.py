@@ -85,7 +85,7 @@ def test_a_prediction_is_that_of_the_tokens_sentence(classified: Features) -> No
 def test_a_prediction_is_right_where_it_is_the_reviews_label(classified: Features) -> None:
     columns = token_columns(classified, None)
     label, predicted = (names(columns[name]) for name in ("label", "prediction"))
-    wanted = ["right" if one == other else "wrong" for one, other in zip(label, predicted, strict=True)]
+    wanted = ["right" if own == other else "wrong" for own, other in zip(label, predicted, strict=True)]
     assert names(columns["correct"]) == wanted
 
 

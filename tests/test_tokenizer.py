@@ -9,7 +9,7 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.errors import IngestError
+from ingest.run.errors import IngestError
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
 from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
 from tests.warned import warned
@@ -100,9 +100,9 @@ def test_a_pair_is_cut_as_by_the_checkpoints_own_tokenizer(
 def test_nobody_is_warned_of_a_pair_that_is_cut(own: Any, tmp_path: Path) -> None:
     own.model_max_length = 8
     own.save_pretrained(tmp_path)
-    with warned() as said:
+    with warned() as warnings:
         Tokenizer(tmp_path, max_length=8).tokenize_pair("the " * 9, "film " * 9)
-    assert said == []
+    assert warnings == []
 
 
 def test_a_pair_has_words_counted_through_both(tokenizer: Tokenizer) -> None:
@@ -147,10 +147,10 @@ def test_the_head_of_a_long_text_has_the_wordpieces_of_the_whole(
     text = "".join(parts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ingest.text.tokenizer.CHARACTERS", characters)
-        found = tokenizer.tokenize([text])
+        tokens = tokenizer.tokenize([text])
     whole = own([text], truncation=True, max_length=12)
-    assert found.token_id.tolist() == whole["input_ids"][0]
-    assert found.truncated.tolist() == [bool(whole.encodings[0].overflowing)]
+    assert tokens.token_id.tolist() == whole["input_ids"][0]
+    assert tokens.truncated.tolist() == [bool(whole.encodings[0].overflowing)]
 
 
 def test_a_text_as_long_as_a_book_is_not_tokenized_whole(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,8 +160,8 @@ def test_a_text_as_long_as_a_book_is_not_tokenized_whole(tokenizer: Tokenizer, m
     monkeypatch.setattr(
         tokenizer,
         "_tokenizer",
-        lambda text, **asked: (
-            lengths.append(len(max([*text] if isinstance(text, list) else [text], key=len))) or inner(text, **asked)
+        lambda text, **settings: (
+            lengths.append(len(max([*text] if isinstance(text, list) else [text], key=len))) or inner(text, **settings)
         ),
     )
     tokenizer.tokenize(["film " * 100_000, "a" * 500_000])

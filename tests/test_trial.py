@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.encode.sample import take_sentences
-from ingest.errors import IngestError
-from ingest.heads.trial import NOT_ASKED, choose_hidden, held_out, label_outputs, label_trial, masked_trial
+from ingest.heads.trial import NO_ANSWER, choose_hidden, held_out, label_outputs, label_trial, masked_trial
+from ingest.run.errors import IngestError
 from ingest.text.blocks import Block, plan
 from ingest.text.corpus import PlannedCorpus
 from store.schema.corpus import CLS, SEP
@@ -52,13 +52,13 @@ def test_another_seed_hides_others() -> None:
     assert (choose_hidden(sentences, seed=1) != choose_hidden(sentences, seed=2)).any()
 
 
-def test_a_hidden_wordpiece_is_asked_for_and_its_place_is_masked() -> None:
+def test_a_hidden_wordpiece_is_the_answer_and_its_token_is_masked() -> None:
     sentences = make_sentences([9, 20])
     trial = masked_trial(sentences, mask_id=MASK_ID, seed=0)
-    asked = trial.answer != NOT_ASKED
-    assert (trial.block.token_ids[asked] == MASK_ID).all()
-    np.testing.assert_array_equal(trial.answer[asked], sentences.token_ids[asked])
-    np.testing.assert_array_equal(trial.block.token_ids[~asked], sentences.token_ids[~asked])
+    is_answer = trial.answer != NO_ANSWER
+    assert (trial.block.token_ids[is_answer] == MASK_ID).all()
+    np.testing.assert_array_equal(trial.answer[is_answer], sentences.token_ids[is_answer])
+    np.testing.assert_array_equal(trial.block.token_ids[~is_answer], sentences.token_ids[~is_answer])
 
 
 def test_a_label_is_asked_of_cls() -> None:
@@ -68,13 +68,13 @@ def test_a_label_is_asked_of_cls() -> None:
 
 def test_answers_follow_their_sentences_into_the_batches() -> None:
     trial = masked_trial(make_sentences([20, 4, 9]), mask_id=MASK_ID, seed=0)
-    found = {
+    answers_by_length = {
         int(batch.token_ids[row, 0]): answers[row]
         for batch, answers in trial.batches(tokens=25)
         for row in range(len(answers))
     }
-    np.testing.assert_array_equal(found[1020][:4], trial.answer[20:24])
-    assert sum(int((answers != NOT_ASKED).sum()) for answers in found.values()) == trial.asked
+    np.testing.assert_array_equal(answers_by_length[1020][:4], trial.answer[20:24])
+    assert sum(int((answers != NO_ANSWER).sum()) for answers in answers_by_length.values()) == trial.answers
 
 
 @pytest.mark.parametrize(

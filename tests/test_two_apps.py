@@ -9,8 +9,8 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.statistics.count_progress import CountProgress
-from dashboard.statistics.counts import PartCounts
+from dashboard.statistics.counting import CountProgress
+from dashboard.statistics.parts import PartCounts
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.security import AllowedHosts

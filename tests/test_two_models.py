@@ -11,7 +11,7 @@ from dashboard.web.cache import current_cache
 from store import StoreError
 
 
-def test_what_many_ask_for_at_once_is_counted_once(alike: ModelPair) -> None:
+def test_a_count_that_many_readers_want_runs_once(alike: ModelPair) -> None:
     counted: list[int] = []
     start = Barrier(4)
 

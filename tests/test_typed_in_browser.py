@@ -11,7 +11,7 @@ import transformers
 from playwright.sync_api import Page, expect
 
 from tests.browser import Open, choose, drawn, followed
-from tests.sentence_page import ROOT, asked, drawn_weights, pieces, sentence_page, shown
+from tests.sentence_page import ROOT, drawn_weights, link_fields, pieces, sentence_page, shown
 from tests.stores import MAX_LENGTH
 
 TEXT = "The film was good, and the music not."
@@ -37,10 +37,10 @@ def type_text(page: Page, text: str, box: str = "Your own sentence") -> Page:
 def expected(eager: Any, folder: Path, *texts: str) -> tuple[list[str], np.ndarray]:
     """Tokens and attention (head, query, key) of layer 1 by transformers alone."""
     tokenizer = transformers.BertTokenizer.from_pretrained(folder)
-    given = tokenizer(*texts, return_tensors="pt")
+    inputs = tokenizer(*texts, return_tensors="pt")
     with torch.inference_mode():
-        pattern = eager(folder)(**given, output_attentions=True).attentions[1][0].numpy()
-    return tokenizer.convert_ids_to_tokens(given["input_ids"][0]), pattern
+        pattern = eager(folder)(**inputs, output_attentions=True).attentions[1][0].numpy()
+    return tokenizer.convert_ids_to_tokens(inputs["input_ids"][0]), pattern
 
 
 def test_a_typed_sentence_has_the_weights_of_the_model(page: Page, eager: Any, tiny_model: Path) -> None:
@@ -78,7 +78,7 @@ def test_an_emptied_box_leads_back_to_the_corpus(page: Page) -> None:
     page.get_by_role("textbox", name="Your own sentence", exact=True).fill("")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Sentence 0 of")
-    assert "text" not in asked(page)
+    assert "text" not in link_fields(page)
 
 
 def test_markup_is_shown_as_it_was_typed(page: Page) -> None:
@@ -100,7 +100,7 @@ def test_emoji_are_tokens_like_others(page: Page) -> None:
     assert "[UNK]" in pieces(page)
 
 
-def test_ten_thousand_words_are_cut_and_it_is_said(page: Page) -> None:
+def test_ten_thousand_words_are_cut_with_a_notice(page: Page) -> None:
     type_text(page, "film " * 10_000)
     expect(page.get_by_text("(truncated to the model's maximum length)")).to_be_visible()
     expect(page.get_by_text("The text is too long for a link")).to_be_visible()
@@ -122,7 +122,7 @@ def test_a_typed_sentence_stands_among_the_corpus_points(page: Page) -> None:
     page.get_by_role("link", name=re.compile("Show among the corpus")).click()
     drawn(page)
     expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of L1 H0")
-    assert asked(page)["text"] == "The film was good."
+    assert link_fields(page)["text"] == "The film was good."
 
 
 @pytest.mark.parametrize("view", ["Model view", "Matrix view", "Neuron view", "By position"])

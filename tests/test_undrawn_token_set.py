@@ -13,57 +13,57 @@ from dashboard.web.library import Library
 from store import open_corpus
 from store.repository.writer import open_writer
 
-Asked = Callable[..., Context]
+MakeContext = Callable[..., Context]
 
 
 @pytest.fixture
-def asked(tiny_store: str, tmp_path: Path) -> Asked:
+def context_of(tiny_store: str, tmp_path: Path) -> MakeContext:
     """A link to the page Features of a store in which some token sets are not drawn yet."""
 
-    def asked(search: str, *, undrawn: tuple[str, ...]) -> Context:
-        context = str(shutil.copytree(tiny_store, tmp_path / "store"))
-        path = f"models/{open_corpus(context).name}/features"
-        with open_writer(context) as writer:
+    def context_of(search: str, *, undrawn: tuple[str, ...]) -> Context:
+        place = str(shutil.copytree(tiny_store, tmp_path / "store"))
+        path = f"models/{open_corpus(place).name}/features"
+        with open_writer(place) as writer:
             for name in undrawn:
                 writer.group(f"{path}/{name}").attrs.update({"views": [], "value_views": []})
             writer.publish("before it is drawn")
-        return resolve(Library(context), "/features", search)
+        return resolve(Library(place), "/features", search)
 
-    return asked
+    return context_of
 
 
 def written(context: Context) -> str:
     return str(PAGES["features"](context).above)
 
 
-def test_a_link_to_it_says_what_to_do(asked: Asked) -> None:
-    context = asked("material=review-3", undrawn=("review-3",))
-    assert "Picture of the tokens of review 3: not computed. Run `make ingest`." in written(context)
+def test_a_link_to_it_says_what_to_do(context_of: MakeContext) -> None:
+    context = context_of("material=review-3", undrawn=("review-3",))
+    assert "Picture of the tokens of review 3: not computed. Run `headscape ingest`." in written(context)
     assert "children='Show the sample.', href='/features'" in written(context)
 
 
 @pytest.mark.parametrize("search", ["fview=pca-joint", "vectors=1"])
-def test_what_a_link_asks_of_pictures_that_there_are_none_of_is_said(asked: Asked, search: str) -> None:
-    (notice,) = asked(search, undrawn=("sample",)).notices
+def test_a_link_to_a_missing_picture_gets_a_notice(context_of: MakeContext, search: str) -> None:
+    (notice,) = context_of(search, undrawn=("sample",)).notices
     assert notice == f"Ignored an invalid parameter: {search}"
 
 
-def test_what_surrounds_the_page_is_there(asked: Asked) -> None:
-    context = asked("material=review-3", undrawn=("review-3",))
+def test_an_undrawn_token_set_has_a_page_without_a_picture(context_of: MakeContext) -> None:
+    context = context_of("material=review-3", undrawn=("review-3",))
     assert shell.shown(context, "")["material"] == "review-3"
     assert (picture_of(context), after_picture_of(context)) == (None, [])
 
 
-def test_it_is_not_offered(asked: Asked) -> None:
-    assert "review-3" not in written(asked("", undrawn=("review-3",)))
+def test_an_undrawn_token_set_is_not_offered(context_of: MakeContext) -> None:
+    assert "review-3" not in written(context_of("", undrawn=("review-3",)))
 
 
-def test_where_the_sample_is_not_drawn_a_review_can_be_chosen(asked: Asked) -> None:
-    context = asked("q=film", undrawn=("sample",))
+def test_where_the_sample_is_not_drawn_a_review_can_be_chosen(context_of: MakeContext) -> None:
+    context = context_of("q=film", undrawn=("sample",))
     assert "children='Show review 3.', href='/features?q=film&material=review-3'" in written(context)
 
 
-def test_where_nothing_is_drawn_nothing_is_offered(asked: Asked) -> None:
-    page = written(asked("", undrawn=("sample", "review-3")))
+def test_where_nothing_is_drawn_nothing_is_offered(context_of: MakeContext) -> None:
+    page = written(context_of("", undrawn=("sample", "review-3")))
     assert "Picture of the tokens of the sample: not computed" in page
     assert "Show" not in page

@@ -68,7 +68,9 @@ def test_axes_of_a_long_sentence_name_some_of_its_tokens(tokens: int, step: int)
     assert axis.showticklabels is not False
 
 
-def test_a_thinned_axis_is_said(three_models: str, alike: ModelPair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_caption_says_that_an_axis_is_thinned(
+    three_models: str, alike: ModelPair, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("dashboard.compare.sentences.NAMED", 2)
     assert "The axes name one token in " in written(PAGES["compare"](context(three_models, alike)))
 
@@ -84,7 +86,7 @@ def test_a_thinned_axis_is_said(three_models: str, alike: ModelPair, monkeypatch
         (float("nan"), 1, ""),
     ],
 )
-def test_what_rounds_to_nothing_has_no_sign(value: float, digits: int, text: str) -> None:
+def test_a_difference_that_rounds_to_zero_has_no_sign(value: float, digits: int, text: str) -> None:
     assert signed(value, digits) == text
 
 

@@ -106,7 +106,7 @@ def test_verify_finds_a_wrong_number(
 ) -> None:
     monkeypatch.setattr(verification, "RECOMPUTED", 3)  # the first sentence is one of them
     change(copy, path, index, value)
-    assert any(finding in found for found in verify(store.open_snapshot(copy)))
+    assert any(finding in problem for problem in verify(store.open_snapshot(copy)))
 
 
 def test_verify_finds_head_importance_that_is_not_finite(ingest: Callable[..., str], tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_verify_finds_head_importance_that_is_not_finite(ingest: Callable[..., s
     place = ingest(tmp_path / "store", model=model, importance=5)
     assert list(verify(store.open_snapshot(place))) == []
     change(place, "model/importance/change", (0, 1), np.nan)
-    assert any("head importance is not finite" in found for found in verify(store.open_snapshot(place)))
+    assert any("head importance is not finite" in problem for problem in verify(store.open_snapshot(place)))
 
 
 def test_verify_counts_its_findings_and_says_what_to_do(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,11 +136,11 @@ def test_verify_names_the_array_of_a_damaged_chunk(damage: str, copy: str, capsy
     chunk = largest(Path(copy) / "chunks")
     chunk.write_bytes(chunk.read_bytes()[:100]) if damage == "cut" else chunk.unlink()
     assert main(["verify", copy]) == 1
-    file, *found = capsys.readouterr().out.splitlines()
+    file, *problems = capsys.readouterr().out.splitlines()
     assert file.startswith(f"chunks/{chunk.name} ")
-    assert found
+    assert problems
     place = re.compile(r"/models/tiny-bert-\w+/[\w/-]+ cannot be read at \w+ \d+")
-    assert all(place.match(line) for line in found)
+    assert all(place.match(line) for line in problems)
 
 
 def test_verify_finds_a_damaged_manifest(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,9 +158,9 @@ def test_a_damaged_snapshot_is_reported_in_one_sentence(
     file = Path(copy) / "snapshots" / store.open_snapshot(copy).id
     file.write_bytes(file.read_bytes()[:100]) if damage == "cut" else file.unlink()
     assert main([command, copy]) == 1
-    said = capfd.readouterr().err.splitlines()
-    assert len(said) == 1
-    assert said[0].startswith("store: ")
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("store: ")
 
 
 @pytest.mark.parametrize("damage", ["cut", "lost"])
@@ -170,6 +170,6 @@ def test_a_damaged_branch_is_reported_in_one_sentence(
     file = Path(copy) / "refs" / "branch.main" / "ref.json"
     file.write_text("{") if damage == "cut" else file.unlink()
     assert main(["verify", copy]) == 1
-    said = capfd.readouterr().err.splitlines()
-    assert len(said) == 1
-    assert said[0].startswith("store: ")
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("store: ")

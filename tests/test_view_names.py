@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.errors import IngestError
-from ingest.settings import DEFAULT_VIEWS, Settings, parse
+from ingest.run.errors import IngestError
+from ingest.run.settings import DEFAULT_VIEWS, Settings, parse
 from store.schema.pictures import NORMALIZATIONS, PARAMETERS, PROJECTIONS, ViewName
 
 NAMES = st.builds(
@@ -21,7 +21,7 @@ def test_every_name_reads_back(name: ViewName) -> None:
 
 
 @given(st.text())
-def test_what_reads_is_written_the_same(text: str) -> None:
+def test_a_view_name_that_parses_is_written_the_same(text: str) -> None:
     with suppress(ValueError):
         assert str(ViewName.parse(text)) == text
 
@@ -43,7 +43,7 @@ def test_every_projection_has_a_formula() -> None:
 
 
 @given(st.lists(NAMES, min_size=1, max_size=6))
-def test_views_are_asked_for_with_commas_between(names: list[ViewName]) -> None:
+def test_views_are_separated_by_commas(names: list[ViewName]) -> None:
     assert parse(["--views", " , ".join(map(str, names))]).view_names == names
 
 
@@ -53,6 +53,6 @@ def test_the_default_views_are_views_and_each_is_there_once() -> None:
 
 
 @pytest.mark.parametrize("views", [",", " , "])
-def test_at_least_one_view_is_asked_for(views: str) -> None:
+def test_at_least_one_view_is_required(views: str) -> None:
     with pytest.raises(IngestError, match=r"^VIEWS names no view\. Give "):
         Settings(views=views)

@@ -47,7 +47,7 @@ def every_head(corpus: store.Corpus) -> list[tuple[int, int]]:
 
 def exact_units(query: np.ndarray, key: np.ndarray, radius: float) -> list[np.ndarray]:
     """Unit vectors of (token, channel) queries and keys in exact mode, spelled out."""
-    height = [np.sqrt(max(radius**2 - (one**2).sum(), 0)) for one in key]
+    height = [np.sqrt(max(radius**2 - (vector**2).sum(), 0)) for vector in key]
     raised = [np.column_stack([query, np.zeros(len(query))]), np.column_stack([key, height])]
     return [points / np.linalg.norm(points, axis=1, keepdims=True) for points in raised]
 
@@ -101,20 +101,20 @@ def test_fidelity_on_sentences_of_the_fit_stands_beside_it(corpus: store.Corpus,
 def assert_judged(corpus: store.Corpus, view: xr.Dataset, judged: str, sentences: range) -> None:
     """Spearman and recall of every head are the means over these sentences."""
     query, key = corpus.query.values.astype(np.float64), corpus.key.values.astype(np.float64)
-    found = view.fidelity.sel(judged=judged, measure=["spearman", "recall"])
+    fidelity = view.fidelity.sel(judged=judged, measure=["spearman", "recall"])
     for layer, head in every_head(corpus):
         expected = []
         for rows in map(corpus.sentence_rows, sentences):
             logits = query[layer, head, rows] @ key[layer, head, rows].T / np.sqrt(query.shape[-1])
             places = view.coordinates.values[layer, head, :, rows].astype(np.float64)
             expected.append(judge_by_hand(softmax(logits, axis=-1), cdist(*places)))
-        np.testing.assert_allclose(found[:, layer, head], np.mean(expected, axis=0), atol=2e-3)
+        np.testing.assert_allclose(fidelity[:, layer, head], np.mean(expected, axis=0), atol=2e-3)
 
 
 def judge_by_hand(pattern: np.ndarray, distance: np.ndarray) -> tuple[float, float]:
     pairs = list(zip(pattern, distance, strict=True))
-    found = [set(np.argsort(-weights)[:3]) & set(np.argsort(away)[:3]) for weights, away in pairs]
-    return np.mean([spearmanr(*pair).statistic for pair in pairs]), np.mean([len(keys) / 3 for keys in found])
+    nearest = [set(np.argsort(-weights)[:3]) & set(np.argsort(away)[:3]) for weights, away in pairs]
+    return np.mean([spearmanr(*pair).statistic for pair in pairs]), np.mean([len(keys) / 3 for keys in nearest])
 
 
 def test_fidelity_says_what_it_was_judged_on(view: xr.Dataset) -> None:
@@ -140,7 +140,7 @@ def test_a_corpus_too_small_to_hold_sentences_out_has_no_held_out_numbers(ingest
     judged_on = "4 sentences of the fit, as the corpus is too small to hold any out"
     assert view.attrs["judged_on"] == corpus.normalizations.attrs["judged_on"] == judged_on
     shown = [fidelity_caption(corpus, "pca-exact-2d"), head_fidelity_caption(corpus, "pca-exact-2d", 1, 0)]
-    for text, _ in (one.children for one in shown):
+    for text, _ in (mark.children for mark in shown):
         assert text.endswith(f"on {judged_on}.")
         assert "nan" not in text
 
@@ -152,16 +152,16 @@ def test_coordinates_of_padding_are_nothing_and_of_tokens_are_there(corpus: stor
 
 def test_places_are_a_share_of_the_cube(corpus: store.Corpus, view: xr.Dataset) -> None:
     rows = corpus.rows[3:30:2]
-    found = corpus.places("pca-exact-2d", rows, layer=1, head=0)
+    placed = corpus.places("pca-exact-2d", rows, layer=1, head=0)
     expected = view.coordinates[1, 0].isel(token=rows).transpose("token", "role", "component") / 65535
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert placed.dtype == np.float32
+    np.testing.assert_allclose(placed, expected, rtol=1e-6)
 
 
 def test_places_of_a_head_are_a_part_of_those_of_all(corpus: store.Corpus) -> None:
     rows = corpus.rows[:20]
-    one = corpus.places("pca-exact-2d", rows, layer=1, head=1)
-    np.testing.assert_array_equal(one, corpus.places("pca-exact-2d", rows)[1, 1])
+    head_places = corpus.places("pca-exact-2d", rows, layer=1, head=1)
+    np.testing.assert_array_equal(head_places, corpus.places("pca-exact-2d", rows)[1, 1])
 
 
 @pytest.mark.parametrize("sentences", [1, 2])

@@ -12,18 +12,18 @@ from dashboard.compare.picture import picture_notices
 from dashboard.compare.two_models import ModelPair, pair_of
 from dashboard.pages import PAGES
 from dashboard.points import pairs
-from dashboard.points.shown_points import ShownPoints
+from dashboard.points.picture import ShownPoints
 from dashboard.statistics import divergence as nearest
 from dashboard.statistics.sections import importance
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus, Snapshot
-from store.errors import NotIngested
+from store.repository.errors import NotIngested
 from store.repository.progress import IngestProgress
 from tests.three_models import key_of
 
 LINE = r"An ingest of a model on reviews is under way: pairs, 50 %, about \d+ s left in this stage\."
-Said = Callable[[Context], object]
+TextOf = Callable[[Context], object]
 SaidOfTwo = Callable[[Context, ModelPair], object]
 
 
@@ -36,7 +36,7 @@ def top_pairs(context: Context) -> object:
 
 
 #: By the missing part: the page that waits for it, and what of it says so.
-WAITING: dict[str, tuple[str, str | None, Said]] = {
+WAITING: dict[str, tuple[str, str | None, TextOf]] = {
     "a picture, on page Heads": ("heads", "views", above),
     "a picture, on page Head": ("head", "views", above),
     "the map": ("map", "divergence", above),
@@ -75,29 +75,29 @@ def library(tiny_store: str) -> Library:
 @pytest.fixture
 def waiting(request: pytest.FixtureRequest, library: Library, monkeypatch: pytest.MonkeyPatch) -> str:
     """What a place says whose corpus has one part less."""
-    link, part, said = WAITING[request.param]
+    link, part, text_of = WAITING[request.param]
 
     def missing(_corpus: Corpus) -> object:
         if part in ("views", "token_sets"):
             return []
-        raise NotIngested(f"There is no {part} yet.", "Run `make ingest`.")
+        raise NotIngested(f"There is no {part} yet.", "Run `headscape ingest`.")
 
     if part:
         monkeypatch.setattr(Corpus, part, property(missing))
     page, _, search = link.partition("?")
-    return str(said(resolve(library, page, search)))
+    return str(text_of(resolve(library, page, search)))
 
 
 @pytest.mark.usefixtures("during_an_ingest")
 @pytest.mark.parametrize("waiting", WAITING, indirect=True)
-def test_what_is_missing_is_said_with_the_stage_of_the_ingest(waiting: str) -> None:
+def test_a_missing_part_names_the_stage_of_the_ingest(waiting: str) -> None:
     assert re.search(LINE, waiting)
-    assert "Run `make" not in waiting
+    assert "Run `headscape" not in waiting
 
 
 @pytest.mark.parametrize("waiting", WAITING, indirect=True)
-def test_what_is_missing_without_an_ingest_is_said_with_the_command(waiting: str) -> None:
-    assert "Run `make" in waiting
+def test_a_missing_part_without_an_ingest_names_the_command(waiting: str) -> None:
+    assert "Run `headscape" in waiting
 
 
 @pytest.fixture
@@ -105,8 +105,8 @@ def waiting_of_two(
     request: pytest.FixtureRequest, three_models: str, models: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> str:
     """What a place of two models says that do not both have a part."""
-    asked, part, said = WAITING_IN_BOTH[request.param]
-    search = f"?model={key_of(models, 'tiny')}&other={key_of(models, 'second')}&{asked}"
+    query, part, text_of = WAITING_IN_BOTH[request.param]
+    search = f"?model={key_of(models, 'tiny')}&other={key_of(models, 'second')}&{query}"
     context = resolve(Library(three_models), "compare", search)
     two = pair_of(context)
     assert two is not None
@@ -114,16 +114,16 @@ def waiting_of_two(
         monkeypatch.setattr(f"dashboard.{part}", property(lambda _: ["pca-joint"]))
     elif part:
         monkeypatch.setattr(f"dashboard.{part}", lambda _: [] if part.endswith("common_views") else None)
-    return str(said(context, two))
+    return str(text_of(context, two))
 
 
 @pytest.mark.usefixtures("during_an_ingest")
 @pytest.mark.parametrize("waiting_of_two", WAITING_IN_BOTH, indirect=True)
-def test_what_two_models_lack_is_said_with_the_stage_of_the_ingest(waiting_of_two: str) -> None:
+def test_a_part_that_two_models_lack_names_the_stage_of_the_ingest(waiting_of_two: str) -> None:
     assert re.search(LINE, waiting_of_two)
-    assert "Run `make" not in waiting_of_two
+    assert "Run `headscape" not in waiting_of_two
 
 
 @pytest.mark.parametrize("waiting_of_two", WAITING_IN_BOTH, indirect=True)
-def test_what_two_models_lack_without_an_ingest_is_said_with_the_command(waiting_of_two: str) -> None:
-    assert "Run `make" in waiting_of_two
+def test_a_part_that_two_models_lack_without_an_ingest_names_the_command(waiting_of_two: str) -> None:
+    assert "Run `headscape" in waiting_of_two

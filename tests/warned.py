@@ -8,18 +8,18 @@ from contextlib import contextmanager
 class _Kept(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
-        self.said: list[str] = []
+        self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.said.append(record.getMessage())
+        self.messages.append(record.getMessage())
 
 
 @contextmanager
 def warned() -> Iterator[list[str]]:
-    log, kept = logging.getLogger("transformers"), _Kept()
+    log, handler = logging.getLogger("transformers"), _Kept()
     level = log.level
-    log.addHandler(kept)
+    log.addHandler(handler)
     log.setLevel(logging.WARNING)
-    yield kept.said
+    yield handler.messages
     log.setLevel(level)
-    log.removeHandler(kept)
+    log.removeHandler(handler)

@@ -13,8 +13,9 @@ from dashboard.ui.page import Page
 from dashboard.ui.tables import heading
 from dashboard.web.context import Context
 from store.describe import CorpusDescription, Description, ModelDescription, describe
+from store.wording import many
 
-#: Settings that may name folders of the server; `make describe` shows them.
+#: Settings that may name folders of the server; `headscape describe` shows them.
 PLACES = ("model", "data", "store")
 _FIDELITY = (
     "Spearman: rank correlation of attention and distance on screen, -1 is perfect. Recall@3: share of the 3 most attended "
@@ -64,7 +65,8 @@ def _model_facts(model: ModelDescription) -> dict[str, str]:
             if value is not None and name not in PLACES
         ),
         "pictures": ", ".join(model.views) or "none",
-        "feature points": "; ".join(f"{one.points} of {one.says}" for one in model.materials) or "none",
+        "feature points": "; ".join(f"{token_set.points} of {token_set.says}" for token_set in model.materials)
+        or "none",
         "finished": _moment(model.finished),
     }
 
@@ -74,7 +76,7 @@ def _corpus_facts(corpus: CorpusDescription) -> dict[str, str]:
         "key": corpus.key,
         "sentences": f"{corpus.sentences:,}, in the order of their content hash: every prefix is a uniform sample",
         "labels": ", ".join(corpus.label_names) or "none",
-        "cut": f"{corpus.truncated:,} sentences had more than {corpus.max_length} wordpieces",
+        "cut": f"{many(corpus.truncated, 'sentence')} had more than {corpus.max_length} wordpieces",
         "data": corpus.data_identity,
     }
 
@@ -118,8 +120,8 @@ def _picture(context: Context, view: str) -> html.Tr:
     )
     cells = [html.Td(f"{number:.2f}", className="number") for number in numbers]
     fitted = f"{opened.attrs['sample_tokens']:,} tokens{authors_size(view)}"
-    made = f"{opened.attrs['seconds']:,.0f} s"
-    return html.Tr([html.Td(link), *cells, html.Td(fitted), html.Td(made, className="number")])
+    seconds = f"{opened.attrs['seconds']:,.0f} s"
+    return html.Tr([html.Td(link), *cells, html.Td(fitted), html.Td(seconds, className="number")])
 
 
 def _history(described: Description, context: Context) -> list[object]:
@@ -146,9 +148,9 @@ def _refreshing() -> list[object]:
         html.H2("Updating the store"),
         html.P("An ingest computes only what is missing; this server shows it without a restart."),
         html.Pre(
-            "make ingest STORE=<this store> SENTENCES=8000          # more of the same corpus\n"
-            "make ingest STORE=<this store> MODEL=<folder or name>  # another model beside this one\n"
-            "make expire STORE=<this store> DAYS=7                  # delete snapshots older than a week",
+            "headscape ingest --store=<this store> --sentences=8000         # more of the same corpus\n"
+            "headscape ingest --store=<this store> --model=<folder or name> # another model beside this one\n"
+            "headscape expire <this store> --days=7                         # delete snapshots older than a week",
             tabIndex=0,
         ),
     ]

@@ -4,9 +4,8 @@ import { SentenceViews } from "./sentence/views.mjs";
 import * as address from "./web/address.mjs";
 import { saveChart } from "./web/chart.mjs";
 import { keepFocus } from "./web/focus.mjs";
-import { followPage, toggleDrawer } from "./web/follow.mjs";
+import { Markup, followPage, scrollToParts, toggleDrawer } from "./web/follow.mjs";
 import { explainButtons } from "./web/info.mjs";
-import { Markup, scrollToParts } from "./web/markup.mjs";
 
 keepFocus();
 explainButtons();

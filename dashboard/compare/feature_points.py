@@ -20,7 +20,7 @@ from dashboard.features.figures import point_curves
 from dashboard.features.shown import ShownFeatures
 from dashboard.points.captions import caption
 from dashboard.points.colours import legend_line
-from dashboard.points.search_results import no_hits
+from dashboard.points.search import no_hits
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, search_controls
 from dashboard.ui.files import Table
@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 #: Fields that the links of the panels drop, unless the page's link has them.
 OF_FEATURES = ("material", "vectors", "fview", "ftoken", "flasso")
 NOTHING = "One of the models has no feature points of the sample."
-RUN_BOTH = "Run `make ingest` with each model."
+RUN_BOTH = "Run `headscape ingest` with each model."
 #: The measures of similarity, explained.
 SIMILARITY = (
     "Linear CKA (Kornblith et al. 2019) of the same tokens' vectors in both models: 1 where they are equal up to rotation and "
@@ -159,7 +159,7 @@ class ShownPoint:
     @property
     def columns(self) -> dict[str, TokenColumn]:
         """The columns that are the same in both models."""
-        return {name: one for name, one in self.shown.columns.items() if name not in PREDICTED}
+        return {name: column for name, column in self.shown.columns.items() if name not in PREDICTED}
 
     def missing(self, context: Context, two: ModelPair) -> list[str]:
         """Notices on what of the link only one model has."""
@@ -205,9 +205,9 @@ def _picture_of_point(context: Context, two: ModelPair, point: ShownPoint) -> Pi
         Panel(
             name=f"{which}: {name}",
             summary=point_title(point.point),
-            fields={"point": point.point, "model": one.name},
+            fields={"point": point.point, "model": model.name},
         )
-        for which, name, one in zip(("this", "other"), two.names, (two.own, two.other), strict=True)
+        for which, name, model in zip(("this", "other"), two.names, (two.own, two.other), strict=True)
     ]
     return Picture(
         roles=ROLES,
@@ -221,7 +221,7 @@ def _picture_of_point(context: Context, two: ModelPair, point: ShownPoint) -> Pi
         label=f"{tokens:,} tokens at {point_title(point.point)} in {two.names[0]} and in {two.names[1]}",
         points=f"{base}/points/{where}.bin",
         raster=f"{base}/raster/{where}.png?",
-        cards=[f"{data_link(one)}/features/{SAMPLE}/card/" for one in (two.own, two.other)],
+        cards=[f"{data_link(model)}/features/{SAMPLE}/card/" for model in (two.own, two.other)],
         colours=shown.colours,
         ramp=ramp(shown.colour.column.kind, ROLES),
         mask=f"{shown.base}/mask.bin?tokens={shown.tokens}{shown.query}" if shown.selection else None,
@@ -239,8 +239,8 @@ def similarity_panel(context: Context, two: ModelPair) -> list[object]:
     lines = {"CKA": similarity.cka} | ({} if similarity.cosine is None else {"cosine": similarity.cosine})
     return chart(
         point_curves(lines, similarity.points),
-        of="likeness",
-        says=_similarity_caption(two, similarity, both.tokens),
+        name="likeness",
+        caption=_similarity_caption(two, similarity, both.tokens),
         label="CKA and cosine of every feature point between the models",
         data=file_href(context, f"compare/{two.other.name}/features/likeness.csv"),
         height=320,

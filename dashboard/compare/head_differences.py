@@ -5,7 +5,7 @@ from dash import dcc, html
 from dashboard.compare.data import Changes, changes, changes_are_cached, divergence_sample, ranked_heads
 from dashboard.compare.two_models import MeanInterval, ModelPair, sample_caption
 from dashboard.statistics.data import difference_grid, values_of
-from dashboard.statistics.definitions import definitions
+from dashboard.statistics.sections import definitions
 from dashboard.ui.charts import chart, heat_map
 from dashboard.ui.controls import statistic_info
 from dashboard.ui.tables import file_href, file_links
@@ -156,8 +156,8 @@ def _divergence_map(context: Context, two: ModelPair, changed: Changes) -> list[
     ]
     return chart(
         heat_map(values.mean, written=written, hover=hover, unit="nats"),
-        of="counterparts",
-        says=f"In nats, over {sample_caption(two, divergence_sample(two))}. Click a head to open it. ",
+        name="counterparts",
+        caption=f"In nats, over {sample_caption(two, divergence_sample(two))}. Click a head to open it. ",
         label=f"Heat map of {values.mean.shape[0]} by {values.mean.shape[1]} heads: divergence from the counterpart",
         data=file_href(context, f"compare/{two.other.name}/changes.csv", _query(context.state)),
         height=70 + 34 * two.own.layers,
@@ -176,8 +176,8 @@ def differences(context: Context, two: ModelPair) -> list[object]:
         html.H3([f"{grid.title[0].upper()}{grid.title[1:]}{rows}", statistic_info(state.statistic)]),
         *chart(
             heat_map(grid.values, written=grid.written, hover=grid.hover, unit=grid.unit, diverging=True),
-            of="differences",
-            says=f"Other - this. {_sample_note(two)} Click a head to open it. ",
+            name="differences",
+            caption=f"Other - this. {_sample_note(two)} Click a head to open it. ",
             label=f"Heat map of {two.own.layers} by {two.own.heads} heads: {grid.title}",
             data=file_href(context, f"compare/{two.other.name}/differences.csv", {"source": state.source}),
             height=70 + 34 * two.own.layers,

@@ -33,8 +33,8 @@ from dashboard.compare.two_models import ModelPair, is_cached, pair_of, pictures
 from dashboard.points.captions import caption, head_fidelity_caption
 from dashboard.points.colours import legend_line, marks_line
 from dashboard.points.controls import colour_choice, count_line, selection_count
-from dashboard.points.search_results import no_hits
-from dashboard.points.shown_points import ShownPoints
+from dashboard.points.picture import ShownPoints
+from dashboard.points.search import no_hits
 from dashboard.sentence.finder import finder
 from dashboard.ui.controls import choice, head_choices, info, search_controls, statistic_choice, view_choices
 from dashboard.ui.page import Page, deferred
@@ -47,7 +47,7 @@ from store import STATISTICS
 #: Kinds of pictures.
 PICTURES = {"head": "a head", "point": "a feature point"}
 TITLE = "Two models on one corpus"
-MAKE_SECOND_MODEL = "Run `make finetune`, then `make ingest MODEL=data/finetuned`."
+MAKE_SECOND_MODEL = "Run `headscape finetune`, then `headscape ingest --model=data/finetuned`."
 RANKED = {"divergence": "attention divergence", "statistic": "difference of the statistic"}
 COMPUTING = "Computing divergences and their intervals from the stored queries and keys of both models. This takes some seconds."
 COMPUTING_SENTENCES = "Computing the divergence of the head in every sentence. This takes a second."
@@ -65,9 +65,9 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
         current["by"], defaults["by"] = ranked_by(context, two), standard_ranking(two)
     if view := shown_view(context, two):
         current["view"] = view
-    if found := ShownPoint.of(context, two):
-        current |= {"point": found.point, "fview": found.view, "fcolour": found.shown.colour.column.name}
-        defaults |= {"point": found.both.points[-1], "fview": found.both.own.views[0]}
+    if features := ShownPoint.of(context, two):
+        current |= {"point": features.point, "fview": features.view, "fcolour": features.shown.colour.column.name}
+        defaults |= {"point": features.both.points[-1], "fview": features.both.own.views[0]}
     return current, defaults
 
 
@@ -90,7 +90,9 @@ def _head_controls(context: Context, two: ModelPair) -> tuple[list[Any], list[An
     view, heads = shown_view(context, two), head_choices(context)
     if view is None:
         missing = "The models have no view in common."
-        return heads, [html.P(unmade(context, missing, "Run `make projections` with each of them."), role="status")]
+        return heads, [
+            html.P(unmade(context, missing, "Run `headscape projections` with each of them."), role="status")
+        ]
     points, views = shown_points_of(context, two), view_choices(view, common_views(two))
     colours = legend_line(points.legend) if points.coloured else marks_line()
     return [*heads, *views, colour_choice(context), search_controls(context)], [

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from dashboard.canvas.spec import FileSource, Panel, Picture
 from dashboard.compare.two_models import ModelPair, cached_result
 from dashboard.points.drawn import Drawn
+from dashboard.points.picture import ShownPoints
 from dashboard.points.selection import Selection, mask
-from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.theme import ramp
 from dashboard.web.context import Context
 from dashboard.web.errors import remedy_text
@@ -22,7 +22,7 @@ from store.schema.pictures import ViewName
 MOST_TOKENS = 20_000
 #: Pixels of a panel at least, however far down the page it stands.
 SIDE = 420
-MAKE_PICTURE = "Run `make projections` to make the other."
+MAKE_PICTURE = "Run `headscape projections` to make the other."
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def selected_in_both(own: Drawn, other: Drawn, points: Selection) -> NDArray[np.
     """Which points are selected: (2, token, role), this model first. A lasso in this model's picture selects in both."""
     masks = mask(own, points), mask(other, replace(points, lasso=None)) & mask(own, Selection(lasso=points.lasso))
     shape = (1, len(own.rows), 2)
-    return np.concatenate([np.broadcast_to(one, shape) for one in masks])
+    return np.concatenate([np.broadcast_to(mask, shape) for mask in masks])
 
 
 def shown_view(context: Context, two: ModelPair) -> str | None:
@@ -87,13 +87,13 @@ def shown_points_of(context: Context, two: ModelPair) -> ShownPoints:
 
 def picture_notices(context: Context, two: ModelPair) -> tuple[str, ...]:
     """Notices on what of the link the pictures of a head ignore."""
-    asked, shown = context.state.view, shown_view(context, two)
-    said = () if shown is None else shown_points_of(context, two).notices
-    if asked in (None, shown):
-        return said
+    view, shown = context.state.view, shown_view(context, two)
+    notices = () if shown is None else shown_points_of(context, two).notices
+    if view in (None, shown):
+        return notices
     instead = "No view is shown" if shown is None else f"Showing “{shown}”"
     remedy = remedy_text(context.ingest, MAKE_PICTURE)
-    return (*said, f"{two.names[1]} has no view “{asked}”. {instead}. {remedy}")
+    return (*notices, f"{two.names[1]} has no view “{view}”. {instead}. {remedy}")
 
 
 def both_picture(context: Context, two: ModelPair) -> Picture | None:
@@ -122,7 +122,7 @@ def _picture(context: Context, two: ModelPair, view: str, points: ShownPoints) -
         label=f"Queries and keys of {name} in {two.names[0]} and in {two.names[1]}",
         points=f"{base}/points/{view}/{where}.bin?tokens={tokens}",
         raster=f"{base}/raster/{view}/{where}.png?tokens={tokens}",
-        cards=[f"{data_link(one)}/token/{where}/" for one in (two.own, two.other)],
+        cards=[f"{data_link(model)}/token/{where}/" for model in (two.own, two.other)],
         colours=colours,
         ramp=ramp(points.colour.kind) if colours else None,
         outlined=bool(colours) and points.colour.kind == "category",
@@ -137,6 +137,6 @@ def _panels(context: Context, two: ModelPair, name: str) -> list[Panel]:
     state = context.state
     fields = {"layer": str(state.layer), "head": str(state.head)}
     return [
-        Panel(name=f"{which}: {title}", summary=name, fields=fields | {"model": one.name})
-        for which, title, one in zip(("this", "other"), two.names, (two.own, two.other), strict=True)
+        Panel(name=f"{which}: {title}", summary=name, fields=fields | {"model": model.name})
+        for which, title, model in zip(("this", "other"), two.names, (two.own, two.other), strict=True)
     ]

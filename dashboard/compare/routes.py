@@ -1,8 +1,7 @@
 """Routes of two models on one corpus: their pictures, and the files of what differs between them."""
 
 import numpy as np
-from flask import Flask, Response, abort
-from flask import request as asked
+from flask import Flask, Response, abort, request
 from numpy.typing import NDArray
 
 from dashboard.canvas.encoding import encode as encode_points
@@ -115,7 +114,7 @@ def _features(server: Flask, library: Library) -> None:
 def _both_features(two: ModelPair) -> BothFeatures:
     features = both_features(two)
     if features is None:
-        abort(404, "One of the models has no feature points of the sample. Run `make ingest` with each model.")
+        abort(404, "One of the models has no feature points of the sample. Run `headscape ingest` with each model.")
     return features
 
 
@@ -133,7 +132,11 @@ def two_by_name(library: Library, snapshot: str, model: str, other: str) -> Mode
     own = opened.corpus(model)
     others = on_same_corpus(opened, own)
     if other not in others:
-        remedy = f"Choose one of {', '.join(others)}." if others else "Ingest another one with `make ingest MODEL=...`."
+        remedy = (
+            f"Choose one of {', '.join(others)}."
+            if others
+            else "Ingest another one with `headscape ingest --model=...`."
+        )
         abort(404, f"There is no other model “{other[:80]}” on the corpus of {own.name}. {remedy}")
     return ModelPair(own, opened.corpus(other))
 
@@ -163,7 +166,7 @@ def _alike(two: ModelPair) -> ModelPair:
 
 
 def _statistic(source: str) -> str:
-    statistic = asked.args.get("statistic", "to_sep")
+    statistic = request.args.get("statistic", "to_sep")
     if statistic not in varying_statistics(source):
         abort(404, f"Heads do not differ in “{statistic[:40]}”. Choose one of {', '.join(varying_statistics(source))}.")
     return statistic

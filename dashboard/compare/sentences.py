@@ -128,8 +128,8 @@ def search_in_both(context: Context, two: ModelPair) -> Search:
         among = head_sample(two).sentences
     else:
         ranking, among = _of_this(ranking_by(context, by, context.state.head)), two.sentences
-    says, head = _search_note(two, by), context.state.head
-    return Search(own | names, by, ranking, among, lambda sentence: sentence_href(context, sentence), says, head)
+    note, head = _search_note(two, by), context.state.head
+    return Search(own | names, by, ranking, among, lambda sentence: sentence_href(context, sentence), note, head)
 
 
 def sentence_href(context: Context, sentence: int) -> str:
@@ -247,8 +247,8 @@ def _difference(change: Any, tokens: tuple[str, ...]) -> html.Div:
     )
 
 
-def _figure(of: str, title: str, drawn: Any) -> html.Div:
+def _figure(name: str, title: str, drawn: Any) -> html.Div:
     label = f"Queries downwards, keys across: weights of {title}"
     return html.Div(
-        [html.H3(title), *chart(drawn, of=of, says="", label=label, height=325, turns=True)], className="figure"
+        [html.H3(title), *chart(drawn, name=name, caption="", label=label, height=325, turns=True)], className="figure"
     )

@@ -47,7 +47,7 @@ def panel_texts(shown: ShownFeatures, panel: str) -> dict[str, str]:
 
 def text_of(name: str, texts: Mapping[str, str]) -> html.Span:
     """One of the texts of a panel, with an id by which the browser updates it."""
-    return html.Span(texts[name], id={"told": name})
+    return html.Span(texts[name], id={"caption": name})
 
 
 def focus_caption(shown: ShownFeatures, token: int) -> str:

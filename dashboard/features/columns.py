@@ -17,8 +17,8 @@ WORDPIECES = (0, 1, 2, 3, 4, 5, 7)
 #: Columns of a model's predictions; the others are the same for every model.
 PREDICTED = ("prediction", "correct")
 NO_PREDICTION = (
-    "This model predicts no label, so tokens cannot be coloured by prediction. Run `make finetune`, then "
-    "`make ingest MODEL=data/finetuned`."
+    "This model predicts no label, so tokens cannot be coloured by prediction. Run `headscape finetune`, then "
+    "`headscape ingest --model=data/finetuned`."
 )
 
 
@@ -41,7 +41,7 @@ def token_columns(features: Features, token: int | None) -> dict[str, TokenColum
         _sentence(features, token) if features.name == SAMPLE else _order(features),
         *_predictions(features),
     ]
-    return {one.column.name: one for one in every}
+    return {column.column.name: column for column in every}
 
 
 def _kind(features: Features) -> TokenColumn:
@@ -67,13 +67,13 @@ def _wordpiece(features: Features) -> TokenColumn:
     frequent = np.argsort(-counts, kind="stable")[: len(WORDPIECES)]
     pieces = pieces_of(features)
     names = [""] * (max(WORDPIECES) + 1)
-    for code, one in zip(WORDPIECES, frequent, strict=False):
-        names[code] = pieces[first[one]]
+    for code, index in zip(WORDPIECES, frequent, strict=False):
+        names[code] = pieces[first[index]]
 
     def values() -> NDArray[np.int64]:
         codes = np.full(len(ids), -1, np.int64)
-        for code, one in zip(WORDPIECES, frequent, strict=False):
-            codes[ids == different[one]] = code
+        for code, index in zip(WORDPIECES, frequent, strict=False):
+            codes[ids == different[index]] = code
         return codes
 
     column = Column("wordpiece", "token, the most frequent ones", "category", names=tuple(names))
@@ -108,8 +108,8 @@ def _predictions(features: Features) -> list[TokenColumn]:
 
 
 def _correct(features: Features, predicted: NDArray[np.int64], names: tuple[str, ...]) -> TokenColumn:
-    wanted = np.array([*(names.index(name) for name in features.label_names), -1])[features.label]
-    codes = np.where(wanted < 0, -1, (predicted != wanted).astype(np.int64))
+    labels = np.array([*(names.index(name) for name in features.label_names), -1])[features.label]
+    codes = np.where(labels < 0, -1, (predicted != labels).astype(np.int64))
     column = Column("correct", "whether the prediction is right", "category", names=("right", "wrong"))
     return TokenColumn(column, lambda: codes)
 

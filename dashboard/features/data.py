@@ -143,5 +143,5 @@ def pieces_of(features: Features) -> list[str]:
 
 def cosines(features: Features) -> NDArray[np.float64]:
     """Mean cosine of a token's vectors at two points: (point, other_point); NaN between points of different bases."""
-    alike = [[same_basis(one, other) for other in features.points] for one in features.points]
+    alike = [[same_basis(point, other) for other in features.points] for point in features.points]
     return np.where(alike, features.similarity.values.astype(np.float64), np.nan)

@@ -45,8 +45,8 @@ def _mixing(shown: ShownFeatures) -> html.Div:
     context = shown.context
     drawn = chart(
         mixing_lines(ratio_lines(context.corpus.layer_mixing, "all")),
-        of="feature-mixing",
-        says=f"Mean over {many(context.corpus.n_tokens, 'token')} of the corpus; every sentence has the same weight. ",
+        name="feature-mixing",
+        caption=f"Mean over {many(context.corpus.n_tokens, 'token')} of the corpus; every sentence has the same weight. ",
         label="Mixing ratios by layer",
         data=file_href(context, "mixing.csv"),
         height=HEIGHT,
@@ -71,12 +71,12 @@ def _previous(between: NDArray[np.floating]) -> NDArray[np.float64]:
     return np.concatenate([[np.nan], np.diagonal(between, offset=1)]).astype(np.float64)
 
 
-def _similarity(shown: ShownFeatures, of: str, title: str, lines: dict[str, NDArray[np.float64]]) -> html.Div:
+def _similarity(shown: ShownFeatures, name: str, title: str, lines: dict[str, NDArray[np.float64]]) -> html.Div:
     features = shown.series.features
     drawn = chart(
         point_curves(lines, features.points),
-        of=f"alike-{of}",
-        says=f"Cosine over {features.n_tokens:,} tokens, CKA over {_cka_tokens(shown):,}. ",
+        name=f"alike-{name}",
+        caption=f"Cosine over {features.n_tokens:,} tokens, CKA over {_cka_tokens(shown):,}. ",
         label=f"{title}: cosine and CKA of every feature point",
         data=file_href(shown.context, f"features/{features.name}/similarity.csv"),
         height=HEIGHT,
@@ -97,8 +97,8 @@ def _explained(shown: ShownFeatures) -> html.Div:
     none = f"Not of {' and '.join(missing)}: there is one group only. " if missing else ""
     drawn = chart(
         point_curves(lines, features.points, unit="share"),
-        of="explained",
-        says=f"By {_or([FACTORS[factor] for factor in lines])}, over {features.n_tokens:,} tokens. {none}",
+        name="explained",
+        caption=f"By {_or([FACTORS[factor] for factor in lines])}, over {features.n_tokens:,} tokens. {none}",
         label="Share of the variance explained by feature point",
         data=file_href(shown.context, f"features/{features.name}/explained.csv"),
         height=HEIGHT,
@@ -114,8 +114,8 @@ def _matrix(shown: ShownFeatures) -> html.Div:
     features = shown.series.features
     drawn = chart(
         point_matrix(features.cka.values, features.points, measure="CKA"),
-        of="cka",
-        says=f"Linear CKA over {_cka_tokens(shown):,} tokens. ",
+        name="cka",
+        caption=f"Linear CKA over {_cka_tokens(shown):,} tokens. ",
         label="CKA of every two feature points",
         data=file_href(shown.context, f"features/{features.name}/cka.csv"),
         height=400,
@@ -214,7 +214,7 @@ def point_matrix(values: NDArray[np.float64], points: Sequence[str], *, measure:
     titles = [point_title(point) for point in points]
     heat: Any = go.Heatmap(
         z=values.astype(np.float32),
-        customdata=[[f"{one} and {other}" for other in titles] for one in titles],
+        customdata=[[f"{title} and {other}" for other in titles] for title in titles],
         colorscale=RAMP,
         zmin=0,
         zmax=1,

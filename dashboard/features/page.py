@@ -12,7 +12,7 @@ from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import feature_token
 from dashboard.points.captions import overlay_legend, overlays_of_feature
 from dashboard.points.colours import legend_line
-from dashboard.points.search_results import no_hits
+from dashboard.points.search import no_hits
 from dashboard.ui.controls import choice, search_controls, switch
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade
@@ -117,7 +117,7 @@ def _controls(shown: ShownFeatures) -> list[object]:
 def _picture(shown: ShownFeatures) -> html.Div:
     state, series = shown.context.state, shown.series
     token_sets = {name: token_set_title(name) for name in drawn_token_sets(shown.context.corpus)}
-    colours = {name: one.column.title for name, one in shown.columns.items()}
+    colours = {name: column.column.title for name, column in shown.columns.items()}
     labels = [switch("labels", "labels", bool(state.labels))] if shown.panel else []
     return html.Div(
         [

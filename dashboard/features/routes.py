@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
-from flask import Flask, Response, abort, jsonify
-from flask import request as asked
+from flask import Flask, Response, abort, jsonify, request
 from numpy.typing import NDArray
 
 from dashboard.canvas import encoding as points
@@ -16,8 +15,7 @@ from dashboard.features.token import NEAR, token_card, token_focus
 from dashboard.points import selection
 from dashboard.points.colours import codes_of, encode
 from dashboard.points.columns import KINDS, kinds_of
-from dashboard.points.exports import ROWS
-from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE
+from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE, ROWS
 from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.web.cache import current_cache
 from dashboard.web.http import BASE, binary, bounded, codes, corpus_of, lasting, png, scheme
@@ -53,22 +51,22 @@ def _pictures(server: Flask, library: Library) -> None:
     def panel_raster(snapshot: str, model: str, token_set: str, series: str, view: str, panel: str) -> Response:
         corpus, features = _features(library, snapshot, model, token_set)
         shown = Series.parse(corpus, features, series)
-        one = panel != "grid"
-        places = shown.places(view, _count(features), panel if one else None)
-        columns, slots = (1, (0,)) if one else shown.grid
-        side = bounded("side", 120, MOST_RASTER_SIDE if one else MOST_GRID_SIDE)
+        is_single = panel != "grid"
+        places = shown.places(view, _count(features), panel if is_single else None)
+        columns, slots = (1, (0,)) if is_single else shown.grid
+        side = bounded("side", 120, MOST_RASTER_SIDE if is_single else MOST_GRID_SIDE)
         gap, title = bounded("gap", 4, 20), bounded("title", 0, 80, fewest=0)
         return png(draw_panels(places, columns=columns, side=side, gap=gap, scheme=scheme(), slots=slots, title=title))
 
     @server.get(f"{_TOKEN_SET}/colours/<column>.bin")
     def token_colours(snapshot: str, model: str, token_set: str, column: str) -> Response:
         _, features = _features(library, snapshot, model, token_set)
-        token = bounded("token", 0, features.n_tokens - 1, fewest=0) if "token" in asked.args else None
+        token = bounded("token", 0, features.n_tokens - 1, fewest=0) if "token" in request.args else None
         known = token_columns(features, token)
         if column not in known:
             abort(404, f"There is no column {column[:60]!r}. Choose one of {', '.join(known)}.")
-        found = known[column].values()[None, : _count(features), None]
-        return codes(encode(codes_of(known[column].column, found)))
+        values = known[column].values()[None, : _count(features), None]
+        return codes(encode(codes_of(known[column].column, values)))
 
     @server.get(f"{_TOKEN_SET}/mask.bin")
     def selected_tokens(snapshot: str, model: str, token_set: str) -> Response:
@@ -139,7 +137,7 @@ def _checked(features: Features, token: int) -> int:
 
 def _selection(corpus: Corpus, features: Features) -> TokenSelection:
     """The selection of the query string; what is invalid is ignored (the page shows a notice)."""
-    return parse_token_selection({name: asked.args.get(name, "") for name in FIELDS}, corpus, features)[0]
+    return parse_token_selection({name: request.args.get(name, "") for name in FIELDS}, corpus, features)[0]
 
 
 def token_tables(series: Series, view: str, panels: tuple[str, ...], selected: NDArray[np.bool_]) -> Iterator[Table]:

@@ -67,13 +67,13 @@ class TokenSelection:
 
 
 def parse_token_selection(
-    given: Mapping[str, str], corpus: Corpus, features: Features
+    fields: Mapping[str, str], corpus: Corpus, features: Features
 ) -> tuple[TokenSelection, tuple[str, ...]]:
     """The selection of a link, and a notice on every part of it that is ignored."""
     notices: list[str] = []
-    q = spaced(given.get("q", ""))[:MOST_SOUGHT]
-    within: Within = next((one for one in WITHIN if one == given.get("within")), "token")
-    region = _region(given.get("flasso", ""), corpus, features, notices)
+    q = spaced(fields.get("q", ""))[:MOST_SOUGHT]
+    within: Within = next((match for match in WITHIN if match == fields.get("within")), "token")
+    region = _region(fields.get("flasso", ""), corpus, features, notices)
     return TokenSelection(q, within, region), tuple(notices)
 
 
@@ -81,13 +81,13 @@ def token_mask(corpus: Corpus, features: Features, selection: TokenSelection, to
     """Which of the first tokens are selected: (token,). An empty selection selects everything."""
     selected = np.ones(tokens, bool)
     if selection.q:
-        selected &= _found(corpus, features, selection)[:tokens]
+        selected &= _matching(corpus, features, selection)[:tokens]
     if selection.region:
         selected &= selection.region.holds(corpus, features, tokens)
     return selected
 
 
-def _found(corpus: Corpus, features: Features, selection: TokenSelection) -> Tokens:
+def _matching(corpus: Corpus, features: Features, selection: TokenSelection) -> Tokens:
     if features.name == SAMPLE:
         rows = np.searchsorted(corpus.rows, features.tokens.row.values)
         return matching_tokens(corpus, selection.q, selection.within)[rows]
@@ -97,15 +97,15 @@ def _found(corpus: Corpus, features: Features, selection: TokenSelection) -> Tok
     return np.fromiter((matches(folded(piece), sought, selection.within) for piece in pieces_of(features)), bool)
 
 
-def _region(asked: str, corpus: Corpus, features: Features, notices: list[str]) -> Region | None:
-    region = Region.parse(asked) if asked else None
+def _region(text: str, corpus: Corpus, features: Features, notices: list[str]) -> Region | None:
+    region = Region.parse(text) if text else None
     if region:
         try:
             region.holds(corpus, features, 1)
             return region
         except StoreError:
             pass
-    if asked:
+    if text:
         notices.append("Ignored a region: it is not in a picture of these tokens.")
     return None
 
@@ -121,13 +121,13 @@ def phrase_in_review(features: Features, sought: str) -> NDArray[np.bool_]:
 def review_text(features: Features) -> Texts:
     """The text of a review, joined from its wordpieces without capitals and accents, as some tokenizers drop them."""
     words = [_plain(word) for word in _words(features)]
-    word = np.repeat(np.arange(len(words), dtype=np.int32), [len(one) + 1 for one in words])
+    word = np.repeat(np.arange(len(words), dtype=np.int32), [len(word) + 1 for word in words])
     first = np.zeros(1, np.int64)
     return Texts(folded(" ".join(words) + BETWEEN), first, word, first, np.ones(1, bool))
 
 
 def _plain(text: str) -> str:
-    return "".join(one for one in unicodedata.normalize("NFD", text) if unicodedata.category(one) != "Mn")
+    return "".join(letter for letter in unicodedata.normalize("NFD", text) if unicodedata.category(letter) != "Mn")
 
 
 def _words(features: Features) -> list[str]:

@@ -51,12 +51,12 @@ def _sentence(shown: ShownFeatures, token: int) -> html.P:
     own, pieces = sentence_tokens(shown.series.features, token), pieces_of(shown.series.features)
     links = [
         dcc.Link(
-            pieces[one],
-            href=shown.context.state.with_(ftoken=one).href,
-            className="piece token here" if one == token else "piece",
-            title=f"position {one - own.start}",
+            pieces[index],
+            href=shown.context.state.with_(ftoken=index).href,
+            className="piece token here" if index == token else "piece",
+            title=f"position {index - own.start}",
         )
-        for one in own
+        for index in own
     ]
     return html.P([part for link in links for part in (link, " ")], className="sentence-pieces")
 
@@ -109,7 +109,7 @@ def nearest_tokens(series: Series, panel: str, token: int, *, count: int = NEAR)
     cosine[token] = -np.inf
     nearest = np.argpartition(-cosine, min(count, len(cosine) - 1))[:count]
     order = nearest[np.argsort(-cosine[nearest], kind="stable")]
-    return [_near(series.features, int(one), float(cosine[one]), token) for one in order if one != token]
+    return [_near(series.features, int(index), float(cosine[index]), token) for index in order if index != token]
 
 
 def _near(features: Features, token: int, cosine: float, of: int) -> NearToken:
@@ -160,7 +160,7 @@ def token_focus(series: Series, view: str, panel: str, token: int, *, near: int)
         "pieces": pieces_of(features)[own.start : own.stop],
         "places": places[own.start : own.stop, None].tolist(),
         "lines": [],
-        "near": [vars(one) | {"place": places[one.token].tolist()} for one in nearest],
+        "near": [vars(near) | {"place": places[near.token].tolist()} for near in nearest],
     }
 
 

@@ -74,7 +74,7 @@ def _map(traces: list[Any], places: Floats, chosen: tuple[int, int]) -> go.Figur
 
 
 def divergence_matrix(divergence: Floats, heads: Sequence[str]) -> go.Figure:
-    """Mean divergences (head, head) in nats, named in their order; the darkest colour is 0."""
+    """Mean divergences (head, head) in nats, named in their order; 0 has the most contrast."""
     heat: Any = go.Heatmap(
         z=divergence.astype(np.float32),
         x=list(heads),

@@ -5,7 +5,6 @@ import numpy as np
 import plotly.graph_objects as go
 from dash import html
 
-from dashboard.head_map.data import clustered
 from dashboard.head_map.figures import by_label, by_number, divergence_matrix
 from dashboard.statistics.data import hover_texts, values_of
 from dashboard.statistics.divergence import divergence_info, divergence_sample, mean_divergence, nearest
@@ -15,10 +14,12 @@ from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import unit_title
+from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.state import varying_statistics
-from store import STATISTICS
-from store.errors import NotIngested
+from store import STATISTICS, Corpus
+from store.kernels.labels import clustered_order
+from store.repository.errors import NotIngested
 from store.schema.model import head_name
 
 NO_LABELS = "No head passes a threshold, so all are unlabelled. Colour by layer or by a statistic."
@@ -78,8 +79,8 @@ def _map(context: Context) -> list[object]:
         *([] if labelled else [html.P(NO_LABELS, className="caption")]),
         *chart(
             _coloured(context),
-            of="head-map",
-            says="Equal axis scales. ",
+            name="head-map",
+            caption="Equal axis scales. ",
             label=f"Map of {corpus.layers} by {corpus.heads} heads, coloured by {state.paint}",
             data=file_href(context, "map.csv"),
             height=560,
@@ -108,19 +109,19 @@ def _coloured(context: Context) -> go.Figure:
 
 def _matrix(context: Context) -> list[object]:
     corpus = context.corpus
-    order = clustered(corpus)
+    order = _clustered(corpus)
     heads = corpus.layers * corpus.heads
     matrix = mean_divergence(corpus).reshape(heads, heads)[np.ix_(order, order)]
     names = [head_name(*divmod(head, corpus.heads)) for head in order]
     return [
         html.P(
-            ["Darker: more similar. Click a cell to open the head of its row.", info("the order", _ORDER)],
+            ["More contrast: more similar. Click a cell to open the head of its row.", info("the order", _ORDER)],
             className="caption",
         ),
         *chart(
             divergence_matrix(matrix, names),
-            of="matrix",
-            says=f"{divergence_sample(corpus)} ",
+            name="matrix",
+            caption=f"{divergence_sample(corpus)} ",
             label=f"Divergence of every two of {heads} heads",
             height=620,
             opens=True,
@@ -128,3 +129,9 @@ def _matrix(context: Context) -> list[object]:
         ),
         file_links(context, "All divergences", "divergence"),
     ]
+
+
+@cached
+def _clustered(corpus: Corpus) -> list[int]:
+    """Heads, numbered through all layers, in an order that puts similar ones together."""
+    return [int(head) for head in clustered_order(mean_divergence(corpus))]

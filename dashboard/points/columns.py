@@ -42,7 +42,7 @@ def read_position(drawn: Drawn) -> Numbers:
 
 
 def read_position_share(drawn: Drawn) -> Numbers:
-    """Position relative to the sentence's length: 0 for [CLS], 1 for [SEP]."""
+    """Normalised position: 0 for [CLS], 1 for the last token."""
     last = read_sentence_length(drawn) - 1
     return read_position(drawn) / np.where(last > 0, last, 1)
 
@@ -193,10 +193,10 @@ def columns(corpus: Corpus) -> dict[str, Column]:
 
 def column_of(corpus: Corpus, name: str) -> Column:
     """A column by its name."""
-    found = columns(corpus).get(name)
-    if found is None:
+    column = columns(corpus).get(name)
+    if column is None:
         raise StoreError(f"There is no column {name[:60]!r}. Choose one of {', '.join(columns(corpus))}.")
-    return found
+    return column
 
 
 def values(column: Column, drawn: Drawn) -> Values:
@@ -212,7 +212,7 @@ def _of_positions() -> list[Column]:
     return [
         Column("role", "query or key", "category", per_role=True, names=ROLES, read=read_role),
         Column("position", "position", unit="tokens", read=read_position),
-        Column("position_share", "relative position", unit="share", read=read_position_share),
+        Column("position_share", "normalised position", unit="share", read=read_position_share),
         Column(
             "position_mod_5",
             "position modulo 5",

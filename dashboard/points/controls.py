@@ -9,9 +9,9 @@ from dash import html
 from dashboard.points.colours import legend_line, marks_line
 from dashboard.points.columns import Column, Values, columns, values
 from dashboard.points.drawn import Drawn
-from dashboard.points.search_results import no_hits
+from dashboard.points.picture import ShownPoints
+from dashboard.points.search import no_hits
 from dashboard.points.selection import Condition
-from dashboard.points.shown_points import ShownPoints
 from dashboard.ui.controls import choice, search_controls, switch, view_choices
 from dashboard.ui.text import span
 from dashboard.web.context import Context
@@ -80,8 +80,7 @@ def selection_count(points: ShownPoints) -> html.P:
 
 def count_line(points: ShownPoints, text: str) -> html.P:
     """The number of selected points, the matches of a search in the whole corpus, and a button that clears the filters."""
-    if points.selection.q:
-        hits = points.hits
+    if hits := points.hits:
         text += f" The search matches {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of the corpus."
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
     return html.P([text, " ", clear] if points.selection.where else text, className="count of-picture", role="status")

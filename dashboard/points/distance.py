@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
 
+from dashboard.points.picture import ShownPoints
 from dashboard.points.placement import normalized_vectors
-from dashboard.points.shown_points import ShownPoints
-from dashboard.ui.charts import chart
+from dashboard.ui.charts import chart, layout
 from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href, heading
@@ -152,10 +152,10 @@ def panel(context: Context, _points: ShownPoints) -> list[object]:
 def _chart(context: Context, name: str, title: str, pairs: Density) -> list[object]:
     state = context.state
     data = file_href(context, f"density/{name}/{state.layer}/{state.head}.csv")
-    says = f"{many(pairs.pairs, 'pair')} of the first {many(pairs.sentences, 'sentence')}. {_correlations(pairs.agreement)} "
+    caption = f"{many(pairs.pairs, 'pair')} of the first {many(pairs.sentences, 'sentence')}. {_correlations(pairs.agreement)} "
     return [
         html.H3([title, normalization_info(name)]),
-        *chart(density_figure(pairs), of=f"density-{name}", says=says, label=title, data=data, height=230),
+        *chart(density_figure(pairs), name=f"density-{name}", caption=caption, label=title, data=data, height=230),
     ]
 
 
@@ -175,16 +175,9 @@ def density_figure(density: Density) -> go.Figure:
         showscale=False,
         hovertemplate="q.k %{x:.2f}, distance %{y:.2f}: %{customdata} pairs<extra></extra>",
     )
-    axis = {"showgrid": False, "zeroline": False, "color": "#868E96"}
-    layout: Any = {
-        "margin": {"l": 48, "r": 8, "t": 6, "b": 38},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "xaxis": {"title": {"text": "dot product q.k"}, **axis},
-        "yaxis": {"title": {"text": "distance"}, **axis},
-        "font": {"size": 11},
-    }
-    return go.Figure(heat, layout)
+    margin, font = {"l": 48, "r": 8, "t": 6, "b": 38}, {"size": 11}
+    across, down = {"title": "dot product q.k"}, {"title": "distance"}
+    return go.Figure(heat, layout(across, down, zooms=True, margin=margin, font=font))
 
 
 def _constants(context: Context) -> html.Div:

@@ -9,8 +9,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.points.picture import NEAR, marks
-from dashboard.points.shown_points import ShownPoints
+from dashboard.points.picture import NEAR, ShownPoints, marks
 from dashboard.ui.controls import number
 from dashboard.ui.tables import heading
 from dashboard.web.context import Context
@@ -126,7 +125,7 @@ def focus(
         **sentence_overlay(position, corpus.wordpieces(rows), places, overlay_lines),
         "near": [vars(token) for token in nearest(corpus, view, point, searched=searched, count=near)],
         "searched": searched,
-        "of": corpus.n_tokens,
+        "tokens": corpus.n_tokens,
     }
 
 
@@ -326,12 +325,14 @@ def _near_table(context: Context, point_focus: dict[str, Any]) -> list[object]:
     names = {"key": "keys", "query": "queries"}
     rows = [_near_row(context, role, near) for near in point_focus["near"]]
     head = heading((role, "logit", "sentence"), {"logit"})
-    searched = "all" if point_focus["searched"] == point_focus["of"] else f"the first {point_focus['searched']:,} of"
+    searched = (
+        "all" if point_focus["searched"] == point_focus["tokens"] else f"the first {point_focus['searched']:,} of"
+    )
     return [
         html.H3(f"Highest-scoring {names[role]} in the corpus"),
         html.Table([head, html.Tbody(rows)], className="rows"),
         html.P(
-            f"By q.k / sqrt(channel), over {searched} {point_focus['of']:,} tokens; each wordpiece at most three times.",
+            f"By q.k / sqrt(channel), over {searched} {point_focus['tokens']:,} tokens; each wordpiece at most three times.",
             className="caption",
         ),
     ]

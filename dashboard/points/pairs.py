@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from dash import dcc, html
 
-from dashboard.points.shown_points import ShownPoints
+from dashboard.points.picture import ShownPoints
 from dashboard.ui.controls import info
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_links, heading
 from dashboard.web.context import Context
 from store import Corpus
-from store.errors import NotIngested
+from store.repository.errors import NotIngested
 from store.wording import many
 
 SHOWN = 40

@@ -1,6 +1,7 @@
-"""The picture of one head or of all heads, as the canvas draws it: URLs of its parts, and texts of its panels and lines."""
+"""The picture of one head or of all heads: its points, and what the canvas draws (URLs, texts of panels and lines)."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from urllib.parse import urlencode
 
 import numpy as np
@@ -8,20 +9,79 @@ from numpy.typing import NDArray
 
 from dashboard.canvas.spec import ChosenPoint, FileSource, Panel, Picture
 from dashboard.points.captions import shown_fidelity
-from dashboard.points.shown_points import ShownPoints
+from dashboard.points.colours import Legend, legend
+from dashboard.points.columns import Column, columns
+from dashboard.points.drawn import Drawn
+from dashboard.points.search import Hits, hits
+from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
 from dashboard.ui.theme import ramp
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
+from dashboard.web.state import encode_fields
 from store import STATISTICS, Corpus
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
 
+#: Sentences that the results of a search list.
+LISTED = 50
 #: Tokens whose wordpieces the browser gets for its labels.
 LABELLED = 50_000
 #: Shares of which the grid names the three largest of a head on hover.
 SHARES = ("to_cls", "to_sep", "to_punctuation", "to_previous", "to_next", "to_self")
 #: Keys from anywhere in the corpus that are shown for a point.
 NEAR = 10
+
+
+@dataclass(frozen=True)
+class ShownPoints:
+    """The selection and the colour of a picture."""
+
+    drawn: Drawn
+    selection: Selection
+    colour: Column
+    notices: tuple[str, ...]
+
+    @classmethod
+    def of(cls, context: Context, tokens: int, *, layer: int | None = None, head: int | None = None) -> "ShownPoints":
+        """Those of a link, of one head or of all."""
+        state, known = context.state, columns(context.corpus)
+        fields = {name: state.fields[name] or "" for name in FIELDS}
+        selection, notices = parse_selection(fields, context.corpus)
+        if state.colour not in known:
+            notices += (f"Ignored an invalid parameter: colour={state.colour}. Points are coloured by query and key.",)
+        colour = known.get(state.colour, known["role"])
+        return cls(Drawn(context.corpus, tokens, layer, head), selection, colour, notices)
+
+    @property
+    def query(self) -> str:
+        """The selection as the end of a URL; empty where nothing is selected."""
+        return f"&{encode_fields(self.selection.fields)}" if self.selection else ""
+
+    @property
+    def coloured(self) -> bool:
+        """Whether points are coloured by a column."""
+        return self.colour.name != "role"
+
+    @cached_property
+    def legend(self) -> Legend:
+        """The legend of the colours."""
+        return legend(self.colour, self.drawn)
+
+    @cached_property
+    def count(self) -> tuple[int, int]:
+        """Selected and drawn points; in a picture of all heads, of one head on average."""
+        return round(int(self.selected.sum()) / len(self.selected)), 2 * len(self.drawn.rows)
+
+    @cached_property
+    def selected(self) -> NDArray[np.bool_]:
+        """Which of the drawn points are selected: (panel, token, role)."""
+        return mask(self.drawn, self.selection)
+
+    @cached_property
+    def hits(self) -> Hits | None:
+        """The matches of the search in the whole corpus, and the first sentences; None without a search."""
+        selection = self.selection
+        return hits(self.drawn.corpus, selection.q, selection.within, limit=LISTED) if selection.q else None
 
 
 def grid_picture(context: Context, points: ShownPoints) -> Picture:

@@ -55,7 +55,9 @@ def _by_network(opened: xr.Dataset, query: Floats, key: Floats) -> Floats:
     # A store of an earlier version has no middle layer.
     weights: dict[str, Any] = {name: opened[name].values for name in PARAMETERS["attention"] if name in opened}
     own = [{name: array[role] for name, array in weights.items()} for role in range(len(ROLES))]
-    return np.stack([place_by_network(vectors, **one) for vectors, one in zip((query, key), own, strict=True)])
+    return np.stack(
+        [place_by_network(vectors, **parameters) for vectors, parameters in zip((query, key), own, strict=True)]
+    )
 
 
 def _by_neighbours(opened: xr.Dataset, vectors: tuple[Floats, Floats], fitted: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Searching the corpus for tokens: by wordpiece, by its beginning, or by a phrase of the sentence.
+"""Searching the corpus for tokens, by wordpiece, by its beginning, or by a phrase of the sentence; and the results on a page.
 
 A phrase selects the tokens of the words it covers, even in part. Where the words of a sentence cannot be aligned with its
 text (it was cut, or its tokenizer splits otherwise), all its tokens are selected.
@@ -8,19 +8,27 @@ import itertools
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 import numpy as np
+from dash import dcc, html
 from numpy.typing import NDArray
 
+from dashboard.ui.tables import heading
 from dashboard.web.cache import cached
-from dashboard.web.state import Within
+from dashboard.web.context import Context
+from dashboard.web.state import WITHIN, Within
 from store import Corpus
+from store.wording import many
 
 #: Stands between sentences; no sentence contains it, as white space within one is a single space.
 BETWEEN = "\n"
 #: What BERT's tokenizer makes a word of its own besides punctuation: Chinese characters.
 _IDEOGRAPHS = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F))
 Tokens = NDArray[np.bool_]
+#: Suggested wordpieces, and the largest difference of their length.
+OFFERED, LONGER = 4, 2
+_MATCHED = {"token": "as a token", "prefix": "as a prefix", "phrase": "as a phrase"}
 
 
 @dataclass(frozen=True)
@@ -262,3 +270,84 @@ def _parts(text: str, marked: NDArray[np.bool_]) -> tuple[tuple[str, bool], ...]
     marked = marked & ~(np.array([letter == " " for letter in text], bool) & ~np.append(marked[1:], False))
     cuts = [0, *(np.flatnonzero(np.diff(marked)) + 1).tolist(), len(text)]
     return tuple((text[low:high], bool(marked[low])) for low, high in itertools.pairwise(cuts) if low < high)
+
+
+def hit_table(context: Context, sought: str, hits: Hits | None) -> list[object]:
+    """The first matching sentences; nothing without any."""
+    if not hits or not hits.sentences:
+        return []
+    rows = [_hit_row(context, sentence) for sentence in hits.rows]
+    shown = f"the first {len(rows)} of {hits.sentences:,}" if hits.sentences > len(rows) else f"all {hits.sentences:,}"
+    head = heading(("sentence", "token", "label", "text"), {"sentence", "token"})
+    return [
+        html.H2(f"Sentences with “{sought}”: {shown}"),
+        html.Div(
+            html.Table([head, html.Tbody(rows)], className="rows"),
+            className="scroll",
+            tabIndex=0,
+            role="region",
+            **{"aria-label": "Matching sentences"},  # type: ignore[arg-type]  # unknown to the stubs of dash
+        ),
+    ]
+
+
+def _hit_row(context: Context, sentence: SentenceHit) -> html.Tr:
+    state = context.state.with_(page="head", token=sentence.token, tab="point", at=None)
+    text = [html.Mark(part) if marked else part for part, marked in sentence.parts]
+    return html.Tr(
+        [
+            html.Td(
+                dcc.Link(
+                    f"{sentence.sentence:,}",
+                    href=context.state.of_sentence(sentence.sentence).href,
+                    title="Open the sentence",
+                ),
+                className="number",
+            ),
+            html.Td(
+                dcc.Link(f"at {sentence.position}", href=state.href, title="Show the token in its head"),
+                className="number",
+            ),
+            html.Td(sentence.label),
+            html.Td(text),
+        ]
+    )
+
+
+def no_hits(context: Context) -> list[html.P]:
+    """A line with suggestions where a search has no match; otherwise nothing."""
+    corpus, state = context.corpus, context.state
+    sought = spaced(state.q or "")
+    if not sought or matching_tokens(corpus, sought, state.within).any():
+        return []
+    offers = [*_elsewhere(context, sought), *_similar(context, sought)]
+    clear = dcc.Link("Clear the search", href=state.with_(q=None, within="token").href)
+    near = [" Similar: ", *[part for offer in offers for part in (", ", offer)][1:], "."] if offers else []
+    text = f"No token matches “{sought}” {_MATCHED[state.within]}. "
+    return [html.P([text, clear, ".", *near], className="count no-hits", role="status")]
+
+
+def _elsewhere(context: Context, sought: str) -> list[dcc.Link]:
+    """The same text with another way of matching."""
+    counts = {within: int(matching_tokens(context.corpus, sought, within).sum()) for within in WITHIN}
+    return [
+        dcc.Link(f"{many(count, 'token')} {_MATCHED[within]}", href=context.state.with_(within=within).href)
+        for within, count in counts.items()
+        if count
+    ]
+
+
+def _similar(context: Context, sought: str) -> list[dcc.Link]:
+    near = similar_pieces(context.corpus, sought)
+    return [dcc.Link(f"“{piece}”", href=context.state.with_(q=piece, within="token").href) for piece in near]
+
+
+def similar_pieces(corpus: Corpus, sought: str) -> list[str]:
+    """Wordpieces of the corpus with a similar spelling and the same first letter, the most similar first."""
+    wanted = folded(sought)
+    similar = [
+        piece
+        for piece in occurring_pieces(corpus)
+        if piece[:1] == wanted[:1] and abs(len(piece) - len(wanted)) <= LONGER
+    ]
+    return get_close_matches(wanted, similar, n=OFFERED)

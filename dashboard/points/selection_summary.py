@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dashboard.points.columns import Column, column_of, columns, values
 from dashboard.points.drawn import Drawn
-from dashboard.points.shown_points import ShownPoints
+from dashboard.points.picture import ShownPoints
 from dashboard.ui.tables import file_links, heading
 from dashboard.ui.text import signed, spell
 from dashboard.web.context import Context

@@ -10,7 +10,7 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from dashboard.sentence.sentence import Sentence, stored_sentence
-from dashboard.web.admission import Turns, asker_gone
+from dashboard.web.admission import Turns, reader_left
 from dashboard.web.cache import current_cache
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
@@ -29,8 +29,8 @@ log = logging.getLogger("headscape")
 
 
 if TYPE_CHECKING:
-    from ingest.checkpoint import Checkpoint
     from ingest.encode.sentence_model import SentenceModel, Vectors
+    from ingest.run.checkpoint import Checkpoint
     from ingest.text.tokenizer import Tokens
 
 
@@ -76,12 +76,12 @@ class Encoder:
         self._turns = Turns(waiting, BUSY)
         self._models: LRUCache[CorpusModel, SentenceModel] = LRUCache(WEIGHTS, lambda loaded: min(loaded.size, WEIGHTS))
 
-    def encode(self, model: CorpusModel, text: str, second: str, gone: Callable[[], bool]) -> Sentence:
+    def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         """The sentence, or the pair where there is a second one; a `Refusal` where it cannot be encoded.
 
-        `gone` tells whether the reader has left; then nothing is computed.
+        `has_left` tells whether the reader has left; then nothing is computed.
         """
-        with self._turns.turn(gone):
+        with self._turns.turn(has_left):
             return _encode(self._loaded(model), text, second)
 
     def _loaded(self, model: CorpusModel) -> "SentenceModel":
@@ -142,7 +142,7 @@ def check_words(present: bool, which: str) -> None:
 
 def _load(model: CorpusModel) -> "SentenceModel":
     _check_installed()
-    from ingest.errors import IngestError
+    from ingest.run.errors import IngestError
 
     try:
         checkpoint = _find(model)
@@ -152,7 +152,7 @@ def _load(model: CorpusModel) -> "SentenceModel":
     except IngestError as error:
         log.warning("could not load %s: %s", model.key, error)  # the message may name folders of the server
         raise Refusal(
-            f"The model {model.model_id} cannot be loaded. Put its checkpoint back, or run `make ingest` with another one.",
+            f"The model {model.model_id} cannot be loaded. Put its checkpoint back, or run `headscape ingest` with another one.",
             503,
         ) from error
     except RuntimeError as error:
@@ -171,8 +171,8 @@ def _check_installed() -> None:
 
 def _find(model: CorpusModel) -> "Checkpoint":
     """The checkpoint the corpus was made with, and no other."""
-    from ingest.checkpoint import find_checkpoint
-    from ingest.errors import IngestError
+    from ingest.run.checkpoint import find_checkpoint
+    from ingest.run.errors import IngestError
 
     if model.source is None:
         raise IngestError("The store does not say where its model is.")
@@ -180,7 +180,7 @@ def _find(model: CorpusModel) -> "Checkpoint":
     if (checkpoint.weights_sha256, checkpoint.tokenizer_sha256) != (model.weights_sha256, model.tokenizer_sha256):
         raise Refusal(
             f"The checkpoint of {model.model_id} differs from the one this store was made with. Put that one back, or run "
-            "`make ingest` again.",
+            "`headscape ingest` again.",
             503,
         )
     return checkpoint
@@ -189,7 +189,7 @@ def _find(model: CorpusModel) -> "Checkpoint":
 class SentenceEncoder(Protocol):
     """Runs the model: in this process (`Encoder`), or in the one that a server has for all its workers (`RemoteEncoder`)."""
 
-    def encode(self, model: CorpusModel, text: str, second: str, gone: Callable[[], bool]) -> Sentence:
+    def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         """The encoded sentence, or a `Refusal`."""
 
 
@@ -204,14 +204,16 @@ class TypedSentences:
         """Those of a library without an encoder process: encoded in this process."""
         return cls()
 
-    def encode(self, corpus: Corpus, text: str, second: str = "", gone: Callable[[], bool] = lambda: False) -> Sentence:
+    def encode(
+        self, corpus: Corpus, text: str, second: str = "", has_left: Callable[[], bool] = lambda: False
+    ) -> Sentence:
         """The sentence, or the pair where there is a second one; cut where it is longer than the corpus' longest.
 
-        `gone` tells whether the reader has left; then nothing is computed. Raises a `Refusal` where encoding fails.
+        `has_left` tells whether the reader has left; then nothing is computed. Raises a `Refusal` where encoding fails.
         """
         request = CorpusModel.of(corpus), _readable(text), _readable(second)
         check_words(bool(request[1]), "")
-        return current_cache().get(self, request, lambda: self._encoder.encode(*request, gone))
+        return current_cache().get(self, request, lambda: self._encoder.encode(*request, has_left))
 
 
 def shown_sentence(context: Context) -> Sentence:
@@ -224,7 +226,7 @@ def _sentence(context: Context) -> Sentence:
     if state.text is None:
         return stored_sentence(context.corpus, state.sentence)
     typed = context.library.get(TypedSentences)
-    return typed.encode(context.corpus, state.text, state.second or "", asker_gone)
+    return typed.encode(context.corpus, state.text, state.second or "", reader_left)
 
 
 def _readable(text: str) -> str:

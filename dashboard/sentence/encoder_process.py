@@ -48,11 +48,11 @@ class RemoteEncoder:
         self._patience = patience
         self._room = BoundedSemaphore(READERS)
 
-    def encode(self, model: CorpusModel, text: str, second: str, gone: Callable[[], bool]) -> Sentence:
+    def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         """As `Encoder.encode`."""
         request, deadline = (model, text, second), time.monotonic() + self._patience
         with self._admitted(), self._connect(deadline) as connection:
-            answer = _ask(connection, request, lambda: _check(gone, deadline))
+            answer = _ask(connection, request, lambda: _check(has_left, deadline))
         if isinstance(answer, Refusal):
             raise answer
         assert isinstance(answer, Sentence)
@@ -117,8 +117,8 @@ def _ask(connection: Connection, request: tuple[CorpusModel, str, str], check: C
         raise Refusal(ENDED, 503) from error
 
 
-def _check(gone: Callable[[], bool], deadline: float) -> None:
-    if gone():
+def _check(has_left: Callable[[], bool], deadline: float) -> None:
+    if has_left():
         raise ReaderLeft
     _check_time(deadline)
 
@@ -163,7 +163,9 @@ class EncoderProcess:
     def _result(self, request: Request, connection: Connection) -> object:
         """A client sends one request; anything readable after it is the end of the connection."""
         try:
-            return self._cache.get(self._encoder, request, lambda: self._encoder.encode(*request, gone=connection.poll))
+            return self._cache.get(
+                self._encoder, request, lambda: self._encoder.encode(*request, has_left=connection.poll)
+            )
         except Exception as error:
             return Refusal(*sentence_for(error))
 

@@ -46,13 +46,13 @@ def sentence_mixing(context: Context) -> list[object]:
     """The selected mixing ratio as a figure and as a table."""
     sentence, ratio = shown_sentence(context), RATIOS[context.state.ratio]
     values = sentence.mixing[list(RATIOS).index(context.state.ratio)]
-    says = (
+    caption = (
         f"{ratio.title[0].upper()}{ratio.title[1:]}: the share of a token's new vector that comes from other tokens. "
     )
     figure = chart(
         mixing_figure(values, sentence.wordpieces),
-        of="sentence-mixing",
-        says=says,
+        name="sentence-mixing",
+        caption=caption,
         label="Mixing ratio of each token by layer",
         data=f"{data_url(context)}/mixing.csv{query_string(context, {})}",
         height=150 + 34 * len(values),

@@ -54,7 +54,7 @@ _ROLLOUT = (
 )
 HOW = {
     "head": "Queries left, keys right. Hover a token for its weights; click to select it (Shift adds), double-click or h to hide it. Double-click a head's colour to show it alone.",
-    "model": "One thumbnail per head: queries down, keys across, darker: larger weight. Click one, or use the arrow keys and Enter, to open it.",
+    "model": "One thumbnail per head: queries down, keys across; more contrast: larger weight. Click one, or use the arrow keys and Enter, to open it.",
     "matrix": "Queries down, keys across. Hover a cell, or use the arrow keys, for its weight; double-click a token's name, or press h in its row, to hide it.",
     "neuron": "Select a query: q x k channel by channel, their sum, the logit q.k / sqrt(channels), and the weight after the softmax.",
     "mixing": "Layers down, tokens across: the share of a token's vector that comes from other tokens.",

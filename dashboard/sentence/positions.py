@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.ui.charts import chart
+from dashboard.ui.charts import QUIET, chart, layout
 from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import significant
@@ -27,7 +27,7 @@ SENTENCES, POSITIONS = 1_000, 64
 TOKENS = 8_192
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-#: Stops of the colours of the sentence's own matrix, which stands beside this one (`assets/sentence/shades.mjs`).
+#: Stops of the colours of the sentence's own matrix, which stands beside this one (`assets/sentence/picture.mjs`).
 _STOPS = (PALETTE["light"]["panel"], PALETTE["light"]["query"], "#00223D")
 #: As there, from no weight to 1 by the square root: most weights are small, and would all look alike.
 SHADES = [((step / 16) ** 2, between(_STOPS, step / 16)) for step in range(17)]
@@ -114,7 +114,7 @@ def positions(context: Context) -> list[object]:
     means = position_means(context.corpus, state.layer, state.head)
     name = head_name(state.layer, state.head)
     data = file_href(context, f"positions/{state.layer}/{state.head}.csv")
-    says = (
+    caption = (
         f"Mean weight over the first {means.sentences:,} of {many(context.corpus.n_sentences, 'sentence')}, for each cell those with both "
         f"positions{_cut(means)}; on the colour scale of the sentence's matrix. "
     )
@@ -122,8 +122,8 @@ def positions(context: Context) -> list[object]:
         html.H2(f"Attention of {name} by position"),
         *chart(
             position_figure(means),
-            of="positions",
-            says=says,
+            name="positions",
+            caption=caption,
             label=f"Mean attention of {name} by position",
             data=data,
             turns=True,
@@ -147,13 +147,6 @@ def position_figure(means: PositionMeans) -> go.Figure:
         colorbar={"thickness": 10, "title": {"text": "weight"}, "tickvals": [0, 0.1, 0.25, 0.5, 1]},
         hovertemplate="query at %{y}, key at %{x}: %{z:.4f}<br>%{customdata} sentences<extra></extra>",
     )
-    axis = {"showgrid": False, "zeroline": False, "color": "#868E96"}
-    layout: Any = {
-        "margin": {"l": 44, "r": 8, "t": 6, "b": 38},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "xaxis": {"title": {"text": "position of the key"}, **axis},
-        "yaxis": {"title": {"text": "position of the query"}, "autorange": "reversed", **axis},
-        "font": {"size": 11, "color": "#868E96"},
-    }
-    return go.Figure(heat, layout)
+    across, down = {"title": "position of the key"}, {"title": "position of the query", "autorange": "reversed"}
+    margin, font = {"l": 44, "r": 8, "t": 6, "b": 38}, {"size": 11, "color": QUIET}
+    return go.Figure(heat, layout(across, down, zooms=True, margin=margin, font=font))

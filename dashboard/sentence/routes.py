@@ -5,8 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from flask import Flask, Response, abort, jsonify
-from flask import request as asked
+from flask import Flask, Response, abort, jsonify, request
 
 from dashboard.points.focus import sentence_overlay, strongest_lines
 from dashboard.points.placement import place_vectors
@@ -28,7 +27,7 @@ from dashboard.sentence.positions import position_table
 from dashboard.sentence.sentence import Sentence, stored_sentence
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.text import significant
-from dashboard.web.admission import asker_gone
+from dashboard.web.admission import reader_left
 from dashboard.web.http import BASE, ONE_HEAD, bounded, check_head, codes, corpus_of, lasting, share
 from dashboard.web.library import Library
 from dashboard.web.state import LEAST, MEANS, MOST_TOP, TOP, Mean
@@ -72,7 +71,7 @@ def register(server: Flask, library: Library) -> None:
 def _typed(library: Library, corpus: Corpus) -> Sentence:
     """The typed sentence, encoded."""
     return library.get(TypedSentences).encode(
-        corpus, asked.args.get("text", ""), asked.args.get("second", ""), asker_gone
+        corpus, request.args.get("text", ""), request.args.get("second", ""), reader_left
     )
 
 
@@ -108,7 +107,7 @@ def _model(find: Find, **named: Any) -> Response:
 def _matrix(find: Find, **named: Any) -> Response:
     sentence, options = find(**named), _options()
     layer, head = (bounded(name, 0, MOST_NUMBER, fewest=0) for name in ("layer", "head"))
-    heads = parse_positions(asked.args.get("heads", ""))
+    heads = parse_positions(request.args.get("heads", ""))
     _check_head(sentence, layer, max(head, *heads, 0))
     weights = mean_pattern(sentence, options, mean=_mean(), layer=layer, head=head, heads=heads)
     return codes(encode_layer(weights[None], shares=options.shares))
@@ -134,7 +133,7 @@ def _mixing(find: Find, **named: Any) -> Response:
 
 def _weights(find: Find, layer: int, head: int, **named: Any) -> Response:
     sentence, options, mean = find(**named), _options(), _mean()
-    heads = parse_positions(asked.args.get("heads", ""))
+    heads = parse_positions(request.args.get("heads", ""))
     _check_head(sentence, layer, max(head, *heads, 0))
     tables = weight_tables(sentence, options, mean=mean, layer=layer, head=head, heads=heads)
     stem, several = "rollout" if options.rollout else "weights", options.rollout or len(heads) > 1
@@ -159,11 +158,11 @@ _ANSWERS: dict[str, Callable[..., Response]] = {
 
 
 def _options() -> PatternOptions:
-    return parse_options(asked.args)
+    return parse_options(request.args)
 
 
 def _mean() -> Mean:
-    return next((mean for mean in MEANS if mean == asked.args.get("mean")), "none")
+    return next((mean for mean in MEANS if mean == request.args.get("mean")), "none")
 
 
 def _mixing_table(sentence: Sentence) -> Table:

@@ -1,24 +1,140 @@
-"""The wait for a count on page Statistics: its progress, Cancel, and the numbers once they are counted."""
+"""The wait for a count on page Statistics: its progress, Cancel, and the numbers once they are counted.
 
+Progress is in small files, as any process of the server may be asked for it.
+"""
+
+import json
+import re
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import dash_mantine_components as dmc
 from dash import MATCH, Dash, Input, Output, State, dcc, html
 
-from dashboard.statistics.count_progress import CountProgress, Progress, new_name
-from dashboard.statistics.counts import Counting
+from dashboard.statistics.parts import Counting, write_whole
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import HEIGHT, problem
+from dashboard.web.admission import reader_left
 from dashboard.web.callbacks import STANDING, Named, Shown, Text, snapshot_of, typed
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 
+CANCELLED = "Counting was cancelled. Count again, or change the filter."
+#: Seconds between two notes of how far a count is.
+PAUSE = 0.1
+_NAME = re.compile(r"[0-9a-f]{16}")
 #: Milliseconds between two updates of the progress; most counts end before the first.
 TICK = 300
 #: The kind of each element, in its id beside the name of the count.
 NUMBERS, STATE, CLOCK, CANCEL = "numbers", "state", "clock", "cancel"
+
+
+class Cancelled(Refusal):
+    """The reader pressed Cancel."""
+
+    def __init__(self) -> None:
+        super().__init__(CANCELLED, 409)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a count is: the share that is done, 0 to 1, and the seconds since it began."""
+
+    share: float
+    seconds: float
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that it will take, at this rate; None where too little is done to say."""
+        return self.seconds * (1 - self.share) / self.share if self.share > 0.05 else None
+
+
+class CountProgress:
+    """Notes on the counts that pages wait for, in a folder that all processes of the server share."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @classmethod
+    def of(cls, library: Library) -> "CountProgress":
+        """Those of a library, in the folder of its server."""
+        return cls(library.folder)
+
+    def counting(self, name: str) -> "WatchedCounting":
+        """The wait of a page; `name` is from `new_name`."""
+        return WatchedCounting(self._folder, _checked(name))
+
+    def find(self, name: str) -> Progress | None:
+        """None where the count has not begun, or has ended."""
+        try:
+            noted = json.loads((self._folder / f"{_checked(name)}.progress").read_bytes())
+        except FileNotFoundError:
+            return None
+        return Progress(noted["share"], max(0.0, time.time() - noted["began"]))
+
+    def cancel(self, name: str) -> None:
+        """End a count that waits or works; one that has ended stays as it is."""
+        if (self._folder / f"{_checked(name)}.waits").exists():
+            write_whole(self._folder / f"{name}.cancel", b"")
+
+
+class WatchedCounting(Counting):
+    """Notes how far the count is, and ends it where its reader cancelled it or left. A context manager: afterwards no note stays."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder, self._name = folder, name
+        self._began = self._noted = 0.0
+
+    def __enter__(self) -> "WatchedCounting":
+        write_whole(self._file("waits"), b"")
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        cancelled = self._file("cancel").exists()
+        for kind in ("waits", "progress", "cancel"):
+            self._file(kind).unlink(missing_ok=True)
+        if cancelled and isinstance(error, Refusal):  # it may have waited for its turn
+            raise Cancelled from error
+
+    def begin(self) -> None:
+        """Note when."""
+        self._began = time.time()
+        self._note(0.0)
+
+    def watch(self, share: float) -> None:
+        """Note the share, ten times a second at most."""
+        if self.reader_left_or_cancelled:
+            raise Cancelled
+        if time.time() - self._noted >= PAUSE:
+            self._note(share)
+
+    @property
+    def reader_left_or_cancelled(self) -> bool:
+        """Whether the reader cancelled the count or left."""
+        return self._file("cancel").exists() or reader_left()
+
+    def _note(self, share: float) -> None:
+        self._noted = time.time()
+        write_whole(self._file("progress"), json.dumps({"share": share, "began": self._began}).encode())
+
+    def _file(self, kind: str) -> Path:
+        return self._folder / f"{self._name}.{kind}"
+
+
+def new_name() -> str:
+    """A name for a count that nobody guesses."""
+    return token_hex(8)
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise Refusal("There is no such count. Reload the page.", 404)
+    return name
 
 
 def counting_place() -> html.Div:
@@ -41,9 +157,9 @@ def register(app: Dash, library: Library, numbers: Callable[[Context, Counting],
 def _fill_numbers(app: Dash, library: Library, numbers: Callable[[Context, Counting], list[object]]) -> None:
     @app.callback(Output(_id(NUMBERS, MATCH), "children"), Input(_id(NUMBERS, MATCH), "id"), *STANDING)
     @typed
-    def fill(asked: Named, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
+    def fill(count: Named, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
         try:
-            with library.get(CountProgress).counting(asked.name) as counting:
+            with library.get(CountProgress).counting(count.name) as counting:
                 context = resolve(library, pathname, search, snapshot_of(shown))
                 return condensed(numbers(context, counting), "numbers")
         except Refusal as refusal:
@@ -60,8 +176,8 @@ def _follow_count(app: Dash, library: Library) -> None:
         prevent_initial_call=True,
     )
     @typed
-    def look(_count: int | None, asked: Named) -> list[object]:
-        return _progress(library.get(CountProgress).find(asked.name))
+    def look(_ticks: int | None, count: Named) -> list[object]:
+        return _progress(library.get(CountProgress).find(count.name))
 
     @app.callback(
         Output(_id(CANCEL, MATCH), "disabled"),
@@ -70,9 +186,9 @@ def _follow_count(app: Dash, library: Library) -> None:
         prevent_initial_call=True,
     )
     @typed
-    def cancel(clicks: int | None, asked: Named) -> bool:
+    def cancel(clicks: int | None, count: Named) -> bool:
         if clicks:
-            library.get(CountProgress).cancel(asked.name)
+            library.get(CountProgress).cancel(count.name)
         return bool(clicks)
 
 

@@ -8,8 +8,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from dashboard.statistics.counts import Counting, PartCounts, PartNumbers
-from dashboard.statistics.part import Part, part_of
+from dashboard.statistics.parts import Counting, Part, PartCounts, PartNumbers, part_of
 from dashboard.ui.text import brief, difference_unit, model_names, signed, spell, unit_title
 from dashboard.web.cache import cached
 from dashboard.web.context import Context, comparable

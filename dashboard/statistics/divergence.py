@@ -9,8 +9,8 @@ from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import heading
 from dashboard.web.context import Context
 from store import Corpus
-from store.errors import NotIngested
 from store.kernels.labels import NearHead, nearest_heads
+from store.repository.errors import NotIngested
 from store.schema.model import head_name
 from store.wording import many
 

@@ -48,8 +48,8 @@ def layer_curves(series: Sequence[Series], *, unit: str, reference: float | None
     figure = go.Figure(
         [
             trace
-            for index, one in enumerate(series)
-            for trace in (_heads_of_layers(one, index, len(series)), _means_of_layers(one, index, unit))
+            for index, curve in enumerate(series)
+            for trace in (_heads_of_layers(curve, index, len(series)), _means_of_layers(curve, index, unit))
         ]
     )
     share = {"tickformat": ".0%"} if unit == "share" else {}

@@ -7,11 +7,10 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.statistics.data import Values, ranks, values_of
-from dashboard.statistics.definitions import definitions
 from dashboard.statistics.divergence import nearest
 from dashboard.statistics.figures import received_by_position
 from dashboard.statistics.norm_by_frequency import frequency_figure, norm_by_frequency
-from dashboard.statistics.sections import head_importance, head_profile
+from dashboard.statistics.sections import definitions, head_importance, head_profile
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links, heading
@@ -141,8 +140,8 @@ def _received(context: Context) -> list[object]:
     own, mean = received.sel(head=state.head).values[real], received.mean("head").values[real]
     return chart(
         received_by_position(own, mean, count[real]),
-        of="received-at",
-        says=f"{many(int(count[0]), 'sentence')} with position 0, {int(count[real][-1]):,} with the last. ",
+        name="received-at",
+        caption=f"{many(int(count[0]), 'sentence')} with position 0, {int(count[real][-1]):,} with the last. ",
         label=f"Attention received by position in {head_name(state.layer, state.head)}",
         data=file_href(context, f"received/{state.layer}/{state.head}.csv"),
         height=230,
@@ -156,8 +155,8 @@ def _frequency(context: Context) -> list[object]:
     correlation = "none, as all are equal" if spearman != spearman else f"{spearman:.2f}"
     return chart(
         frequency_figure(by_frequency),
-        of="frequency-norm",
-        says=f"All {many(corpus.n_tokens, 'token')}; Spearman correlation of norm and frequency: {correlation}. ",
+        name="frequency-norm",
+        caption=f"All {many(corpus.n_tokens, 'token')}; Spearman correlation of norm and frequency: {correlation}. ",
         label=f"Value norm by token frequency in {head_name(state.layer, state.head)}",
         height=230,
     )

@@ -90,10 +90,10 @@ def group_tokens(frequency: NDArray[np.integer]) -> FrequencyGroups:
         order=order,
         counts=np.unique(ascending, return_counts=True)[1],
         starts=starts,
-        frequency=np.array([np.median(one) for one in each]),
-        fewest=[int(one[0]) for one in each],
-        most=[int(one[-1]) for one in each],
-        tokens=[len(one) for one in each],
+        frequency=np.array([np.median(group) for group in each]),
+        fewest=[int(group[0]) for group in each],
+        most=[int(group[-1]) for group in each],
+        tokens=[len(group) for group in each],
     )
 
 
@@ -106,7 +106,7 @@ def by_frequency(norm: NDArray[np.float16], groups: FrequencyGroups) -> NormByFr
         fewest=groups.fewest,
         most=groups.most,
         tokens=groups.tokens,
-        quartiles=np.array([np.percentile(one, (25, 50, 75)) for one in each]).T,
+        quartiles=np.array([np.percentile(group, (25, 50, 75)) for group in each]).T,
         spearman=_spearman(ordered, groups.counts),
     )
 

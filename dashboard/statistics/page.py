@@ -1,31 +1,37 @@
-"""Page Statistics: numbers of all heads over the corpus or a part of it."""
+"""Page Statistics: numbers of all heads over the corpus or a part of it, as a heat map, as figures and as a table."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import dash_mantine_components as dmc
-from dash import html
+import numpy as np
+import xarray as xr
+from dash import dcc, html
+from numpy.typing import NDArray
 
 from dashboard.points.columns import columns
 from dashboard.points.controls import condition_controls
 from dashboard.points.drawn import Drawn
 from dashboard.points.selection import parse_conditions
 from dashboard.statistics.counting import counting_place
-from dashboard.statistics.counts import Counting, PartCounts
 from dashboard.statistics.data import (
     HeadGrid,
+    Values,
     comparable_statistics,
     compared_with,
     grid_notices,
+    importance_of,
     is_counted,
     shown_grid,
 )
-from dashboard.statistics.definitions import definitions
-from dashboard.statistics.part import Part, part_labels, part_of
-from dashboard.statistics.sections import curves, importance, mixing, relative_position
-from dashboard.statistics.table import table_of_heads
+from dashboard.statistics.parts import Counting, Part, PartCounts, part_labels, part_of
+from dashboard.statistics.sections import curves, definitions, importance, mixing, relative_position
 from dashboard.ui.charts import chart, heat_map
 from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
 from dashboard.ui.page import Page
-from dashboard.ui.tables import file_href
-from dashboard.ui.text import QUERIES, model_names
+from dashboard.ui.tables import file_href, file_links
+from dashboard.ui.text import QUERIES, brief, model_names, signed, unit_title
 from dashboard.web.context import Context, comparable
 from dashboard.web.state import varying_statistics
 from store import STATISTICS
@@ -39,6 +45,27 @@ _CURVES = (
     "Each dot is a head, a line the mean of its layer, a bar the 95 % interval of that mean by bootstrap over sentences "
     "(Figures 2 and 4 of Clark et al. 2019)."
 )
+#: Statistic -> its name in a column.
+COLUMN_NAMES = {
+    "to_cls": "[CLS]",
+    "to_sep": "[SEP]",
+    "to_punctuation": ". ,",
+    "to_previous": "prev.",
+    "to_next": "next",
+    "to_self": "self",
+    "entropy": "entropy",
+    "attended_keys": "> 5 %",
+    "distance": "distance",
+    "received": "received",
+    "confidence": "max. weight",
+    "participation": "eff. keys",
+    "to_sink": "sinks",
+    "norm_to_cls": "n. [CLS]",
+    "norm_to_sep": "n. [SEP]",
+    "norm_to_punctuation": "n. . ,",
+    "norm_to_self": "n. self",
+}
+Heads = list[tuple[int, int]]
 
 
 def layout(context: Context) -> Page:
@@ -157,8 +184,8 @@ def _heat_map(context: Context, grid: HeadGrid) -> list[object]:
         html.H2([f"{grid.title[0].upper()}{grid.title[1:]}{queries}", statistic_info(state.statistic)]),
         *chart(
             figure,
-            of="heat-map",
-            says=f"{grid.note}Click a cell to open the head. Heads count from 0: the papers' “8-10” is {head_name(7, 9)}. ",
+            name="heat-map",
+            caption=f"{grid.note}Click a cell to open the head. Heads count from 0: the papers' “8-10” is {head_name(7, 9)}. ",
             label=f"Heat map of {corpus.layers} by {corpus.heads} heads: {grid.title}{table}",
             data=file_href(context, "heat-map.csv", {name: state.fields[name] for name in _OF_GRID}),
             height=70 + 34 * corpus.layers,
@@ -167,3 +194,120 @@ def _heat_map(context: Context, grid: HeadGrid) -> list[object]:
         ),
         definitions(),
     ]
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """Numbers (layer, head) with their name in a narrow column, their title and their unit; differences have a sign."""
+
+    short: str
+    title: str
+    unit: str
+    values: Values
+    signed: bool = False
+
+    def written(self, head: tuple[int, int]) -> str:
+        """The number of a head, without its unit."""
+        value = float(self.values[head])
+        return signed(value, 3) if self.signed else brief(value, self.unit)
+
+
+Columns = Mapping[str, TableColumn]
+
+
+def table_of_heads(context: Context, means: xr.DataArray, labels: NDArray[np.str_]) -> list[object]:
+    """The table of means (source, statistic, layer, head) over the rows of the link's source."""
+    state = context.state
+    columns = table_columns(means, state.source, importance_of(context.corpus))
+    heads = _sorted_heads(_matching_heads(context, labels), columns, state.sort)
+    shown = f"{len(heads):,} of {labels.size:,} heads. Numbers are means, shares in %. Click a column's name to sort."
+    empty = [html.P("No heads match. Clear the name or the label.", role="status")] if not heads else []
+    return [
+        html.H2("All heads"),
+        _table_controls(context, labels),
+        html.P(shown, className="caption", role="status"),
+        *(empty or [_heads_table(context, heads, columns, labels)]),
+        file_links(context, "All heads", "statistics", {"source": state.source, "where": state.where}),
+    ]
+
+
+def table_columns(means: xr.DataArray, source: str, importance: Values | None) -> dict[str, TableColumn]:
+    """Columns by their names in a link, from means (source, statistic, layer, head) and importance (layer, head)."""
+    of_source = means.sel(source=source)
+    columns = {name: _table_column(name, of_source.sel(statistic=name).values) for name in varying_statistics(source)}
+    if importance is not None:
+        title = "importance: change of the model's loss without the head"
+        columns["importance"] = TableColumn("import.", title, "nats", importance, signed=True)
+    return columns
+
+
+def _table_column(name: str, values: Values) -> TableColumn:
+    return TableColumn(COLUMN_NAMES[name], STATISTICS[name].title, STATISTICS[name].unit, values)
+
+
+def _table_controls(context: Context, labels: NDArray[np.str_]) -> html.Div:
+    different, counts = np.unique(labels, return_counts=True)
+    names = {"": "any"} | {
+        str(name) or "none": f"{name or 'unlabelled'} ({count})" for name, count in zip(different, counts, strict=True)
+    }
+    text = dmc.TextInput(
+        id={"choose": "named", "by": "heads"},
+        label="Name",
+        placeholder="L7, H9 or L7 H9",
+        value=context.state.named or "",
+        debounce=True,
+        size="xs",
+        w=140,
+    )
+    label = choice("behaviour", "Label", names, context.state.behaviour or "", 170)
+    return html.Div([text, label], className="controls")
+
+
+def _matching_heads(context: Context, labels: NDArray[np.str_]) -> Heads:
+    """Heads with the label and the name of the link."""
+    state = context.state
+    wanted = set(re.findall(r"[lh]\d+", (state.named or "").lower()))
+    return [
+        (layer, head)
+        for layer, head in np.ndindex(*labels.shape)
+        if state.behaviour in (None, str(labels[layer, head]) or "none")
+        and (wanted or not state.named)
+        and wanted <= {f"l{layer}", f"h{head}"}
+    ]
+
+
+def _sorted_heads(heads: Heads, columns: Columns, by: str | None) -> Heads:
+    """The largest first; those without a number last."""
+    if by is None or by not in columns:
+        return heads
+    values = np.nan_to_num(columns[by].values, nan=-np.inf)
+    return sorted(heads, key=lambda head: -values[head])
+
+
+def _heads_table(context: Context, heads: Heads, columns: Columns, labels: NDArray[np.str_]) -> html.Div:
+    titles = [_sorting_link(context, name, column.short, column.title) for name, column in columns.items()]
+    units = [html.Td(unit_title(column.unit), className="number") for column in columns.values()]
+    names = html.Tr([_sorting_link(context, None, "head", "layer and head", ""), html.Th("label"), *titles])
+    top = html.Thead([names, html.Tr([html.Td(), html.Td(), *units])])
+    body = html.Tbody([_head_row(context, head, columns, labels[head]) for head in heads])
+    return html.Div(
+        html.Table([top, body], className="rows heads"),
+        className="scroll",
+        tabIndex=0,
+        role="region",
+        **{"aria-label": "All heads"},
+    )
+
+
+def _sorting_link(context: Context, by: str | None, title: str, what: str, kind: str = "number") -> html.Th:
+    """A column's name, a link that sorts by it."""
+    now = by == context.state.sort
+    link = dcc.Link(title, href=context.state.with_(sort=by).href, title=f"Sort by {what}")
+    sorted_by = {"aria-sort": "descending"} if now and by else {}
+    return html.Th([link, " ↓" if now and by else ""], className=kind, **sorted_by)
+
+
+def _head_row(context: Context, head: tuple[int, int], columns: Columns, label: str) -> html.Tr:
+    href = context.state.on("head").with_(layer=head[0], head=head[1]).href
+    numbers = [html.Td(column.written(head), className="number") for column in columns.values()]
+    return html.Tr([html.Td(dcc.Link(head_name(*head), href=href)), html.Td(str(label)), *numbers])

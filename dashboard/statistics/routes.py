@@ -8,9 +8,8 @@ import xarray as xr
 from flask import Flask, Response, request
 from numpy.typing import NDArray
 
-from dashboard.statistics.counts import PartCounts
 from dashboard.statistics.data import head_columns, importance_of, ranks, shown_grid
-from dashboard.statistics.part import Part, part_labels, part_of
+from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of
 from dashboard.ui.files import FORM, Table, file
 from dashboard.web.context import resolve
 from dashboard.web.http import BASE, ONE_HEAD, check_head, corpus_of, source_of_means

@@ -1,7 +1,7 @@
-"""The sections of page Statistics below the heat map: curves by layer, token mixing, relative position, importance."""
+"""Sections of statistics: curves by layer, token mixing, relative position, importance, and the definitions."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,7 +9,6 @@ import xarray as xr
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.statistics.counts import PartNumbers
 from dashboard.statistics.data import hover_texts, importance_of, interval_of, ranks, values_of
 from dashboard.statistics.figures import (
     Series,
@@ -19,15 +18,15 @@ from dashboard.statistics.figures import (
     profile_of_head,
     profile_of_layers,
 )
-from dashboard.statistics.part import Part, uniform_entropy
+from dashboard.statistics.parts import Part, PartNumbers, uniform_entropy
 from dashboard.ui.charts import chart, heat_map
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.progress import unmade_of
-from dashboard.ui.tables import file_href
+from dashboard.ui.tables import file_href, heading
 from dashboard.ui.text import QUERIES, signed
 from dashboard.web.context import Context
 from store import STATISTICS
-from store.errors import NotIngested
+from store.repository.errors import NotIngested
 from store.schema.model import RATIOS, head_name
 from store.wording import many
 
@@ -53,6 +52,10 @@ EXPANSION = (
 _IMPORTANCE = (
     "Change of the model's loss if the output of a head is zero (Michel et al. 2019). It needs a model that predicts masked "
     "words or labels."
+)
+_MEANS = (
+    "A head's number is the mean over sentences of the mean over the chosen queries; every sentence has the same weight. "
+    "p(i,j) is the attention weight of query i on key j, f(x) the value vector of a token after the output projection."
 )
 
 
@@ -80,13 +83,13 @@ def curves(context: Context, part: Part, numbers: PartNumbers) -> list[html.Div]
     ]
 
 
-def _curve(of: str, title: str, statistic: str, series: Sequence[Series], uniform: float | None = None) -> html.Div:
+def _curve(name: str, title: str, statistic: str, series: Sequence[Series], uniform: float | None = None) -> html.Div:
     unit = "share" if uniform is None else "nats"
     reference = None if uniform is None or uniform != uniform else uniform
-    empty = not any(np.isfinite(one.values).any() for one in series)
+    empty = not any(np.isfinite(curve.values).any() for curve in series)
     note = "No such tokens here. Remove a filter. " if empty else ""
     figure = layer_curves(series, unit=unit, reference=reference)
-    drawn = chart(figure, of=of, says=note, label=title, height=270, opens=True)
+    drawn = chart(figure, name=name, caption=note, label=title, height=270, opens=True)
     return _figure([title, statistic_info(statistic)], drawn)
 
 
@@ -124,8 +127,8 @@ def ratio_lines(ratios: xr.DataArray, source: str) -> dict[str, NDArray[np.float
     return {_NAMES[name]: ratios.sel(source=source, ratio=name).values for name in RATIOS}
 
 
-def _mixing(of: str, title: object, label: str, figure: go.Figure, csv: str) -> html.Div:
-    return _figure(title, chart(figure, of=of, says="", label=label, data=csv))
+def _mixing(name: str, title: object, label: str, figure: go.Figure, csv: str) -> html.Div:
+    return _figure(title, chart(figure, name=name, caption="", label=label, data=csv))
 
 
 def _ratio_definitions() -> html.Details:
@@ -148,8 +151,8 @@ def relative_position(context: Context) -> list[html.Div]:
     layers = shares.mean("head").transpose("offset", "layer").values
     drawn = chart(
         profile_of_layers(shares.offset.values.tolist(), layers),
-        of="profile-layers",
-        says="Mean over the whole corpus; < and > are all keys farther than 10 tokens. ",
+        name="profile-layers",
+        caption="Mean over the whole corpus; < and > are all keys farther than 10 tokens. ",
         label="Attention by relative position, mean of each layer",
         height=300,
         turns=True,
@@ -166,8 +169,8 @@ def head_profile(context: Context, *, height: int) -> list[object]:
     own, mean = shares.sel(head=state.head).values, shares.mean("head").values
     return chart(
         profile_of_head(shares.offset.values.tolist(), own, mean, name),
-        of="profile",
-        says=f"Mean over {many(context.corpus.n_sentences, 'sentence')}; < and > are all keys farther than 10 tokens. ",
+        name="profile",
+        caption=f"Mean over {many(context.corpus.n_sentences, 'sentence')}; < and > are all keys farther than 10 tokens. ",
         label=f"Attention of {name} by relative position",
         data=file_href(context, f"profile/{state.layer}/{state.head}.csv"),
         height=height,
@@ -190,8 +193,8 @@ def importance(context: Context) -> list[object]:
         html.H2(["Head importance", importance_info(context)]),
         *chart(
             drawn,
-            of="importance",
-            says=f"Above 0 the model gets worse without the head. {_below_guess(context)}",
+            name="importance",
+            caption=f"Above 0 the model gets worse without the head. {_below_guess(context)}",
             label="Change of the loss without each head; the table above has every number",
             height=70 + 30 * context.corpus.layers,
             opens=True,
@@ -232,3 +235,19 @@ def _below_guess(context: Context) -> str:
         f"The model's loss is above that of a guess, {math.log(labels):.3f}: on single sentences it is overconfident, "
         "and below 0 may only mean that it is less confident without the head. "
     )
+
+
+def definitions(statistics: Iterable[str] = STATISTICS) -> html.Details:
+    """A table of definitions, a click away."""
+    rows = [_definition(statistic) for statistic in statistics]
+    table = html.Table(
+        [heading(("statistic", "unit", "formula, query i", "source")), html.Tbody(rows)], className="rows"
+    )
+    return html.Details(
+        [html.Summary("Definitions of the statistics"), html.P(_MEANS, className="caption"), table], id="definitions"
+    )
+
+
+def _definition(statistic: str) -> html.Tr:
+    known = STATISTICS[statistic]
+    return html.Tr([html.Td(text) for text in (known.title, known.unit, known.formula, known.paper)])

@@ -35,30 +35,30 @@ _CONFIG: Any = {"displayModeBar": False, "showSendToCloud": False, "plotlyServer
 def chart(
     figure: go.Figure,
     *,
-    of: str,
-    says: str,
+    name: str,
+    caption: str,
     label: str,
     data: str | None = None,
     height: int = 300,
     opens: bool = False,
     turns: bool = False,
 ) -> list[object]:
-    """The chart, and below it what it says; `data` is the URL of its numbers as CSV.
+    """The chart, and below it its caption; `data` is the URL of its numbers as CSV.
 
     A click in a chart that `opens` goes to the head it names. One that `turns` is of colours on white: on a dark page its
     lightness is turned round.
     """
     saves: list[Any] = [
-        html.Button(form.upper(), id={"save": form, "of": of}, className="link") for form in ("png", "svg")
+        html.Button(form.upper(), id={"save": form, "chart": name}, className="link") for form in ("png", "svg")
     ]
     links = [*saves, *([html.A("csv", href=data, download="")] if data else [])]
     between = [part for link in links for part in (", ", link)][1:]
-    named: Any = {"id": {"opens": of}} if opens else {}
+    named: Any = {"id": {"opens": name}} if opens else {}
     graph = dcc.Graph(figure=figure, config=_CONFIG, style={"height": f"{height}px"}, **named)
     classes = " ".join(["chart", *(["opens"] if opens else []), *(["turns"] if turns else [])])
     return [
-        html.Div(graph, id=of, className=classes, **_named(label)),
-        html.P([says, "Save as ", *between, "."], className="caption"),
+        html.Div(graph, id=name, className=classes, **_named(label)),
+        html.P([caption, "Save as ", *between, "."], className="caption"),
     ]
 
 
@@ -77,8 +77,8 @@ def heat_map(
 ) -> go.Figure:
     """The figure of values (layer, head).
 
-    `written` is in the cells, `hover` in the tooltips. Diverging colours have nothing in the middle; reversed ones are dark
-    where a number is small, as ranks are. Differences of shares are drawn in points.
+    `written` is in the cells, `hover` in the tooltips. Diverging colours have nothing in the middle; reversed ones have
+    the most contrast where a number is small, as ranks are. Differences of shares are drawn in points.
     """
     layers, heads = values.shape
     drawn = 100 * values if unit == "points" else values
@@ -107,19 +107,20 @@ def _colours(values: NDArray[np.float64], diverging: bool) -> dict[str, Any]:
     return {"colorscale": DIVERGING, "zmid": 0, "zmin": -most, "zmax": most}
 
 
-def layout(x: Mapping[str, Any], y: Mapping[str, Any], **more: Any) -> Layout:
-    """The layout of a figure with these axes; `title` of an axis is a text."""
+def layout(x: Mapping[str, Any], y: Mapping[str, Any], *, zooms: bool = False, **more: Any) -> Layout:
+    """The layout of a figure with these axes; `title` of an axis is a text. A reader zooms by dragging where it `zooms`."""
+    drag: Layout = {"fixedrange": not zooms}
     base: Layout = {
         "margin": {"l": 52, "r": 12, "t": 8, "b": 42},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"size": 12, "color": QUIET, "family": MANTINE["fontFamily"]},
-        "xaxis": axis(**x),
-        "yaxis": axis(**y),
+        "xaxis": axis(**drag, **x),
+        "yaxis": axis(**drag, **y),
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemclick": False},
         "hoverlabel": {"align": "left"},
         "showlegend": False,
-        "dragmode": False,
+        "dragmode": "zoom" if zooms else False,
     }
     return base | more
 

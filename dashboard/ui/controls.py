@@ -72,7 +72,7 @@ def number(field: str, label: str, value: float, low: float, high: float, step: 
         step=step,
         size="xs",
         w=104,
-        debounce=300,
+        debounce=600,  # a redraw amid typing would take letters away; steps by the arrows wait for it too
         decimalSeparator=".",
         allowedDecimalSeparators=[".", ","],  # many readers write a comma; without it 0,3 became 03
     )

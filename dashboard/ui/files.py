@@ -15,7 +15,7 @@ from flask import Response, current_app, request
 from numpy.typing import NDArray
 from werkzeug.wsgi import wrap_file
 
-from dashboard.web.admission import asker_gone
+from dashboard.web.admission import reader_left
 from dashboard.web.context import Context, names_of, other_model
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.http import lasting
@@ -29,15 +29,10 @@ MIMETYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 IN_MEMORY = 1 << 20
 #: The library among the extensions of an application.
 LIBRARY = "headscape.library"
-#: Columns of text, for tables without rows.
-TEXTS = (
-    *("wordpiece", "label", "kind", "role", "query_piece", "key_piece", "query", "key", "point", "other_point"),
-    *("statistic", "source", "ratio", "name", "other_name", "other_label", "most_changed", "most_changed_unit"),
-    "provenance",
-)
 #: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
+#: Columns by name; those of text have a dtype of text or object, also where there are no rows.
 Table = Mapping[str, NDArray[np.generic]]
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -98,7 +93,7 @@ def _models(context: Context, other: Corpus | None) -> str:
 
 def large_file(parts: Iterator[Table], name: str, form: str) -> Response:
     """As `file`, of many rows: the server makes one at a time. Raises `Refusal` where too many readers wait."""
-    with _library().files.turn(asker_gone):
+    with _library().files.turn(reader_left):
         return file(_for_reader(parts), name, form)
 
 
@@ -145,9 +140,9 @@ def _library() -> Library:
 
 def _provenance(other: str | None) -> Provenance:
     """Every URL of a file names a snapshot and a model, or two."""
-    given = dict(request.view_args or {})
-    models = [given[part] for part in ("model", "other") if part in given] + ([other] if other else [])
-    return Provenance.of(_library().snapshot(given["snapshot"]), models)
+    parts = dict(request.view_args or {})
+    models = [parts[part] for part in ("model", "other") if part in parts] + ([other] if other else [])
+    return Provenance.of(_library().snapshot(parts["snapshot"]), models)
 
 
 def _write(parts: Iterator[Table], provenance: Provenance, form: str, into: IO[bytes], compressed: bool) -> None:
@@ -164,7 +159,7 @@ def _write(parts: Iterator[Table], provenance: Provenance, form: str, into: IO[b
 def _for_reader(parts: Iterator[Table]) -> Iterator[Table]:
     """The parts, as long as the reader is there."""
     for part in parts:
-        if asker_gone():
+        if reader_left():
             raise ReaderLeft
         yield part
 
@@ -187,7 +182,7 @@ def as_csv(parts: Iterator[Table]) -> Iterator[str]:
         writer = csv.writer(buffer)
         if number == 0:
             writer.writerow(part)
-        columns = [_safe(column) if _is_text(name, column) else column.tolist() for name, column in part.items()]
+        columns = [_safe(column) if _is_text(column) else column.tolist() for column in part.values()]
         writer.writerows(zip(*columns, strict=True))
         yield buffer.getvalue()
 
@@ -212,13 +207,10 @@ def _typed(part: Table) -> dict[str, object]:
     import pyarrow
 
     return {
-        name: pyarrow.array(column.astype(object), pyarrow.string())
-        if _is_text(name, column)
-        else pyarrow.array(column)
+        name: pyarrow.array(column.astype(object), pyarrow.string()) if _is_text(column) else pyarrow.array(column)
         for name, column in part.items()
     }
 
 
-def _is_text(name: str, column: NDArray[np.generic]) -> bool:
-    """Whether a column is text; by its name where it has no rows."""
-    return column.dtype.kind in "OUT" if len(column) else name in TEXTS
+def _is_text(column: NDArray[np.generic]) -> bool:
+    return column.dtype.kind in "OUT"

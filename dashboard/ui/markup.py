@@ -19,7 +19,7 @@ HTML = "dash_html_components"
 
 
 class Markup(BrowserComponent):
-    """Elements and texts without callbacks. Its JavaScript is in assets/web/markup.mjs.
+    """Elements and texts without callbacks. Its JavaScript is in assets/web/follow.mjs.
 
     Parameters
     ----------
@@ -36,16 +36,16 @@ def condensed(children: Any, place: str) -> list[Any]:
     """The same children, neighbours that are plain HTML as one Markup, also inside of those that are not.
 
     A chart without an id and every Markup get one from where they stand below `place`, so that the browser can change
-    their properties alone (assets/web/changes.mjs).
+    their properties alone (assets/web/follow.mjs).
     """
     runs = groupby(_flat(children), key=_is_plain)
-    return [one for number, (plain, run) in enumerate(runs) for one in _run(plain, list(run), f"{place}-{number}")]
+    return [item for number, (plain, run) in enumerate(runs) for item in _run(plain, list(run), f"{place}-{number}")]
 
 
 def _run(plain: bool, run: list[Any], place: str) -> list[Any]:
     if plain:
-        return [Markup(id=place, tree=[_tree(one) for one in run])]
-    return [_inside(one, f"{place}-{number}") for number, one in enumerate(run)]
+        return [Markup(id=place, tree=[_tree(item) for item in run])]
+    return [_inside(item, f"{place}-{number}") for number, item in enumerate(run)]
 
 
 def _inside(component: Component, place: str) -> Component:
@@ -60,8 +60,8 @@ def _inside(component: Component, place: str) -> Component:
 
 def _flat(children: Any) -> Iterator[Any]:
     if isinstance(children, list | tuple):
-        for one in children:
-            yield from _flat(one)
+        for child in children:
+            yield from _flat(child)
     elif children is not None:
         yield children
 

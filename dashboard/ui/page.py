@@ -44,5 +44,5 @@ def deferred(name: str, message: str, ready: bool, count: Callable[[], list[Any]
     if ready:
         return html.Div(count())
     return html.Div(
-        html.P(message, className="caption"), id={"later": name}, role="status", style={"minHeight": HEIGHT}
+        html.P(message, className="caption"), id={"deferred": name}, role="status", style={"minHeight": HEIGHT}
     )

@@ -4,11 +4,11 @@ from dash import html
 
 from dashboard.web.context import Context
 from dashboard.web.errors import stage_line
-from store.errors import NotIngested
+from store.repository.errors import NotIngested
 
 #: The part of the id of a line that follows the ingest; `app.py` fills it as often as a tab asks for newer snapshots.
 UNDER_WAY = "under-way"
-RUN = "Run `make ingest`."
+RUN = "Run `headscape ingest`."
 
 
 def unmade(context: Context, missing: str, remedy: str = RUN) -> list[object]:

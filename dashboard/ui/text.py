@@ -61,4 +61,4 @@ def significant(numbers: Iterable[float]) -> list[float]:
 
 def model_names(snapshot: Snapshot) -> dict[str, str]:
     """Key of every finished model -> "model on corpus": a model may be in a store with several corpora."""
-    return {key: f"{one['model_id']} on {one['corpus']}" for key, one in snapshot.models.items()}
+    return {key: f"{model['model_id']} on {model['corpus']}" for key, model in snapshot.models.items()}

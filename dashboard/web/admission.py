@@ -37,14 +37,14 @@ class Turns:
         return max(0, len(self._queue) - 1)
 
     @contextmanager
-    def turn(self, gone: Callable[[], bool]) -> Iterator[None]:
-        """Wait for the turn and hold it within the context. Raises `Refusal` where the queue is full or the reader `gone`."""
+    def turn(self, has_left: Callable[[], bool]) -> Iterator[None]:
+        """Wait for the turn and hold it within the context. Raises `Refusal` where the queue is full or the reader left."""
         own, deadline = self._join(), monotonic() + self._patience
         try:
             while not own.wait(PAUSE):
-                _check_present(gone)
+                _check_present(has_left)
                 self._check_time(deadline)
-            _check_present(gone)
+            _check_present(has_left)
             yield
         finally:
             self._leave(own)
@@ -68,17 +68,17 @@ class Turns:
                 self._queue[0].set()
 
 
-def _check_present(gone: Callable[[], bool]) -> None:
-    if gone():
+def _check_present(has_left: Callable[[], bool]) -> None:
+    if has_left():
         raise ReaderLeft
 
 
-def asker_gone() -> bool:
+def reader_left() -> bool:
     """Whether the client of this thread's request has closed its connection; False outside of a request."""
-    return has_request_context() and reader_gone(request.environ)
+    return has_request_context() and client_disconnected(request.environ)
 
 
-def reader_gone(environ: Mapping[str, Any]) -> bool:
+def client_disconnected(environ: Mapping[str, Any]) -> bool:
     """Whether the client of a WSGI request has closed its connection; False where the server does not know."""
     disconnected: Callable[[], bool] | None = environ.get(DISCONNECTED)
     return disconnected is not None and disconnected()

@@ -55,8 +55,8 @@ def _tags(versions: Mapping[str, str]) -> Iterator[str]:
 
 def import_map_hashes(app: Dash) -> list[str]:
     """Sources that a Content-Security-Policy has to allow for the import map in the page."""
-    found = IMPORT_MAP.findall(app.index_string)
-    return [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in found]
+    sources = IMPORT_MAP.findall(app.index_string)
+    return [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in sources]
 
 
 def register(server: Flask, _library: Library) -> None:

@@ -102,8 +102,8 @@ class Cache:
         full = weakref.ref(owner), key
         while True:
             with self._lock:
-                if (found := self._results.get(full, _MISSING)) is not _MISSING:
-                    return found
+                if (result := self._results.get(full, _MISSING)) is not _MISSING:
+                    return result
                 under_way = self._under_way.get(full)
                 if under_way is None:
                     mine = self._under_way[full] = Future[T]()

@@ -22,10 +22,10 @@ def _whole(text: str) -> str:
 Text = Annotated[str, AfterValidator(_whole)]
 
 
-class Later(BaseModel):
+class DeferredPart(BaseModel):
     """The id of a deferred part of a page."""
 
-    later: Text
+    deferred: Text
 
 
 class Painted(BaseModel):

@@ -203,7 +203,7 @@ def _view(reader: LinkReader, ingest: IngestProgress | None) -> str | None:
     name, views = reader.written.get("view"), reader.bounds[Of.VIEWS]
     if name and name not in views:
         shown = "; showing the most faithful view" if views else "; there is no view yet"
-        remedy = remedy_text(ingest, "Run `make projections VIEWS=...` to add it.")
+        remedy = remedy_text(ingest, "Run `headscape projections --views=...` to add it.")
         reader.notices.append(f"Unknown view: {name[:80]}{shown}. {remedy}")
     return name if name in views[1:] else None
 

@@ -7,13 +7,11 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from store import StoreError
-from store.errors import StoreCorrupt, StoreUnreachable
+from store.repository.errors import StoreCorrupt, StoreUnreachable
 from store.repository.progress import IngestProgress
 from store.repository.zarr_internals import is_damage
 
-UNREADABLE = (
-    "This part of the store cannot be read. Run `make verify` to see what is corrupt, then ingest into another place."
-)
+UNREADABLE = "This part of the store cannot be read. Run `headscape verify` to see what is corrupt, then ingest into another place."
 NO_SCRIPT = "This script does not exist. Reload the page."
 UNEXPECTED = "The server failed; its log has the error. Reload the page, or go back to the first page."
 #: Seconds after which a browser may try a busy server again.

@@ -14,8 +14,8 @@ from dashboard.web.admission import Turns
 from dashboard.web.cache import BUDGET as RESULTS
 from dashboard.web.cache import Cache
 from store import Snapshot
-from store.errors import SnapshotNotFound
 from store.repository.access import open_repository
+from store.repository.errors import SnapshotNotFound
 from store.repository.history import check_snapshot, published_snapshot
 from store.repository.progress import IngestProgress, ingest_progress
 

@@ -73,8 +73,8 @@ def check_hosts(server: Flask, allowed: AllowedHosts) -> None:
         if host is not None and host not in allowed:
             abort(
                 400,
-                f"This server does not answer to the host {host[:80]!a}. If it is yours, start it with that name in "
-                "ALLOWED_HOSTS=NAME,... (`make dashboard`) or --allowed-hosts.",
+                f"This server does not answer to the host {host[:80]!a}. If it is yours, start it with that name: "
+                "`headscape serve --allowed-hosts=NAME,...`, or ALLOWED_HOSTS=NAME,... of `make dashboard`.",
             )
 
 

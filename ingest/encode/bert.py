@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ingest.checkpoint import Checkpoint
-from ingest.config import model_config
 from ingest.encode.weights import check_shapes, check_values, refused
-from ingest.errors import IngestError
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.config import model_config
+from ingest.run.errors import IngestError
 from store.kernels.attention import expansion_rate, output_gram
 from store.kernels.mixing import attended_part, mixing_ratios, own_part
 
@@ -145,7 +145,7 @@ class OutputProjection:
 
     @classmethod
     def of(cls, output: Any) -> "OutputProjection":
-        """Of a layer's `attention.output`."""
+        """The output projection of a layer, from its `attention.output`."""
         weight, gain = (part.detach().float() for part in (output.dense.weight, output.LayerNorm.weight))
         return cls(weight.T, gain)
 

@@ -28,7 +28,7 @@ class Shape:
     positions: int
 
     def of(self, name: str) -> tuple[int, ...]:
-        """Sizes of a block of an array of the schema, without the dim task."""
+        """Sizes of one block of an array of the schema, without its dim `task`."""
         sizes = {
             "layer": self.layers,
             "head": self.heads,

@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ingest.checkpoint import Checkpoint
 from ingest.encode.batches import Batch, make_batches
 from ingest.encode.bert import Bert, Capture
 from ingest.encode.buffers import BlockBuffers, Sums, layer_axis
-from ingest.parallel import one_thread_each
-from ingest.settings import Settings
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.parallel import one_thread_each
+from ingest.run.settings import Settings
 from ingest.text.blocks import Block
 from store.kernels.attention import attention_pattern, value_norm
 from store.kernels.statistics import (

@@ -13,14 +13,14 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from ingest.checkpoint import Checkpoint
 from ingest.encode.point_vectors import write_measures, write_vectors
 from ingest.encode.sample import Sample, take_sentences
 from ingest.encode.tensors import ModelGroup
 from ingest.encode.token_set import TokenSet, find_review, has_review, review_token_set, sample_token_set
-from ingest.errors import IngestError
-from ingest.progress import say
-from ingest.settings import Settings
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.errors import IngestError
+from ingest.run.progress import say
+from ingest.run.settings import Settings
 from ingest.text.blocks import content_hash
 from ingest.text.corpus import PlannedCorpus, label_names
 from ingest.text.reviews import Data, Reviews, read_reviews

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ingest.checkpoint import Checkpoint
 from ingest.encode.batches import Batch, make_batches
 from ingest.encode.bert import CLASSIFIER, Bert, load_model
 from ingest.encode.encoder import BATCH_TOKENS
 from ingest.encode.weights import weight_shapes
-from ingest.parallel import one_thread_each
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.parallel import one_thread_each
 from ingest.text.blocks import Block
 from store.schema.features import point_names
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ingest.encode.point_model import PointModel, Vectors, parts
 from ingest.encode.sample import evenly
 from ingest.encode.token_set import TokenSet
-from ingest.parallel import side_by_side
-from ingest.progress import bar
+from ingest.run.parallel import side_by_side
+from ingest.run.progress import bar
 from store.kernels.features import explained_share, linear_cka, summed_cosine
 from store.repository.arrays import array_of, create_arrays
 from store.schema.array import BLOCK, TILE

@@ -83,7 +83,7 @@ class Split:
 
     @property
     def judged_on(self) -> str:
-        """Which sentences judge, for a person."""
+        """The sentences that judge the fits, in words."""
         if len(self.held_out):
             return f"{len(self.held_out):,} held-out sentences"
         return f"{many(len(self.judging), 'sentence')} of the fit, as the corpus is too small to hold any out"
@@ -133,7 +133,7 @@ def lengths(spans: Spans) -> NDArray[np.int64]:
 
 
 def evenly(count: int, most: int) -> NDArray[np.int64]:
-    """At most so many of `count` places, at even steps."""
+    """At most `most` evenly spaced indices below `count`."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
 
 

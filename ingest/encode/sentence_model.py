@@ -7,9 +7,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ingest.checkpoint import Checkpoint
-from ingest.config import size_of
 from ingest.encode.bert import Bert, Capture, find_device
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.config import size_of
 from ingest.text.tokenizer import Tokenizer, Tokens
 from store.kernels.attention import attention_pattern, value_norm
 

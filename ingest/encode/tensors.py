@@ -16,8 +16,8 @@ from torch import Tensor
 from ingest.encode.bert import Bert
 from ingest.encode.buffers import BlockBuffers, Shape
 from ingest.encode.encoder import Encoder
-from ingest.errors import IngestError
-from ingest.progress import bar
+from ingest.run.errors import IngestError
+from ingest.run.progress import bar
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.keys import CONSTANT

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.checkpoint import Checkpoint
-from ingest.config import size_of
 from ingest.encode.sample import Sample, take_sentences
-from ingest.errors import IngestError
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.config import size_of
+from ingest.run.errors import IngestError
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
 from ingest.text.reviews import Review, Reviews
@@ -53,13 +53,13 @@ def sample_token_set(writer: Writer, corpus: PlannedCorpus, sample: Sample) -> T
     names = ("token_id", "position", "word_index", "token_flags", "sentence_index")
     columns = {name: np.asarray(array_of(group, name)[:stop])[sample.rows] for name in names}
     labels = np.asarray(array_of(group, "label")[: sample.sentences]).astype(np.int64)
-    says = f"the first {sample.sentences:,} sentences of the corpus, {sample.tokens:,} tokens"
+    title = f"the first {sample.sentences:,} sentences of the corpus, {sample.tokens:,} tokens"
     return TokenSet(
         SAMPLE,
         take_sentences(corpus, np.arange(sample.sentences)),
         {"row": sample.rows, **columns},
         labels[columns["sentence_index"]],
-        {"says": says, "sentences": sample.sentences},
+        {"says": title, "sentences": sample.sentences},
     )
 
 
@@ -69,9 +69,9 @@ def review_token_set(checkpoint: Checkpoint, reviews: Reviews, number: int) -> T
     longest = size_of(checkpoint.config, "max_position_embeddings")
     columns, cut = _as_one_input(checkpoint, split_review(review.text), min(REVIEW_TOKENS, longest))
     tokens, sentences = len(columns["token_id"]), int(columns["sentence_index"][-1]) + 1
-    says = f"review {number} of the data, {'its first' if cut else 'all of its'} {tokens:,} tokens"
+    title = f"review {number} of the data, {'its first' if cut else 'all of its'} {tokens:,} tokens"
     block = Block(0, tokens, 0, np.array([tokens], np.int32), columns["token_id"], columns["token_flags"])
-    facts = {"says": says, "sentences": sentences, "document": number, "label": review.label, "cut": cut}
+    facts = {"says": title, "sentences": sentences, "document": number, "label": review.label, "cut": cut}
     return TokenSet(f"review-{number}", block, columns, np.full(tokens, review.label), facts)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ingest.checkpoint import Checkpoint
-from ingest.config import size_of
-from ingest.errors import IngestError, short
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.config import size_of
+from ingest.run.errors import IngestError, short
 
 Shapes = Mapping[str, tuple[int, ...]]
 #: Of a weight: the queries and keys that follow from larger ones are beyond float16, in which they are stored.
@@ -59,7 +59,7 @@ def check_shapes(checkpoint: Checkpoint) -> None:
 
 
 def check_values(checkpoint: Checkpoint, weights: Mapping[str, Tensor]) -> None:
-    """Refuse weights that are no numbers, or so large that no vector that follows is one.
+    """Refuse weights that are NaN or infinite, or so large that vectors become so.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from pathlib import Path
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[2] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
-from ingest.process import exit_status, follow_parent
+from ingest.run.process import exit_status, follow_parent
 
 
 def main() -> int:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ingest.checkpoint import Checkpoint
 from ingest.finetuning.data import head_length
+from ingest.run.checkpoint import Checkpoint
 from ingest.text.reviews import Data
 
 #: What the hub calls a checkpoint that did not come from there.
@@ -12,14 +12,14 @@ HUB_NAMES = {"all-MiniLM-L6-v2": "sentence-transformers/all-MiniLM-L6-v2"}
 
 
 def make_card(
-    name: str, checkpoint: Checkpoint, data: Data, asked: Mapping[str, Any], metrics: Mapping[str, Any]
+    name: str, checkpoint: Checkpoint, data: Data, settings: Mapping[str, Any], metrics: Mapping[str, Any]
 ) -> str:
     """README.md of the checkpoint, as the hub reads it."""
     parts = [
         _front_matter(checkpoint),
         f"# {name}\n\n{checkpoint.name} fine-tuned to tell {_listed(metrics['labels'])} apart, on {data.name}.",
         "## Measured\n\n" + _measured(metrics),
-        "## How it was trained\n\n" + _trained(checkpoint, data, asked, metrics),
+        "## How it was trained\n\n" + _trained(checkpoint, data, settings, metrics),
         "## How to use it\n\n" + _usage(name),
     ]
     return "\n\n".join(parts) + "\n"
@@ -64,21 +64,21 @@ def _note_on_test(metrics: Mapping[str, Any]) -> str:
     return "" if metrics["test"] else " The data has no test split."
 
 
-def _trained(checkpoint: Checkpoint, data: Data, asked: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
-    room = asked["max_length"] - 2
+def _trained(checkpoint: Checkpoint, data: Data, settings: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
+    room = settings["max_length"] - 2
     head = head_length(room)
     rows = {
         "start": f"{checkpoint.name}, weights sha256 {checkpoint.weights_sha256}",
         "data": f"{data.name}, {data.identity}",
         "trained on": f"{metrics['train_reviews']:,} different reviews, {metrics['train_wordpieces']:,} wordpieces an epoch",
-        "epochs": asked["epochs"],
-        "reviews a step": asked["batch"],
+        "epochs": settings["epochs"],
+        "reviews a step": settings["batch"],
         "learning rate": f"{metrics['learning_rate']}, AdamW, linear warm-up over a tenth of the steps, then down to 0",
-        "wordpieces": f"{asked['max_length']}; longer reviews keep the first {head} and the last {room - head} "
+        "wordpieces": f"{settings['max_length']}; longer reviews keep the first {head} and the last {room - head} "
         "between [CLS] and [SEP] (head + tail, Sun et al. 2019, section 5.3)",
-        "frozen": f"embeddings and {asked['freeze']} lower layers" if asked["freeze"] else "nothing",
-        "seed": asked["seed"],
-        "device": f"{asked['device']}, {metrics['precision']}",
+        "frozen": f"embeddings and {settings['freeze']} lower layers" if settings["freeze"] else "nothing",
+        "seed": settings["seed"],
+        "device": f"{settings['device']}, {metrics['precision']}",
         "versions": ", ".join(f"{package} {number}" for package, number in metrics["versions"].items()),
     }
     return "| | |\n| --- | --- |\n" + "\n".join(f"| {title} | {value} |" for title, value in rows.items())
@@ -89,7 +89,7 @@ def _usage(name: str) -> str:
         "```python\nfrom transformers import pipeline\n\n"
         f'pipeline("text-classification", "{name}", truncation=True)("A film to remember.")\n```\n\n'
         "It was trained on beginnings and ends of long reviews; `truncation=True` keeps beginnings alone. "
-        "Its heads beside those of the model it started from: `make ingest MODEL=<this folder>`."
+        "Its heads beside those of the model it started from: `headscape ingest --model=<this folder>`."
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.errors import IngestError, listed
-from ingest.progress import watched
+from ingest.run.errors import IngestError, listed
+from ingest.run.progress import watched
 from ingest.text.reviews import Data, Reviews, has_split, read_reviews
 
 #: Share of the reviews of every label that is held out, and most in all: with so many the standard error of the accuracy is
@@ -111,7 +111,7 @@ def _check_labels(data: Data, labelled: Labelled) -> None:
 
 def _names_of(names: Iterable[str], chosen: NDArray[np.bool_], most: int = 5) -> list[str]:
     """Some of the chosen names; no more than a person reads."""
-    some = [name for name, one in zip(names, chosen, strict=True) if one]
+    some = [name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen]
     return some if len(some) <= most else [*some[:most], f"{len(some) - most} others"]
 
 
@@ -135,7 +135,7 @@ def hold_out(labels: NDArray[np.integer], *, seed: int) -> tuple[NDArray[np.intp
 
 
 def head_length(room: int) -> int:
-    """How many of `room` wordpieces a longer review has from its beginning."""
+    """How many of `room` wordpieces come from the beginning of a longer review."""
     return int(HEAD_SHARE * room)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from ingest.errors import IngestError
+from ingest.run.errors import IngestError
 from store.repository.lock import take_lock
 
 #: Of a checkpoint, what makes its tokenizer. They are copied byte by byte: the result reads the same corpus.
@@ -20,15 +20,15 @@ TOKENIZER_FILES = (
 )
 #: Of a checkpoint that is kept while training goes on, what it takes to go on to the same weights. The last is written last,
 #: but a run that is killed while it removes a checkpoint may leave any of them.
-KEPT_FILES = ("model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json")
-KEPT_NAME = re.compile(r"checkpoint-[0-9]+")
+CHECKPOINT_FILES = ("model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json")
+CHECKPOINT_NAME = re.compile(r"checkpoint-[0-9]+")
 
 
 class Folder:
     """The folder of the result. `metrics.json` is written last: a folder with it is finished."""
 
-    def __init__(self, path: Path, asked: Mapping[str, Any]) -> None:
-        self.path, self.asked = path, json.loads(json.dumps(asked))
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        self.path, self.settings = path, json.loads(json.dumps(settings))
         self.checkpoints = path / "checkpoints"
         self._begun, self._finished = self.checkpoints / "asked.json", path / "metrics.json"
 
@@ -62,7 +62,7 @@ class Folder:
             self._check()
             if not self.finished:
                 self.checkpoints.mkdir(parents=True, exist_ok=True)
-                _write(self._begun, {"asked": self.asked})
+                _write(self._begun, {"asked": self.settings})
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -78,7 +78,7 @@ class Folder:
 
     def last_checkpoint(self) -> Path | None:
         """The newest whole checkpoint; one that a killed run was writing or removing is deleted."""
-        folders = [folder for folder in self.checkpoints.glob("checkpoint-*") if KEPT_NAME.fullmatch(folder.name)]
+        folders = [folder for folder in self.checkpoints.glob("checkpoint-*") if CHECKPOINT_NAME.fullmatch(folder.name)]
         for folder in sorted(folders, key=_step, reverse=True):
             if _whole(folder):
                 return folder
@@ -95,7 +95,7 @@ class Folder:
 
     def finish(self, metrics: Mapping[str, Any]) -> None:
         """Write the metrics: the result is whole."""
-        _write(self._finished, {"asked": self.asked, **metrics})
+        _write(self._finished, {"asked": self.settings, **metrics})
         self.remove_checkpoints()
 
     def remove_checkpoints(self) -> None:
@@ -115,13 +115,15 @@ class Folder:
 
     def _known(self) -> dict[str, Any] | None:
         """The settings of what is there already; None where there is nothing of ours to go on with."""
-        finished, begun = _asked(self._finished), _asked(self._begun)
+        finished, begun = _settings_of(self._finished), _settings_of(self._begun)
         if finished is not None or begun is None:
             return finished
         return begun if self.last_checkpoint() else None
 
     def _compare(self, known: Mapping[str, Any]) -> None:
-        names = sorted(name for name in self.asked.keys() | known.keys() if self.asked.get(name) != known.get(name))
+        names = sorted(
+            name for name in self.settings.keys() | known.keys() if self.settings.get(name) != known.get(name)
+        )
         if names:
             differences = ", ".join(f"{name.upper()} was {known.get(name)}" for name in names)
             raise IngestError(
@@ -140,13 +142,13 @@ def _step(folder: Path) -> int:
 
 
 def _whole(folder: Path) -> bool:
-    return all((folder / name).is_file() for name in KEPT_FILES) and bool(_read(folder / KEPT_FILES[-1]))
+    return all((folder / name).is_file() for name in CHECKPOINT_FILES) and bool(_read(folder / CHECKPOINT_FILES[-1]))
 
 
-def _asked(path: Path) -> dict[str, Any] | None:
+def _settings_of(path: Path) -> dict[str, Any] | None:
     """The settings in a file of ours; None where it is not there or somebody else's."""
-    asked = (_read(path) or {}).get("asked")
-    return asked if isinstance(asked, dict) else None
+    settings = (_read(path) or {}).get("asked")
+    return settings if isinstance(settings, dict) else None
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from ingest.checkpoint import Checkpoint
 from ingest.encode.bert import CLASSIFIER, cuda_dtype, load_model
-from ingest.errors import IngestError
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.errors import IngestError
 
 #: What a checkpoint need not have: it is random at first, by the seed.
 FRESH = ("classifier.", "bert.pooler.")

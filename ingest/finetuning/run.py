@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ingest.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.finetuning.card import make_card
 from ingest.finetuning.data import Example, Labelled, encode, hold_out, read_labelled, read_test
 from ingest.finetuning.folder import Folder
 from ingest.finetuning.settings import FinetuningSettings, choose_rate
-from ingest.progress import say
+from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
+from ingest.run.progress import say
 from ingest.text.reviews import Data, find_data
 from ingest.text.tokenizer import load_tokenizer
 
@@ -34,7 +34,7 @@ def run(settings: FinetuningSettings) -> None:
     check_freeze(checkpoint, settings.freeze)
     device = find_device(settings.device)
     labelled = read_labelled(data, text=settings.text, label=settings.label)
-    folder = Folder(Path(settings.out), _asked(settings, checkpoint, data, device.type))
+    folder = Folder(Path(settings.out), _identity(settings, checkpoint, data, device.type))
     with folder.lock():
         folder.begin()
         if folder.finished:
@@ -66,7 +66,7 @@ class Finetuning:
         metrics = {**trained, **sizes, "precision": plan.precision, "learning_rate": plan.learning_rate}
         metrics |= {"test": self._test(trainer, test), "test_left_out": left_out}
         metrics |= {"labels": self.labelled.names, "versions": _versions()}
-        card = make_card(self.folder.path.resolve().name, self.checkpoint, self.data, self.folder.asked, metrics)
+        card = make_card(self.folder.path.resolve().name, self.checkpoint, self.data, self.folder.settings, metrics)
         self.folder.save(trainer.accelerator.unwrap_model(trainer.model), self.checkpoint.folder, card)
         self.folder.finish(metrics)
         return metrics
@@ -115,15 +115,15 @@ class Finetuning:
         return {"accuracy": scores["test_accuracy"], "loss": scores["test_loss"], "reviews": len(test.texts)}
 
 
-def _asked(settings: FinetuningSettings, checkpoint: Checkpoint, data: Data, device: str) -> dict[str, Any]:
+def _identity(settings: FinetuningSettings, checkpoint: Checkpoint, data: Data, device: str) -> dict[str, Any]:
     """All that the result depends on, but the versions: those that continue it need not be those that began it."""
-    asked = {name: value for name, value in asdict(settings).items() if name != "out"}
+    chosen = {name: value for name, value in asdict(settings).items() if name != "out"}
     identity = {
         "weights": checkpoint.weights_sha256,
         "tokenizer": checkpoint.tokenizer_sha256,
         "reviews": data.identity,
     }
-    return {**asked, **identity, "device": device, "version": VERSION}
+    return {**chosen, **identity, "device": device, "version": VERSION}
 
 
 def _wordpieces(examples: list[Example]) -> int:

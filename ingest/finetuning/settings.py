@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingest.errors import IngestError
-from ingest.flags import parse_flags, setting
-from ingest.settings import EMBEDDED
+from ingest.run.errors import IngestError
+from ingest.run.flags import parse_flags, setting
+from ingest.run.settings import EMBEDDED
 
 #: Hidden size from which a model is trained at the rate of Sun et al. 2019, section 5.1; smaller ones learn faster.
 BASE_SIZE = 768

@@ -26,7 +26,7 @@ from transformers import (
 )
 
 from ingest.finetuning.data import Example, training_order
-from ingest.progress import bar
+from ingest.run.progress import bar
 
 #: Share of the steps in which the learning rate grows; from then on it falls to 0 (Devlin et al. 2019, appendix A.2).
 WARM_UP = 0.1
@@ -107,7 +107,7 @@ class Padding:
         """`input_ids` and `attention_mask` (review, token), `labels` (review,)."""
         lengths = [len(example["input_ids"]) for example in examples]
         width = min(math.ceil(max(lengths) / MULTIPLE) * MULTIPLE, self.longest)
-        rows = [[*one["input_ids"], *[self.pad_id] * (width - len(one["input_ids"]))] for one in examples]
+        rows = [[*example["input_ids"], *[self.pad_id] * (width - len(example["input_ids"]))] for example in examples]
         real = torch.arange(width) < torch.tensor(lengths)[:, None]
         labels = torch.tensor([example["labels"] for example in examples])
         return {"input_ids": torch.tensor(rows), "attention_mask": real.long(), "labels": labels}
@@ -181,13 +181,13 @@ class Schedule(TrainerCallback):
     """
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """A run may have been killed after it was stopped, and its folder moved."""
+        """Find the best checkpoint again, and stop where a killed run had stopped: its folder may have moved."""
         best = Path(str(args.output_dir), f"checkpoint-{state.best_global_step}")
         state.best_model_checkpoint = str(best) if best.is_dir() else None
         self.on_evaluate(args, state, control)
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """Checkpoints between the evaluations, and the evaluation of the last step."""
+        """Save checkpoints between the evaluations, and evaluate the last step."""
         every = max(1, int(args.eval_steps or 1) // CHECKPOINTS)
         control.should_save |= state.global_step % every == 0
         control.should_evaluate |= state.global_step == state.max_steps
@@ -211,7 +211,7 @@ class ProgressBar(TrainerCallback):
     """A bar with loss and held-out accuracy. Logs `seconds`, those of the training in all its runs."""
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """A resumed run begins at its checkpoint."""
+        """Show the bar, for a resumed run from its checkpoint on."""
         self._bar = bar("finetune", total=state.max_steps, unit="steps", done=state.global_step)
         self._before = seconds(state)
         self._start = time.monotonic()
@@ -221,7 +221,7 @@ class ProgressBar(TrainerCallback):
         self._bar.update()
 
     def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """Loss of the last steps, accuracy of the last evaluation."""
+        """Show the loss of the last steps and the accuracy of the last evaluation."""
         state.log_history[-1]["seconds"] = self._before + time.monotonic() - self._start
         losses = [entry["loss"] for entry in state.log_history if "loss" in entry]
         shown = {"loss": f"{losses[-1]:.3f}"} if losses else {}

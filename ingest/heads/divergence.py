@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ingest.encode.sample import Sample, Spans, lengths, take_sentences, whole_sample
 from ingest.encode.tensors import ModelGroup
-from ingest.progress import bar
 from ingest.projections.manifolds import seed32
+from ingest.run.progress import bar
 from ingest.text.blocks import content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.attention import attention_pattern
@@ -133,7 +133,7 @@ def _part_sums(query: Halves, key: Halves, device: str, part: Part) -> NDArray[n
 
 
 def head_map(divergence: NDArray[np.float64], *, seed: int) -> NDArray[np.float64]:
-    """Places (head, 2) whose distances are as near to (head, other_head) as they can be.
+    """Places (head, 2) whose distances are as near as possible to the divergences (head, other_head).
 
     Metric multidimensional scaling with Clark et al.'s settings (General_Analysis), and a seed, which they had not.
     """

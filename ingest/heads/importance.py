@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.checkpoint import Checkpoint
 from ingest.encode.sample import Sample, take_sentences
 from ingest.encode.tensors import ModelGroup
-from ingest.errors import IngestError
 from ingest.heads.trial import Trial, held_out, label_outputs, label_trial, masked_trial
-from ingest.progress import bar
-from ingest.settings import Settings
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.errors import IngestError
+from ingest.run.progress import bar
+from ingest.run.settings import Settings
 from ingest.text.corpus import PlannedCorpus, label_names
 from ingest.text.tokenizer import Tokenizer
 from store.repository.arrays import array_of, create_arrays
@@ -128,9 +128,9 @@ def _prepare(writer: Writer, model: ModelGroup, judged: "JudgedModel") -> None:
 def _whole_loss(writer: Writer, model: ModelGroup, judged: "JudgedModel", trial: Trial, hash_: int) -> float:
     """Loss of the whole model; found once, also if the ingest is killed afterwards."""
     group = writer.group(f"{model.path}/importance")
-    found: Any = group.attrs.get("new_loss")
-    if found and found["hash"] == str(hash_):
-        return float(found["loss"])
+    stored: Any = group.attrs.get("new_loss")
+    if stored and stored["hash"] == str(hash_):
+        return float(stored["loss"])
     loss = judged.loss(trial)
     group.attrs["new_loss"] = {"hash": str(hash_), "loss": loss}
     writer.commit(f"{model.key}: loss of the whole model")
@@ -148,14 +148,14 @@ def _complete(writer: Writer, model: ModelGroup, trial: Trial, hash_: int) -> No
     """What readers read, at once: until here they had the numbers of the run before."""
     group = writer.group(f"{model.path}/importance")
     array_of(group, "change")[:] = np.asarray(array_of(group, "new_change")[:])
-    found: Any = group.attrs["new_loss"]
+    stored: Any = group.attrs["new_loss"]
     group.attrs.update(
         {
             "kind": trial.kind,
             "measure": LOSSES[trial.kind],
-            "loss": found["loss"],
+            "loss": stored["loss"],
             "sentences": trial.block.sentences,
-            "answers": trial.asked,
+            "answers": trial.answers,
             "version": VERSION,
             "finished": datetime.now(UTC).isoformat(timespec="microseconds"),
             "importance_hash": str(hash_),

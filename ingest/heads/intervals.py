@@ -21,7 +21,7 @@ STREAMS = 2
 
 
 def write_intervals(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, seed: int) -> None:
-    """Bootstrap over the sentences of the plan, block by block, layer by layer.
+    """Write the intervals: bootstrap over the sentences of the plan, block by block, layer by layer.
 
     Not committed: `complete` does that together with the statistics that the intervals are of.
     """
@@ -46,14 +46,14 @@ def _add_block(
 ) -> None:
     real = np.ones(block.tokens, bool)
     segments = [find_segments(rows, block.lengths) for rows in source_rows(block.token_flags, real)]
-    present = [counts[one.sentences] for one in segments]
-    for source, one in enumerate(segments):
-        replicates.count(source, one, counts)
+    present = [counts[segment.sentences] for segment in segments]
+    for source, segment in enumerate(segments):
+        replicates.count(source, segment, counts)
 
     def add_layer(layer: int) -> None:
         stored = np.asarray(array_of(group, "token_statistic")[:, layer, :, block.rows])
         values = stored[..., : block.tokens].astype(np.float64)
-        for source, one in enumerate(segments):
-            replicates.add(layer, source, one.means(values), present[source])
+        for source, segment in enumerate(segments):
+            replicates.add(layer, source, segment.means(values), present[source])
 
     list(pool.map(add_layer, range(len(replicates.sums))))

@@ -8,19 +8,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ingest.checkpoint import Checkpoint
 from ingest.encode.bert import CLASSIFIER, load_model
 from ingest.encode.encoder import BATCH_TOKENS
 from ingest.encode.weights import weight_shapes
-from ingest.errors import IngestError
-from ingest.heads.trial import NOT_ASKED, Trial
-from ingest.parallel import one_thread_each
+from ingest.heads.trial import NO_ANSWER, Trial
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.errors import IngestError
+from ingest.run.parallel import one_thread_each
 
 ARCHITECTURES = {"mlm": "BertForMaskedLM", "classification": CLASSIFIER}
 
 
 class JudgedModel:
-    """In float32: the change by one head may be small beside the loss."""
+    """A BERT that can silence a head. In float32: the change by one head may be small beside the loss."""
 
     def __init__(
         self, checkpoint: Checkpoint, kind: str, *, device: torch.device, batch_tokens: int | None = None
@@ -48,12 +48,12 @@ class JudgedModel:
             # Added in their order, so that the loss is the same bit for bit every time.
             return (
                 sum(pool.map(lambda batch: self._sum(batch[0].token_ids, batch[0].real, batch[1]), batches))
-                / trial.asked
+                / trial.answers
             )
 
     def _sum(self, *arrays: Any) -> float:
         token_ids, real, answers = (torch.from_numpy(array).to(self.device) for array in arrays)
-        answered = answers != NOT_ASKED
+        answered = answers != NO_ANSWER
         with torch.inference_mode():
             tokens = self._model.bert(input_ids=token_ids, attention_mask=real.long()).last_hidden_state
             # On the host, as Apple's GPUs have no float64.
@@ -94,5 +94,5 @@ def find_kind(checkpoint: Checkpoint) -> str:
         return "classification"
     raise IngestError(
         f"{checkpoint.name} predicts neither masked words nor labels, so head importance has no loss to measure. "
-        "Give a MODEL that does, such as bert-base-uncased or what `make finetune` made, or leave IMPORTANCE out."
+        "Give a MODEL that does, such as bert-base-uncased or what `headscape finetune` made, or leave IMPORTANCE out."
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ingest.encode.batches import make_batches
 from ingest.encode.tensors import ModelGroup
-from ingest.progress import bar
+from ingest.run.progress import bar
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.pairs import Admitted, Pairs, admitted_pairs, merge_pairs, strongest_pairs

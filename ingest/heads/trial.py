@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.encode.batches import Batch, make_batches
-from ingest.errors import IngestError
+from ingest.run.errors import IngestError
 from ingest.text.blocks import Block, content_hash
 from store.schema.corpus import CLS, SEP
 
@@ -17,8 +17,8 @@ from store.schema.corpus import CLS, SEP
 MASKED = 0.15
 #: What a classifier without names calls its outputs.
 NUMBER = re.compile(r"(LABEL_)?\d+")
-#: No answer is asked of this token.
-NOT_ASKED = -1
+#: This token has no answer.
+NO_ANSWER = -1
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Trial:
     answer: NDArray[np.int64]
 
     @property
-    def asked(self) -> int:
+    def answers(self) -> int:
         """How many tokens have an answer."""
-        return int((self.answer != NOT_ASKED).sum())
+        return int((self.answer != NO_ANSWER).sum())
 
     def batches(self, *, tokens: int) -> list[tuple[Batch, NDArray[np.int64]]]:
         """Sentences of like length, and their answers: (sentence, token)."""
@@ -43,7 +43,7 @@ class Trial:
         return content_hash(dict(identity) | {"kind": self.kind}, self.block.lengths, self.block.token_ids, self.answer)
 
     def _padded(self, batch: Batch) -> NDArray[np.int64]:
-        answers = np.full(batch.real.shape, NOT_ASKED, np.int64)
+        answers = np.full(batch.real.shape, NO_ANSWER, np.int64)
         answers[batch.real] = self.answer[batch.rows]
         return answers
 
@@ -51,14 +51,14 @@ class Trial:
 def masked_trial(sentences: Block, *, mask_id: int, seed: int) -> Trial:
     """Predict masked wordpieces, some of every sentence."""
     hidden = choose_hidden(sentences, seed=seed)
-    answer = np.where(hidden, sentences.token_ids, NOT_ASKED).astype(np.int64)
+    answer = np.where(hidden, sentences.token_ids, NO_ANSWER).astype(np.int64)
     token_ids = np.where(hidden, mask_id, sentences.token_ids).astype(np.int32)
     return Trial("mlm", replace(sentences, token_ids=token_ids), answer)
 
 
 def label_trial(sentences: Block, labels: NDArray[np.integer]) -> Trial:
     """Predict the label of every sentence at its [CLS]."""
-    answer = np.full(sentences.tokens, NOT_ASKED, np.int64)
+    answer = np.full(sentences.tokens, NO_ANSWER, np.int64)
     answer[np.cumsum(sentences.lengths) - sentences.lengths] = labels
     return Trial("classification", sentences, answer)
 
@@ -75,7 +75,7 @@ def choose_hidden(sentences: Block, *, seed: int) -> NDArray[np.bool_]:
 
 
 def held_out(candidates: NDArray[np.integer], *, after: int, count: int) -> NDArray[np.integer]:
-    """The first `count` of these sentences that come after the first `after`; the last where there are too few."""
+    """The `count` sentences after the first `after`; the last `count` where there are too few."""
     start = min(int(np.searchsorted(candidates, after)), len(candidates) - count)
     return candidates[max(0, start) :][:count]
 

@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ingest.parallel import one_thread_each
 from ingest.projections.attention_loss import loss_across_sentences, loss_in_sentence
 from ingest.projections.methods import Advance, Parameters, Read
+from ingest.run.parallel import one_thread_each
 from store.kernels.projection import place_by_network
 from store.schema.pictures import PARAMETERS, ViewName
 
@@ -35,7 +35,7 @@ Floats = NDArray[np.floating]
 
 
 class AttentionProjection:
-    """Trains all heads of a layer together; on a GPU all layers, on a CPU a layer a core."""
+    """Trains all heads of a layer together; on a GPU all layers at once, on a CPU one layer per core."""
 
     placed = "by the same formula: a network with two hidden layers for queries and another for keys"
 
@@ -76,7 +76,8 @@ class AttentionProjection:
         """Places (head, role, token, component)."""
         own = [{name: parameters[name][:, role] for name in PARAMETERS["attention"]} for role in range(2)]
         return np.stack(
-            [place_by_network(vectors, **one) for vectors, one in zip((query, key), own, strict=True)], axis=1
+            [place_by_network(vectors, **parameters) for vectors, parameters in zip((query, key), own, strict=True)],
+            axis=1,
         )
 
 
@@ -89,7 +90,7 @@ class Sentences:
 
     @classmethod
     def of(cls, sizes: NDArray[np.int64]) -> "Sentences":
-        """From the lengths of sentences that stand one after the other."""
+        """Sentences of these lengths, one after the other."""
         order = np.argsort(sizes, kind="stable")
         start = np.cumsum(sizes) - sizes
         return cls(torch.from_numpy(start[order]), torch.from_numpy(sizes[order]))
@@ -112,7 +113,7 @@ def train(
     seed: int,
     advance: Callable[[], object],
 ) -> Parameters:
-    """Networks of all heads from queries and keys (head, token, channel) of sentences of these sizes.
+    """Train the networks of all heads on queries and keys (head, token, channel) of sentences of these sizes.
 
     Returns
     -------

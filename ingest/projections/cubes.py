@@ -19,7 +19,7 @@ class Cubes:
 
     @classmethod
     def around(cls, places: Floats, *, panels: int, margin: float = 1.0) -> "Cubes":
-        """Around places (..., component), `margin` times as wide as they reach.
+        """Cubes around places (..., component), `margin` times as wide as the places reach.
 
         Each index of the first `panels` dims has a cube of its own; with none there is one for all.
         """

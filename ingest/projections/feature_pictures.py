@@ -14,9 +14,9 @@ import zarr
 from numpy.typing import NDArray
 
 from ingest.encode.sample import evenly
-from ingest.parallel import one_thread_each, side_by_side
 from ingest.projections.methods import COMPONENTS, Floats, Method
 from ingest.projections.table import FEW_TOKENS, PROJECTIONS
+from ingest.run.parallel import one_thread_each, side_by_side
 from store.kernels.fidelity import NEIGHBOURS, trustworthy
 from store.kernels.projection import align
 from store.schema.array import Array
@@ -63,14 +63,14 @@ class Picture(ABC):
 
     @abstractmethod
     def places(self) -> Floats:
-        """Of all tokens (panel..., token, component)."""
+        """Places of all tokens (panel..., token, component)."""
 
     @abstractmethod
     def trustworthiness(self, places: Floats) -> NDArray[np.float64]:
-        """Of every panel, NaN where there is none."""
+        """Trustworthiness of every panel, NaN where there is none."""
 
     def judged_on(self, tokens: int) -> str:
-        """What trustworthiness is computed on, for a person."""
+        """The tokens that trustworthiness is computed on, in words."""
         return f"{NEIGHBOURS} neighbours by {self.method.metric} distance among {tokens:,} tokens"
 
 
@@ -106,14 +106,14 @@ class FeaturePicture(Picture):
 
     @property
     def fitted_tokens(self) -> int:
-        """How many tokens, the first ones, the fit takes the vectors of."""
+        """How many tokens, from the first on, the fit takes."""
         row = PROJECTIONS[self.method.kind]
         most = row.joint_vectors // len(self.points) if self.name.vectors == JOINT else row.point_vectors
         return min(self.tokens, max(most, FEW_TOKENS))
 
     @property
     def fitted_vectors(self) -> int:
-        """How many vectors one fit takes: the tokens at one point, or at all."""
+        """How many vectors one fit takes: the tokens at one point, or at all points."""
         return self.fitted_tokens * (len(self.points) if self.name.vectors == JOINT else 1)
 
     @cached_property
@@ -132,7 +132,7 @@ class FeaturePicture(Picture):
         _ = self._begun
 
     def places(self) -> Floats:
-        """Where all tokens are at all points: (point, token, component)."""
+        """Places of all tokens at all points: (point, token, component)."""
         fits = self._begun()
         placed = side_by_side(lambda point: self._place(point, fits), range(len(self.points)))
         if self.name.vectors == EACH:
@@ -158,7 +158,7 @@ class FeaturePicture(Picture):
         return places
 
     def trustworthiness(self, places: Floats) -> NDArray[np.float64]:
-        """Of every point: (point,)."""
+        """Trustworthiness of every point: (point,)."""
         chosen = evenly(self.tokens, TRUSTED_TOKENS)
 
         def judge(point: int) -> float:
@@ -220,7 +220,7 @@ class ValuePicture(Picture):
         _ = self._begun
 
     def places(self) -> Floats:
-        """(layer, head, token, component), 0 in layers that it does not show."""
+        """Places (layer, head, token, component), 0 in layers that it does not show."""
         places = np.zeros((*self.value.shape[:3], COMPONENTS), np.float32)
         for layer, fits in zip(self.layers, self._begun, strict=True):
             with one_thread_each(None):
@@ -239,7 +239,7 @@ class ValuePicture(Picture):
         return places
 
     def trustworthiness(self, places: Floats) -> NDArray[np.float64]:
-        """Of every head: (layer, head), NaN in layers that it does not show."""
+        """Trustworthiness of every head: (layer, head), NaN in layers that it does not show."""
         trust = np.full(self.value.shape[:2], np.nan)
         chosen = evenly(self.value.shape[2], TRUSTED_VALUES)
         for layer in self.layers:

@@ -20,7 +20,7 @@ from ingest.projections.manifolds import seed32
 from ingest.projections.methods import Floats, Method
 from ingest.projections.stage import project
 from ingest.projections.table import PROJECTIONS
-from ingest.settings import Settings
+from ingest.run.settings import Settings
 from ingest.text.blocks import content_hash
 from store.repository.arrays import array_of, create_arrays
 from store.schema.array import TILE
@@ -30,7 +30,7 @@ VERSION = "feature views/1"
 
 
 def project_features(points: FeaturePoints) -> Iterator[None]:
-    """Draw the pictures that are not up to date, of every token set; yields whenever there is more to see."""
+    """Draw the outdated pictures of every token set; yields whenever readers can see more."""
     views = {name: points.views_there(name) for name in points.token_sets()}
     points.write(views)
     drawings = [

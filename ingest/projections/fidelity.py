@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.encode.sample import Spans, evenly
-from ingest.parallel import cores
+from ingest.run.parallel import cores
 from store.kernels.attention import attention_pattern
 from store.kernels.fidelity import recall, screen_distance, spearman, trustworthy
 from store.kernels.normalization import unit
@@ -19,7 +19,7 @@ ACROSS_QUERIES, ACROSS_KEYS = 100, 600
 
 
 def judge_layer(query: Floats, key: Floats, normalized: tuple[Floats, Floats], places: Floats, spans: Spans) -> Floats:
-    """`store.schema.pictures.MEASURES` of a layer's heads: (measure, head).
+    """Fidelity of a layer's heads by each measure of `store.schema.pictures.MEASURES`: (measure, head).
 
     `query`, `key` and the normalized ones are (head, token, channel), `places` (head, role, token, component), `spans` the
     sentences' (first row, end) in them. The first two measures are means over sentences.

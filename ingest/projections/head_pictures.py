@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ingest.encode.sample import JUDGED_SENTENCES, Sample, Spans, Split, lengths, read_rows, span_rows
 from ingest.encode.tensors import ModelGroup
-from ingest.progress import bar
 from ingest.projections.attention_projection import AttentionProjection
 from ingest.projections.fidelity import judge_layer
 from ingest.projections.head_view import HeadView
@@ -22,6 +21,7 @@ from ingest.projections.methods import HeadProjection, Nearest, Neighbours, Pca
 from ingest.projections.normalizations import Constants, read_constants
 from ingest.projections.stage import project
 from ingest.projections.table import PROJECTIONS
+from ingest.run.progress import bar
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
 from store.repository.arrays import array_of
@@ -33,7 +33,7 @@ Floats = NDArray[np.floating]
 
 @dataclass(frozen=True)
 class HeadVectors:
-    """What pictures of heads are computed from."""
+    """Queries and keys that pictures of heads are computed from, and their normalisations."""
 
     writer: Writer
     model: ModelGroup
@@ -43,7 +43,7 @@ class HeadVectors:
     device: str
 
     def view(self, name: ViewName) -> HeadView:
-        """The view group, and what its fits have to be computed from."""
+        """The view group, with the hashes of what its fits and places depend on."""
         return HeadView(self.writer, self.model, name, self.fit_hash(name), self.block_hashes)
 
     def fit_hash(self, name: ViewName) -> int:
@@ -56,16 +56,16 @@ class HeadVectors:
 
     @cached_property
     def block_hashes(self) -> list[int]:
-        """What every block of the plan holds; every picture is compared with it, more than once."""
+        """Hash of every block of the plan, read once: every picture is compared with them."""
         return [self.model.block_hash(block) for block in self.corpus.blocks]
 
     @cached_property
     def constants(self) -> dict[str, Constants]:
-        """Of every normalisation; they are whole before the first picture is begun."""
+        """Constants of every normalisation; they are complete before the first picture."""
         return read_constants(self.writer, self.model)
 
     def fit_sample(self, name: ViewName) -> Sample:
-        """What a picture is fitted on."""
+        """The sample that a picture is fitted on."""
         tokens = PROJECTIONS[name.projection].head_tokens
         return self.split.fitted if tokens is None else self.split.fitted.first(tokens)
 
@@ -95,7 +95,9 @@ def finished_views(head_vectors: HeadVectors, names: list[ViewName]) -> list[str
 
     def rank(name: ViewName) -> tuple[int, float]:
         fidelity = array_of(head_vectors.view(name).group, "fidelity")
-        held_out, fitted = (np.asarray(fidelity[MEASURES.index("spearman"), JUDGED.index(one)]) for one in JUDGED)
+        held_out, fitted = (
+            np.asarray(fidelity[MEASURES.index("spearman"), JUDGED.index(sentences)]) for sentences in JUDGED
+        )
         return name.components, float(np.where(np.isnan(held_out), fitted, held_out).mean())
 
     return [str(name) for name in sorted(whole, key=rank)]
@@ -143,7 +145,7 @@ class HeadPictures:
         return self.head_vectors.normalized(layer, self.names[0].normalization, self.sample.rows)
 
     def begin(self) -> None:
-        """Nothing yet: the heads of a layer are read when they are fitted."""
+        """Do nothing: the heads of a layer are read when they are fitted."""
 
     def draw(self) -> Iterator[str]:
         """Fit every layer of every picture, then place and judge all pictures layer by layer."""

@@ -55,7 +55,7 @@ class HeadView:
         return up_to_date and self.group.attrs.get("sentences") == corpus.sentences
 
     def stale(self) -> NDArray[np.bool_]:
-        """Where the places of the plan's blocks are missing or were computed from something else: (block, layer)."""
+        """Which places of the plan's blocks are missing or were computed from something else: (block, layer)."""
         done = self._read("view_hash")[: len(self.view_hashes)]
         stale = np.ones((len(self.view_hashes), self.layers), bool)
         stale[: len(done)] = done != self.view_hashes[: len(done), None]
@@ -142,5 +142,5 @@ class HeadView:
 
 
 def has_been_whole(view: zarr.Group) -> bool:
-    """False for a view that an interrupted ingest began."""
+    """Whether the view was complete before; False where an interrupted ingest began it."""
     return "sentences" in view.attrs

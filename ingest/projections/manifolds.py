@@ -68,7 +68,7 @@ def umap(
     min_dist: float,
     metric: str = "euclidean",
 ) -> Floats:
-    """umap-learn's UMAP; a few points start anywhere."""
+    """umap-learn's UMAP; few points start at random places."""
     from umap import UMAP
 
     start = "spectral" if len(points) > 50 else "random"

@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ingest.parallel import fit_later, one_thread_each, processes, side_by_side
 from ingest.projections.manifolds import fit_head, fit_points, seed32, used_settings
 from ingest.projections.table import PROJECTIONS
+from ingest.run.parallel import fit_later, one_thread_each, processes, side_by_side
 from store.kernels.normalization import unit
 from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours
 from store.schema.pictures import ViewName
@@ -121,7 +121,7 @@ class Nearest:
         self._cached: tuple[tuple[int, int, int], NDArray[np.int64], Floats] | None = None
 
     def of(self, layer: int, query: Floats, key: Floats, first: int) -> tuple[NDArray[np.int64], Floats]:
-        """Index among the fitted points, queries first, and squared distance: (head, role, token, neighbour) each.
+        """Nearest fitted points: their index, queries first, and squared distance: (head, role, token, neighbour) each.
 
         `first` is the number of the first token: with the layer and the number of tokens it identifies the vectors.
         """
@@ -157,7 +157,7 @@ class Method:
 
     @property
     def metric(self) -> str:
-        """Of the distance whose neighbours it keeps."""
+        """Metric of the distance whose neighbours the projection keeps."""
         return str(self.settings.get("metric", "euclidean"))
 
     @property
@@ -176,14 +176,14 @@ class Method:
         return f"at the mean of its {NEIGHBOURS} nearest fitted vectors{of}, weighted by 1 / distance squared"
 
     def fit(self, vectors: Floats) -> Floats:
-        """What places other vectors: the mean and the axes, one below the other; or the places (vector, component)."""
+        """The fit that places other vectors: mean and axes, one below the other, or the places (vector, component)."""
         if self.exact:
             mean, axes, _ = fit_pca(vectors, components=COMPONENTS)
             return np.concatenate([mean[None], axes])
         return fit_points(vectors, PROJECTIONS[self.kind].fit, COMPONENTS, self.seed, self.settings)
 
     def begin(self, sets: Sequence[Callable[[], Floats]]) -> Callable[[], list[Floats]]:
-        """Start a fit of each set, those of the libraries in processes; the result waits for them.
+        """Start a fit of each set, t-SNE and UMAP in processes; calling the result waits for them.
 
         A set is read by another thread when a process is nearly free, so that few of those that wait are in memory.
         """

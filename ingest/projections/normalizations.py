@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ingest.encode.sample import Sample, Split, lengths, read_rows, span_rows
 from ingest.encode.tensors import ModelGroup
-from ingest.progress import bar
 from ingest.projections.scaling import GRID, STEP, Pairs, choose_scaling, correlations
+from ingest.run.progress import bar
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.fidelity import cosine_distance, spearman
 from store.kernels.normalization import centroid_shift, normalized, sphere_centre, weighted_correlation
@@ -94,11 +94,13 @@ def _fill(writer: Writer, model: ModelGroup, split: Split, *, layers: int) -> No
 
 
 def read_constants(writer: Writer, model: ModelGroup) -> dict[str, Constants]:
-    """Of every normalisation, with a leading dim layer: `scale` (layer, head), and so on."""
+    """Constants of every normalisation, with a leading dim layer: `scale` (layer, head), and so on."""
     group = writer.group(f"{model.path}/normalizations")
     read = [np.asarray(array_of(group, name)[:]) for name in ("scale", "shift", "radius")]
-    constants = {name: Constants(*one) for name, *one in zip(NORMALIZATIONS, *read, strict=True)}
-    return {name: one if name == "exact" else replace(one, radius=None) for name, one in constants.items()}
+    constants = {name: Constants(*arrays) for name, *arrays in zip(NORMALIZATIONS, *read, strict=True)}
+    return {
+        name: constant if name == "exact" else replace(constant, radius=None) for name, constant in constants.items()
+    }
 
 
 def _own(writer: Writer, model: ModelGroup, layer: int, sample: Sample, pairs: Pairs) -> dict[str, Constants]:
@@ -110,7 +112,9 @@ def _own(writer: Writer, model: ModelGroup, layer: int, sample: Sample, pairs: P
     return {
         "raw": Constants(ones, none),
         "centroid": Constants(ones, centroid_shift(query.astype(np.float64), exact)),
-        "scaled": Constants(np.array([one.scale for one in chosen]), np.stack([one.shift for one in chosen])),
+        "scaled": Constants(
+            np.array([constants.scale for constants in chosen]), np.stack([constants.shift for constants in chosen])
+        ),
         "sphere": Constants(ones, -sphere_centre(exact)),
         "exact": Constants(ones, none, np.sqrt((exact * exact).sum(axis=-1)).max(axis=-1)),
     }
@@ -150,10 +154,10 @@ def _write(
     normalizations = [constants[name] for name in NORMALIZATIONS]
     spearmans = judge(*judged, normalizations, lengths(split.judging))
     rows = []
-    for one, spearman_of_head in zip(normalizations, spearmans, strict=True):
-        correlation, count = _correlation(*fitted, *one.apply(*fitted), pairs)
-        radius = np.full(len(one.scale), np.nan) if one.radius is None else one.radius
-        rows.append((one.scale, one.shift, radius, correlation, count, spearman_of_head))
+    for normalization, spearman_of_head in zip(normalizations, spearmans, strict=True):
+        correlation, count = _correlation(*fitted, *normalization.apply(*fitted), pairs)
+        radius = np.full(len(normalization.scale), np.nan) if normalization.radius is None else normalization.radius
+        rows.append((normalization.scale, normalization.shift, radius, correlation, count, spearman_of_head))
     for name, values in zip(_WRITTEN, zip(*rows, strict=True), strict=True):
         array_of(group, name)[:, layer] = np.stack(values)
 

@@ -26,7 +26,7 @@ class Pairs:
 
     @classmethod
     def within(cls, sizes: NDArray[np.int64]) -> "Pairs":
-        """All pairs of the first sentences, until they are enough or there are no more."""
+        """All pairs of the first sentences that have `PAIRS` pairs together; of all sentences where they have fewer."""
         count = int(np.searchsorted(np.cumsum(sizes**2), PAIRS)) + 1
         ends = np.cumsum(sizes[:count])
         each = [
@@ -57,7 +57,7 @@ def correlations(query: Floats, key: Floats, shift: Floats, pairs: Pairs) -> Flo
 
 
 def choose_scaling(query: Floats, key: Floats, pairs: Pairs) -> Scaling:
-    """The translation, none or the centroids', and the c whose correlation is nearest to -1.
+    """Choose the translation (none or the centroids') and the c whose correlation is nearest to -1.
 
     `query`, `key` are (token, channel) of one head. With too few pairs c is 1 and the translation the paper's.
     """

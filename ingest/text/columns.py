@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ingest.progress import bar
+from ingest.run.progress import bar
 from ingest.text.table import Table
 
 #: A column has so many different values, None not counted; fewer say nothing, more are no categories.

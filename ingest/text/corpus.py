@@ -7,10 +7,10 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from ingest.checkpoint import Checkpoint
-from ingest.errors import IngestError
-from ingest.progress import bar
-from ingest.settings import DEFAULT_SENTENCES, Settings
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.errors import IngestError
+from ingest.run.progress import bar
+from ingest.run.settings import DEFAULT_SENTENCES, Settings
 from ingest.text.blocks import Block, pack, plan, short_key
 from ingest.text.columns import column_codes
 from ingest.text.reviews import Data, Reviews, read_reviews
@@ -49,7 +49,7 @@ class Budget:
 
     @property
     def most_sentences(self) -> int:
-        """A sentence has at least three tokens: [CLS], a wordpiece, [SEP]."""
+        """Most sentences that fit: each has at least three tokens, [CLS], a wordpiece and [SEP]."""
         return self.sentences or (self.tokens or 0) // 3 + 1
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ingest.errors import IngestError, short
+from ingest.run.errors import IngestError, short
 from ingest.text.lines import read_lines
 
 Record = dict[str, Any]
@@ -23,7 +23,7 @@ class JsonColumns:
 
     @classmethod
     def of(cls, records: Iterator[Record]) -> "JsonColumns":
-        """What all records hold."""
+        """The columns of these records."""
         columns = cls()
         for row, record in enumerate(records, 1):
             for title, value in record.items():
@@ -34,7 +34,7 @@ class JsonColumns:
 
     @property
     def titles(self) -> list[str]:
-        """Of the columns whose values are all of one kind, and not nested."""
+        """Titles of the columns whose values are all of one kind and not nested."""
         return [title for title in self.kinds if title not in self.refused]
 
     @property
@@ -44,7 +44,7 @@ class JsonColumns:
 
     @property
     def not_text(self) -> dict[str, str]:
-        """What columns of values other than text hold, by title."""
+        """Kind of the values in columns other than text, by title."""
         return {title: " and ".join(_in_row(kinds)) for title, kinds in self.kinds.items() if {*kinds} - {"text"}}
 
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from ingest.errors import IngestError, short
-from ingest.progress import bar
+from ingest.run.errors import IngestError, short
+from ingest.run.progress import bar
 
 if TYPE_CHECKING:
     from tqdm import tqdm

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ingest.errors import IngestError, short
-from ingest.progress import bar
+from ingest.run.errors import IngestError, short
+from ingest.run.progress import bar
 
 ROWS_AT_ONCE = 10_000
 
@@ -32,7 +32,7 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
 
 
 def read_parquet(file: pq.ParquetFile, titles: list[str]) -> Iterator[pa.Table]:
-    """Its rows with these columns, counted on a bar; what is stored as a dictionary is looked up in it."""
+    """The rows of the file with these columns, counted on a bar; dictionaries are decoded."""
     with bar("reading", total=file.metadata.num_rows, unit="rows", delay=1) as progress:
         for batch in file.iter_batches(ROWS_AT_ONCE, columns=titles):
             yield pa.table([_plain(column) for column in batch.columns], names=batch.schema.names)
@@ -53,7 +53,7 @@ REFUSED, NOT_TEXT = b"refused", b"not_text"
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type of the values, where they are stored as a dictionary."""
+    """The type of a column, or of its values where it is a dictionary."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 

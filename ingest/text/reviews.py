@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute
 
-from ingest.checkpoint import is_file, is_folder, package_folder, sha256
-from ingest.errors import IngestError, listed, short
-from ingest.settings import EMBEDDED
+from ingest.run.checkpoint import is_file, is_folder, package_folder, sha256
+from ingest.run.errors import IngestError, listed, short
+from ingest.run.settings import EMBEDDED
 from ingest.text.columns import Column, find_columns, label_column
 from ingest.text.lines import GZIP
 from ingest.text.table import FORMS, Table, form_of, read_table
@@ -79,7 +79,7 @@ class Reviews:
         return list(dict.fromkeys([self.text, self.labels.title] if self.labels else [self.text]))
 
     def numbered_as(self, names: list[str]) -> "Reviews":
-        """With the labels' numbers of a store that names the same labels in another order."""
+        """The reviews with their labels numbered as in a store that lists the same labels in another order."""
         if self.labels is None or sorted(names) != sorted(self.labels.names):
             return self
         codes = {value: names.index(self.labels.names[code]) for value, code in self.labels.codes.items()}
@@ -165,7 +165,7 @@ def _labels(data: Data, table: Table, label: str) -> Column | None:
 
 
 def has_split(data: Data, split: str) -> bool:
-    """Whether there are such reviews beside those to train on: only a data set on the hub has any."""
+    """Whether the data set has this split beside its training split; only data sets on the hub have."""
     if data.place == EMBEDDED or is_file(Path(data.place)):
         return False
     import datasets

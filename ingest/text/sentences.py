@@ -85,7 +85,7 @@ def sentence_hash(text: str, *, seed: int) -> int:
 def split_reviews(
     reviews: Iterable[Review], *, seed: int, passed: Callable[[float], object] = float
 ) -> Iterator[Sentence]:
-    """Every sentence of every review, in their order; `passed` is called with the part of a review that is done."""
+    """Every sentence of every review, in their order; `passed` is called with each finished share of a review."""
     for review in reviews:
         left = 1.0
         for text in _split(review.text):

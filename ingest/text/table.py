@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ingest.errors import IngestError, short
+from ingest.run.errors import IngestError, short
 from ingest.text.json_file import JsonColumns, json_records, json_row
 from ingest.text.lines import GZIP, csv_header, csv_rows, plain_rows
 from ingest.text.parquet_file import NOT_TEXT, REFUSED, not_text, opened, plain_schema, read_parquet, refused
@@ -51,7 +51,7 @@ class Table:
 
     @property
     def titles(self) -> list[str]:
-        """Of all columns, those that are refused last."""
+        """Titles of all columns, the refused ones last."""
         return list(dict.fromkeys([*self.columns.column_names, *self.refused]))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.errors import IngestError
+from ingest.run.errors import IngestError
 from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
 
 #: Of a text per wordpiece that is kept, before a part of it is tried.
@@ -108,7 +108,7 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def longest_first(first: int, second: int, *, room: int) -> tuple[int, int]:
-    """How many wordpieces are kept of each of a pair: the longer one is cut first, as transformers' `longest_first`."""
+    """How many wordpieces of each text of a pair are kept: the longer text is cut first, as transformers' `longest_first`."""
     short = min(first, second, room // 2)
     long = min(max(first, second), room - short)
     return (short, long) if first <= second else (long, short)

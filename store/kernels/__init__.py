@@ -9,7 +9,7 @@ AnyArray = Any
 
 
 def namespace(array: AnyArray) -> ModuleType:
-    """Module numpy or torch, whichever the array is of. Neither is imported here."""
+    """The module of the array, numpy or torch. Neither is imported here."""
     return sys.modules[type(array).__module__.partition(".")[0]]
 
 

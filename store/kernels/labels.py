@@ -80,7 +80,10 @@ def nearest_heads(mean_divergence: ArrayLike, layer: int, head: int, count: int)
     divergence[layer, head] = np.inf
     nearest = np.argsort(divergence, axis=None, kind="stable")[: min(count, divergence.size - 1)]
     layers, heads = np.unravel_index(nearest, divergence.shape)
-    return [NearHead(int(one), int(two), float(divergence[one, two])) for one, two in zip(layers, heads, strict=True)]
+    return [
+        NearHead(int(first), int(second), float(divergence[first, second]))
+        for first, second in zip(layers, heads, strict=True)
+    ]
 
 
 def clustered_order(mean_divergence: ArrayLike) -> NDArray[np.intp]:

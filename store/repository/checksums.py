@@ -18,7 +18,7 @@ from zarr.abc.buffer import Buffer, BufferPrototype
 from zarr.abc.store import ByteRequest
 from zarr.storage import WrapperStore
 
-from store.errors import StoreCorrupt
+from store.repository.errors import StoreCorrupt
 
 NAME = "checksums"
 FOLDERS = ("snapshots", "manifests", "transactions", "chunks")
@@ -42,7 +42,7 @@ class Checksums:
     def check(self, path: str) -> None:
         """Raise StoreCorrupt where a listed file has changed since it was published."""
         if problem := self._problem(path):
-            raise StoreCorrupt(f"A file of the store is damaged: {problem} Run `make verify` to list all damage.")
+            raise StoreCorrupt(f"A file of the store is damaged: {problem} Run `headscape verify` to list all damage.")
 
     def wrong_files(self) -> Iterator[str]:
         """A sentence for each listed file that is missing or has changed."""

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 from icechunk import IcechunkError, Repository
 
-from store.errors import SnapshotNotFound, StoreCorrupt, StoreIncomplete
 from store.repository.access import first_line, local_path, mend_advice, open_repository, read_with_retry, writing
 from store.repository.branches import MAIN
 from store.repository.checksums import Checksums, file_stamps, rewrite_checksums
+from store.repository.errors import SnapshotNotFound, StoreCorrupt, StoreIncomplete
 
 #: Metadata key of a commit that was published: the time, as ISO 8601.
 PUBLISHED = "published"
@@ -39,7 +39,9 @@ def published_snapshot(repository: Repository, url: str) -> str:
             f"The current snapshot of {url} cannot be read ({first_line(error)}). {mend_advice(url)}"
         ) from error
     if newest.parent_id is None:
-        raise StoreIncomplete(f"Nothing has been published in {url} yet. Run `make ingest STORE={url}` to its end.")
+        raise StoreIncomplete(
+            f"Nothing has been published in {url} yet. Run `headscape ingest --store={url}` to its end."
+        )
     return newest.id
 
 
@@ -61,9 +63,9 @@ def check_snapshot(repository: Repository, url: str, snapshot: str) -> None:
         # Asks the storage; `lookup_snapshot` would answer from memory after the snapshot was deleted.
         info = read_with_retry(repository, url, lambda: next(iter(repository.ancestry(snapshot_id=snapshot))))
     except (IcechunkError, ValueError) as error:
-        raise SnapshotNotFound(f"There is no snapshot {snapshot}. List them with `make describe`.") from error
+        raise SnapshotNotFound(f"There is no snapshot {snapshot}. List them with `headscape describe`.") from error
     if PUBLISHED not in info.metadata:
-        raise SnapshotNotFound(f"Snapshot {snapshot} was never published. List them with `make describe`.")
+        raise SnapshotNotFound(f"Snapshot {snapshot} was never published. List them with `headscape describe`.")
 
 
 def bytes_on_disk(url: str) -> int | None:

@@ -10,10 +10,10 @@ import icechunk
 import zarr
 from icechunk import Repository
 
-from store.errors import SchemaMismatch, StoreError
 from store.repository.access import create_repository, local_path, writing
 from store.repository.branches import INGEST, MAIN
 from store.repository.checksums import record_checksums
+from store.repository.errors import SchemaMismatch, StoreError
 from store.repository.history import PUBLISHED
 from store.schema.array import READABLE, SCHEMA_VERSION
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from ingest.settings import Settings
+from ingest.run.settings import Settings
 from store import StoreError
 from tests.bench.attentionviz import against_attentionviz
 from tests.bench.browser import pages

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.pipeline import run
-from ingest.settings import Settings
+from ingest.run.settings import Settings
 from store import Corpus, open_corpus
 from store.kernels.attention import attention_pattern
 from store.kernels.fidelity import recall, screen_distance, spearman
@@ -79,13 +79,13 @@ def _judged(corpus: Corpus, query_place: Floats, key_place: Floats, layer: int, 
     """Means over sentences of one picture (token, component) of queries and keys."""
     query, key = _vectors(corpus, layer, head)
     sizes = np.diff(_sentences(corpus), axis=-1)[:, 0]
-    found = []
+    measures = []
     for stop, size in zip(np.cumsum(sizes), sizes, strict=True):
         rows = slice(stop - size, stop)
         pattern = attention_pattern(query[rows], key[rows])
         distance = screen_distance(query_place[rows], key_place[rows])
-        found.append((float(spearman(pattern, distance)), float(recall(pattern, distance, k=RECALL_KEYS))))
-    means = np.mean(found, axis=0)
+        measures.append((float(spearman(pattern, distance)), float(recall(pattern, distance, k=RECALL_KEYS))))
+    means = np.mean(measures, axis=0)
     return {"spearman": float(means[0]), "recall": float(means[1])}
 
 
@@ -134,7 +134,7 @@ def _fit(store: str, layer: int, head: int) -> Result:
 
 def _show_means(corpus: Corpus, ours: list[Result], theirs: list[Result]) -> None:
     worse = [sum(_ahead(name, *pair) < 0 for pair in zip(ours, theirs, strict=True)) for name in ("spearman", "recall")]
-    seconds = np.mean([one["seconds"] for one in theirs])
+    seconds = np.mean([result["seconds"] for result in theirs])
     rows = [(VIEW, *_means(ours), *worse, "-"), ("AttentionViz, t-SNE", *_means(theirs), "-", "-", f"{seconds:.0f}")]
     title = f"{len(ours)} heads, {len(_rows(corpus)):,} tokens, {len(_sentences(corpus))} sentences: AttentionViz's own fit of them; held out of ours"
     show(title, ("picture", "Spearman", "recall@3", "worse heads: Spearman", "recall@3", "CPU s per head"), rows)
@@ -147,7 +147,7 @@ def _show_closest(heads: list[tuple[int, ...]], ours: list[Result], theirs: list
         for head, own, other in zip(heads, ours, theirs, strict=True)
     )
     rows = [
-        (name, *(f"{one[measure]:.3f}" for measure in ("spearman", "recall") for one in (own, other)))
+        (name, *(f"{results[measure]:.3f}" for measure in ("spearman", "recall") for results in (own, other)))
         for _, name, own, other in all_heads[:CLOSEST]
     ]
     show("Closest heads", ("head", "Spearman: ours", "theirs", "recall@3: ours", "theirs"), rows)
@@ -159,5 +159,5 @@ def _ahead(measure: str, own: Result, other: Result) -> float:
 
 
 def _means(results: list[Result]) -> tuple[str, str]:
-    spearman_mean, recall_mean = (np.mean([one[name] for one in results]) for name in ("spearman", "recall"))
+    spearman_mean, recall_mean = (np.mean([result[name] for result in results]) for name in ("spearman", "recall"))
     return f"{spearman_mean:.3f}", f"{recall_mean:.3f}"

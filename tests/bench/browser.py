@@ -118,17 +118,17 @@ def _wait_for(url: str) -> None:
 
 def pages(shapes: list[tuple[int, int, int, int]]) -> None:
     """What a reader waits for in stores of these (layers, heads, channels, tokens), one column each."""
-    found = []
+    measured = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for shape in shapes:
             store = temporary_store(**dict(zip(("layers", "heads", "channels", "tokens"), shape, strict=True)))
             with production_server(store) as address:
                 tokens = open_corpus(store).n_tokens
-                found.append((f"{shape[0]}x{shape[1]}x{shape[2]}, {tokens:,} tokens", measure(browser, address)))
+                measured.append((f"{shape[0]}x{shape[1]}x{shape[2]}, {tokens:,} tokens", measure(browser, address)))
             shutil.rmtree(Path(store).parent)
-    columns = ("", *(name for name, _ in found))
-    rows = [(name, *(figures[name] for _, figures in found)) for name in found[0][1]]
+    columns = ("", *(name for name, _ in measured))
+    rows = [(name, *(figures[name] for _, figures in measured)) for name in measured[0][1]]
     show(
         f"In the browser, medians of {ROUNDS}, a rest before each (headless Chromium, software WebGL, 1440x900)",
         columns,
@@ -153,7 +153,9 @@ def measure(browser: Browser, address: str) -> dict[str, str]:
     page.goto(f"{address}/head?layer=3&head=3")
     page.wait_for_selector(DRAWN)
     times["hover over a point, until its card"] = [hover(page, 0.4 + 0.05 * turn, 0.5) for turn in range(ROUNDS)]
-    times["lasso, with table and summary"] = changes(page, [f"?layer=3&head=3&lasso={one}" for one in LASSOS], "masked")
+    times["lasso, with table and summary"] = changes(
+        page, [f"?layer=3&head=3&lasso={lasso}" for lasso in LASSOS], "masked"
+    )
     page.close()
     figures = {
         "first paint of all heads, empty cache": f"{1000 * median(firsts[1:]):,.0f} ms",

@@ -80,5 +80,5 @@ def _open(browser: Browser, address: str) -> Page:
     return page
 
 
-def _milliseconds(found: list[float]) -> str:
-    return f"{median(found):,.0f} ms"
+def _milliseconds(times: list[float]) -> str:
+    return f"{median(times):,.0f} ms"

@@ -5,7 +5,7 @@ from pathlib import Path
 import xarray as xr
 
 from ingest.pipeline import run
-from ingest.settings import Settings
+from ingest.run.settings import Settings
 from store import Corpus, open_corpus
 from store.schema.pictures import NORMALIZATIONS, ViewName
 from tests.bench.table import show
@@ -66,16 +66,16 @@ def _normalizations(corpus: Corpus) -> None:
     constants = corpus.normalizations
     rows = []
     for name in NORMALIZATIONS:
-        one = constants.sel(normalization=name)
-        improved = int((one.spearman < constants.spearman.sel(normalization="raw")).sum())
+        constant = constants.sel(normalization=name)
+        improved = int((constant.spearman < constants.spearman.sel(normalization="raw")).sum())
         rows.append(
             (
                 name,
-                f"{float(one.spearman.mean()):.3f}",
-                f"{float(one.spearman.max()):.3f}",
-                f"{float(one.weighted_correlation.mean()):.3f}",
-                f"{float(one.scale.min()):.2f} to {float(one.scale.max()):.2f}",
-                int(one.pairs.min()),
+                f"{float(constant.spearman.mean()):.3f}",
+                f"{float(constant.spearman.max()):.3f}",
+                f"{float(constant.weighted_correlation.mean()):.3f}",
+                f"{float(constant.scale.min()):.2f} to {float(constant.scale.max()):.2f}",
+                int(constant.pairs.min()),
                 improved,
             )
         )

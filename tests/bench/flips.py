@@ -42,13 +42,13 @@ def flips(store: str, count: int) -> None:
         for seed, file in enumerate(chosen_files(copy, count, seed=0)):
             kind = file.relative_to(copy).parts[0]
             with flipped(file, seed=seed):
-                found = _answers(str(copy), list(answered))
-                rows[kind, "found"] += _found(str(copy))
+                answers = _answers(str(copy), list(answered))
+                rows[kind, "found"] += _is_reported(str(copy))
             rows[kind, "files"] += 1
             rows[kind, "wrong"] += any(
-                answer[0] == 200 and answer != answered[route] for route, answer in found.items()
+                answer[0] == 200 and answer != answered[route] for route, answer in answers.items()
             )
-            rows[kind, "refused"] += any(status != 200 for status, _ in found.values())
+            rows[kind, "refused"] += any(status != 200 for status, _ in answers.values())
     show(
         f"{count} flipped bits in {count} files, {len(answered)} routes",
         ("kind of file", "files", "found by verify", "some route refuses", "a wrong answer with status 200"),
@@ -72,7 +72,7 @@ def _answers(url: str, routes: list[str]) -> Answers:
     return {route: (response.status_code, response.data) for route, response in responses.items()}
 
 
-def _found(url: str) -> bool:
+def _is_reported(url: str) -> bool:
     try:
         return bool(list(wrong_files(url)) or list(verify(open_snapshot(url))))
     except StoreError:

@@ -13,13 +13,13 @@ from statistics import median
 
 import torch
 
-from ingest.checkpoint import Checkpoint, find_checkpoint
 from ingest.encode.batches import make_batches
 from ingest.encode.bert import find_device, find_dtype
 from ingest.encode.encoder import Encoder, open_encoder
 from ingest.encode.tensors import encode_corpus, pending_blocks
 from ingest.pipeline import model_group
-from ingest.settings import Settings
+from ingest.run.checkpoint import Checkpoint, find_checkpoint
+from ingest.run.settings import Settings
 from ingest.text.corpus import PlannedCorpus, prepare_corpus
 from ingest.text.reviews import find_data
 from store.repository.writer import Writer, open_writer
@@ -28,13 +28,13 @@ from tests.bench.table import show
 ROUNDS = 3
 
 
-def rate(asked: Settings) -> None:
+def rate(defaults: Settings) -> None:
     """Tokens a second: plain forward pass, and everything ingest computes and writes; in turns, so that noise hits both.
 
     Both have all threads of torch, which the ingest shares out among its streams itself.
     """
     with tempfile.TemporaryDirectory() as folder:
-        settings = replace(asked, store=f"{folder}/store")
+        settings = replace(defaults, store=f"{folder}/store")
         checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
         device = find_device(settings.device)
         dtype = find_dtype(settings.dtype, device)
@@ -129,10 +129,10 @@ def memory_and_bytes(counts: tuple[int, int]) -> None:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        said = process.stdout.read() if process.stdout else ""
+        output = process.stdout.read() if process.stdout else ""
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = status
-        tokens = int(said.partition("(")[2].partition(" tokens")[0].replace(",", ""))
+        tokens = int(output.partition("(")[2].partition(" tokens")[0].replace(",", ""))
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         peaks.append(usage.ru_maxrss / 1024)
         rows.append(

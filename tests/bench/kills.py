@@ -73,9 +73,9 @@ def _kill_after(seconds: float, place: str) -> tuple[bool, str]:
         return alive, str(error)
 
 
-def _differences(one: Snapshot, other: Snapshot) -> list[str]:
+def _differences(first: Snapshot, other: Snapshot) -> list[str]:
     """Paths of arrays that are not the same bit for bit."""
-    mine, theirs = (dict(_arrays(snapshot.root, "")) for snapshot in (one, other))
+    mine, theirs = (dict(_arrays(snapshot.root, "")) for snapshot in (first, other))
     paths = sorted(mine.keys() | theirs.keys())
     return [
         path
@@ -85,5 +85,5 @@ def _differences(one: Snapshot, other: Snapshot) -> list[str]:
 
 
 def _same(a: object, b: object) -> bool:
-    one, other = np.asarray(a), np.asarray(b)
-    return one.shape == other.shape and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    array, other = np.asarray(a), np.asarray(b)
+    return array.shape == other.shape and np.array_equal(array, other, equal_nan=array.dtype.kind == "f")

@@ -59,13 +59,13 @@ def many_readers(store: str) -> None:
 def memory(store: str) -> None:
     """Memory of every process of the server, as requests go by."""
     with _served(store) as (address, mix, process):
-        found = {0: _memory(process)}
+        measured = {0: _memory(process)}
         for sent in range(EVERY, REQUESTS + 1, EVERY):
             _crowd(address, mix, users=CROWD, rest=0, enough=lambda count: count >= EVERY)
-            found[sent] = _memory(process)
-            print(sent, found[sent], file=sys.stderr, flush=True)
+            measured[sent] = _memory(process)
+            print(sent, measured[sent], file=sys.stderr, flush=True)
         time.sleep(5)
-        rows = [(f"{sent:,}", name, rss, pss) for sent, each in found.items() for name, rss, pss in each]
+        rows = [(f"{sent:,}", name, rss, pss) for sent, each in measured.items() for name, rss, pss in each]
         show(f"Memory while {CROWD} readers ask without a rest", ("requests", "process", "RSS", "PSS"), rows)
 
 
@@ -114,14 +114,14 @@ def _ask(netloc: str, request: Request) -> Answer:
 
 
 def _of(answers: list[Answer], kind: str) -> list[Answer]:
-    return [one for one in answers if one.kind == kind]
+    return [answer for answer in answers if answer.kind == kind]
 
 
 def _row(kind: str, answers: list[Answer], seconds: float) -> tuple[str, ...]:
-    times = [one.milliseconds for one in answers if one.status == 200]
-    busy = sum(one.status == BUSY for one in answers)
+    times = [answer.milliseconds for answer in answers if answer.status == 200]
+    busy = sum(answer.status == BUSY for answer in answers)
     spans = quantiles(times, n=20) if len(times) > 1 else [float("nan")] * 19
-    waits = (f"{one:,.0f} ms" for one in (spans[9], spans[18], max(times, default=float("nan"))))
+    waits = (f"{milliseconds:,.0f} ms" for milliseconds in (spans[9], spans[18], max(times, default=float("nan"))))
     errors = len(answers) - len(times) - busy
     return kind, str(len(answers)), f"{len(answers) / seconds:.1f}", *waits, str(busy), str(errors)
 
@@ -129,8 +129,8 @@ def _row(kind: str, answers: list[Answer], seconds: float) -> tuple[str, ...]:
 def _memory(process: psutil.Process) -> list[tuple[str, str, str]]:
     """Of each process of the server: what it is, its resident and its proportional set."""
     rows = []
-    for number, one in enumerate([process, *process.children(recursive=True)]):
-        with psutil.Process(one.pid).oneshot():
-            found = one.memory_full_info()
-        rows.append((f"{number}", f"{found.rss / 1e6:,.0f} MB", f"{found.pss / 1e6:,.0f} MB"))
+    for number, member in enumerate([process, *process.children(recursive=True)]):
+        with psutil.Process(member.pid).oneshot():
+            info = member.memory_full_info()
+        rows.append((f"{number}", f"{info.rss / 1e6:,.0f} MB", f"{info.pss / 1e6:,.0f} MB"))
     return rows

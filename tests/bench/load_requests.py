@@ -57,17 +57,17 @@ class Mix:
         names = list(self._kinds)
         weights = [weight for weight, _ in self._kinds.values()]
         while True:
-            yield self.one(self._random.choices(names, weights)[0])
+            yield self.request_of(self._random.choices(names, weights)[0])
 
     @property
     def kinds(self) -> list[str]:
         """Names of the kinds of requests."""
         return list(self._kinds)
 
-    def one(self, kind: str) -> Request:
+    def request_of(self, kind: str) -> Request:
         """A request of this kind, another one each time."""
-        made = self._kinds[kind][1]()
-        return Request(kind, *((made,) if isinstance(made, str) else made))
+        request = self._kinds[kind][1]()
+        return Request(kind, *((request,) if isinstance(request, str) else request))
 
     def _every_kind(self) -> dict[str, tuple[float, Make]]:
         """How often each is asked for, and how one is made."""
@@ -115,7 +115,7 @@ class Mix:
 
     def _of_two(self) -> dict[str, tuple[float, Make]]:
         own = self._corpus.attributes["corpus"]
-        others = [name for name, one in self._snapshot.models.items() if one["corpus"] == own]
+        others = [name for name, facts in self._snapshot.models.items() if facts["corpus"] == own]
         others = [name for name in others if name != self._corpus.name]
         if not others:
             return {}
@@ -127,8 +127,8 @@ class Mix:
 
     def _page(self, location: tuple[str, str]) -> tuple[str, bytes]:
         pathname, search = location
-        asked = {"pathname": pathname, "search": search, "snapshot": self._snapshot.id}
-        return "/data/page", urlencode(asked).encode()
+        form = {"pathname": pathname, "search": search, "snapshot": self._snapshot.id}
+        return "/data/page", urlencode(form).encode()
 
     def _location(self) -> tuple[str, str]:
         """Every page, with what its links say most often."""

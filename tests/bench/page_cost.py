@@ -72,22 +72,22 @@ def _measure(browser: Browser, page_url: str, ready: str, cdn: Mapping[str, byte
     page.add_init_script(USABLE.replace("READY", ready))
     page.route(re.compile("^https:"), lambda route: _answer(route, cdn))
     received = _received(page)
-    told: list[float | str] = []
-    page.expose_function("tell", lambda word: told.append(word))
+    messages: list[float | str] = []
+    page.expose_function("tell", lambda word: messages.append(word))
     try:
         page.goto(page_url, wait_until="commit", timeout=PATIENCE * 1000)
-        _wait(page, told)
+        _wait(page, messages)
     except Error as error:
-        told.append(error.message.splitlines()[0])
-    if told and not isinstance(told[0], str):
-        return Cost(round(sum(received)), told[0] / 1000)
-    raise NotUsable(str(told[0]) if told else f"not there after {PATIENCE} s", round(sum(received)))
+        messages.append(error.message.splitlines()[0])
+    if messages and not isinstance(messages[0], str):
+        return Cost(round(sum(received)), messages[0] / 1000)
+    raise NotUsable(str(messages[0]) if messages else f"not there after {PATIENCE} s", round(sum(received)))
 
 
-def _wait(page: Page, told: list[float | str]) -> None:
+def _wait(page: Page, messages: list[float | str]) -> None:
     """Until the page has told, or nobody would wait. Asks nothing of the page: one that is busy would not answer."""
     end = time.monotonic() + PATIENCE
-    while not told and time.monotonic() < end:
+    while not messages and time.monotonic() < end:
         page.wait_for_timeout(100)
 
 

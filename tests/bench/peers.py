@@ -50,8 +50,8 @@ def compare(views: Sequence[View] = VIEWS, lengths: Sequence[int] = (128, 512)) 
             write_attention(source, corpus)
             ways: list[tuple[str, Open]] = [(name, partial(open_ours, address, query)) for name, query in SHOWN.items()]
             ways += [(view.name, partial(open_peer, view, source)) for view in views]
-            found = {name: attempt(way) for name, way in ways}
-        rows += [row(name, tokens, cost, [found.get(peer) for peer in AGAINST]) for name, cost in found.items()]
+            costs = {name: attempt(way) for name, way in ways}
+        rows += [row(name, tokens, cost, [costs.get(peer) for peer in AGAINST]) for name, cost in costs.items()]
     show(CAPTION, COLUMNS, rows)
 
 

@@ -47,10 +47,10 @@ def seconds_per_head(store: str) -> None:
         ],
     }
     fit_head(points[0][:200], projection="umap", components=2, seed=0)  # compiles
-    found = {name: [_seconds(act, dims) for dims in (2, 3)] for name, act in timed.items()}
-    ours = sum(sum(found[name]) for name in ("pca", "attention", "tsne", "umap"))
-    theirs = sum(sum(found[name]) for name in ("pca", "AttentionViz's t-SNE", "UMAP of all points"))
-    table = [(name, f"{flat:.2f}", f"{solid:.2f}") for name, (flat, solid) in found.items()]
+    times = {name: [_seconds(act, dims) for dims in (2, 3)] for name, act in timed.items()}
+    ours = sum(sum(times[name]) for name in ("pca", "attention", "tsne", "umap"))
+    theirs = sum(sum(times[name]) for name in ("pca", "AttentionViz's t-SNE", "UMAP of all points"))
+    table = [(name, f"{flat:.2f}", f"{solid:.2f}") for name, (flat, solid) in times.items()]
     table += [
         ("ours, 8 pictures", f"{ours:.1f}", ""),
         ("AttentionViz's 6 fits here", f"{theirs:.1f}", f"ratio {ours / theirs:.2f}"),

@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 
 from dashboard.web.http import data_link
 from ingest.pipeline import run
-from ingest.settings import Settings
+from ingest.run.settings import Settings
 from store import open_corpus
 from tests.bench.browser import production_server
 from tests.bench.table import show
@@ -48,17 +48,17 @@ def slow() -> None:
 def compared(address: str, grid: str) -> tuple[Times, Times]:
     """Milliseconds of each kind of request alone, and beside the slow clients; in turn, so that both have the same machine."""
     heads = count()
-    asked: dict[str, tuple[int, Callable[[], object]]] = {
+    routes: dict[str, tuple[int, Callable[[], object]]] = {
         HEALTH_URL: (HEALTH, lambda: _get(address + HEALTH_URL)),
         "content of page Head": (PAGES, lambda: _page(address, next(heads))),
     }
-    _measured(asked)  # the first requests warm the server
-    alone: Times = {name: [] for name in asked}
-    beside: Times = {name: [] for name in asked}
+    _measured(routes)  # the first requests warm the server
+    alone: Times = {name: [] for name in routes}
+    beside: Times = {name: [] for name in routes}
     for _ in range(ROUNDS):
-        _add(alone, _measured(asked))
+        _add(alone, _measured(routes))
         with slow_clients(address, grid):
-            _add(beside, _measured(asked))
+            _add(beside, _measured(routes))
     return alone, beside
 
 
@@ -114,8 +114,8 @@ def _take(reader: socket.socket) -> None:
         return
 
 
-def _measured(asked: dict[str, tuple[int, Callable[[], object]]]) -> Times:
-    return {name: [_milliseconds(ask) for _ in range(times)] for name, (times, ask) in asked.items()}
+def _measured(routes: dict[str, tuple[int, Callable[[], object]]]) -> Times:
+    return {name: [_milliseconds(ask) for _ in range(times)] for name, (times, ask) in routes.items()}
 
 
 def _milliseconds(ask: Callable[[], object]) -> float:
@@ -131,8 +131,8 @@ def _add(times: Times, more: Times) -> None:
 
 def _page(address: str, number: int) -> bytes:
     """What the browser asks for as it opens the page of a head."""
-    asked = {"pathname": "/head", "search": f"?layer={number % 6}&head={number // 6 % 12}", "snapshot": ""}
-    return _get(f"{address}{PAGE}", urlencode(asked).encode())
+    form = {"pathname": "/head", "search": f"?layer={number % 6}&head={number // 6 % 12}", "snapshot": ""}
+    return _get(f"{address}{PAGE}", urlencode(form).encode())
 
 
 def _get(url: str, body: bytes | None = None) -> bytes:

@@ -7,9 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from dashboard.statistics.counts import count
-from dashboard.statistics.part import part_of
-from ingest.checkpoint import find_checkpoint
+from dashboard.statistics.parts import count, part_of
 from ingest.encode.bert import find_device, find_dtype
 from ingest.encode.encoder import open_encoder
 from ingest.encode.sample import take_sample
@@ -17,7 +15,8 @@ from ingest.encode.tensors import encode_corpus
 from ingest.heads.divergence import find_divergence
 from ingest.heads.intervals import write_intervals
 from ingest.pipeline import model_group
-from ingest.settings import Settings
+from ingest.run.checkpoint import find_checkpoint
+from ingest.run.settings import Settings
 from ingest.text.corpus import prepare_corpus
 from ingest.text.reviews import find_data
 from store import STATISTICS, Corpus, open_corpus
@@ -40,10 +39,10 @@ PARTS = {
 CHANNELS = 8
 
 
-def computed(asked: Settings) -> None:
+def computed(defaults: Settings) -> None:
     """The stages of an ingest that find statistics, once each; a table is printed."""
     with tempfile.TemporaryDirectory() as folder:
-        settings = replace(asked, store=f"{folder}/store")
+        settings = replace(defaults, store=f"{folder}/store")
         checkpoint, device = find_checkpoint(settings.model), find_device(settings.device)
         dtype = find_dtype(settings.dtype, device)
         encoder = open_encoder(checkpoint, settings, device, dtype)
@@ -96,6 +95,6 @@ def _opened(place: str) -> Corpus:
 def _seconds(corpus: Corpus, where: str) -> tuple[float, float]:
     began = time.perf_counter()
     part = part_of(corpus, where)
-    found = time.perf_counter()
+    middle = time.perf_counter()
     count(corpus, part, lambda _: None)
-    return found - began, time.perf_counter() - found
+    return middle - began, time.perf_counter() - middle

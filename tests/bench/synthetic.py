@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ingest.checkpoint import find_checkpoint
 from ingest.encode.buffers import PER_BLOCK, PER_TOKEN, Shape
 from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup, complete, create_model_arrays
 from ingest.projections.head_pictures import HeadVectors, project_heads
 from ingest.projections.normalizations import normalize_corpus
-from ingest.settings import Settings
+from ingest.run.checkpoint import find_checkpoint
+from ingest.run.settings import Settings
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus, prepare_corpus
 from ingest.text.reviews import find_data
@@ -41,7 +41,7 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, **chosen:
         }
         model = ModelGroup(f"synthetic-{layers}x{heads}x{channels}", identity)
         _write(writer, model, corpus, Shape(layers, heads, channels, BLOCK, settings.max_length))
-        made: dict[str, Any] = {
+        provenance: dict[str, Any] = {
             "settings": {"seed": settings.seed},
             "revision": "none",
             "tokenizer_sha256": "none",
@@ -51,7 +51,7 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, **chosen:
             "python": "",
             "versions": {},
         }
-        writer.group(model.path).attrs["provenance"] = made
+        writer.group(model.path).attrs["provenance"] = provenance
         split = split_sentences(corpus)
         normalize_corpus(writer, model, corpus, split)
         head_vectors = HeadVectors(writer, model, corpus, split, seed=0, device="cpu")

@@ -14,7 +14,7 @@ import numpy as np
 
 from dashboard.web.http import data_link
 from ingest.pipeline import run
-from ingest.settings import Settings
+from ingest.run.settings import Settings
 from store import Corpus, open_corpus
 from tests.bench.browser import production_server
 from tests.bench.table import show
@@ -82,10 +82,10 @@ def corpus_while_typing(base: str, texts: Iterator[str]) -> tuple[list[float | N
     """Milliseconds of corpus requests, one after the other, for as long as the readers type; and of what these typed."""
     with ThreadPoolExecutor(1) as pool:
         typing = pool.submit(_type, base, texts, typists=TYPISTS, rounds=ROUNDS)
-        found = []
+        times = []
         while not typing.done():
-            found.append(_milliseconds(f"{base}/{CORPUS_ROUTE}"))
-        return found, typing.result()
+            times.append(_milliseconds(f"{base}/{CORPUS_ROUTE}"))
+        return times, typing.result()
 
 
 def _type(base: str, texts: Iterator[str], *, typists: int, rounds: int) -> list[float | None]:
@@ -120,5 +120,5 @@ def _answered(times: Sequence[float | None]) -> list[float]:
 def _row(name: str, times: Sequence[float | None]) -> tuple[str, ...]:
     answered = _answered(times)
     busy = len(times) - len(answered)
-    asked = f"{len(times)}, {busy} told that the server is busy" if busy else str(len(times))
-    return name, f"{median(answered):,.1f} ms", f"{quantiles(answered, n=20)[-1]:,.1f} ms", asked
+    requests = f"{len(times)}, {busy} told that the server is busy" if busy else str(len(times))
+    return name, f"{median(answered):,.1f} ms", f"{quantiles(answered, n=20)[-1]:,.1f} ms", requests

@@ -8,9 +8,9 @@ import {
   projectToSquare,
   screenToData,
   startCamera,
+  withCamera,
   zoomCamera,
 } from "../../dashboard/assets/canvas/camera.mjs";
-import { withCamera } from "../../dashboard/assets/canvas/camera_control.mjs";
 
 const isNear = (place, other) => place.forEach((value, i) => assert.ok(Math.abs(value - other[i]) < 1e-9));
 

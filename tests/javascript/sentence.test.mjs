@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { matrixLayout } from "../../dashboard/assets/sentence/matrix_view.mjs";
 import { headAt, thumbnailLayout } from "../../dashboard/assets/sentence/model_view.mjs";
-import { svgText } from "../../dashboard/assets/sentence/picture.mjs";
-import { shadeOf, weightRamp } from "../../dashboard/assets/sentence/shades.mjs";
-import { headAlone, toggledHeads } from "../../dashboard/assets/sentence/swatches.mjs";
+import { shadeOf, svgText, weightRamp } from "../../dashboard/assets/sentence/picture.mjs";
+import { headAlone, toggledHeads } from "../../dashboard/assets/sentence/head_view.mjs";
 import { rowTops, selectToken } from "../../dashboard/assets/sentence/tokens.mjs";
-import { fileName } from "../../dashboard/assets/web/files.mjs";
 
 test("the second sentence is set apart", () =>
   assert.deepEqual(rowTops([0, 0, 1, 1].map((segment) => ({ segment }))), [0, 24, 62, 86, 110]));
@@ -80,9 +78,4 @@ test("an SVG file is XML whatever a token contains", () => {
   assert.match(text, />&lt;b&gt;&amp;&quot;\ufffd\ufffd<\/text>/);
   assert.match(text, /stroke-opacity="0.500"/);
   assert.match(text, /<title>a &lt; b<\/title>/);
-});
-
-test("a file is named after what it shows and what it is of", () => {
-  assert.equal(fileName(["Attention of L2, “cat”", "m-1"], "svg"), "attention-of-l2-cat-m-1.svg");
-  assert.equal(fileName(["猫", "m-1"], "png"), "m-1.png");
 });

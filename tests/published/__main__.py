@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ingest.checkpoint import Checkpoint, find_checkpoint
 from ingest.encode.bert import Bert, find_device
-from ingest.errors import IngestError
-from ingest.settings import EMBEDDED
+from ingest.run.checkpoint import Checkpoint, find_checkpoint
+from ingest.run.errors import IngestError
+from ingest.run.settings import EMBEDDED
 from ingest.text.reviews import find_data, read_reviews
 from ingest.text.tokenizer import Tokenizer
 from tests.bench.table import show
@@ -55,20 +55,20 @@ def check(checkpoint: Checkpoint, *, segments: int = SEGMENTS) -> int:
     reviews = read_reviews(find_data(EMBEDDED), text="text", label="label")
     tokenizer = Tokenizer(checkpoint.folder, max_length=int(checkpoint.config["max_position_embeddings"]))
     blocks = review_segments(reviews, tokenizer, count=segments, seed=0)
-    found = head_statistics(bert, blocks)
-    curves = layer_curves(found)
-    _show_clark(found, curves, sum(block.sentences for block in blocks))
+    statistics = head_statistics(bert, blocks)
+    curves = layer_curves(statistics)
+    _show_clark(statistics, curves, sum(block.sentences for block in blocks))
     same = agrees({"expansion_rate": EXPANSION_RATE}, rates) and agrees(CURVES, curves)
     return AGREES if same else DIFFERS
 
 
-def _show_clark(found: NDArray[np.float64], curves: dict[str, NDArray[np.float64]], segments: int) -> None:
+def _show_clark(statistics: NDArray[np.float64], curves: dict[str, NDArray[np.float64]], segments: int) -> None:
     _show(
         f"Clark et al. 2019: {segments:,} pairs of {TOKENS} wordpieces from reviews; theirs Wikipedia", CURVES, curves
     )
     print(f"\nUniform entropy: {np.log(TOKENS):.2f} here, {UNIFORM_ENTROPY} published.")
     for statistic, token, published in (("to_next", "next", "5 (3 in the figure)"), ("to_previous", "previous", "4")):
-        names = heads_above(found, statistic, 0.5)
+        names = heads_above(statistics, statistic, 0.5)
         print(f"Heads above 0.5 to the {token} token: {len(names)} here ({', '.join(names)}), {published} published.")
 
 

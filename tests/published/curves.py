@@ -51,19 +51,22 @@ def layer_curves(head_statistic: NDArray[np.float64]) -> dict[str, Curve]:
 
 def heads_above(head_statistic: NDArray[np.float64], statistic: str, share: float) -> list[str]:
     """Heads that give more than a share of their attention, as the paper counts them: layer-head, the first is 1."""
-    found = np.argwhere(_heads(head_statistic, "all", statistic) > share)
-    return [f"{layer + 1}-{head + 1}" for layer, head in found]
+    heads = np.argwhere(_heads(head_statistic, "all", statistic) > share)
+    return [f"{layer + 1}-{head + 1}" for layer, head in heads]
 
 
-def worst(target: Target, found: Curve) -> tuple[float, int]:
+def worst(target: Target, curve: Curve) -> tuple[float, int]:
     """The largest difference and the layer it is in, the first is 1; where there is no number NaN."""
-    apart = [abs(value - one) if value is not None else 0.0 for value, one in zip(target.values, found, strict=True)]
+    apart = [
+        abs(value - value_here) if value is not None else 0.0
+        for value, value_here in zip(target.values, curve, strict=True)
+    ]
     return float(np.max(apart)), int(np.argmax(apart)) + 1
 
 
-def verdict(target: Target, found: Curve) -> str:
+def verdict(target: Target, curve: Curve) -> str:
     """Whether it is the published curve, in words."""
-    apart, layer = worst(target, found)
+    apart, layer = worst(target, curve)
     if apart <= target.tolerance:
         return f"agrees within {target.tolerance:g}"
     return f"DIFFERS by {apart:.3g} in layer {layer}, more than {target.tolerance:g}"
@@ -74,12 +77,12 @@ def agrees(targets: Mapping[str, Target], curves: Mapping[str, Curve]) -> bool:
     return all(worst(target, curves[name])[0] <= target.tolerance for name, target in targets.items())
 
 
-def table_rows(target: Target, found: Curve) -> list[list[str]]:
+def table_rows(target: Target, curve: Curve) -> list[list[str]]:
     """Two rows of the table: what was published, and what is found here."""
     decimals = 3 if target.tolerance < 0.01 else 2
     return [
         [target.title, "published", *(_shown(value, decimals) for value in target.values), ""],
-        ["", "here", *(_shown(float(value), decimals) for value in found), verdict(target, found)],
+        ["", "here", *(_shown(float(value), decimals) for value in curve), verdict(target, curve)],
     ]
 
 

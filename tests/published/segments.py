@@ -74,4 +74,4 @@ def _pieces(tokenizer: Tokenizer, sentences: list[str]) -> tuple[list[Pieces], P
     tokens = tokenizer.tokenize(sentences)
     rows = np.stack([tokens.token_id, tokens.token_flags], axis=-1).astype(np.int64)
     own = np.split(rows, np.cumsum(tokens.lengths)[:-1])
-    return [one[1:-1] for one in own], own[0][[0, -1]]
+    return [segment[1:-1] for segment in own], own[0][[0, -1]]

@@ -79,8 +79,8 @@ export function PointPanels({ id, picture, setProps }) {
       }),
       make("p", { key: "note", className: "note", hidden: true }),
       make("p", { key: "problem", className: "problem", role: "alert" }),
-      make("div", { key: "says", className: "says", "aria-live": "polite" }),
-      make("div", { key: "keys", className: "says", id: "points-keys" }, KEYS[keysOf(picture)]),
+      make("div", { key: "announcement", className: "announcement", "aria-live": "polite" }),
+      make("div", { key: "keys", className: "announcement", id: "points-keys" }, KEYS[keysOf(picture)]),
     ],
   );
 }

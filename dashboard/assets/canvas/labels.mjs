@@ -23,17 +23,17 @@ function* ofSentence({ position, pieces, places, lines, near = [] }, role) {
     kind: "strong",
   });
   const roles = places.find(Boolean)?.length || 0;
-  const own = role < 0 ? [] : lines.filter((edge) => edge[role] === position).sort((a, b) => b[2] - a[2]);
-  const seen = new Set();
-  const order = [[position, Math.max(0, role)], ...own.map((edge) => [edge[1 - role], 1 - role])];
+  const ownLines = role < 0 ? [] : lines.filter((edge) => edge[role] === position).sort((a, b) => b[2] - a[2]);
+  const yielded = new Set();
+  const order = [[position, Math.max(0, role)], ...ownLines.map((edge) => [edge[1 - role], 1 - role])];
   const sides = Array.from({ length: roles }, (_, side) => side);
   places.forEach((_, token) => order.push(...sides.map((side) => [token, side])));
-  for (const neighbour of near) if (role >= 0) order.splice(1 + own.length, 0, neighbour);
+  for (const neighbour of near) if (role >= 0) order.splice(1 + ownLines.length, 0, neighbour);
   for (const item of order) {
     if (!Array.isArray(item))
       yield { place: item.place, text: `${item.position}:${item.piece}`, role: roles - 1 - role, kind: "strong" };
-    else if (places[item[0]] && !seen.has(2 * item[0] + item[1])) {
-      seen.add(2 * item[0] + item[1]);
+    else if (places[item[0]] && !yielded.has(2 * item[0] + item[1])) {
+      yielded.add(2 * item[0] + item[1]);
       yield label(...item);
     }
   }
@@ -43,16 +43,16 @@ function* ofSentence({ position, pieces, places, lines, near = [] }, role) {
 function* ofHead({ points, mask }, { pieces, ids }, quiet) {
   const { components, places, most, roles } = points;
   const count = roles * Math.min(points.tokens, ids.length);
-  for (const wanted of mask ? [1, 0] : [1])
+  for (const selected of mask ? [1, 0] : [1])
     for (let i = 0; i < count; i++) {
-      if (mask && mask.values[i] !== wanted) continue;
+      if (mask && mask.values[i] !== selected) continue;
       const place = Array.from({ length: components }, (_, c) => places[i * components + c] / most);
       yield {
         place,
         text: pieces[ids[Math.floor(i / roles)]],
         role: i % roles,
         kind: "plain",
-        faint: quiet || wanted === 0,
+        faint: quiet || selected === 0,
       };
     }
 }

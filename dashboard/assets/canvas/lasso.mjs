@@ -72,8 +72,8 @@ export function parseLasso(text, where) {
 
 /** The outline of a link's region where it belongs to this picture as it is seen, else null. */
 export function outlineHere(text, where, camera) {
-  const drawn = parseLasso(text, where);
-  return drawn && drawn.yaw === Math.round(camera.yaw) && drawn.pitch === Math.round(camera.pitch)
-    ? drawn.outline
+  const region = parseLasso(text, where);
+  return region && region.yaw === Math.round(camera.yaw) && region.pitch === Math.round(camera.pitch)
+    ? region.outline
     : null;
 }

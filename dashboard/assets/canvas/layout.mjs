@@ -1,5 +1,6 @@
-// Positions of the panels in the frame, and places of pixels in a panel. Pixels are CSS pixels from the upper left.
-import { dataToScreen, screenToData } from "./camera.mjs";
+// Layout of the panels: their positions in the frame, places of pixels in a panel, names beside or above them, and the
+// size of the canvases. Pixels are CSS pixels from the upper left.
+import { dataToScreen, fillingZoom, screenToData } from "./camera.mjs";
 
 const GAP = 4;
 const SMALLEST_PANEL = 20;
@@ -38,7 +39,7 @@ export function fitPanels({ count, columns, slots, titled, least, dimensions, wi
   };
 }
 
-export const sameLayout = (layout, other) =>
+const sameLayout = (layout, other) =>
   Boolean(layout) && Object.keys(other).every((name) => layout[name] === other[name]);
 
 /** The place of the grid at which a panel stands, and the panel of a place, -1 where there is none. */
@@ -95,9 +96,117 @@ export function panelBox(layout, camera, panel) {
   return [left, top, layout.side * camera.zoom];
 }
 
-/** The zoom at which one panel fills the frame, and the camera that looks at it so. */
-export const fillingZoom = (layout) => Math.min(layout.width, layout.height) / layout.side;
+/** The camera with which one panel fills the frame. */
 export function fillingCamera(layout, camera, panel) {
   const [left, top] = corner(layout, panel).map((pixel) => pixel + layout.side / 2);
   return { ...camera, x: left / layout.width, y: 1 - top / layout.height, zoom: fillingZoom(layout) };
+}
+
+const FONT = "11px system-ui, sans-serif";
+/** Pixels between the frame and the names beside it. */
+const NAMES_APART = 7;
+
+const elements = (panels, className) => [...panels.host.querySelector(className).children];
+
+/** Names along one axis (0 across, 1 down), each at the middle of its panel; none beside the frame is seen. */
+function along(panels, className, axis, panelOf, long) {
+  return elements(panels, className).map((element, i) => {
+    const box = panelBox(panels.layout, panels.camera, panelOf(i));
+    const middle = box[axis] + box[2] / 2;
+    return {
+      element,
+      axis,
+      at: axis ? [-NAMES_APART, middle] : [middle, -NAMES_APART],
+      seen: middle >= 0 && middle <= long,
+    };
+  });
+}
+
+/** Where panels have a name each: at the left end of the line above it. */
+function above(panels) {
+  const { layout, camera } = panels;
+  return elements(panels, ".panel-names").map((element, panel) => {
+    const [left, top, side] = panelBox(layout, camera, panel);
+    const seen = left >= -1 && left + 20 <= layout.width && top >= layout.title - 1 && top <= layout.height;
+    return { element, at: [left, top], most: side, seen };
+  });
+}
+
+/** Every name with its place `at` in the frame, as it is seen now. */
+function named(panels) {
+  if (panels.single) return [];
+  if (panels.layout.title) return above(panels);
+  const { columns, width, height } = panels.layout;
+  return [
+    ...along(panels, ".column-names", 0, (i) => i, width),
+    ...along(panels, ".row-names", 1, (i) => i * columns, height),
+  ];
+}
+
+export function placeNames(panels) {
+  for (const {
+    element,
+    axis,
+    at: [left, top],
+    most,
+    seen,
+  } of named(panels)) {
+    const ways = [`translateX(${left}px) translateX(-50%)`, `translateY(${top}px) translateY(-50%)`];
+    element.style.transform = most === undefined ? ways[axis] : `translate(${left}px, ${top}px) translateY(-100%)`;
+    element.style.maxWidth = most === undefined ? "" : `${most}px`;
+    element.style.visibility = seen ? "visible" : "hidden";
+  }
+}
+
+/** The same names on a canvas on which the frame stands so far from the left and the top. */
+export function drawNames(context, panels, left, top) {
+  const middle = -panels.layout.title / 2;
+  for (const { element, axis, at, most, seen } of named(panels)) {
+    if (!seen) continue;
+    const align = most !== undefined ? "left" : axis ? "right" : "center";
+    const baseline = most === undefined && !axis ? "bottom" : "middle";
+    Object.assign(context, {
+      font: FONT,
+      textAlign: align,
+      textBaseline: baseline,
+      fillStyle: getComputedStyle(element).color,
+    });
+    context.fillText(element.textContent, left + at[0], top + at[1] + (most === undefined ? 0 : middle), most);
+  }
+}
+
+/** Pixels for the names and the tools beside the frame, and for what is below it. */
+const BESIDE = { grid: 74, titled: 44, single: 42 };
+const BELOW = 24;
+
+function layoutOf({ picture, host, frame, single }) {
+  const { panels, columns, slots, titled, min_side, dimensions } = picture;
+  const width = host.clientWidth - (single ? BESIDE.single : titled ? BESIDE.titled : BESIDE.grid);
+  const height = window.innerHeight - frame.getBoundingClientRect().top - window.scrollY - BELOW;
+  return fitPanels({ count: panels.length, columns, slots, titled, least: min_side, dimensions, width, height });
+}
+
+/** Sets the size of all canvases; returns whether that emptied one. */
+function spread({ layout, scale, host, canvas, image, overlay }) {
+  for (const shown of [canvas, image, overlay])
+    Object.assign(shown.style, { width: `${layout.width}px`, height: `${layout.height}px` });
+  const pixels = [layout.width, layout.height].map((length) => Math.round(length * scale));
+  const sized = [canvas, overlay].filter((sheet) => sheet.width !== pixels[0] || sheet.height !== pixels[1]);
+  for (const sheet of sized) [sheet.width, sheet.height] = pixels;
+  host.style.setProperty("--side", `${layout.side}px`);
+  return sized.length > 0;
+}
+
+/** Fits the picture into the window. */
+export function resize(panels) {
+  if (!panels.picture || !panels.host.clientWidth) return;
+  const [layout, scale] = [layoutOf(panels), window.devicePixelRatio || 1];
+  if (panels.scale === scale && sameLayout(panels.layout, layout)) return;
+  Object.assign(panels, { layout, scale });
+  const emptied = spread(panels);
+  panels.hover.again();
+  placeNames(panels);
+  // Another size empties a canvas at once; what it shows has to be there before the next frame.
+  if (emptied && panels.painter) panels.paintNow();
+  else panels.paint();
 }

@@ -123,9 +123,9 @@ export function createOverlay(panels) {
     const { places } = focus;
     const role = panels.roles.indexOf(panels.picture.chosen?.role);
     const isOwn = (edge) => edge[role] === focus.position;
-    const drawn = focus.lines.filter(([query, key]) => places[query] && places[key]);
+    const known = focus.lines.filter(([query, key]) => places[query] && places[key]);
     for (const strong of [false, true])
-      for (const edge of drawn.filter((candidate) => isOwn(candidate) === strong)) {
+      for (const edge of known.filter((candidate) => isOwn(candidate) === strong)) {
         const weight = Math.max(0, Math.min(1, edge[2]));
         line(
           context,
@@ -151,14 +151,14 @@ export function createOverlay(panels) {
     const role = panels.roles.indexOf(panels.picture.chosen?.role);
     const { places, position } = focus;
     const known = focus.lines.filter(([query, key]) => places[query] && places[key]);
-    const own = places[position]?.[role];
+    const chosenPlace = places[position]?.[role];
     return [
       ...known.map((edge) => [
         ...toPixel(places[edge[0]][0]),
         ...toPixel(places[edge[1]][1]),
         edge[role] === position ? 100 : 1,
       ]),
-      ...(own ? (focus.near || []).map(({ place }) => [...toPixel(own), ...toPixel(place), 10]) : []),
+      ...(chosenPlace ? (focus.near || []).map(({ place }) => [...toPixel(chosenPlace), ...toPixel(place), 10]) : []),
     ];
   }
 

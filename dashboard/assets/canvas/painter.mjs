@@ -1,4 +1,5 @@
-// Paints all panels with one call on one WebGL2 canvas; selected points are painted once more, on top.
+// Paints all panels with one call on one WebGL2 canvas; selected points are painted once more, on top. Where painting
+// all points is slow, fewer are painted while the camera moves.
 import { rotationRows } from "./camera.mjs";
 import { selectedPoints, spreadOverPanels } from "./decode.mjs";
 import { panelBox, slotOf } from "./layout.mjs";
@@ -325,4 +326,52 @@ function linkProgram(gl) {
   const count = gl.getProgramParameter(program, gl.ACTIVE_UNIFORMS) || 0;
   const names = Array.from({ length: count }, (_, i) => gl.getActiveUniform(program, i).name);
   return { program, at: Object.fromEntries(names.map((name) => [name, gl.getUniformLocation(program, name)])) };
+}
+
+/** Milliseconds of a painting that is slow, and after a movement until all points are painted again. */
+const SLOW = 90;
+const REST = 220;
+/** So many points are drawn in a moment by a processor alone. */
+const FEW = 80_000;
+
+export function createLevelOfDetail(panels) {
+  let [slow, moving, resting, measured] = [false, false, 0, 0];
+
+  function moved() {
+    moving = true;
+    clearTimeout(resting);
+    resting = setTimeout(rest, REST);
+  }
+
+  function rest() {
+    if (panels.dragging) return moved();
+    moving = false;
+    if (slow) panels.paint();
+  }
+
+  /** Most points of a panel to draw now. */
+  function most(points, single) {
+    const total = points ? points.tokens * points.roles * (single ? 1 : points.panels) : 0;
+    measured = total > FEW && !(slow && moving) ? performance.now() : 0;
+    return total > FEW && slow && moving ? points.roles * Math.ceil((FEW / total) * points.tokens) : Infinity;
+  }
+
+  /** Call it after painting: measures how long that took. */
+  function painted() {
+    const begin = measured;
+    if (begin) panels.painter.whenDone(() => (slow = performance.now() - begin > SLOW));
+  }
+
+  return { moved, most, painted, release: () => clearTimeout(resting) };
+}
+
+const LARGEST = 10;
+
+/** {size in pixels, alpha} for so many points in a panel of so many pixels. */
+export function pointStyle(points, side) {
+  const perPixel = points / (side * side);
+  const crowded = Math.max(0.5, Math.min(1, (0.05 / perPixel) ** 0.25));
+  const size = Math.max(1.5, Math.min(LARGEST, 3.6 * (side / 700) ** 0.35 * crowded));
+  const alpha = Math.max(0.08, Math.min(0.85, 0.7 / (perPixel * size * size)));
+  return { size, alpha };
 }

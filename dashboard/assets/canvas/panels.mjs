@@ -1,18 +1,13 @@
 // The state of the component: the picture, its loaded parts and the camera. Pointer, keyboard and toolbar call it.
-import { parseCamera, startCamera } from "./camera.mjs";
-import { createCameraControl, createCameraLink } from "./camera_control.mjs";
+import { createCameraControl, createCameraLink, parseCamera, startCamera } from "./camera.mjs";
 import { decodeColours, decodeMask, decodePoints } from "./decode.mjs";
 import { createHover } from "./hover.mjs";
-import { listenToKeyboard } from "./keyboard.mjs";
-import { fillingCamera, panelAt, slotOf } from "./layout.mjs";
-import { createLevelOfDetail, pointStyle } from "./level_of_detail.mjs";
+import { listenToKeyboard, listenToPointer } from "./input.mjs";
+import { fillingCamera, panelAt, placeNames, resize, slotOf } from "./layout.mjs";
+import { createLevelOfDetail, createPainter, pointStyle } from "./painter.mjs";
 import { createLinkedPanels } from "./linked_panels.mjs";
 import { createOverlay } from "./overlay.mjs";
-import { createPainter } from "./painter.mjs";
-import { placeNames } from "./panel_names.mjs";
 import { createPlayer, shareSequence } from "./player.mjs";
-import { listenToPointer } from "./pointer.mjs";
-import { resize } from "./resize.mjs";
 import { createToolbar } from "./toolbar.mjs";
 import { neighbour, visit } from "../web/address.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
@@ -41,7 +36,7 @@ function showStillPicture(panels) {
 export class Panels {
   constructor(host) {
     this.host = host;
-    for (const name of ["frame", "tools", "note", "problem", "says", "ring", "tip", "overlay"])
+    for (const name of ["frame", "tools", "note", "problem", "announcement", "ring", "tip", "overlay"])
       this[name] = host.querySelector(`.${name}`);
     this.canvas = this.frame.querySelector("canvas");
     this.image = this.frame.querySelector("img");
@@ -232,7 +227,7 @@ export class Panels {
       layout.side * camera.zoom,
     );
     this.painter.paint({ ...shown, ...marks, most, dim: this.layer.focused ? 0.45 : 1, between: this.player.between });
-    this.detail.drawn();
+    this.detail.painted();
     this.layer.draw();
     placeNames(this);
   }
@@ -254,9 +249,9 @@ export class Panels {
 
   /** While a head's picture is on its way its panel of the grid stands in for it, and the other way round. */
   section() {
-    const drawn = this.data.points?.panels;
-    if (!drawn || drawn === this.picture.panels.length) return { shift: 0 };
-    return drawn === 1
+    const count = this.data.points?.panels;
+    if (!count || count === this.picture.panels.length) return { shift: 0 };
+    return count === 1
       ? { only: 0, shift: slotOf(this.layout, Math.max(0, this.gridPanel)) }
       : { only: Math.max(0, this.gridPanel), shift: -Math.max(0, this.gridPanel) };
   }

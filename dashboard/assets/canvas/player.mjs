@@ -1,5 +1,5 @@
 // Moves the same tokens through a sequence of pictures: a button, a slider, and the animation from one to the next.
-import { ease, isReduced } from "./camera_control.mjs";
+import { ease, isReduced } from "./camera.mjs";
 import { decodePoints } from "./decode.mjs";
 import { fetchPart, readBytes } from "../web/loading.mjs";
 
@@ -23,7 +23,7 @@ export function createPlayer(panels) {
   const frame = panels.host.querySelector(".player");
   const [button, name] = ["button", "output"].map((tag) => document.createElement(tag));
   const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, step: 1 });
-  let [at, reported, sent, turn, round, playing, waiting, drawing] = [0, 0, -1, 0, 0, false, 0, 0];
+  let [at, reported, pending, turn, round, playing, waiting, drawing] = [0, 0, -1, 0, 0, false, 0, 0];
   let fetched = new Map();
   let onward = null;
   build();
@@ -47,12 +47,12 @@ export function createPlayer(panels) {
     slider.max = picture.sequence.length - 1;
     const shown = (reported = indexOf(picture));
     if (isElsewhere) [at, fetched] = [shown, new Map()];
-    else if (shown === sent) sent = -1;
-    else if (sent < 0 && shown !== at && !state.moving && !playing && !waiting) go(shown, STEPPED);
-    say();
+    else if (shown === pending) pending = -1;
+    else if (pending < 0 && shown !== at && !state.moving && !playing && !waiting) go(shown, STEPPED);
+    showStep();
   }
 
-  function say() {
+  function showStep() {
     const { sequence } = panels.picture;
     panels.frame.setAttribute("aria-label", sequence[at].label);
     mark(isAway());
@@ -97,7 +97,7 @@ export function createPlayer(panels) {
     state.moving = true;
     panels.hover.hide();
     panels.layer.clear();
-    say();
+    showStep();
     try {
       await panels.loaded;
       const points = await fetchPoints(index);
@@ -116,7 +116,7 @@ export function createPlayer(panels) {
   }
 
   function walk(points, mine, milliseconds) {
-    here();
+    stop();
     if (!milliseconds || panels.data.points?.tokens !== points.tokens || panels.data.points.panels !== 1)
       return take(points);
     onward = points;
@@ -136,7 +136,7 @@ export function createPlayer(panels) {
   }
 
   /** Stops the points where they are, so that the next animation starts there. */
-  function here() {
+  function stop() {
     if (!onward) return;
     const { points } = panels.data;
     take({ ...points, places: mixPlaces(points.places, onward.places, state.between) });
@@ -155,9 +155,9 @@ export function createPlayer(panels) {
   /** Where a point is now, 0 to 1. */
   function placeOf(point) {
     const { components, places, most } = panels.data.points;
-    const now = (of, i) => of[point * components + i] / most;
-    const away = (i) => (onward ? (now(onward.places, i) - now(places, i)) * state.between : 0);
-    return Array.from({ length: components }, (_, i) => now(places, i) + away(i));
+    const coordinate = (of, i) => of[point * components + i] / most;
+    const away = (i) => (onward ? (coordinate(onward.places, i) - coordinate(places, i)) * state.between : 0);
+    return Array.from({ length: components }, (_, i) => coordinate(places, i) + away(i));
   }
 
   // -- what the reader does ---------------------------------------------------------------------
@@ -176,7 +176,7 @@ export function createPlayer(panels) {
     const goesOn = () => playing && mine === round;
     playing = true;
     panels.tool.cancel();
-    say();
+    showStep();
     if (at === last()) await go(0, STEPPED);
     while (goesOn() && at < last()) {
       if (!(await go(at + 1, PLAYED))) return;
@@ -188,7 +188,7 @@ export function createPlayer(panels) {
   function pause() {
     if (!playing) return;
     playing = false;
-    say();
+    showStep();
     if (!state.moving) rest();
   }
 
@@ -197,12 +197,12 @@ export function createPlayer(panels) {
     waiting = 0;
     if (!panels.picture?.sequence) return;
     if (indexOf(panels.picture) !== at) return send();
-    say();
+    showStep();
     panels.layer.load();
   }
 
   function send() {
-    sent = at;
+    pending = at;
     panels.cameraLink.forget();
     panels.send({ arrived: { panel: at } });
   }
@@ -216,7 +216,7 @@ export function createPlayer(panels) {
     turn++;
     clearTimeout(waiting);
     cancelAnimationFrame(drawing);
-    [sent, playing, waiting, state.moving, onward, state.between] = [-1, false, 0, false, null, 0];
+    [pending, playing, waiting, state.moving, onward, state.between] = [-1, false, 0, false, null, 0];
     mark(false);
     panels.painter?.takeOnward(null);
   }

@@ -1,8 +1,7 @@
 // Saves the picture as a PNG or SVG file: points, overlay, names of panels, and below them the captions of the page.
-import { drawNames } from "./panel_names.mjs";
+import { drawNames } from "./layout.mjs";
 import { SvgContext } from "./svg_context.mjs";
-import { saveCanvas, saveText } from "../web/files.mjs";
-import { drawParagraphs, setParagraphs } from "../web/paragraphs.mjs";
+import { drawParagraphs, saveCanvas, saveText, setParagraphs } from "../web/files.mjs";
 
 const MARGIN = 12;
 /** Room for the names of rows and columns. */
@@ -72,16 +71,16 @@ function compose(panels, width) {
 function drawing(panels, width) {
   const sheet = sheetOf(panels);
   const scale = scaleFor(panels, sheet, width);
-  const drawn = new SvgContext({
+  const svg = new SvgContext({
     ...sheet,
     scale,
     ground: panels.palette.background,
     title: titleOf(panels),
     source: panels.picture.file.source,
   });
-  panels.enlarged(scale, () => drawPoints(drawn, panels, sheet));
-  drawRest(drawn, panels, sheet);
-  return drawn.text();
+  panels.enlarged(scale, () => drawPoints(svg, panels, sheet));
+  drawRest(svg, panels, sheet);
+  return svg.text();
 }
 
 /** Saves a file as wide as this; `form` is png or svg. */

@@ -1,5 +1,5 @@
 // The methods of a canvas context that pictures of points use; each call becomes an element of an SVG file.
-import { escapeXml, shortNumber as short, svgElement, svgFile } from "../web/files.mjs";
+import { escapeXml, shortNumber as short, svgElement, svgFile } from "../web/elements.mjs";
 
 const ANCHORS = { left: "start", center: "middle", right: "end" };
 const BASELINES = { middle: "central", bottom: "text-after-edge", top: "text-before-edge", alphabetic: "auto" };

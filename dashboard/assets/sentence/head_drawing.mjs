@@ -94,11 +94,11 @@ export function createHeadSheet(views, box, columns, canvas) {
     const { data, chosen, least } = views.shown;
     const context = clear();
     const ys = { query: middles(columns.query), key: middles(columns.key) };
-    const drawn = findLines(data, chosen, least, only);
+    const lines = findLines(data, chosen, least, only);
     const { query, key } = columns;
-    paintLines(context, drawn, ys, [query.list.offsetLeft + query.list.offsetWidth + 4, key.list.offsetLeft - 4]);
+    paintLines(context, lines, ys, [query.list.offsetLeft + query.list.offsetWidth + 4, key.list.offsetLeft - 4]);
     if (only && chosen.length && query.units.length && key.units.length) paintBars(context, only, ys);
-    return drawn;
+    return lines;
   }
 
   return { paint, moved };
@@ -131,13 +131,13 @@ function tokenShapes(views, units, ys, x, align, bold) {
 
 function lineShapes(views, only, ys, [left, right]) {
   const { data, chosen, least } = views.shown;
-  const drawn = findLines(data, chosen, least, only);
+  const lines = findLines(data, chosen, least, only);
   const shapeOf = (i) => ({
-    line: [left, ys.query[drawn.queries[i]], right, ys.key[drawn.keys[i]]],
-    colour: views.colour(drawn.heads[i]),
-    opacity: drawn.codes[i] / 65535,
+    line: [left, ys.query[lines.queries[i]], right, ys.key[lines.keys[i]]],
+    colour: views.colour(lines.heads[i]),
+    opacity: lines.codes[i] / 65535,
   });
-  return Array.from({ length: drawn.count }, (_, i) => shapeOf(i));
+  return Array.from({ length: lines.count }, (_, i) => shapeOf(i));
 }
 
 function numberShapes(views, only, ys, { query, key }) {

@@ -1,6 +1,6 @@
-// The head view (BertViz): queries left, keys right, a line for every weight that is large enough; weights on hover.
+// The head view (BertViz): queries left, keys right, a line for every weight that is large enough, weights on hover;
+// above them the heads as coloured boxes that turn their lines on and off.
 import { createHeadSheet, headPicture } from "./head_drawing.mjs";
-import { createSwatches } from "./swatches.mjs";
 import { createTokens, selectToken } from "./tokens.mjs";
 import { exactWeight, meanOf, weightSums } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
@@ -36,29 +36,28 @@ export function createHeadView(views, stage, signal) {
     for (const side of ["query", "key"]) columns[side].mark((shown.side || "query") === side ? shown.queries : []);
     if (hovered && hovered.units[0] >= columns[hovered.side].units.length) hovered = null;
     paint();
-    if (hovered) say();
+    if (hovered) describeHovered();
   }
 
   function paint() {
     cancelAnimationFrame(waiting);
     waiting = 0;
-    const drawn = sheet.paint(only());
-    views.host.dataset.lines = drawn.total;
-    views.say(remark(drawn));
+    const lines = sheet.paint(only());
+    views.host.dataset.lines = lines.total;
+    views.remark(remark(lines));
   }
 
   function remark({ total, count }) {
     const { chosen, least, units, keys } = views.shown;
     if (!units.length || !keys.length) return "No token is left to draw. Show hidden or special tokens again.";
     if (!chosen.length) return "No head is chosen. Click a head's colour above to see its lines.";
-    if (!total)
-      return `No weight is ${least} or more here. Lower the least weight that is drawn, or choose more heads.`;
+    if (!total) return `No weight is ${least} or more here. Lower the minimum weight, or choose more heads.`;
     if (count >= total) return "";
     const [drawn, every] = [count, total].map((number) => number.toLocaleString("en"));
-    return `The strongest ${drawn} of ${every} lines are drawn. Raise the least weight to see fewer.`;
+    return `The strongest ${drawn} of ${every} lines are drawn. Raise the minimum weight to see fewer.`;
   }
 
-  const later = () => (waiting ||= requestAnimationFrame(paint));
+  const schedule = () => (waiting ||= requestAnimationFrame(paint));
 
   // -- hover and focus --------------------------------------------------------------------------
 
@@ -66,17 +65,17 @@ export function createHeadView(views, stage, signal) {
     if (unit < 0 || (hovered?.side === side && hovered.units[0] === unit)) return;
     hovered = { side, units: [unit] };
     paint();
-    say();
+    describeHovered();
   }
 
   function leave() {
     if (!hovered) return;
     hovered = null;
     views.leave();
-    later();
+    schedule();
   }
 
-  function say() {
+  function describeHovered() {
     const [unit] = hovered.units;
     const { content, text } = headTip(views, hovered.side, unit, columns);
     const element = columns[hovered.side].list.children[unit];
@@ -145,9 +144,9 @@ export function createHeadView(views, stage, signal) {
 
   Object.values(columns).forEach(listen);
   stage.addEventListener("keydown", (event) => event.key === "Escape" && escape(), { signal });
-  window.addEventListener("scroll", () => sheet.moved() && later(), { signal, passive: true, capture: true });
+  window.addEventListener("scroll", () => sheet.moved() && schedule(), { signal, passive: true, capture: true });
   signal.addEventListener("abort", () => cancelAnimationFrame(waiting));
-  return { draw, resize: later, picture: () => headPicture(views, only()) };
+  return { draw, resize: schedule, picture: () => headPicture(views, only()) };
 }
 
 function largestWeight(layer, head, side, unit) {
@@ -156,7 +155,7 @@ function largestWeight(layer, head, side, unit) {
   return { at, value: values[at] };
 }
 
-function row(views, head, name, value) {
+function weightRow(views, head, name, value) {
   const colour = make("span", { className: "colour" });
   colour.style.setProperty("--colour", views.colour(head));
   return make(
@@ -194,7 +193,7 @@ function together(views, side, unit, columns) {
   return {
     content: titled(
       names,
-      chosen.map((head, i) => row(views, head, "", values[i])),
+      chosen.map((head, i) => weightRow(views, head, "", values[i])),
       chosen.length > 1 && mean,
     ),
     text,
@@ -206,14 +205,14 @@ function alone(views, side, unit, columns) {
   const { data, chosen } = views.shown;
   const strongest = chosen.map((head) => largestWeight(data, head, side, unit));
   const others = columns[side === "query" ? "key" : "query"].units;
-  const says = side === "query" ? "attends most to" : "gets most from";
+  const direction = side === "query" ? "attends most to" : "gets most from";
   const { name } = columns[side].units[unit];
   const spokenOf = (head, { at, value }) => `${spoken(views, head)}: ${others[at].name} ${exactWeight(value)}`;
-  const text = `${name} ${says} ${chosen.map((head, i) => spokenOf(head, strongest[i])).join(", ")}`;
+  const text = `${name} ${direction} ${chosen.map((head, i) => spokenOf(head, strongest[i])).join(", ")}`;
   return {
     content: titled(
-      [tokenOf({ name }), ` ${says}`],
-      chosen.map((head, i) => row(views, head, others[strongest[i].at].name, strongest[i].value)),
+      [tokenOf({ name }), ` ${direction}`],
+      chosen.map((head, i) => weightRow(views, head, others[strongest[i].at].name, strongest[i].value)),
     ),
     text,
   };
@@ -225,4 +224,79 @@ function headTip(views, side, unit, columns) {
   if (!chosen.length || !columns.query.units.length || !columns.key.units.length)
     return { content: [tokenOf(columns[side].units[unit])], text: columns[side].units[unit].name };
   return (isAcross ? together : alone)(views, side, unit, columns);
+}
+
+const without = (chosen, head) => chosen.filter((other) => other !== head);
+const isLast = (chosen, head) => chosen.length === 1 && chosen[0] === head;
+/** The last head stays on: a link without heads means all of them. */
+export const toggledHeads = (chosen, head) => {
+  if (isLast(chosen, head)) return chosen;
+  return chosen.includes(head) ? without(chosen, head) : [...chosen, head].sort((a, b) => a - b);
+};
+export const headAlone = (chosen, head, heads) =>
+  isLast(chosen, head) ? Array.from({ length: heads }, (_, i) => i) : [head];
+
+const spokenName = (name) => name.replace(/^H(?=\d)/, "Head ");
+
+/** The heads as a row of coloured boxes. */
+function createSwatches(views, signal) {
+  const row = make("div", {
+    className: "swatches",
+    role: "group",
+    "aria-label": "Heads. Shift and Enter shows one head alone.",
+  });
+  let before = [];
+
+  const headOf = (event) => Number(event.target.closest("button")?.dataset.head ?? -1);
+  function send(heads) {
+    if (heads === views.shown.chosen) return views.announce("The last head stays on.");
+    views.choose({ chosen: heads }, { headed: { heads } });
+  }
+
+  /** The first click of a double click has already changed the choice, so the choice before it counts. */
+  function click(event) {
+    const head = headOf(event);
+    if (head < 0 || event.detail > 1) return;
+    before = views.shown.chosen;
+    send(toggledHeads(before, head));
+  }
+
+  function press(event) {
+    if (event.key !== "Enter" || headOf(event) < 0) return;
+    event.preventDefault();
+    const { chosen } = views.shown;
+    send(event.shiftKey ? headAlone(chosen, headOf(event), count()) : toggledHeads(chosen, headOf(event)));
+  }
+
+  const count = () => views.shown.data.heads;
+
+  function swatch(head) {
+    const button = make("button", {
+      type: "button",
+      className: "head",
+      role: "checkbox",
+      "data-head": head,
+      title: "Click: on or off, one stays on. Double click: this head alone, and again: all.",
+    });
+    button.append(make("span", { className: "colour" }), make("span", { className: "head-name" }));
+    return button;
+  }
+
+  function draw(shown) {
+    if (row.children.length !== count())
+      row.replaceChildren(...Array.from({ length: count() }, (_, head) => swatch(head)));
+    [...row.children].forEach((swatchOfHead, head) => {
+      swatchOfHead.setAttribute("aria-checked", String(shown.chosen.includes(head)));
+      swatchOfHead.style.setProperty("--colour", views.colour(head));
+      swatchOfHead.querySelector(".head-name").textContent = views.nameOf(head);
+      swatchOfHead.setAttribute("aria-label", spokenName(views.nameOf(head)));
+    });
+  }
+
+  row.addEventListener("click", click, { signal });
+  row.addEventListener("dblclick", (event) => headOf(event) >= 0 && send(headAlone(before, headOf(event), count())), {
+    signal,
+  });
+  row.addEventListener("keydown", press, { signal });
+  return { row, draw };
 }

@@ -1,6 +1,5 @@
 // The matrix view: one head as a heat map, rows are queries; the pointer or the arrow keys show a weight.
-import { measureText, showPicture } from "./picture.mjs";
-import { hexOf, shadeOf } from "./shades.mjs";
+import { hexOf, measureText, shadeOf, showPicture } from "./picture.mjs";
 import { exactWeight, weightAt } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 
@@ -26,7 +25,7 @@ export function createMatrixView(views, stage, signal) {
     const { units, keys } = views.shown;
     stood = [Math.min(stood[0], Math.max(0, units.length - 1)), Math.min(stood[1], Math.max(0, keys.length - 1))];
     paint();
-    views.say(units.length && keys.length ? "" : "No token is left to draw. Show hidden or special tokens again.");
+    views.remark(units.length && keys.length ? "" : "No token is left to draw. Show hidden or special tokens again.");
   }
 
   function paint() {

@@ -1,6 +1,5 @@
 // The model view (BertViz): a thumbnail of every head, a row for each layer.
-import { fontOf } from "./picture.mjs";
-import { shadeOf } from "./shades.mjs";
+import { fontOf, shadeOf } from "./picture.mjs";
 import { make } from "../web/elements.mjs";
 
 const LEFT = 34;
@@ -56,7 +55,7 @@ export function createModelView(views, stage, signal) {
     frame.setAttribute("aria-label", `${shown.title}. Every head of every layer; arrow keys move, Enter opens a head.`);
     stood = [Math.min(shown.layer, shown.data.layers - 1), Math.min(shown.head || 0, shown.data.heads - 1)];
     paint();
-    views.say(
+    views.remark(
       shown.data.layers * shown.data.heads * shown.data.rows * shown.data.columns
         ? ""
         : "No token is left to draw. Show hidden or special tokens again.",

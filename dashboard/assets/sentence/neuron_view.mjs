@@ -1,6 +1,5 @@
 // The neuron view (BertViz): how the weights of one query are computed, channel by channel; a row for each key.
-import { measureText } from "./picture.mjs";
-import { divergingRamp, hexOf } from "./shades.mjs";
+import { divergingRamp, hexOf, measureText } from "./picture.mjs";
 import { createTokens } from "./tokens.mjs";
 import { exactWeight } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
@@ -58,7 +57,7 @@ export function createNeuronView(views, stage, signal) {
     const pressed = queries.list.querySelector('[aria-pressed="true"]');
     if (pressed) queries.list.scrollTop = pressed.offsetTop - queries.list.clientHeight / 2;
     frame.hidden = !shown.data;
-    views.say(shown.data ? "" : "No query is chosen. Click a token above to see how its weights come about.");
+    views.remark(shown.data ? "" : "No query is chosen. Click a token above to see how its weights come about.");
     if (shown.data) paint();
   }
 

@@ -1,6 +1,7 @@
 // A picture as it is drawn, {width, height, ground, title, shapes}: on a canvas, or as the text of an SVG file. Colours
-// are #rrggbb; a shape is a line, a box, a text or an image.
-import { escapeXml, shortNumber, svgElement, svgFile } from "../web/files.mjs";
+// are #rrggbb; a shape is a line, a box, a text or an image. Colour ramps: one hue from zero to the largest weight, two
+// hues around zero.
+import { escapeXml, shortNumber, svgElement, svgFile } from "../web/elements.mjs";
 
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 /** Largest side and area of a canvas that browsers allow. */
@@ -58,8 +59,8 @@ function paint(context, picture) {
   }
 }
 
-const largest = ({ width, height }, wanted) =>
-  Math.min(wanted, SIDE / Math.max(width, height), Math.sqrt(AREA / (width * height)));
+const largest = ({ width, height }, scale) =>
+  Math.min(scale, SIDE / Math.max(width, height), Math.sqrt(AREA / (width * height)));
 
 /** Gives a canvas the size of a picture, at so many pixels a pixel, and paints it. */
 export function showPicture(canvas, picture, scale) {
@@ -126,3 +127,25 @@ export function svgText({ width, height, ground, title, source, shapes }) {
   const size = { width: w, height: h, viewBox: `0 0 ${w} ${h}`, "font-family": FONT };
   return svgFile({ size, ground, title, source }, shapes.map(svgShape));
 }
+
+const DEEP = { light: "#00223D", dark: "#DFF3FF" };
+
+const rgb = (colour) => [1, 3, 5].map((start) => parseInt(colour.slice(start, start + 2), 16));
+export const hexOf = (colour) => `#${colour.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
+
+function between(stops, share) {
+  const at = share * (stops.length - 1);
+  const first = Math.min(Math.floor(at), stops.length - 2);
+  return stops[first].map((part, i) => part + (stops[first + 1][i] - part) * (at - first));
+}
+
+const spread = (stops) => Array.from({ length: 256 }, (_, i) => between(stops.map(rgb), i / 255));
+
+/** 256 colours [red, green, blue] from no weight to the largest. */
+export const weightRamp = (palette, scheme) => spread([palette.panel, palette.query, DEEP[scheme] || DEEP.light]);
+
+/** 256 colours from the most negative number over zero to the most positive. */
+export const divergingRamp = (palette) => spread([palette.key, palette.panel, palette.query]);
+
+/** Which of 256 colours a share 0..1 has. The square root: most weights are small, and would all look alike. */
+export const shadeOf = (share) => Math.round(255 * Math.sqrt(Math.max(0, Math.min(1, share))));

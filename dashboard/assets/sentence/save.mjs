@@ -1,5 +1,4 @@
 // What the views of a sentence show as a file: a picture, a drawing, or a page that works without a server.
-import { bundle } from "./bundle.mjs";
 import { measureText, showPicture, svgText } from "./picture.mjs";
 import { make } from "../web/elements.mjs";
 import { saveCanvas, saveText } from "../web/files.mjs";
@@ -95,4 +94,50 @@ function page({ title, source }, style, script, json) {
 async function offlinePage({ shown }) {
   const [style, script] = await Promise.all([styles(), bundle(import.meta.resolve("./offline.mjs"), textOf)]);
   return page(shown, style, script, contents(shown));
+}
+
+/** Forms that `bundle` reads: `import { a, b as c } from "./x.mjs";` and `export` before a declaration. */
+const IMPORT = /^import \{([^}]*)\} from "([^"]+)";$/gm;
+const EXPORT = /^export (?=(?:async )?(?:function\*?|const|class) (\w+))/gm;
+const OTHER = /^(?:import|export)\b.*/m;
+
+const isRelative = (specifier) => /^\.{1,2}\//.test(specifier);
+
+/** URLs of the modules that a text imports, as the page's import map has them. */
+function importsOf(text, url, resolve) {
+  return [...text.matchAll(IMPORT)].map(([, , specifier]) => {
+    if (!isRelative(specifier)) throw new Error(`${url} imports ${specifier}, which is not one of our modules.`);
+    return resolve(new URL(specifier, url).href);
+  });
+}
+
+/** All modules by URL, each after those that it imports. */
+async function collect(url, read, resolve, modules = new Map()) {
+  const text = await read(url);
+  const imports = importsOf(text, url, resolve);
+  for (const imported of imports) if (!modules.has(imported)) await collect(imported, read, resolve, modules);
+  modules.set(url, { text, imports });
+  return modules;
+}
+
+/** A module as a function of its own that returns its exports, so that no names meet. */
+function asFunction({ text, imports }, names) {
+  const sources = imports.map((url) => names.get(url));
+  const exported = [...text.matchAll(EXPORT)].map(([, name]) => name);
+  const body = text
+    .replace(IMPORT, (_, list) => `const {${list.replaceAll(" as ", ": ")}} = ${sources.shift()};`)
+    .replace(EXPORT, "");
+  const [unread] = body.match(OTHER) || [];
+  if (unread) throw new Error(`This form cannot be bundled: ${unread}`);
+  return `(() => {\n${body}\nreturn { ${exported.join(", ")} };\n})()`;
+}
+
+/**
+ * A module and all that it imports as one script: a page that is opened from a file can import nothing. `read` gives
+ * the text of a URL, `resolve` the dated address of a module.
+ */
+export async function bundle(entry, read, resolve = import.meta.resolve) {
+  const modules = await collect(entry, read, resolve);
+  const names = new Map([...modules.keys()].map((url, i) => [url, `module${i}`]));
+  return [...modules].map(([url, module]) => `const ${names.get(url)} = ${asFunction(module, names)};`).join("\n");
 }

@@ -24,14 +24,14 @@ function token(unit, i, side, units) {
 
 export function createTokens(side, name) {
   const list = make("div", { className: `tokens ${side}`, role: "group", "aria-label": name, "data-side": side });
-  let drawn = "";
+  let shownText = "";
   let units = [];
 
   /** Keeps the elements where the tokens are the same, and with them the focus. */
   function renew(tokens) {
     const text = JSON.stringify(tokens);
-    if (text === drawn) return;
-    [drawn, units] = [text, tokens];
+    if (text === shownText) return;
+    [shownText, units] = [text, tokens];
     list.replaceChildren(...units.map((unit, i) => token(unit, i, side, units)));
     stand(0);
   }

@@ -4,7 +4,7 @@ import { createMatrixView } from "./matrix_view.mjs";
 import { createModelView } from "./model_view.mjs";
 import { createNeuronView } from "./neuron_view.mjs";
 import { createSaveButtons } from "./save.mjs";
-import { hexOf, weightRamp } from "./shades.mjs";
+import { hexOf, weightRamp } from "./picture.mjs";
 import { decodeLayer, decodeThumbnails } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 import { createLoader, readBytes, readJson } from "../web/loading.mjs";
@@ -39,7 +39,7 @@ export class Views {
       "0",
       make("span", { className: "bar" }),
       make("span", { className: "most" }),
-      "(shade by the square window)",
+      "(shade by the square root)",
     );
     this.lead = make("div", { className: "lead" });
     this.tools = make("div", { className: "tools", hidden: true, role: "group", "aria-label": "Save" });
@@ -47,9 +47,9 @@ export class Views {
     this.note = make("p", { className: "note" });
     this.stage = make("div", { className: "stage" });
     this.tip = make("div", { className: "tip" });
-    this.says = make("div", { className: "says", "aria-live": "polite" });
+    this.announcement = make("div", { className: "announcement", "aria-live": "polite" });
     const above = make("div", { className: "above" }, this.lead, this.legend, this.tools);
-    this.host.replaceChildren(above, this.problem, this.note, this.stage, this.tip, this.says);
+    this.host.replaceChildren(above, this.problem, this.note, this.stage, this.tip, this.announcement);
   }
 
   watch() {
@@ -92,11 +92,11 @@ export class Views {
 
   async load() {
     const { sentence } = this;
-    const wanted = part(sentence);
+    const source = part(sentence);
     this.host.setAttribute("aria-busy", "true");
     try {
-      const come = await this.source.load({ data: wanted });
-      if (come && sentence === this.sentence) this.show(sentence, come.data, wanted.url);
+      const come = await this.source.load({ data: source });
+      if (come && sentence === this.sentence) this.show(sentence, come.data, source.url);
     } catch (error) {
       if (sentence === this.sentence) this.fail(error);
     }
@@ -176,14 +176,14 @@ export class Views {
     this.legend.querySelector(".most").textContent = data.most === 1 ? "1" : data.most.toPrecision(3);
   }
 
-  // -- what is said -------------------------------------------------------------------------------
+  // -- remarks and announcements ------------------------------------------------------------------
 
-  say(text) {
+  remark(text) {
     if (this.note.textContent !== text) this.note.textContent = text;
   }
 
   announce(text) {
-    this.says.textContent = text;
+    this.announcement.textContent = text;
   }
 
   leave() {

@@ -92,7 +92,7 @@ function steps(layer, chosen, least, only) {
 }
 
 /**
- * {found, count, heads, queries, keys, codes}: `found` lines there are, `count` of them, the strongest, are in the
+ * {total, count, heads, queries, keys, codes}: `total` lines there are, `count` of them, the strongest, are in the
  * arrays.
  */
 export function findLines(layer, chosen, least, only) {

@@ -47,8 +47,8 @@ const same = (value, other) => (isNothing(value) ? isNothing(other) : String(val
  * The value of a field: as the page shows it, or as the link says where the page has yet to follow.
  */
 function standing(field, shown) {
-  const now = fieldsNow().get(field);
-  return now === new URLSearchParams(shown.link).get(field) ? shown[field] : (now ?? defaultOf(field, shown));
+  const current = fieldsNow().get(field);
+  return current === new URLSearchParams(shown.link).get(field) ? shown[field] : (current ?? defaultOf(field, shown));
 }
 
 /** The query string with one field changed; nothing if it stands there already. */
@@ -123,11 +123,11 @@ function headLink([layer, head]) {
  * before.
  */
 export function neighbour(picture, step) {
-  const now = fieldsNow();
+  const fields = fieldsNow();
   const within = (number, i) => number >= 0 && number < picture.shape[i];
   const named = numbersOf(picture.panels[0].name);
   const from = ["layer", "head"]
-    .map((field) => Number(now.get(field) ?? defaultOf(field)))
+    .map((field) => Number(fields.get(field) ?? defaultOf(field)))
     .map((number, i) => (within(number, i) ? number : named[i]));
   const to = [from[0] + step.rows, from[1] + step.columns];
   return to.every(within) ? headLink(to) : null;
@@ -143,18 +143,18 @@ function pageLink(picture, fields) {
 }
 
 /** The panel of a sequence at which a reader stopped; where one looks at it stays. */
-export function arrived(sent, picture) {
-  const there = picture?.sequence?.[sent?.panel];
-  if (!there) return dash().no_update;
+export function arrived(arrival, picture) {
+  const step = picture?.sequence?.[arrival?.panel];
+  if (!step) return dash().no_update;
   const fields = fieldsNow();
-  for (const [field, value] of Object.entries(there.fields)) fields.set(field, value);
+  for (const [field, value] of Object.entries(step.fields)) fields.set(field, value);
   return link(fields);
 }
 
 /** The texts of the shown step of a sequence, for each of their places on the page. */
 export function stepTexts(step, places, picture) {
-  const there = picture?.sequence?.[step?.panel];
-  return places.map((place) => there?.texts[place.told] ?? dash().no_update);
+  const shown = picture?.sequence?.[step?.panel];
+  return places.map((place) => shown?.texts[place.caption] ?? dash().no_update);
 }
 
 /** The page of all heads. */
@@ -166,11 +166,11 @@ function headsLink() {
 
 /** The link after a panel was opened or a head was left. */
 export function go(opening, left, picture) {
-  const sent = dash().callback_context.triggered.map((trigger) => trigger.prop_id);
+  const triggers = dash().callback_context.triggered.map((trigger) => trigger.prop_id);
   if (!picture) return dash().no_update;
   if (picture.page)
-    return pageLink(picture, sent.includes("points.left") ? {} : picture.panels[opening?.panel]?.fields);
-  if (sent.includes("points.left") && left) return headsLink();
+    return pageLink(picture, triggers.includes("points.left") ? {} : picture.panels[opening?.panel]?.fields);
+  if (triggers.includes("points.left") && left) return headsLink();
   const panel = picture.panels[opening?.panel];
   return panel ? headLink(numbersOf(panel.name)) : dash().no_update;
 }
@@ -201,7 +201,7 @@ export function lasso(lassoed, picture) {
 }
 
 /** What a reader did in the views of a sentence, as fields of the link. */
-const DONE = {
+const FIELDS_OF = {
   opened: ({ layer, head }, fields, sentence) => [
     ["layer", layer],
     ["head", head],
@@ -224,10 +224,11 @@ const DONE = {
 };
 
 /** The query string after what a reader did in the views of a sentence. */
-export function inSentence(what, sent, sentence) {
-  if (!sent || !sentence) return dash().no_update;
+export function inSentence(what, event, sentence) {
+  if (!event || !sentence) return dash().no_update;
   const fields = fieldsNow();
-  for (const [field, value] of DONE[what](sent, fields, sentence)) withField(fields, field, value === 0 ? "0" : value);
+  for (const [field, value] of FIELDS_OF[what](event, fields, sentence))
+    withField(fields, field, value === 0 ? "0" : value);
   return link(fields);
 }
 

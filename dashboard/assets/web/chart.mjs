@@ -1,5 +1,5 @@
 // Saves charts as files: plotly draws them again with a title, a PNG at double size.
-import { breakLines } from "./paragraphs.mjs";
+import { breakLines } from "./files.mjs";
 
 const SHARP = 2;
 const PAUSE = 100;
@@ -11,19 +11,19 @@ const FONT = "system-ui, sans-serif";
 /** Colours of a file, which is on white in either theme. */
 const [INK, PAPER] = ["#1a1b1e", "#ffffff"];
 
-/** Save the chart whose button was pressed: {"save": "svg", "of": "density-raw"}. */
+/** Save the chart whose button was pressed: {"save": "svg", "chart": "density-raw"}. */
 export function saveChart() {
   const { no_update, callback_context } = window.dash_clientside;
   const [trigger] = callback_context.triggered;
   if (!trigger?.value) return no_update;
-  const { save: format, of } = JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf(".")));
+  const { save: format, chart: name } = JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf(".")));
   const { source, stem } = window.dash_component_api.getLayout("shown").props.data;
-  whenDrawn(of, (chart, title) => {
+  whenDrawn(name, (chart, title) => {
     const figure = titled(chart, title, source);
     const { width, height } = figure.layout;
     window.Plotly.downloadImage(figure, {
       format,
-      filename: `${of}-${stem}`,
+      filename: `${name}-${stem}`,
       width,
       height,
       scale: format === "png" ? SHARP : 1,
@@ -33,11 +33,11 @@ export function saveChart() {
 }
 
 /** Waits for the chart: its button may be pressed before it is drawn. */
-function whenDrawn(of, act) {
-  const place = document.getElementById(of);
+function whenDrawn(name, act) {
+  const place = document.getElementById(name);
   const chart = place?.querySelector(".js-plotly-plot");
   if (chart) act(chart, place.getAttribute("aria-label") || "");
-  else if (place) setTimeout(() => whenDrawn(of, act), PAUSE);
+  else if (place) setTimeout(() => whenDrawn(name, act), PAUSE);
 }
 
 /** The chart at the size of the page, with room for its title. */

@@ -1,4 +1,4 @@
-// Files that the browser makes for a reader: their names, and the elements of an SVG file.
+// Files that the browser makes for a reader: their names, and the caption of a picture in lines that fit its width.
 
 const slug = (text) =>
   text
@@ -22,25 +22,66 @@ function save(blob, named, ending) {
 export const saveText = (text, type, named, ending) => save(new Blob([text], { type }), named, ending);
 export const saveCanvas = (canvas, named) => canvas.toBlob((blob) => save(blob, named, "png"), "image/png");
 
-const ESCAPED = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-// Control characters are no XML, whatever a tokenizer makes of a text.
-// oxlint-disable-next-line no-control-regex
-const NO_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+const FONT = { plain: "12px system-ui, sans-serif", strong: "600 15px system-ui, sans-serif" };
+const HEIGHT = { plain: 18, strong: 22 };
+const SWATCH = 11;
+/** Between pieces, between the entries of a legend, between paragraphs. */
+const [SPACE, APART, BETWEEN] = [4, 14, 6];
 
-export const escapeXml = (text) => text.replace(NO_XML, "\ufffd").replace(/[&<>"]/g, (letter) => ESCAPED[letter]);
-export const shortNumber = (number) => String(Math.round(number * 100) / 100);
+/** Lines of groups of pieces, each piece with its `left`; a group stays on one line where it fits on one. */
+export function breakLines(groups, width, { wide, apart }) {
+  const lines = [[]];
+  let right = 0;
+  const isFull = (gap, length) => lines.at(-1).length > 0 && right + gap + length > width;
+  const begin = () => ((right = 0), lines.push([]));
 
-/** An element with these attributes, without those that are undefined; `inside` is text of elements. */
-export function svgElement(tag, attributes, inside = "") {
-  const named = Object.entries(attributes).filter(([, value]) => value !== undefined);
-  const start = [tag, ...named.map(([name, value]) => `${name}="${escapeXml(String(value))}"`)].join(" ");
-  return inside ? `<${start}>${inside}</${tag}>` : `<${start}/>`;
+  function put(piece, gap) {
+    if (isFull(gap, wide(piece))) begin();
+    const left = lines.at(-1).length ? right + gap : 0;
+    lines.at(-1).push({ ...piece, left });
+    right = left + wide(piece);
+  }
+
+  for (const group of groups) {
+    const whole = group.reduce((sum, piece) => sum + wide(piece) + SPACE, -SPACE);
+    if (whole <= width && isFull(apart, whole)) begin();
+    group.forEach((piece, i) => put(piece, i ? SPACE : apart));
+  }
+  return lines;
 }
 
-/** The text of an SVG file: `size` are attributes of its root, `elements` what is on its ground. */
-export function svgFile({ size, ground, title, source }, elements) {
-  const about = [svgElement("title", {}, escapeXml(title)), svgElement("desc", {}, escapeXml(source))];
-  const paper = svgElement("rect", { width: "100%", height: "100%", fill: ground });
-  const root = { xmlns: "http://www.w3.org/2000/svg", ...size };
-  return svgElement("svg", root, ["", ...about, paper, ...elements, ""].join("\n"));
+/** The paragraphs in lines of at most `width` pixels: {rows, width, height}. */
+export function setParagraphs(context, paragraphs, width) {
+  const rows = [];
+  let top = 0;
+  for (const { groups, apart, strong } of paragraphs) {
+    const kind = strong ? "strong" : "plain";
+    context.font = FONT[kind];
+    const wide = (piece) => piece.width ?? context.measureText(piece.word).width;
+    for (const pieces of breakLines(groups, width, { wide, apart: apart ? APART : SPACE })) {
+      rows.push({ pieces, kind, middle: top + HEIGHT[kind] / 2 });
+      top += HEIGHT[kind];
+    }
+    top += BETWEEN;
+  }
+  return { rows, width, height: Math.max(0, top - BETWEEN) };
+}
+
+function drawColours(context, { colours, width }, left, middle) {
+  const ramp = context.createLinearGradient(left, 0, left + width, 0);
+  colours.forEach((colour, i) => ramp.addColorStop(i / Math.max(1, colours.length - 1), colour));
+  context.fillStyle = ramp;
+  context.fillRect(left, middle - SWATCH / 2, width, SWATCH);
+}
+
+export function drawParagraphs(context, { rows, width }, left, top) {
+  Object.assign(context, { textBaseline: "middle", textAlign: "left" });
+  for (const { pieces, kind, middle } of rows)
+    for (const piece of pieces) {
+      if (piece.colours) drawColours(context, piece, left + piece.left, top + middle);
+      else {
+        Object.assign(context, { font: FONT[kind], fillStyle: piece.colour });
+        context.fillText(piece.word, left + piece.left, top + middle, width);
+      }
+    }
 }

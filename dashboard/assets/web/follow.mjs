@@ -1,7 +1,6 @@
-// Follows the address bar: fetches the page of the newest link, cancels earlier requests, and updates what is on
-// screen.
-import { neighbour } from "./address.mjs";
-import { changes } from "./changes.mjs";
+// Follows the address bar: fetches the page of the newest link, cancels earlier requests, updates what has changed on
+// screen, and draws its plain HTML.
+import { neighbour, visit } from "./address.mjs";
 import { prefetch } from "./loading.mjs";
 
 const URL_OF_PAGES = "/data/page";
@@ -28,7 +27,7 @@ function createPages() {
   }
 
   /** The page of a request, or null where another request followed. */
-  async function now(request) {
+  async function newestPage(request) {
     waiting?.ending.abort();
     const mine = (waiting = ahead?.key === JSON.stringify(request) ? ahead : start(request));
     if (ahead !== mine) ahead?.ending.abort();
@@ -45,7 +44,7 @@ function createPages() {
     mine.page.then((page) => page?.picture && mine === ahead && pointsOf(page, mine.ending.signal));
   }
 
-  return { now, beforehand };
+  return { newestPage, beforehand };
 }
 
 /** Resolves when the points of a page are loaded, or have failed: the picture shows which. */
@@ -87,7 +86,7 @@ function refused(sentence) {
     ...shown,
     picture: null,
     sentence: null,
-    said: null,
+    message: null,
     above: [alert],
     beside: [],
     below: [],
@@ -120,7 +119,7 @@ function outputs(page) {
   const parts = PARTS.map((part) => renew(part, page));
   shown = page;
   if (late.length) drawLate(page);
-  return [page.picture, page.sentence, page.said, ...parts, page.shown || dash().no_update];
+  return [page.picture, page.sentence, page.message, ...parts, page.shown || dash().no_update];
 }
 
 /** Prefetches the next head in the direction of the last step. */
@@ -165,7 +164,7 @@ export async function followPage(pathname, search) {
   endCount(element.dataset.link || "", pathname + (search || ""));
   clearTimeout(resting);
   const mine = (newest = {});
-  const next = await pages.now(link);
+  const next = await pages.newestPage(link);
   if (next && !next.problem) await together(next);
   if (!next || newest !== mine) return Array(PARTS.length + 4).fill(dash().no_update);
   const before = shown;
@@ -184,4 +183,83 @@ export function toggleDrawer(burger, drawer) {
   const [used] = dash().callback_context.triggered.map(({ prop_id }) => prop_id);
   const open = used === "burger.opened" ? burger : used === "drawer.opened" && drawer;
   return [open, open];
+}
+
+const same = (item, other) => JSON.stringify(item) === JSON.stringify(other);
+const isComponent = (node) => Boolean(node?.props && node.type);
+const isText = (children) => typeof children === "string" || typeof children === "number";
+/**
+ * What a reader or the picture changes without asking: it may stand at something else than what the page was given
+ * last.
+ */
+const OWN = ["value", "checked", "children"];
+
+/** The properties of a component without its children; a text inside a component with an id is a property. */
+const ownProperties = ({ props: { children, ...own } }) =>
+  own.id !== undefined && isText(children) ? { ...own, children } : own;
+
+function ofProperties(before, after, current) {
+  const [was, is] = [ownProperties(before), ownProperties(after)];
+  if (Object.keys(was).some((name) => !(name in is))) return null;
+  const present = after.props.id === undefined ? was : { ...was, ...current(after.props.id) };
+  const changed = Object.keys(is).filter((name) => !same((OWN.includes(name) ? present : was)[name], is[name]));
+  if (changed.length && after.props.id === undefined) return null;
+  return changed.length
+    ? [{ id: after.props.id, type: after.type, props: Object.fromEntries(changed.map((name) => [name, is[name]])) }]
+    : [];
+}
+
+function ofEach(before, after, current) {
+  if (before.length !== after.length) return null;
+  const every = after.map((item, i) => changes(before[i], item, current));
+  return every.includes(null) ? null : every.flat();
+}
+
+/**
+ * Changes as {id, type, props}; null where components differ. `current(id)` gives the present properties of a
+ * component.
+ */
+export function changes(before, after, current) {
+  if (Array.isArray(before) && Array.isArray(after)) return ofEach(before, after, current);
+  if (!isComponent(before) || !isComponent(after)) return same(before, after) ? [] : null;
+  if (before.type !== after.type || before.namespace !== after.namespace || !same(before.props.id, after.props.id))
+    return null;
+  if (after.props.id?.deferred) return null; // it is filled anew for every page
+  const own = ofProperties(before, after, current);
+  const inner = "children" in ownProperties(after) ? [] : changes(before.props.children, after.props.children, current);
+  return own && inner && [...own, ...inner];
+}
+
+/** To the top only where it is another page. */
+function follow(event) {
+  if (event.metaKey || event.shiftKey || event.altKey || event.ctrlKey) return;
+  event.preventDefault();
+  const before = window.location.pathname;
+  visit(event.currentTarget.href);
+  if (window.location.pathname !== before) window.scrollTo(0, 0);
+}
+
+/** A table scrolls within itself in a narrow window: where it is not in something that scrolls anyway. */
+const isWide = (tag, around) => tag === "table" && !around.split(" ").includes("scroll");
+
+/** The tree of the Dash component Markup in React; dashboard/ui/markup.py says what a tree is. */
+function draw(node, around) {
+  if (!Array.isArray(node)) return node;
+  const [tag, properties, ...children] = node;
+  const make = window.React.createElement;
+  const inner = children.map((child) => draw(child, properties.className || ""));
+  if (tag === "link") return make("a", { ...properties, onClick: follow }, ...inner);
+  const element = make(tag, properties, ...inner);
+  return isWide(tag, around) ? make("div", { className: "wide" }, element) : element;
+}
+
+export const Markup = ({ tree }) =>
+  window.React.createElement(window.React.Fragment, null, ...tree.map((node) => draw(node, "")));
+
+/** A link that names a part of its page scrolls there: Dash has taken the click and scrolled to the top before. */
+export function scrollToParts() {
+  window.addEventListener("click", (event) => {
+    const link = event.defaultPrevented && event.target.closest?.("a[href]");
+    if (link?.hash) document.getElementById(link.hash.slice(1))?.scrollIntoView();
+  });
 }

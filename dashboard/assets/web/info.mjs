@@ -44,13 +44,20 @@ export function explainButtons() {
     text.textContent = button.dataset.info;
     button.setAttribute("aria-describedby", text.id);
     text.showPopover();
+    put();
+  }
+
+  function put() {
     const place = corner(
-      button.getBoundingClientRect(),
+      open.getBoundingClientRect(),
       [text.offsetWidth, text.offsetHeight],
       [innerWidth, innerHeight],
     );
     [text.style.left, text.style.top] = place.map((pixels) => `${pixels}px`);
   }
+
+  /** The focus scrolls its button into view: then the text goes with it. */
+  const scrolled = () => open && (document.activeElement === open ? put() : hide());
 
   const buttonOf = (event) => event.target.closest?.("button.info");
   const leave = () => {
@@ -68,5 +75,5 @@ export function explainButtons() {
   document.addEventListener("focusout", hide);
   document.addEventListener("click", (event) => (buttonOf(event) ? show(buttonOf(event)) : hide()));
   document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
-  document.addEventListener("scroll", hide, { capture: true, passive: true });
+  document.addEventListener("scroll", scrolled, { capture: true, passive: true });
 }

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingest.errors import IngestError
-from ingest.flags import parse_flags, setting
+from ingest.run.errors import IngestError
+from ingest.run.flags import parse_flags, setting
 from store.schema.pictures import METRICS, ViewName
 
 #: About 107,000 tokens: with installation the first page is there in well under six minutes on two cores.

@@ -60,9 +60,9 @@ def _sentence(error: Exception) -> str | None:
     """The message for wrong settings, or a lack of the machine or the network; None for a mistake in the program."""
     from icechunk import IcechunkError  # slow, as what imports it is; an interruption comes before or after
 
-    from ingest.errors import IngestError
-    from store.errors import StoreError
+    from ingest.run.errors import IngestError
     from store.repository.access import interruption
+    from store.repository.errors import StoreError
     from store.repository.zarr_internals import is_damage
 
     if isinstance(error, IngestError | StoreError):
@@ -72,10 +72,12 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, IcechunkError):
         return interruption(error)
     if is_damage(error):
-        return "A part of the store is damaged. Run `make verify` to list the damage, then ingest into another place."
+        return (
+            "A part of the store is damaged. Run `headscape verify` to list the damage, then ingest into another place."
+        )
     if _accelerator_full(error):
-        said = "The memory of the device is full; what was committed is kept."
-        return f"{said} Give a smaller BATCH or MAX_LENGTH, or DEVICE=cpu."
+        problem = "The memory of the device is full; what was committed is kept."
+        return f"{problem} Give a smaller BATCH or MAX_LENGTH, or DEVICE=cpu."
     return None
 
 

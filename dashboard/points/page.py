@@ -1,19 +1,25 @@
-"""Page Head: one head, up to all tokens of the corpus, and tabs on the head, the clicked point and the selection."""
+"""Pages Heads and Head: queries and keys of every head, one panel each; and of one head, with tabs beside the picture."""
 
 from collections.abc import Callable
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.canvas.encoding import grid_tokens
 from dashboard.canvas.spec import Picture
 from dashboard.points import distance, pairs
 from dashboard.points import focus as point
 from dashboard.points import selection_summary as selection
-from dashboard.points.captions import head_fidelity_caption, overlay_legend, overlays_of_head, sample_caption
+from dashboard.points.captions import (
+    fidelity_caption,
+    head_fidelity_caption,
+    overlay_legend,
+    overlays_of_head,
+    sample_caption,
+)
 from dashboard.points.controls import around_picture
-from dashboard.points.picture import head_picture
-from dashboard.points.search_results import hit_table
-from dashboard.points.shown_points import ShownPoints
+from dashboard.points.picture import ShownPoints, grid_picture, head_picture
+from dashboard.points.search import hit_table
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links
 from dashboard.web.context import Context
@@ -31,18 +37,56 @@ PANELS = {
 }
 
 
-def picture(context: Context) -> Picture:
+def picture_of_heads(context: Context) -> Picture:
+    """The picture of all heads."""
+    return grid_picture(context, _points_of_heads(context))
+
+
+def all_heads(context: Context) -> Page:
+    """Page Heads."""
+    corpus = context.corpus
+    if not corpus.views:
+        return without_picture(context, "Heads")
+    points = _points_of_heads(context)
+    above = [
+        html.H1(f"Queries and keys of all {corpus.layers * corpus.heads} heads"),
+        _how_to_read_heads(),
+        *around_picture(context, points, head=False),
+    ]
+    tokens = points.drawn.tokens
+    below = [
+        sample_caption(context, tokens),
+        fidelity_caption(corpus, context.view),
+        file_links(context, "The drawn points of all heads", f"points/{context.view}/grid", {"tokens": str(tokens)}),
+        *hit_table(context, points.selection.q, points.hits),
+    ]
+    return Page(above=above, below=below, notices=points.notices)
+
+
+def _how_to_read_heads() -> html.P:
+    return html.P(
+        "One panel per head: layers down, heads across. A key near a query receives much of its attention. Click a head, or press "
+        f"Enter, to open it; the wheel zooms. Numbers count from 0: {head_name(7, 9)} is head 8-10 of the papers.",
+        className="how-to-read",
+    )
+
+
+def _points_of_heads(context: Context) -> ShownPoints:
+    return ShownPoints.of(context, grid_tokens(context.corpus))
+
+
+def picture_of_head(context: Context) -> Picture:
     """The picture of one head."""
-    return head_picture(context, _shown_points(context))
+    return head_picture(context, _points_of_head(context))
 
 
-def layout(context: Context, statistics: Callable[[Context], list[object]]) -> Page:
-    """The page of a link; `statistics` is the layout of the tab Statistics."""
+def one_head(context: Context, statistics: Callable[[Context], list[object]]) -> Page:
+    """Page Head; `statistics` is the layout of the tab Statistics."""
     corpus, state = context.corpus, context.state
     name = head_name(state.layer, state.head)
     if not corpus.views:
         return without_picture(context, name)
-    points = _shown_points(context)
+    points = _points_of_head(context)
     above = [
         html.Div(
             [html.H1(f"Queries and keys of {name}"), _neighbours(context), _choices(context)], className="title-row"
@@ -55,7 +99,7 @@ def layout(context: Context, statistics: Callable[[Context], list[object]]) -> P
     )
 
 
-def _shown_points(context: Context) -> ShownPoints:
+def _points_of_head(context: Context) -> ShownPoints:
     state = context.state
     tokens = min(state.tokens, context.corpus.n_tokens)
     return ShownPoints.of(context, tokens, layer=state.layer, head=state.head)
@@ -66,11 +110,11 @@ def _below(context: Context, points: ShownPoints) -> list[object]:
     path = f"points/{context.view}/{state.layer}/{state.head}"
     return [
         *overlay_legend(overlays_of_head(state)),
-        _how_to_read(),
+        _how_to_read_head(),
         sample_caption(context, tokens),
         head_fidelity_caption(context.corpus, context.view, state.layer, state.head),
         file_links(context, "The drawn points", path, {"tokens": str(tokens)}),
-        *hit_table(context, points),
+        *hit_table(context, points.selection.q, points.hits),
     ]
 
 
@@ -100,7 +144,7 @@ def _typed(context: Context) -> list[object]:
     ]
 
 
-def _how_to_read() -> html.P:
+def _how_to_read_head() -> html.P:
     return html.P(
         "Hover a point for its token and sentence, click it for its lines. Wheel or + and - zoom, drag moves (rotates in 3D), 0 resets; "
         "zooming out returns to all heads; arrow keys open neighbouring heads; p, then Shift with arrow keys, steps through points.",
@@ -120,11 +164,11 @@ def _neighbours(context: Context) -> html.Nav:
     return html.Nav(links, className="neighbours", **{"aria-label": "Neighbouring heads"})
 
 
-def _neighbour(context: Context, arrow: str, says: str, layers: int, heads: int) -> object:
+def _neighbour(context: Context, arrow: str, direction: str, layers: int, heads: int) -> object:
     state = step(context.state, layers, heads, context.corpus.layers, context.corpus.heads)
     if state == context.state:
         return html.Span(arrow, className="neighbour", **{"aria-disabled": "true"})
-    title = f"{says}: {head_name(state.layer, state.head)}"
+    title = f"{direction}: {head_name(state.layer, state.head)}"
     return dcc.Link(arrow, href=state.with_(at=None).href, className="neighbour", title=title)
 
 

@@ -2,15 +2,16 @@
 
 import csv
 import io
+from typing import Any
 
 import numpy as np
 import pyarrow
 import pytest
 from pyarrow import parquet
 
-from dashboard.points import exports
+from dashboard.points import routes
 from dashboard.points.drawn import Drawn
-from dashboard.points.exports import tables
+from dashboard.points.routes import tables_of_head
 from dashboard.ui.files import as_csv, write_parquet
 from store import Corpus
 
@@ -23,12 +24,12 @@ def view(two_views: Corpus, request: pytest.FixtureRequest) -> str:
 
 
 def written(drawn: Drawn, view: str, selected: np.ndarray) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO("".join(as_csv(tables(drawn, view, selected))), newline="")))
+    return list(csv.DictReader(io.StringIO("".join(as_csv(tables_of_head(drawn, view, selected))), newline="")))
 
 
 def parquet_of(drawn: Drawn, view: str, selected: np.ndarray) -> pyarrow.Table:
     file = io.BytesIO()
-    write_parquet(tables(drawn, view, selected), file)
+    write_parquet(tables_of_head(drawn, view, selected), file)
     return parquet.read_table(file)
 
 
@@ -38,8 +39,8 @@ def test_a_file_has_every_point_with_its_place(two_views: Corpus, view: str) -> 
     places = drawn.places(view)[0]
     axes = "xyz"[: places.shape[-1]]
     assert [(int(row["token"]), row["role"]) for row in rows[:3]] == [(0, "query"), (0, "key"), (1, "query")]
-    found = np.array([[float(row[axis]) for axis in axes] for row in rows]).reshape(TOKENS, 2, -1)
-    np.testing.assert_allclose(found, places, atol=1e-6)
+    written_places = np.array([[float(row[axis]) for axis in axes] for row in rows]).reshape(TOKENS, 2, -1)
+    np.testing.assert_allclose(written_places, places, atol=1e-6)
     assert ("z" in rows[0]) == (len(axes) == 3)
     assert [row["wordpiece"] for row in rows[::2]] == two_views.wordpieces(drawn.rows)
 
@@ -58,7 +59,7 @@ def test_both_forms_hold_the_same_however_it_is_cut(
 ) -> None:
     drawn, selected = Drawn(two_views, TOKENS, 1, 0), np.arange(2 * TOKENS).reshape(TOKENS, 2) % 3 == 0
     whole = written(drawn, view, selected)
-    monkeypatch.setattr(exports, "ROWS", 7)
+    monkeypatch.setattr(routes, "ROWS", 7)
     assert written(drawn, view, selected) == whole
     table = parquet_of(drawn, view, selected)
     assert table.column_names == list(whole[0])
@@ -67,16 +68,32 @@ def test_both_forms_hold_the_same_however_it_is_cut(
 
 def test_a_file_without_points_has_its_columns(two_views: Corpus, view: str) -> None:
     drawn, nothing = Drawn(two_views, TOKENS, 0, 0), np.zeros((TOKENS, 2), bool)
-    assert "".join(as_csv(tables(drawn, view, nothing))).startswith(
+    assert "".join(as_csv(tables_of_head(drawn, view, nothing))).startswith(
         "token,wordpiece,position,sentence,label,kind,role,x,y"
     )
-    assert parquet_of(drawn, view, nothing).num_rows == 0
+    empty = parquet_of(drawn, view, nothing)
+    assert empty.num_rows == 0
+    assert empty.schema == parquet_of(drawn, view, ~nothing).schema
 
 
 @pytest.mark.parametrize("text", ["=", "+", "-", "@", "=1+1", "\tx", "\rx", "\nx"])
 def test_a_spreadsheet_takes_no_wordpiece_for_a_formula(text: str) -> None:
     lines = "".join(as_csv(iter([{"wordpiece": np.array([text], object)}])))
     assert list(csv.reader(io.StringIO(lines, newline="")))[1] == [f"'{text}"]
+
+
+@pytest.mark.parametrize("kind", [object, str, np.dtypes.StringDType()], ids=["object", "str", "StringDType"])
+def test_text_is_known_by_its_type_whatever_its_column_is_called(kind: Any) -> None:
+    table = {"change": np.array(["=1+1", "-1"], kind), "label": np.array([-1.5, 2.0])}
+    lines = "".join(as_csv(iter([table])))
+    assert list(csv.reader(io.StringIO(lines, newline=""))) == [
+        ["change", "label"],
+        ["'=1+1", "-1.5"],
+        ["'-1", "2.0"],
+    ]
+    file = io.BytesIO()
+    write_parquet(iter([table]), file)
+    assert parquet.read_table(file).to_pylist() == [{"change": "=1+1", "label": -1.5}, {"change": "-1", "label": 2.0}]
 
 
 @pytest.mark.parametrize("text", ["film", "##ing", "'", "a=b", '"', ","])

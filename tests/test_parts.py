@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import store.means
-from dashboard.statistics.part import Part, part_labels, part_of, uniform_entropy
+from dashboard.statistics.parts import Part, part_labels, part_of, uniform_entropy
 from store import Corpus, StoreError
 from store.means import part_segments, sentence_means
 from store.schema.corpus import CLS, PUNCTUATION, SEP, SYMBOL
@@ -73,11 +73,11 @@ def tokens(two_views: Corpus) -> list[dict[str, Any]]:
 
 
 def test_means_over_all_tokens_are_those_of_the_whole_corpus(two_views: Corpus) -> None:
-    found = two_views.head_means(np.ones(two_views.n_tokens, bool))
-    assert found.dims == two_views.head_statistic.dims
-    for name in found.dims:
-        np.testing.assert_array_equal(found[name], two_views.head_statistic[name])
-    np.testing.assert_allclose(found, two_views.head_statistic, rtol=2e-3, atol=2e-4)
+    means = two_views.head_means(np.ones(two_views.n_tokens, bool))
+    assert means.dims == two_views.head_statistic.dims
+    for name in means.dims:
+        np.testing.assert_array_equal(means[name], two_views.head_statistic[name])
+    np.testing.assert_allclose(means, two_views.head_statistic, rtol=2e-3, atol=2e-4)
 
 
 @settings(max_examples=30)
@@ -102,12 +102,12 @@ CONDITIONS: dict[str, Callable[[dict[str, Any]], bool]] = {
 
 
 @settings(max_examples=40)
-@given(asked=st.lists(st.sampled_from(list(CONDITIONS)), max_size=4, unique=True))
+@given(names=st.lists(st.sampled_from(list(CONDITIONS)), max_size=4, unique=True))
 def test_conditions_choose_the_tokens_that_meet_them_all(
-    two_views: Corpus, tokens: list[dict[str, Any]], asked: list[str]
+    two_views: Corpus, tokens: list[dict[str, Any]], names: list[str]
 ) -> None:
-    part = part_of(two_views, ";".join(asked))
-    expected = [all(CONDITIONS[one](token) for one in asked) for token in tokens]
+    part = part_of(two_views, ";".join(names))
+    expected = [all(CONDITIONS[name](token) for name in names) for token in tokens]
     assert part.rows.tolist() == expected
     assert part.tokens == sum(expected)
     assert part.sentences == len({token["sentence"] for token, own in zip(tokens, expected, strict=True) if own})
@@ -115,11 +115,11 @@ def test_conditions_choose_the_tokens_that_meet_them_all(
 
 
 @settings(max_examples=20)
-@given(asked=st.lists(st.sampled_from(list(CONDITIONS)), min_size=1, max_size=3, unique=True))
+@given(names=st.lists(st.sampled_from(list(CONDITIONS)), min_size=1, max_size=3, unique=True))
 def test_means_of_a_part_are_what_one_gets_by_hand(
-    two_views: Corpus, tokens: list[dict[str, Any]], asked: list[str]
+    two_views: Corpus, tokens: list[dict[str, Any]], names: list[str]
 ) -> None:
-    part = part_of(two_views, ";".join(asked))
+    part = part_of(two_views, ";".join(names))
     expected = by_hand(two_views, tokens, part.rows)
     np.testing.assert_allclose(counted(two_views, part).means, expected, rtol=2e-3, atol=2e-4)
 
@@ -139,36 +139,38 @@ def test_a_part_without_tokens_has_no_means(two_views: Corpus) -> None:
 
 def test_intervals_of_all_tokens_are_those_of_the_store(two_views: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store.means, "BLOCK", BLOCK)  # as in the ingest: the draws are by block
-    found = two_views.part_statistics(np.ones(two_views.n_tokens, bool))
-    assert found.interval.dims == two_views.head_interval.dims
-    np.testing.assert_allclose(found.interval, two_views.head_interval, rtol=2e-5, atol=1e-6)
-    np.testing.assert_allclose(found.layer_interval, two_views.layer_interval, rtol=2e-5, atol=1e-6)
+    computed = two_views.part_statistics(np.ones(two_views.n_tokens, bool))
+    assert computed.interval.dims == two_views.head_interval.dims
+    np.testing.assert_allclose(computed.interval, two_views.head_interval, rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(computed.layer_interval, two_views.layer_interval, rtol=2e-5, atol=1e-6)
 
 
 def test_intervals_of_a_part_are_those_of_its_sentences(two_views: Corpus, tokens: list[dict[str, Any]]) -> None:
     """Against the normal approximation over the sentences' means, spelled out."""
     chosen = np.array([token["position"] > 0 for token in tokens])
-    found = two_views.part_statistics(chosen).sel(source="all", statistic="entropy")
+    computed = two_views.part_statistics(chosen).sel(source="all", statistic="entropy")
     stored = two_views.token_statistic.sel(statistic="entropy").values[..., two_views.rows].astype(np.float64)
     sentence = np.array([token["sentence"] for token in tokens])
-    means = np.stack([stored[..., chosen & (sentence == one)].mean(axis=-1) for one in np.unique(sentence[chosen])])
+    means = np.stack(
+        [stored[..., chosen & (sentence == number)].mean(axis=-1) for number in np.unique(sentence[chosen])]
+    )
     error = means.std(axis=0) / len(means) ** 0.5
-    np.testing.assert_allclose(found["mean"], means.mean(axis=0), rtol=1e-5)
-    np.testing.assert_allclose((found.interval[1] - found.interval[0]) / (2 * 1.96 * error), 1, atol=0.25)
+    np.testing.assert_allclose(computed["mean"], means.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose((computed.interval[1] - computed.interval[0]) / (2 * 1.96 * error), 1, atol=0.25)
 
 
 def test_a_mean_lies_within_its_interval(two_views: Corpus) -> None:
-    found = two_views.part_statistics(np.arange(two_views.n_tokens) % 2 == 0)
-    low, high = found.interval
+    computed = two_views.part_statistics(np.arange(two_views.n_tokens) % 2 == 0)
+    low, high = computed.interval
     there = ~np.isnan(low.values)
-    assert (low <= found["mean"]).values[there].all()
-    assert (found["mean"] <= high).values[there].all()
+    assert (low <= computed["mean"]).values[there].all()
+    assert (computed["mean"] <= high).values[there].all()
 
 
 def test_one_sentence_has_means_and_no_interval(two_views: Corpus) -> None:
-    found = two_views.part_statistics(two_views.tokens.sentence_index.values[two_views.rows] == 2)
-    assert np.isfinite(found["mean"].sel(source="all", statistic="entropy")).all()
-    assert np.isnan(found.interval).all()
+    computed = two_views.part_statistics(two_views.tokens.sentence_index.values[two_views.rows] == 2)
+    assert np.isfinite(computed["mean"].sel(source="all", statistic="entropy")).all()
+    assert np.isnan(computed.interval).all()
 
 
 def test_means_are_of_the_rows_of_each_source() -> None:
@@ -234,7 +236,7 @@ def test_a_link_that_chooses_nothing_gives_the_exact_numbers_of_the_whole_corpus
         ("kind:unicorn", "no “unicorn”"),
     ],
 )
-def test_what_chooses_no_tokens_is_left_out_and_said(two_views: Corpus, where: str, says: str) -> None:
+def test_a_filter_that_selects_no_tokens_is_ignored_with_a_notice(two_views: Corpus, where: str, says: str) -> None:
     part = part_of(two_views, f"{where};position:0..0")
     assert len(part.notices) == 1
     assert says in part.notices[0]
@@ -246,13 +248,13 @@ def test_a_condition_that_is_about_to_be_made_chooses_everything(two_views: Corp
 
 
 def test_a_search_chooses_what_it_finds(two_views: Corpus) -> None:
-    found = part_of(two_views, "position:1..5", q="FILM")
+    part = part_of(two_views, "position:1..5", q="FILM")
     pieces = np.array(two_views.wordpieces(two_views.rows))
     position = two_views.tokens.position.values[two_views.rows]
-    np.testing.assert_array_equal(found.rows, (pieces == "film") & (position >= 1) & (position <= 5))
+    np.testing.assert_array_equal(part.rows, (pieces == "film") & (position >= 1) & (position <= 5))
 
 
-def test_nobody_can_change_a_part_that_is_kept(two_views: Corpus) -> None:
+def test_a_cached_part_is_read_only(two_views: Corpus) -> None:
     part: Part = part_of(two_views, "kind:word")
     with pytest.raises(ValueError, match="read-only"):
         part.rows[0] = True

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changes } from "../../dashboard/assets/web/changes.mjs";
+import { changes } from "../../dashboard/assets/web/follow.mjs";
 
 /** A component of a page. */
 const part = (id, props, type = "Select") => ({ type, namespace: "dmc", props: { id, ...props } });
@@ -30,7 +30,7 @@ const OTHER = [
   [[part("a", {}, "Select")], [part("a", {}, "Tabs")]],
   [[part("a", { value: "1" })], [part("a", {})]],
   [[part(undefined, { value: "1" })], [part(undefined, { value: "2" })]],
-  [[part({ later: "x" }, {})], [part({ later: "x" }, {})]],
+  [[part({ deferred: "x" }, {})], [part({ deferred: "x" }, {})]],
 ];
 for (const [i, [before, after]] of OTHER.entries())
   test(`other components replace the whole part (${i})`, () => assert.equal(changed(before, after), null));

@@ -11,7 +11,7 @@ from typing import TypeVar
 import torch
 from threadpoolctl import threadpool_limits
 
-from ingest.process import end_with_pool
+from ingest.run.process import end_with_pool
 
 Item = TypeVar("Item")
 Input = TypeVar("Input")
@@ -58,7 +58,7 @@ def _feeders() -> ThreadPoolExecutor:
 
 
 def fit_later(fit: Callable[[Input], Result], read: Callable[[], Input]) -> Future[Result]:
-    """A fit in a process, begun in the order of the calls; what it takes is read only when its turn is near."""
+    """Queue a fit in a process, in the order of the calls; its input is read only when its turn is near."""
     pool = processes()
     return _feeders().submit(lambda: pool.submit(fit, read()).result())
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.errors import IngestError, short
+from ingest.run.errors import IngestError, short
 
 #: Of `transformers.BertConfig`, where config.json leaves them out.
 DEFAULTS = {
@@ -60,7 +60,7 @@ def _is_labels(value: Any) -> bool:
 
 
 def _is_texts(value: Any) -> bool:
-    return value is None or (isinstance(value, list) and all(isinstance(one, str) for one in value))
+    return value is None or (isinstance(value, list) and all(isinstance(item, str) for item in value))
 
 
 _TRUTH = Field("true or false", lambda value: isinstance(value, bool))

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { bundle } from "../../dashboard/assets/sentence/bundle.mjs";
+import { bundle } from "../../dashboard/assets/sentence/save.mjs";
 
 const BASE = "http://headscape.test/assets/";
 

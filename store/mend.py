@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 
 from icechunk import IcechunkError, Repository, SnapshotInfo
 
-from store.errors import StoreCorrupt, StoreError, StoreNotFound
 from store.repository.access import local_path, storage, writing
 from store.repository.branches import INGEST, MAIN, branch_problem, holds_snapshots, named_snapshot, point_branch
 from store.repository.checksums import FOLDERS, Checksums
+from store.repository.errors import StoreCorrupt, StoreError, StoreNotFound
 from store.repository.history import PUBLISHED
 from store.wording import utc
 
@@ -32,7 +32,7 @@ def mend(url: str) -> list[str]:
     if store is None:
         raise StoreError(f"{url} is not a local folder. Restore its refs/ from the versions of the object storage.")
     if not holds_snapshots(store):
-        raise StoreNotFound(f"There is no store at {url}. Run `make ingest STORE={url}`.")
+        raise StoreNotFound(f"There is no store at {url}. Run `headscape ingest --store={url}`.")
     with writing(url), _without_branches(store) as repository:
         readable = _readable(repository, store)
         return [*_mend_main(store, readable, url), *_mend_ingest(repository, store, readable)]
@@ -55,7 +55,7 @@ def _mend_ingest(repository: Repository, store: Path, readable: list[SnapshotInf
         main = named_snapshot(store, MAIN)
         newest = next(info for info in readable if _follows(repository, info, main))
         point_branch(store, INGEST, newest.id)
-        yield f"{problem} Branch {INGEST} now names snapshot {newest.id}; `make ingest` continues there."
+        yield f"{problem} Branch {INGEST} now names snapshot {newest.id}; `headscape ingest` continues there."
 
 
 def _problem(store: Path, branch: str, readable: list[SnapshotInfo]) -> str | None:

@@ -1,22 +1,28 @@
-"""What is counted of parts of corpora: once for each part, whichever process of the server is asked."""
+"""Parts of a corpus: the tokens that filters select, and their numbers, which are counted once for all readers."""
 
 import io
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from threading import BoundedSemaphore, Lock, get_ident
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
-from dashboard.statistics.part import Part
+from dashboard.points.columns import column_of
+from dashboard.points.drawn import Drawn
+from dashboard.points.search import matching_tokens
+from dashboard.points.selection import Condition, Selection, matching_points, parse_selection
 from dashboard.web.admission import Turns
-from dashboard.web.cache import current_cache
+from dashboard.web.cache import cached, current_cache
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
 from store import Corpus
+from store.kernels.labels import head_labels
 from store.means import Watch
 
 #: Readers who wait in a process while a part is counted; with all others who wait fewer than the server has threads.
@@ -31,6 +37,91 @@ LATER = "The part is not counted yet. Ask for the file again in a few seconds."
 FILES = 256
 #: Share of the work that statistics of heads are; the rest are mixing ratios.
 MOSTLY = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Tokens of a corpus, each of them a query in every head.
+
+    Attributes
+    ----------
+    chosen
+        What selects them: conditions that are the same in all heads, and a search.
+    rows
+        (token,), whether the token belongs to the part.
+    tokens, sentences
+        How many tokens it has, and how many sentences have one of them.
+    notices
+        A sentence on every filter of the link that was ignored.
+    """
+
+    chosen: Selection
+    rows: NDArray[np.bool_]
+    tokens: int
+    sentences: int
+    notices: tuple[str, ...] = ()
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the tokens: equal for all filters that select the same ones."""
+        return sha256(np.packbits(self.rows).tobytes()).hexdigest()
+
+
+def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: str | None = None) -> Part:
+    """The tokens that match all conditions of a link's `where` and its search; all tokens without any."""
+    written = {"where": where or "", "q": q or "", "within": within or ""}
+    selection, notices = parse_selection(written, corpus)
+    ignored = [notice for condition in selection.where if (notice := _ignored(corpus, condition))]
+    selecting = tuple(part for part in selection.where if _is_complete(part) and not _ignored(corpus, part))
+    chosen = replace(selection, where=selecting)
+    part = _part(corpus, chosen)
+    return replace(part, notices=(*notices, *ignored))
+
+
+def part_labels(corpus: Corpus, part: Part, means: xr.DataArray) -> xr.DataArray:
+    """Labels of all heads (layer, head), from the means of the part and the lengths of its sentences."""
+    if part.tokens == corpus.n_tokens:
+        return corpus.head_labels
+    if not part.tokens:
+        return xr.full_like(corpus.head_labels, "")
+    return head_labels(means, _lengths(corpus, part))
+
+
+def uniform_entropy(corpus: Corpus, part: Part) -> float:
+    """Entropy of uniform attention in nats: the mean over the part's sentences of ln tokens; NaN without any."""
+    return float(np.log(_lengths(corpus, part)).mean()) if part.tokens else float("nan")
+
+
+def _lengths(corpus: Corpus, part: Part) -> NDArray[np.int32]:
+    """Tokens of every sentence that has a token in the part: (sentence,)."""
+    sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[part.rows]])
+    sizes: NDArray[np.int32] = corpus.sentences.row_size.values[sentences]
+    return sizes
+
+
+def _ignored(corpus: Corpus, condition: Condition) -> str | None:
+    """Why a condition cannot select tokens, None where it can."""
+    column = column_of(corpus, condition.column)
+    if column.per_head:
+        return f"Ignored a filter: “{column.title}” differs between heads."
+    if column.per_role:
+        return f"Ignored a filter: every token is both query and key, so “{column.title}” selects none."
+    return None
+
+
+def _is_complete(condition: Condition) -> bool:
+    return bool(condition.categories) or condition.low is not None or condition.high is not None
+
+
+@cached
+def _part(corpus: Corpus, chosen: Selection) -> Part:
+    drawn = Drawn(corpus, corpus.n_tokens)
+    rows = matching_tokens(corpus, chosen.q, chosen.within).copy() if chosen.q else np.ones(corpus.n_tokens, bool)
+    for condition in chosen.where:
+        rows &= matching_points(condition, drawn)[0, :, 0]
+    rows.flags.writeable = False
+    sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[rows]])
+    return Part(chosen, rows, int(rows.sum()), len(sentences))
 
 
 @dataclass(frozen=True)
@@ -64,7 +155,7 @@ class Counting:
         """So much is done, 0 to 1; raises where nobody waits any more."""
 
     @property
-    def gone(self) -> bool:
+    def reader_left_or_cancelled(self) -> bool:
         """Whether nobody waits any more."""
         return False
 
@@ -90,13 +181,13 @@ class PartCounts:
         if part.tokens == corpus.n_tokens:
             return _of_all(corpus)
         key = _key(corpus, part)
-        found: PartNumbers | None = current_cache().find(self, key)
-        return found or self._read(corpus, key)
+        numbers: PartNumbers | None = current_cache().find(self, key)
+        return numbers or self._read(corpus, key)
 
     def numbers(self, corpus: Corpus, part: Part, counting: Counting | None = None) -> PartNumbers:
         """The part's numbers. Raises `Refusal` where too many readers wait, and without `counting` where it takes long."""
-        if (found := self.find(corpus, part)) is not None:
-            return found
+        if (numbers := self.find(corpus, part)) is not None:
+            return numbers
         return self._soon(corpus, part) if counting is None else self._in_turn(corpus, part, counting)
 
     def _soon(self, corpus: Corpus, part: Part) -> PartNumbers:
@@ -122,7 +213,7 @@ class PartCounts:
             return count
 
     def _in_turn(self, corpus: Corpus, part: Part, counting: Counting) -> PartNumbers:
-        with self._turns.turn(lambda: counting.gone):
+        with self._turns.turn(lambda: counting.reader_left_or_cancelled):
             return self.find(corpus, part) or self._counted(corpus, part, counting)  # somebody may have asked before us
 
     def _counted(self, corpus: Corpus, part: Part, counting: Counting) -> PartNumbers:
@@ -151,9 +242,9 @@ class PartCounts:
 
 def count(corpus: Corpus, part: Part, watch: Watch) -> PartNumbers:
     """Read what the store has of every token of the part."""
-    found = corpus.part_statistics(part.rows, lambda share: watch(MOSTLY * share))
+    statistics = corpus.part_statistics(part.rows, lambda share: watch(MOSTLY * share))
     mixing = corpus.mixing_means(part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * share))
-    return PartNumbers(found["mean"], found["interval"], found["layer_interval"], mixing)
+    return PartNumbers(statistics["mean"], statistics["interval"], statistics["layer_interval"], mixing)
 
 
 def write_whole(file: Path, content: bytes) -> None:
@@ -186,5 +277,5 @@ def _labelled(corpus: Corpus, arrays: dict[str, np.ndarray]) -> PartNumbers:
 
 def _key(corpus: Corpus, part: Part) -> str:
     """Two filters that choose the same tokens are one part."""
-    said = f"{corpus.snapshot} {corpus.name} {part.digest}"
-    return sha256(said.encode()).hexdigest()
+    identity = f"{corpus.snapshot} {corpus.name} {part.digest}"
+    return sha256(identity.encode()).hexdigest()

