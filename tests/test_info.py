@@ -12,6 +12,7 @@ from store import STATISTICS
 from store.schema.model import RATIOS
 from store.schema.pictures import NORMALIZATIONS
 from tests.browser import Open
+from tests.statistics_page import statistics_page
 
 
 def text_behind(button: html.Button) -> str:
@@ -56,7 +57,8 @@ def test_the_text_opens_by_hover_and_keyboard_and_closes_on_escape(open_page: Op
 def test_the_text_of_a_button_below_the_window_opens_when_the_focus_scrolls_to_it(
     open_page: Open, tiny_server: str
 ) -> None:
-    page: Page = open_page(f"{tiny_server}/statistics", height=400)
+    page = statistics_page(open_page, tiny_server)
+    page.set_viewport_size({"width": 1440, "height": 400})
     button = page.get_by_role("button", name="About the curves by layer")
     expect(button).not_to_be_in_viewport()
     button.focus()
