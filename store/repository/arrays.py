@@ -59,7 +59,7 @@ def array_of(group: zarr.Group, name: str) -> zarr.Array[Any]:
 
 
 def _opened(group: zarr.Group) -> dict[str, zarr.Array[Any]]:
-    """The opened arrays of an object of a group. It lives as long as a transaction; a resize changes the array in place."""
+    """The opened arrays of an object of a group; a resize changes the array in place."""
     opened: dict[str, zarr.Array[Any]] = vars(group).setdefault("opened_arrays", {})
     return opened
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import icechunk
 import zarr
-from icechunk import Repository
+from icechunk import Repository, Session
+from zarr.abc.store import Store
+from zarr.storage import WrapperStore
 
 from store.repository.access import create_repository, local_path, writing
 from store.repository.branches import INGEST, MAIN
@@ -18,18 +20,30 @@ from store.repository.history import PUBLISHED
 from store.schema.array import READABLE, SCHEMA_VERSION
 
 
+class _Transaction(WrapperStore[Store]):
+    """The transaction that is open now. A group or array opened in one need not be opened again in the next."""
+
+    def __init__(self, session: Session) -> None:
+        self.begin(session)
+
+    def begin(self, session: Session) -> None:
+        """Write to this session from now on."""
+        super().__init__(session.store)
+        self.session = session
+
+
 class Writer:
     """Writes a store in transactions. Readers see nothing of them before `publish`."""
 
     def __init__(self, repository: Repository, url: str) -> None:
         self.repository = repository
         self.url = url
-        self._session = repository.writable_session(INGEST)
+        self._transaction = _Transaction(repository.writable_session(INGEST))
         self._groups: dict[str, zarr.Group] = {}
         self._prepare_root()
 
     def _prepare_root(self) -> None:
-        root = zarr.open_group(self._session.store, mode="a")
+        root = zarr.open_group(self._transaction, mode="a")
         version = root.attrs.get("schema_version")
         if version is None:
             root.attrs.update({"schema_version": SCHEMA_VERSION, "product": "headscape"})
@@ -45,13 +59,13 @@ class Writer:
 
     @property
     def root(self) -> zarr.Group:
-        """Root group in this transaction."""
+        """Root group."""
         if "" not in self._groups:
-            self._groups[""] = zarr.open_group(self._session.store, mode="r+")
+            self._groups[""] = zarr.open_group(self._transaction, mode="r+")
         return self._groups[""]
 
     def group(self, path: str) -> zarr.Group:
-        """A group by its path, created where it is missing; opened once in a transaction."""
+        """A group by its path, created where it is missing; opened once."""
         if path not in self._groups:
             self._groups[path] = self.root.require_group(path)
         return self._groups[path]
@@ -64,7 +78,7 @@ class Writer:
     @property
     def changed(self) -> bool:
         """Whether the transaction has changed anything."""
-        return bool(self._session.has_uncommitted_changes)
+        return bool(self._transaction.session.has_uncommitted_changes)
 
     def commit(self, message: str, metadata: Mapping[str, Any] | None = None) -> None:
         """Commit the transaction and begin the next.
@@ -75,10 +89,10 @@ class Writer:
             Where another process has committed in the meantime.
         """
         try:
-            self._session.commit(message, metadata=dict(metadata or {}))
+            self._transaction.session.commit(message, metadata=dict(metadata or {}))
         except icechunk.ConflictError as error:
             raise StoreError(f"Another ingest has written {self.url} in the meantime. Run the ingest again.") from error
-        self._session, self._groups = self.repository.writable_session(INGEST), {}
+        self._transaction.begin(self.repository.writable_session(INGEST))
 
     def publish(self, message: str) -> str:
         """Publish everything committed so far to readers; returns the id of the snapshot.
