@@ -35,6 +35,9 @@ PYTHON := .venv/bin/python
 export MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
   POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS DAYS
 
+# Images of Docker often forbid Python to write bytecode: every process would compile thousands of modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help install lock ingest projections finetune dashboard describe verify mend expire test test-quick lint check bench check-published clean
 
 help:       ## list the targets

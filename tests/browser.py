@@ -20,7 +20,8 @@ from dashboard.web.library import Library
 from store import Corpus, open_corpus
 from tests.made_once import made_once
 
-CHROMIUM = Path("/usr/bin/chromium")
+#: Debian's chromium. Its shell without a window draws the same pages for a fifth less processor time: it comes first.
+CHROMIUM = next(filter(Path.exists, map(Path, ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium"))), None)
 FLAGS = [
     "--no-sandbox",
     "--disable-background-networking",
@@ -65,8 +66,8 @@ def serving(store: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    if not CHROMIUM.exists():
-        pytest.skip(f"{CHROMIUM} is missing; install the package chromium")
+    if CHROMIUM is None:
+        pytest.skip("chromium is missing; install Debian's package chromium-headless-shell or chromium")
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
 
