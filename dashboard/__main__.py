@@ -135,7 +135,7 @@ def _serve(options: argparse.Namespace) -> int:
     from dashboard.web.processes import server_folder
 
     address, allowed = address_of(options.host, options.port), _allowed(options)
-    print(f"Headscape serves {options.store} on http://{address} (Ctrl-C stops it).", flush=True)
+    print(f"Serving {options.store} at http://{address} (Ctrl-C stops it).", flush=True)
     if allowed.every_address:
         print(f"It answers to every IP address and to {allowed}. Add names with --allowed-hosts=NAME,...", flush=True)
     with server_folder() as folder:

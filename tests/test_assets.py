@@ -13,8 +13,6 @@ from playwright.sync_api import Browser, Route, expect
 from dashboard.web import assets
 from tests.browser import drawn
 
-IMPORT = re.compile(r'^import .* from "([^"]+)";$', re.MULTILINE | re.DOTALL)
-
 
 def imports(path: Path) -> Iterator[str]:
     """Paths of the modules that a module imports."""

@@ -60,7 +60,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 )
 def test_a_config_with_an_impossible_value_is_refused_by_its_field(field: str, value: Any, broken: Path) -> None:
     change_config(broken, **{field: value})
-    with pytest.raises(IngestError, match=rf"config.json of broken says {field} = .*, which must be .*\. Save "):
+    with pytest.raises(IngestError, match=rf"config.json of broken says {field} = .*\. It must be .*\. Save "):
         find_checkpoint(str(broken))
 
 

@@ -33,7 +33,7 @@ Ingest = Callable[..., str]
         ({"dtype": "int8"}, "DTYPE=int8 is not known"),
         ({"text": "body"}, "no column 'body', it has: text, label"),
         ({"data": "missing.csv"}, "no data file missing.csv"),
-        ({"data": "nobody/nothing"}, "neither a file here nor to be had from the hub"),
+        ({"data": "nobody/nothing"}, "neither a local file nor on the hub"),
         ({"data": "."}, "no data file ."),
     ],
 )
@@ -141,5 +141,5 @@ def test_an_unreachable_hub_is_reported(monkeypatch: pytest.MonkeyPatch) -> None
         raise ConnectionResetError("no route")
 
     monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", refuse)
-    with pytest.raises(IngestError, match=r"neither a file here nor to be had from the hub .* Give DATA="):
+    with pytest.raises(IngestError, match=r"neither a local file nor on the hub .* Give DATA="):
         find_data("somebody/reviews")

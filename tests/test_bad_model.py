@@ -20,12 +20,12 @@ Complaint = Callable[..., str]
 
 @pytest.mark.parametrize("model", ["nobody", "nobody/nothing", "no such name!"])
 def test_a_model_that_is_nowhere_is_refused(model: str, complaint: Complaint) -> None:
-    assert "neither a folder here nor to be had from the hub" in complaint(model=model)
+    assert "neither a local folder nor on the hub" in complaint(model=model)
 
 
 def test_a_model_that_is_not_a_bert_is_refused(broken: Path, complaint: Complaint) -> None:
     change_config(broken, model_type="gpt2")
-    assert "is a gpt2, not a BERT" in complaint(model=broken)
+    assert "is no BERT: its config.json says model_type gpt2." in complaint(model=broken)
 
 
 def test_a_bert_that_may_not_look_ahead_is_refused(broken: Path, complaint: Complaint) -> None:

@@ -112,7 +112,9 @@ def test_started_again_when_finished_there_is_nothing_to_do(
 ) -> None:
     before = (result / "metrics.json").stat().st_mtime_ns
     finetune(tiny_model, opinions, result)
-    assert capsys.readouterr().out.startswith(f"Nothing to do: {result} holds tiny-bert fine-tuned so. Accuracy 1.000")
+    assert capsys.readouterr().out.startswith(
+        f"Nothing to do: {result} already holds tiny-bert fine-tuned with these settings. Accuracy 1.000"
+    )
     assert (result / "metrics.json").stat().st_mtime_ns == before
 
 

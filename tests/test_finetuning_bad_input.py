@@ -32,8 +32,8 @@ def refused(tiny_model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("settings", "part"),
     [
-        ({"model": "nobody/nothing"}, "neither a folder here nor to be had from the hub"),
-        ({"data": "nobody/nothing"}, "neither a file here nor to be had from the hub"),
+        ({"model": "nobody/nothing"}, "neither a local folder nor on the hub"),
+        ({"data": "nobody/nothing"}, "neither a local file nor on the hub"),
         ({"data": "missing.csv"}, "no data file missing.csv"),
         ({"text": "body"}, "no column 'body', it has: text, label"),
         ({"label": "stars"}, "label column 'stars' is not in opinions, which has: text, label"),
@@ -62,11 +62,11 @@ def test_a_setting_that_cannot_be_is_refused(settings: dict[str, object], part: 
     ("content", "part"),
     [
         ("text,label\ngood,1\nbad,1\nsad,1\n", "have one label (1)"),
-        ("text,label\ngood,1\nbad,0\nsad,0\n", "fewer than two different reviews of 1:"),
-        ("text,label\ngood,1\ngood,1\nbad,0\nsad,0\n", "fewer than two different reviews of 1:"),
+        ("text,label\ngood,1\nbad,0\nsad,0\n", "and has fewer of 1."),
+        ("text,label\ngood,1\ngood,1\nbad,0\nsad,0\n", "and has fewer of 1."),
         ("text,label\ngood,\nbad,\n", "label column 'label' is empty in odd"),
         ("text\ngood\nbad\n", "label column 'label' is not in odd, which has: text"),
-        ("text,label\n" + "".join(f"film {n},{n}\n" for n in range(9)), "of 0, 1, 2, 3, 4, 4 others:"),
+        ("text,label\n" + "".join(f"film {n},{n}\n" for n in range(9)), "of 0, 1, 2, 3, 4, 4 others."),
     ],
 )
 def test_data_that_teaches_nothing_is_refused(content: str, part: str, refused: Complaint, tmp_path: Path) -> None:

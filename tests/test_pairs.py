@@ -1,4 +1,4 @@
-"""The strongest pairs, against all pairs one by one."""
+"""The highest-scoring pairs, against all pairs one by one."""
 
 import shutil
 from collections.abc import Callable

@@ -229,8 +229,8 @@ def test_a_link_that_chooses_nothing_gives_the_exact_numbers_of_the_whole_corpus
 @pytest.mark.parametrize(
     ("where", "says"),
     [
-        ("entropy:1..2", "“attention entropy” differs between heads"),
-        ("norm:1..2", "differs between heads"),
+        ("entropy:1..2", "“attention entropy” has a value for each head"),
+        ("norm:1..2", "has a value for each head"),
         ("role:key", "every token is both query and key"),
         ("beauty:1..2", "no column “beauty”"),
         ("kind:unicorn", "no “unicorn”"),

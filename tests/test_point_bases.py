@@ -102,4 +102,4 @@ def test_charts_have_no_cosine_of_head_outputs_and_say_why(tiny_store: str, tiny
 @pytest.mark.parametrize(("view", "warns"), [("pca-joint", True), ("pca-each", False)])
 def test_a_picture_of_all_points_together_says_that_bases_differ(tiny_store: str, view: str, warns: bool) -> None:
     below = str(PAGES["features"](context(tiny_store, f"fview={view}")).below)
-    assert ("Head outputs have features of their own" in below) == warns
+    assert ("Head outputs have another basis" in below) == warns

@@ -141,7 +141,7 @@ def test_the_matrix_of_a_head_is_its_pattern(page: Page, pattern: np.ndarray) ->
 
 def test_the_matrix_may_be_the_mean_over_heads(page: Page, pattern: np.ndarray) -> None:
     choose(page, "View", "Matrix view")
-    choose(page, "of", "mean of heads")
+    choose(page, "Matrix of", "mean of heads")
     came(page, r"/matrix\.bin.*mean=heads")
     np.testing.assert_allclose(drawn_weights(page)[0], pattern[LAYER].mean(axis=0), atol=2e-5)
 

@@ -81,7 +81,7 @@ def test_where_nothing_can_be_subtracted_there_is_a_message(library: Library) ->
     grid = shown_grid(context, counted(context.corpus, part_of(context.corpus, None)))
     assert grid.kind == "value"
     assert grid_notices(context) == (
-        "No other statistic is measured in nats: showing values. Choose another model at “of”, or another statistic.",
+        "No other statistic is measured in nats: showing values. Choose another model, or another statistic.",
     )
 
 

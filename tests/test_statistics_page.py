@@ -91,7 +91,7 @@ def test_the_definition_is_one_click_away(page: Page) -> None:
 
 def test_a_difference_of_two_models(open_page: Open, three_server: str, alike: ModelPair) -> None:
     page = statistics_page(open_page, three_server, f"?values=difference&model={alike.own.name}")
-    page.get_by_role("textbox", name="of", exact=True).click()
+    page.get_by_role("textbox", name="model", exact=True).click()
     page.get_by_role("option", name=re.compile("second")).click()
     expect(page.get_by_role("heading", name=re.compile("minus that of .*second"))).to_be_visible()
     own, other = (mean(corpus, "to_sep") for corpus in (alike.own, alike.other))

@@ -137,7 +137,7 @@ def test_a_part_without_tokens_says_what_to_do(library: Library) -> None:
 
 def test_a_filter_that_differs_from_head_to_head_is_ignored_with_a_notice(library: Library) -> None:
     assert page_of(library, "where=entropy:0..1").notices == (
-        "Ignored a filter: “attention entropy” differs between heads.",
+        "Ignored a filter: “attention entropy” has a value for each head, so it cannot select tokens of all heads.",
     )
 
 
@@ -229,7 +229,7 @@ def test_a_link_to_what_all_tokens_receive_says_what_to_do(library: Library) -> 
     context = place_of(library, "statistics", "statistic=received")
     assert context.state.statistic == "to_sep"
     assert context.notices == (
-        "All tokens together receive 1 in every head; showing attention to [SEP]. Choose some of the queries.",
+        "Over all queries, attention received is 1 in every head; showing attention to [SEP]. Choose other queries.",
     )
 
 

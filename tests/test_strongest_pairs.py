@@ -1,4 +1,4 @@
-"""The table of a head's strongest pairs."""
+"""The table of a head's highest-scoring pairs."""
 
 import numpy as np
 

@@ -16,8 +16,6 @@ from dashboard.web.library import Library
 from dashboard.web.security import AllowedHosts
 from store import open_corpus
 
-PART = "statistics/word/means.csv?where=position:2..3"
-
 
 @pytest.fixture
 def libraries(tiny_store: str, rich_store: str) -> tuple[Library, Library]:

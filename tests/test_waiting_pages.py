@@ -41,7 +41,7 @@ WAITING: dict[str, tuple[str, str | None, TextOf]] = {
     "a picture, on page Head": ("head", "views", above),
     "the map": ("map", "divergence", above),
     "nearest heads": ("head", "divergence", nearest.nearest),
-    "strongest pairs": ("head", "pairs", top_pairs),
+    "highest-scoring pairs": ("head", "pairs", top_pairs),
     "feature points": ("features", "token_sets", above),
     "head importance": ("statistics", None, importance),
     "a second model": ("compare", None, above),

@@ -88,7 +88,7 @@ def _bases(shown: ShownFeatures) -> str:
     """A warning where all feature points are in one picture."""
     if shown.series.layer is not None or ViewName.parse_points(shown.view).vectors == EACH:
         return ""
-    return " Head outputs have features of their own (channels of heads): their position relative to other points has no meaning."
+    return " Head outputs have another basis (channels of heads): do not compare their positions with those of other points."
 
 
 def _trust(shown: ShownFeatures) -> list[object]:

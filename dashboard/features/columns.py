@@ -77,7 +77,7 @@ def _wordpiece(features: Features) -> TokenColumn:
         return codes
 
     column = Column("wordpiece", "token, the most frequent ones", "category", names=tuple(names))
-    return TokenColumn(column, values, "tokens are other wordpieces")
+    return TokenColumn(column, values, "other wordpieces")
 
 
 def _sentence(features: Features, token: int | None) -> TokenColumn:
@@ -85,7 +85,7 @@ def _sentence(features: Features, token: int | None) -> TokenColumn:
     index = features.tokens.sentence_index.values
     own = None if token is None else index[token]
     column = Column("sentence", "sentence of the chosen token", "category", names=("this sentence",))
-    rest = "tokens are of others" if token is not None else "tokens: open a point and click a token there"
+    rest = "other sentences" if token is not None else "no sentence chosen: open a point and click a token there"
     return TokenColumn(column, lambda: np.where(index == own, 0, -1).astype(np.int64), rest)
 
 

@@ -1,4 +1,4 @@
-"""The tab Top pairs: the strongest query-key pairs of a head in the whole corpus."""
+"""The tab Top pairs: the highest-scoring query-key pairs of a head in the whole corpus."""
 
 from dataclasses import dataclass
 
@@ -38,7 +38,7 @@ class Pair:
 
 
 def strongest_pairs(corpus: Corpus, layer: int, head: int, *, limit: int = 100) -> list[Pair]:
-    """The strongest pairs of a head, strongest first. Raises a StoreError where the store has none yet."""
+    """The highest-scoring pairs of a head, in order. Raises a StoreError where the store has none yet."""
     stored = corpus.pairs.isel(layer=layer, head=head, rank=slice(0, limit))
     present = stored.query_token.values >= 0
     query, key = (stored[name].values[present] for name in ("query_token", "key_token"))
@@ -66,7 +66,7 @@ def strongest_pairs(corpus: Corpus, layer: int, head: int, *, limit: int = 100) 
 
 def panel(context: Context, _points: ShownPoints) -> list[object]:
     """The tab Top pairs."""
-    title = html.H2(["Strongest pairs in the corpus", info("strongest pairs", _RANKING)])
+    title = html.H2(["Highest-scoring pairs in the corpus", info("highest-scoring pairs", _RANKING)])
     try:
         pairs = strongest_pairs(context.corpus, context.state.layer, context.state.head)
     except NotIngested as error:

@@ -45,16 +45,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Share:
-    """How frequent a category is among the selected points and among the rest, 0 to 1.
-
-    `lift` is how many times as frequent it is among the selected; infinite where the rest has none, NaN without a rest.
-    """
+    """How frequent a category is among the selected points and among the rest, 0 to 1; NaN without a rest."""
 
     category: str
     count: int
     selected: float
     rest: float
-    lift: float
 
 
 @dataclass(frozen=True)
@@ -148,8 +144,7 @@ def _shares(
 
 def _share(name: str, inside: int, outside: int, selected: int, rest: int) -> Share:
     among_selected, among_rest = inside / selected, outside / rest if rest else float("nan")
-    lift = among_selected / among_rest if among_rest else float("inf")
-    return Share(name, inside, among_selected, among_rest, lift)
+    return Share(name, inside, among_selected, among_rest)
 
 
 def _difference(drawn: Drawn, column: Column, selected: Mask) -> Difference:

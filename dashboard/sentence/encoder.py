@@ -163,7 +163,7 @@ def _check_installed() -> None:
     """Refuse where the server was installed without what runs a model."""
     if missing_packages("ingest"):
         raise Refusal(
-            "This server is installed without PyTorch, so nothing can be typed. "
+            "Typed sentences need PyTorch, which this server lacks. "
             "Choose a sentence of the corpus, or install the extra `ingest` on the server.",
             503,
         )

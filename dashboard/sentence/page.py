@@ -90,7 +90,7 @@ def _where(context: Context) -> list[Any]:
     return [
         choice("show", "View", SHOWN, state.show, 120),
         *([] if state.show == "mixing" else [_layer(context)]),
-        *([choice("mean", "of", MEANS, state.mean, 150)] if state.show == "matrix" else []),
+        *([choice("mean", "Matrix of", MEANS, state.mean, 150)] if state.show == "matrix" else []),
         *([_head(context)] if state.show in ("matrix", "neuron", "positions") else []),
     ]
 

@@ -201,7 +201,7 @@ def _progress(progress: Progress | None) -> list[object]:
     if progress is None:
         return [html.P("Waiting for another count to end.")]
     left = "" if progress.left is None else f", about {max(1, round(progress.left))} s left"
-    bar = dmc.Progress(value=100 * progress.share, **{"aria-label": "Share that is counted"})
+    bar = dmc.Progress(value=100 * progress.share, **{"aria-label": "Progress of the count"})
     return [html.P(f"Counting these tokens: {100 * progress.share:.0f} %{left}."), bar]
 
 

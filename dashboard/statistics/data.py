@@ -201,5 +201,5 @@ def _of_other(part: Part, name: str) -> tuple[str, ...]:
 
 def _nothing_to_subtract(context: Context) -> str:
     unit = STATISTICS[context.state.statistic].unit
-    models = "another model at “of”, or " if comparable(context.snapshot, context.corpus) else ""
+    models = "another model, or " if comparable(context.snapshot, context.corpus) else ""
     return f"No other statistic is measured in {unit}: showing values. Choose {models}another statistic."

@@ -103,7 +103,7 @@ def _ignored(corpus: Corpus, condition: Condition) -> str | None:
     """Why a condition cannot select tokens, None where it can."""
     column = column_of(corpus, condition.column)
     if column.per_head:
-        return f"Ignored a filter: “{column.title}” differs between heads."
+        return f"Ignored a filter: “{column.title}” has a value for each head, so it cannot select tokens of all heads."
     if column.per_role:
         return f"Ignored a filter: every token is both query and key, so “{column.title}” selects none."
     return None

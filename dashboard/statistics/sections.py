@@ -209,7 +209,7 @@ def head_importance(context: Context) -> list[object]:
     if change is None:
         return []
     head = (context.state.layer, context.state.head)
-    rank = f"Rank {ranks(change)[head]:.0f} of {change.size}: rank 1 is missed most. {_below_guess(context)}"
+    rank = f"Rank {ranks(change)[head]:.0f} of {change.size}: without the head of rank 1 the loss rises most. {_below_guess(context)}"
     return [
         html.H2([f"Head importance: {signed(float(change[head]), 3)}", importance_info(context)]),
         html.P(rank, className="caption"),
@@ -232,8 +232,8 @@ def _below_guess(context: Context) -> str:
     if attributes["kind"] != "classification" or float(attributes["loss"]) <= math.log(labels):
         return ""
     return (
-        f"The model's loss is above that of a guess, {math.log(labels):.3f}: on single sentences it is overconfident, "
-        "and below 0 may only mean that it is less confident without the head. "
+        f"The model's loss is worse than that of a guess ({math.log(labels):.3f}), as it is overconfident on single sentences. "
+        "A value below 0 may only mean less confidence without the head. "
     )
 
 

@@ -100,7 +100,7 @@ def heat_map(
 
 
 def _colours(values: NDArray[np.float64], diverging: bool) -> dict[str, Any]:
-    """Those that diverge reach as far below nothing as above it."""
+    """A diverging scale is symmetric around 0."""
     if not diverging:
         return {"colorscale": RAMP}
     most = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0

@@ -17,7 +17,7 @@ def unmade(context: Context, missing: str, remedy: str = RUN) -> list[object]:
     if running is None:
         return [f"{missing} {remedy}"]
     line = html.Span(stage_line(running), id={UNDER_WAY: "line"}, role="status")
-    return [f"{missing} ", line, " If that ingest makes it, this page shows it once it is published."]
+    return [f"{missing} ", line, " It appears here if that ingest makes and publishes it."]
 
 
 def unmade_of(context: Context, error: NotIngested) -> list[object]:

@@ -1,4 +1,4 @@
-"""Admission: long work is done for one reader at a time, and not for a reader who has left."""
+"""Admission: long work runs for one reader at a time, and stops when its reader disconnects."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping

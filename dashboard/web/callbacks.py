@@ -71,4 +71,4 @@ def _checked(name: str, accepted: TypeAdapter[Any], value: object) -> Any:
     try:
         return accepted.validate_python(value, strict=True)
     except ValidationError as error:
-        raise BadRequest(f"The value of {name.strip('_')} is not one that a page sends. Reload the page.") from error
+        raise BadRequest(f"The request has an invalid value of {name.strip('_')}. Reload the page.") from error

@@ -215,7 +215,7 @@ def _statistic(reader: LinkReader, source: str) -> str:
         return name
     shown = str(DEFAULTS["statistic"])
     reader.notices.append(
-        f"All tokens together receive 1 in every head; showing {STATISTICS[shown].title}. Choose some of the queries."
+        f"Over all queries, attention received is 1 in every head; showing {STATISTICS[shown].title}. Choose other queries."
     )
     return shown
 

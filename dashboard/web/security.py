@@ -138,7 +138,7 @@ def _body() -> Body:
     except RecursionError as error:
         raise BadRequest("The request is nested too deeply. Reload the page.") from error
     except ValidationError as error:
-        raise BadRequest("The request is not one that a page sends. Reload the page.") from error
+        raise BadRequest("The request is invalid. Reload the page.") from error
 
 
 def _check(body: Body, callbacks: Mapping[str, Mapping[str, Any]]) -> None:

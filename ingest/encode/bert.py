@@ -126,7 +126,7 @@ class Bert:
         return [OutputProjection.of(layer.attention.output) for layer in self.model.encoder.layer]
 
     def expansion_rates(self) -> list[float]:
-        """Per layer, how much x -> f(x) lengthens a vector, as Kobayashi et al. 2021 published it."""
+        """Expansion rate of every layer: how much x -> f(x) lengthens a vector (Kobayashi et al. 2021)."""
         parts = [(layer.attention.self.value, layer.attention.output.dense) for layer in self.model.encoder.layer]
         weights = [(v.weight.T, v.bias, o.weight.T, o.bias) for v, o in parts]
         exact = [[weight.detach().cpu().double() for weight in own] for own in weights]
@@ -226,5 +226,5 @@ def _check_encoder(checkpoint: Checkpoint, unexpected: Iterable[str]) -> None:
     left_out = [name for name in unexpected if name.removeprefix("bert.").startswith("encoder.")]
     if left_out:
         raise IngestError(
-            f"{checkpoint.name} has weights that are not those of a BERT ({min(left_out)}). Give a model whose layers are a BERT's alone."
+            f"{checkpoint.name} has weights that are not those of a BERT ({min(left_out)}). Give a checkpoint with the layers of a BERT alone."
         )

@@ -44,7 +44,7 @@ class Shape:
 
 
 def layer_axis(name: str) -> int:
-    """Which dim of an array of the schema is the layer."""
+    """Index of the dim `layer` in an array of the schema."""
     return MODEL_ARRAYS[name].dims.index("layer")
 
 

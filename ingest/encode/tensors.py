@@ -106,7 +106,7 @@ def key_constant(bert: Bert) -> Tensor:
 
 
 def _positions(writer: Writer, corpus: PlannedCorpus) -> int:
-    """No sentence has more tokens."""
+    """Tokens of the longest sentence that the corpus may have."""
     return int(str(writer.group(f"corpus/{corpus.key}").attrs["max_length"]))
 
 

@@ -85,7 +85,7 @@ def find_review(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Review
     """
     if not 0 <= number < len(reviews):
         raise IngestError(
-            f"There is no review {number}: the data has reviews 0 to {len(reviews) - 1}. Give REVIEWS=0, or others of these."
+            f"There is no review {number}: the data has reviews 0 to {len(reviews) - 1}. Give REVIEWS=0, or other numbers in this range."
         )
     if not has_review(checkpoint, reviews, number):
         raise IngestError(f"Review {number} is empty: it has no wordpieces. Give another in REVIEWS=...")

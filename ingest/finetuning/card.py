@@ -52,7 +52,7 @@ def _measured(metrics: Mapping[str, Any]) -> str:
     return (
         "| reviews | count | accuracy | loss |\n| --- | --- | --- | --- |\n" + "\n".join(lines) + f"\n\n{note}\n\n"
         f"| step | held-out accuracy | held-out loss |\n| --- | --- | --- |\n{curve}\n"
-        f"Kept is step {metrics['step']:,} of {metrics['steps']:,} (planned: {metrics['planned_steps']:,}), "
+        f"The saved model is that of step {metrics['step']:,} of {metrics['steps']:,} (planned: {metrics['planned_steps']:,}), "
         f"after {metrics['seconds'] / 60:.1f} minutes of training and evaluation "
         f"({metrics['epochs'] * metrics['train_wordpieces'] / metrics['seconds']:,.0f} wordpieces a second)."
     )

@@ -104,7 +104,7 @@ def _check_labels(data: Data, labelled: Labelled) -> None:
     scarce = _names_of(labelled.names, counts < 2)
     if scarce:
         raise IngestError(
-            f"{data.name} has fewer than two different reviews of {', '.join(scarce)}: one to train on and one to hold out. "
+            f"{data.name} needs two different reviews of each label, and has fewer of {', '.join(scarce)}. "
             "Give more reviews of each label, or name another column with LABEL=..."
         )
 

@@ -39,7 +39,9 @@ def run(settings: FinetuningSettings) -> None:
         folder.begin()
         if folder.finished:
             folder.remove_checkpoints()
-            say(f"Nothing to do: {folder.path} holds {checkpoint.name} fine-tuned so.{_result(folder.metrics)}")
+            say(
+                f"Nothing to do: {folder.path} already holds {checkpoint.name} fine-tuned with these settings.{_result(folder.metrics)}"
+            )
             return
         metrics = Finetuning(settings, checkpoint, data, labelled, folder, device).run()
         say(f"Saved {checkpoint.name} fine-tuned on {data.name} in {folder.path}.{_result(metrics)}")
@@ -116,7 +118,7 @@ class Finetuning:
 
 
 def _identity(settings: FinetuningSettings, checkpoint: Checkpoint, data: Data, device: str) -> dict[str, Any]:
-    """All that the result depends on, but the versions: those that continue it need not be those that began it."""
+    """Everything that the result depends on, except the versions of packages."""
     chosen = {name: value for name, value in asdict(settings).items() if name != "out"}
     identity = {
         "weights": checkpoint.weights_sha256,

@@ -24,14 +24,14 @@ class FinetuningSettings:
     text: str = setting("text", "name of the text column of the data")
     label: str = setting("label", "name of the label column of the data")
     epochs: int = setting(
-        1, "how often every review is trained on, if the held-out accuracy does not stop it before", int
+        1, "passes over the reviews; training stops earlier if the held-out accuracy no longer rises", int
     )
     batch: int = setting(32, "reviews of one step", int)
     learning_rate: float | None = setting(
         None, f"largest step size (default {SMALL_RATE}, {BASE_RATE} for models of {BASE_SIZE} features or more)", float
     )
     max_length: int = setting(
-        192, "wordpieces of a review, [CLS] and [SEP] included; longer ones keep their beginning and their end", int
+        192, "wordpieces of a review, [CLS] and [SEP] included; longer reviews are cut in the middle", int
     )
     freeze: int = setting(0, "lower layers that stay as they are, the embeddings with them; 0 trains everything", int)
     seed: int = setting(

@@ -77,7 +77,7 @@ def _download(model: str, weights: str) -> Path:
         return Path(snapshot_download(model, allow_patterns=["*.json", "*.txt", weights]))
     except Exception as error:  # the hub's client lets through whatever its transport raises
         raise IngestError(
-            f"Model {short(model)!r} is neither a folder here nor to be had from the hub ({type(error).__name__}). "
+            f"Model {short(model)!r} is neither a local folder nor on the hub ({type(error).__name__}). "
             "Give MODEL=<folder> or a name such as MODEL=bert-base-uncased."
         ) from error
 
@@ -86,7 +86,7 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
     config = _read_config(folder)
     if config.get("model_type") != "bert":
         raise IngestError(
-            f"{name} is a {short(config.get('model_type', 'model of no stated type'))}, not a BERT. Give a checkpoint whose config.json says model_type bert."
+            f"{name} is no BERT: its config.json says model_type {short(config.get('model_type', 'nothing'))}. Give a checkpoint of model_type bert."
         )
     check_config(name, config)
     if config.get("is_decoder"):

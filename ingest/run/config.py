@@ -130,5 +130,5 @@ def model_config(config: Mapping[str, Any], **changes: Any) -> Any:
 
 def _refused(name: str, value: str, expected: str) -> IngestError:
     return IngestError(
-        f"config.json of {short(name)} says {value}, which must be {expected}. Save the model again with save_pretrained."
+        f"config.json of {short(name)} says {value}. It must be {expected}. Save the model again with save_pretrained."
     )

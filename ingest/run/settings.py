@@ -66,7 +66,7 @@ class Settings:
     label: str = setting("label", "name of the label column of the data, if it has one")
     stage: str = setting(
         "all",
-        "all, or projections: no more sentences and tensors than the store holds, only what is missing of its pictures",
+        "all, or projections: make the pictures that a stored corpus lacks, and encode no more sentences",
     )
     views: str = setting(
         ",".join(DEFAULT_VIEWS), "pictures to make, <projection>-<normalization>-<2d or 3d>, with commas between"
@@ -74,7 +74,7 @@ class Settings:
     importance: int = setting(
         0,
         "sentences on which head importance is computed: the loss with each head silenced, for a model that predicts masked words "
-        "or labels; costs a forward pass over them per head; 0 is none",
+        "or labels; costs one forward pass over them per head; 0 computes none",
         int,
     )
     points: str = setting(
@@ -84,7 +84,7 @@ class Settings:
     features: str = setting(
         ",".join(DEFAULT_FEATURES),
         "pictures of the feature points to make, <pca, umap or tsne>-<joint, each or a point such as L00.head_outputs>, with commas "
-        "between; none is neither pictures nor feature points",
+        "between; none makes no feature points",
     )
     reviews: str | None = setting(
         None,
@@ -99,7 +99,9 @@ class Settings:
     neighbors: int = setting(
         15, f"neighbours that UMAP of feature points looks at, 2 to {MOST_NEIGHBORS}; see METRIC", int
     )
-    min_dist: float = setting(0.1, "how near UMAP of feature points puts like tokens, 0 to 1; see METRIC", float)
+    min_dist: float = setting(
+        0.1, "smallest distance of two feature points in a UMAP picture (its min_dist), 0 to 1; see METRIC", float
+    )
 
     def __post_init__(self) -> None:
         for name in ("sentences", "tokens", "batch"):

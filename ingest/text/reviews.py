@@ -121,7 +121,7 @@ def _hub_data(data: str) -> Data:
         revision = HfApi().dataset_info(data, timeout=30).sha
     except Exception as error:  # the hub's client lets through whatever its transport raises
         raise IngestError(
-            f"Data {short(data)!r} is neither a file here nor to be had from the hub ({type(error).__name__}). "
+            f"Data {short(data)!r} is neither a local file nor on the hub ({type(error).__name__}). "
             "Give DATA=<file> or a name such as DATA=stanfordnlp/imdb."
         ) from error
     return Data(data, data, f"hub:{data}@{revision}")

@@ -96,12 +96,12 @@ def _swish(values: AnyArray) -> AnyArray:
     return values / (1 + namespace(values).exp(-values))
 
 
-def place_by_neighbours(distance: AnyArray, fitted: AnyArray) -> AnyArray:
-    """Place points at the mean of their nearest fitted points, weighted by 1 / (distance + 1e-6).
+def place_by_neighbours(squared_distance: AnyArray, fitted: AnyArray) -> AnyArray:
+    """Place points at the mean of their nearest fitted points, weighted by 1 / (squared distance + 1e-6).
 
     Parameters
     ----------
-    distance
+    squared_distance
         (..., point, neighbour), squared distances in head space to the nearest fitted points.
     fitted
         (..., point, neighbour, component), their positions.
@@ -110,7 +110,7 @@ def place_by_neighbours(distance: AnyArray, fitted: AnyArray) -> AnyArray:
     -------
     (..., point, component).
     """
-    weight = 1 / (distance + 1e-6)
+    weight = 1 / (squared_distance + 1e-6)
     return (weight[..., None] * fitted).sum(axis=-2) / weight.sum(axis=-1)[..., None]
 
 

@@ -22,12 +22,12 @@ for (const roles of [1, 2])
       });
 
 const REFUSED = [
-  [() => decodePoints(message("HSP3", [1, 9, 2, 2, 2], [1, 2, 3])), "The points were cut on their way."],
-  [() => decodePoints(message("HSP2", [1, 9, 2, 2, 2], [])), "These are no points."],
-  [() => decodePoints(new ArrayBuffer(2)), "These are no points."],
+  [() => decodePoints(message("HSP3", [1, 9, 2, 2, 2], [1, 2, 3])), "The download of points is incomplete."],
+  [() => decodePoints(message("HSP2", [1, 9, 2, 2, 2], [])), "The server sent invalid points."],
+  [() => decodePoints(new ArrayBuffer(2)), "The server sent invalid points."],
   [() => decodePoints(message("HSP3", [1, 1, 2, 4, 2], [])), "These points are of another version."],
-  [() => decodeColours(message("HSC2", [1, 2, 2], [0])), "The colours were cut on their way."],
-  [() => decodeMask(message("HSM2", [1, 5, 2], [0])), "The selected points were cut on their way."],
+  [() => decodeColours(message("HSC2", [1, 2, 2], [0])), "The download of colours is incomplete."],
+  [() => decodeMask(message("HSM2", [1, 5, 2], [0])), "The download of selected points is incomplete."],
 ];
 for (const [read, problem] of REFUSED)
   test(`a message that is not whole is refused: ${problem}`, () =>

@@ -31,11 +31,11 @@ test("thumbnails are read as they were sent", () => {
 });
 
 const REFUSED = [
-  [() => decodeLayer(message("HSL1", [1, 9, 9], [1, 2], 1)), "The weights were cut on their way."],
-  [() => decodeLayer(message("HST1", [1, 1, 1], [0, 0], 1)), "These are no weights."],
-  [() => decodeLayer(new ArrayBuffer(3)), "These are no weights."],
-  [() => decodeThumbnails(message("HST1", [1, 1, 9, 9], [1], 1)), "The thumbnails were cut on their way."],
-  [() => decodeThumbnails(message("HSL1", [1, 1, 1, 1], [1], 1)), "These are no thumbnails."],
+  [() => decodeLayer(message("HSL1", [1, 9, 9], [1, 2], 1)), "The download of weights is incomplete."],
+  [() => decodeLayer(message("HST1", [1, 1, 1], [0, 0], 1)), "The server sent invalid weights."],
+  [() => decodeLayer(new ArrayBuffer(3)), "The server sent invalid weights."],
+  [() => decodeThumbnails(message("HST1", [1, 1, 9, 9], [1], 1)), "The download of thumbnails is incomplete."],
+  [() => decodeThumbnails(message("HSL1", [1, 1, 1, 1], [1], 1)), "The server sent invalid thumbnails."],
 ];
 for (const [read, problem] of REFUSED)
   test(`a message that is not whole is refused: ${problem}`, () =>

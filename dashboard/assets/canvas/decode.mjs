@@ -6,13 +6,13 @@ const RELOAD = "Reload the page.";
 function header(buffer, magic, what, count) {
   const start = 4 + 4 * count;
   const letters = buffer.byteLength < start ? "" : String.fromCharCode(...new Uint8Array(buffer, 0, 4));
-  if (letters !== magic) throw new Error(`These are no ${what}. ${RELOAD}`);
+  if (letters !== magic) throw new Error(`The server sent invalid ${what}. ${RELOAD}`);
   const view = new DataView(buffer);
   return { numbers: Array.from({ length: count }, (_, i) => view.getUint32(4 + 4 * i, true)), start };
 }
 
 function expectBytes(buffer, start, bytes, what) {
-  if (buffer.byteLength !== start + bytes) throw new Error(`The ${what} were cut on their way. ${RELOAD}`);
+  if (buffer.byteLength !== start + bytes) throw new Error(`The download of ${what} is incomplete. ${RELOAD}`);
 }
 
 /**

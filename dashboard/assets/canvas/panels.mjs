@@ -12,7 +12,7 @@ import { createToolbar } from "./toolbar.mjs";
 import { neighbour, visit } from "../web/address.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
 
-const NO_SPACE = "This browser has no WebGL2: pictures in space cannot be shown. Choose one in the plane.";
+const NO_SPACE = "This browser has no WebGL2, which 3D pictures need. Choose a 2D picture.";
 const STILL = "This browser has no WebGL2: this is a still picture, without colours, search, lasso and zoom.";
 
 const schemeNow = () => document.documentElement.getAttribute("data-mantine-color-scheme") || "light";

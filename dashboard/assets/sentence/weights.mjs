@@ -6,14 +6,14 @@ const RELOAD = "Reload the page.";
 function header(buffer, magic, what, count) {
   const start = 4 + 4 * count + 4;
   const letters = buffer.byteLength < start ? "" : String.fromCharCode(...new Uint8Array(buffer, 0, 4));
-  if (letters !== magic) throw new Error(`These are no ${what}. ${RELOAD}`);
+  if (letters !== magic) throw new Error(`The server sent invalid ${what}. ${RELOAD}`);
   const view = new DataView(buffer);
   const numbers = Array.from({ length: count }, (_, i) => view.getUint32(4 + 4 * i, true));
   return { numbers, most: view.getFloat32(start - 4, true), start };
 }
 
 function expectBytes(buffer, start, bytes, what) {
-  if (buffer.byteLength !== start + bytes) throw new Error(`The ${what} were cut on their way. ${RELOAD}`);
+  if (buffer.byteLength !== start + bytes) throw new Error(`The download of ${what} is incomplete. ${RELOAD}`);
 }
 
 /** {heads, queries, keys, most, codes}: a weight is its code / 65535 * most; codes are [head, query, key]. */

@@ -4,7 +4,7 @@ import { neighbour, visit } from "./address.mjs";
 import { prefetch } from "./loading.mjs";
 
 const URL_OF_PAGES = "/data/page";
-const SILENT = "The server does not answer. Reload the page in a while.";
+const SILENT = "The server does not answer. Reload the page later.";
 
 /** A failed request in the form of a page. */
 const problem = (sentence) => ({ problem: sentence });
