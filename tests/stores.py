@@ -15,7 +15,6 @@ import zarr
 import store
 from ingest import pipeline
 from ingest.encode import sample
-from ingest.heads import divergence
 from ingest.projections import attention_projection
 from ingest.projections.table import PROJECTIONS
 from ingest.run.settings import DEFAULT_VIEWS, Settings
@@ -67,7 +66,6 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
                 if row.head_tokens:
                     patch.setitem(PROJECTIONS, name, replace(row, head_tokens=NEIGHBOUR_TOKENS))
             patch.setattr(attention_projection, "STEPS", TRAINING_STEPS)
-            patch.setattr(divergence, "STARTS", 1)
             chosen |= {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
             pipeline.run(Settings(**(chosen | {"store": str(place)})))
         return str(place)

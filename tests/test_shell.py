@@ -177,7 +177,7 @@ def test_without_webgl2_the_server_draws(tiny_server: str, without_webgl: Browse
 
 @pytest.mark.parametrize(
     ("view", "note"),
-    [("pca-exact-2d", "this is a still picture"), ("pca-exact-3d", "pictures in space cannot be shown")],
+    [("pca-exact-2d", "this is a still picture"), ("pca-exact-3d", "which 3D pictures need")],
 )
 def test_without_webgl2_a_head_says_what_is_missing(
     space_server: str, without_webgl: Browser, view: str, note: str

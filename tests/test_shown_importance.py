@@ -37,4 +37,4 @@ def test_the_caption_says_that_a_classifier_is_worse_than_a_guess(
     """Between two labels, ln 2."""
     monkeypatch.setattr(Corpus, "importance", IMPORTANCE.assign_attrs(kind=kind, loss=loss))
     _, says = head_importance(resolve(Library(tiny_store), "head", "?layer=0&head=1"))
-    assert ("above that of a guess, 0.693" in says.children) is warns
+    assert ("worse than that of a guess (0.693)" in says.children) is warns

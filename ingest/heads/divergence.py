@@ -23,8 +23,6 @@ from store.repository.writer import Writer
 from store.schema.model import DIVERGENCE_ARRAYS, ROLES
 
 VERSION = "divergence/2"
-#: Fits of the map, of which the best is kept.
-STARTS = 5
 #: Weights of a head that a core has in memory at once; a GPU takes more, of memory and to be busy.
 CPU_WEIGHTS = 8 * TILE
 GPU_WEIGHTS = 64 * TILE
@@ -146,9 +144,7 @@ def head_map(divergence: NDArray[np.float64], *, seed: int) -> NDArray[np.float6
         return np.zeros((len(divergence), 2))
     # Several cores add up a product of matrices in another order from time to time.
     with threadpool_limits(1):
-        fit = MDS(
-            2, metric="precomputed", n_init=STARTS, init="random", eps=1e-10, max_iter=1000, random_state=seed32(seed)
-        )
+        fit = MDS(2, metric="precomputed", n_init=5, init="random", eps=1e-10, max_iter=1000, random_state=seed32(seed))
         places: NDArray[np.float64] = fit.fit_transform(divergence)
     return places
 
