@@ -5,9 +5,13 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import torch
+
+from ingest.encode.bert import find_device, find_dtype
 from ingest.encode.feature_points import FeaturePoints, check_features
 from ingest.encode.sample import Sample, split_sentences, take_sample
 from ingest.encode.tensors import ATTENTION, ModelGroup, complete, encode_corpus, pending_blocks
+from ingest.encode.weights import check_shapes
 from ingest.heads.divergence import find_divergence
 from ingest.heads.importance import check_labels, check_model, find_importance
 from ingest.heads.intervals import intervals_outdated, write_intervals
@@ -39,11 +43,15 @@ def run(settings: Settings) -> None:
     check_length(checkpoint, settings.max_length)
     check_model(settings, checkpoint)
     check_features(settings, checkpoint, data)
+    device = find_device(settings.device)
+    dtype = find_dtype(settings.dtype, device)
+    check_shapes(checkpoint)
     if settings.stage != "all":
         open_repository(settings.store)  # says it where there is none, and leaves the place as it is
     of = f"{checkpoint.name} on {data.name}"
     with open_writer(settings.store) as writer, noting(settings.store, of), fits_ended():
-        ingest = Ingest(writer, settings, checkpoint, data, _planned(writer, settings, checkpoint, data))
+        planned = _planned(writer, settings, checkpoint, data)
+        ingest = Ingest(writer, settings, checkpoint, data, planned, device, dtype)
         ingest.bring_up_to_date()
         if not ingest.changed and not writer.unpublished:
             say(f"Nothing to do: {settings.store} holds {ingest.model.key} with {ingest.held}.")
@@ -66,13 +74,17 @@ class Ingest:
     """The stages after the sentences, for one model on one corpus; `changed` tells whether any had something to do."""
 
     def __init__(
-        self, writer: Writer, settings: Settings, checkpoint: Checkpoint, data: Data, corpus: PlannedCorpus
+        self,
+        writer: Writer,
+        settings: Settings,
+        checkpoint: Checkpoint,
+        data: Data,
+        corpus: PlannedCorpus,
+        device: torch.device,
+        dtype: torch.dtype,
     ) -> None:
-        from ingest.encode.bert import find_device, find_dtype
-
         self.writer, self.settings, self.checkpoint, self.data = writer, settings, checkpoint, data
-        self.device = find_device(settings.device)
-        self.dtype = find_dtype(settings.dtype, self.device)
+        self.device, self.dtype = device, dtype
         self.model = model_group(checkpoint, corpus, dtype=str(self.dtype).removeprefix("torch."))
         self.held_before = int(str(writer.group(self.model.path).attrs.get("sentences", 0)))
         if settings.stage == "projections" and not self.held_before:

@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 
 from icechunk import IcechunkError, Repository, SnapshotInfo
 
-from store.repository.access import local_path, storage, writing
+from store.repository.access import local_path, no_store, storage, writing
 from store.repository.branches import INGEST, MAIN, branch_problem, holds_snapshots, named_snapshot, point_branch
 from store.repository.checksums import FOLDERS, Checksums
-from store.repository.errors import StoreCorrupt, StoreError, StoreNotFound
+from store.repository.errors import StoreCorrupt, StoreError
 from store.repository.history import PUBLISHED
 from store.wording import utc
 
@@ -32,7 +32,7 @@ def mend(url: str) -> list[str]:
     if store is None:
         raise StoreError(f"{url} is not a local folder. Restore its refs/ from the versions of the object storage.")
     if not holds_snapshots(store):
-        raise StoreNotFound(f"There is no store at {url}. Run `headscape ingest --store={url}`.")
+        raise no_store(url)
     with writing(url), _without_branches(store) as repository:
         readable = _readable(repository, store)
         return [*_mend_main(store, readable, url), *_mend_ingest(repository, store, readable)]
@@ -42,7 +42,7 @@ def _mend_main(store: Path, readable: list[SnapshotInfo], url: str) -> Iterator[
     published = next((info for info in readable if PUBLISHED in info.metadata), None)
     if published is None:
         raise StoreCorrupt(
-            f"No published snapshot of {url} can be read. Ingest again into another place with STORE=..."
+            f"No published snapshot of {url} can be read. Ingest again into another place with --store=..."
         )
     if problem := _problem(store, MAIN, readable):
         point_branch(store, MAIN, published.id)

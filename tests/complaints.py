@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ingest.__main__ import main as ingest_command
+from store.repository.writer import CREATING
 from tests.stores import MAX_LENGTH
 
 
@@ -14,12 +15,20 @@ from tests.stores import MAX_LENGTH
 def complaint(
     tiny_model: Path, tiny_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., str]:
-    """The one sentence with which `python -m ingest` refuses what it is asked."""
+    """The one sentence with which `python -m ingest` refuses what it is asked; it leaves no new file behind.
+
+    A model that fails at the first block leaves the sentences, which are committed before.
+    """
 
     def complaint(**settings: object) -> str:
+        before = set(tmp_path.iterdir())
         arguments = {"model": tiny_model, "data": tiny_data, "store": tmp_path / "store", "max_length": MAX_LENGTH}
         arguments |= settings
-        return complaint_of(ingest_command, "ingest", arguments, capfd)
+        sentence = complaint_of(ingest_command, "ingest", arguments, capfd)
+        new = set(tmp_path.iterdir()) - before
+        assert new <= {tmp_path / "store"}
+        assert not new or len(list((tmp_path / "store" / "snapshots").iterdir())) > CREATING
+        return sentence
 
     return complaint
 

@@ -102,7 +102,7 @@ def test_a_name_that_no_folder_can_have_is_one_sentence(command: str, capfd: pyt
     assert main([command, "x" * 5_000]) == 1
     message = capfd.readouterr().err
     assert message.count("\n") == 1
-    assert "cannot be opened (File name too long). Choose another place with STORE=..." in message
+    assert "cannot be opened (File name too long). Choose another place with --store=..." in message
 
 
 def test_an_ingest_refuses_a_name_that_no_folder_can_have(complaint: Complaint) -> None:
@@ -148,11 +148,42 @@ def test_commands_refuse_what_is_no_store(
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("dear")
     ended = main([command, "ftp://host/a" if kind == "url" else str(tmp_path / kind)])
-    assert ended == (1 if kind == "url" else 3)
+    assert ended == (1 if kind in ("file", "url") else 3)
     lines = capfd.readouterr().err.splitlines()
     assert len(lines) == 1
     assert lines[0].startswith("store: ")
-    assert "Run `headscape ingest --store=" in lines[0] or "Use a folder" in lines[0]
+    remedy = {"url": "Use a folder", "file": "Choose another place with --store=..."}
+    assert remedy.get(kind, "Run `headscape ingest --store=") in lines[0]
+
+
+@pytest.mark.parametrize("command", ["describe", "verify", "mend", "expire"])
+@pytest.mark.parametrize("place", ["letter.txt", "letter.txt/below", "."])
+def test_no_command_advises_an_ingest_where_an_ingest_refuses(
+    place: str, command: str, tmp_path: Path, complaint: Complaint, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    assert main([command, str(tmp_path / place)]) == 1
+    said = capfd.readouterr().err.removeprefix("store: ").strip()
+    assert said.endswith("exists and is not a store. Choose another place with --store=...")
+    assert complaint(store=tmp_path / place) == said
+
+
+def test_an_expiry_where_there_is_no_store_leaves_nothing(tmp_path: Path) -> None:
+    assert main(["expire", str(tmp_path / "above" / "store")]) == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refused_ingest_leaves_no_new_folder(tmp_path: Path, complaint: Complaint) -> None:
+    blank = tmp_path / "blank.csv"
+    blank.write_text('text,label\n"  ",1\n')
+    assert "no text in its column" in complaint(data=blank, store=tmp_path / "above" / "store")
+
+
+def test_a_refused_ingest_leaves_an_empty_folder_empty(tmp_path: Path, complaint: Complaint) -> None:
+    (tmp_path / "blank.csv").write_text('text,label\n"  ",1\n')
+    (tmp_path / "store").mkdir()
+    assert "no text in its column" in complaint(data=tmp_path / "blank.csv")
+    assert list((tmp_path / "store").iterdir()) == []
 
 
 @pytest.mark.parametrize("days", ["-1", "nan", "1e9"])

@@ -139,7 +139,7 @@ def test_a_whole_ingest_notes_its_stages_and_leaves_nothing(
         "pairs",
         "divergence",
     ]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["store", "store.lock"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["store"]
 
 
 def test_the_note_of_a_process_that_was_killed_says_nothing(tmp_path: Path) -> None:

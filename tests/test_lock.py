@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from store.repository.lock import take_lock
+from store.repository.lock import remove_lock, take_lock
 
 ROOT = Path(__file__).parents[1]
 #: Takes the lock beside a folder, says so, and keeps it.
@@ -28,6 +28,16 @@ def test_a_lock_is_held_until_its_process_is_killed(tmp_path: Path) -> None:
     assert held is None
     assert left is not None
     left.close()
+
+
+def test_a_lock_whose_file_was_removed_is_not_held(tmp_path: Path) -> None:
+    before = take_lock(tmp_path / "place")
+    assert before is not None
+    remove_lock(tmp_path / "place")
+    now = take_lock(tmp_path / "place")
+    assert now is not None
+    with before, now:
+        assert take_lock(tmp_path / "place") is None
 
 
 def test_two_paths_of_a_folder_share_its_lock(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ local disk a branch is a plain file: a process that moves it holds a lock, since
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 from urllib.parse import SplitResult, urlsplit
@@ -24,7 +24,7 @@ from icechunk import (
 
 from store.repository.branches import INGEST, MAIN, branch_problem, holds_snapshots
 from store.repository.errors import StoreCorrupt, StoreError, StoreNotFound, StoreUnreachable
-from store.repository.lock import take_lock
+from store.repository.lock import remove_lock, take_lock
 
 INVALID_URL = "is not a valid store URL. Use a folder, s3://bucket/prefix or gs://bucket/prefix."
 
@@ -49,7 +49,7 @@ def local_path(url: str) -> Path | None:
         path.exists()
     except OSError as error:
         raise StoreError(
-            f"{url[:80]} cannot be opened ({error.strerror}). Choose another place with STORE=..."
+            f"{url[:80]} cannot be opened ({error.strerror}). Choose another place with --store=..."
         ) from error
     return path
 
@@ -102,7 +102,7 @@ def open_repository(url: str) -> Repository:
     try:
         # icechunk makes a folder where there is none, and panics where there is a file.
         if (path is not None and not path.is_dir()) or not Repository.exists(place):
-            raise StoreNotFound(f"There is no store at {url}. Run `headscape ingest --store={url}`.")
+            raise no_store(url)
         return Repository.open(place, config=CONFIG)
     except IcechunkError as error:
         raise _unopened(url, error) from error
@@ -116,9 +116,7 @@ def create_repository(url: str) -> Repository:
     StoreError
         Where the folder holds something else, the store is damaged, or its storage does not answer.
     """
-    path = local_path(url)
-    if path is not None and path.exists() and not (path.is_dir() and _empty_or_repository(path)):
-        raise StoreError(f"{url} exists and is not a store. Choose another place with STORE=...")
+    check_place(url)
     _check_branch(url, MAIN)
     try:
         if not Repository.exists(place := storage(url)):
@@ -130,6 +128,25 @@ def create_repository(url: str) -> Repository:
         raise _unopened(url, error) from error
     _check_branch(url, INGEST)
     return repository
+
+
+def no_store(url: str) -> StoreError:
+    """The error where there is no store: an ingest makes one, unless something else is there."""
+    try:
+        check_place(url)
+    except StoreError as error:
+        return error
+    return StoreNotFound(f"There is no store at {url}. Run `headscape ingest --store={url}`.")
+
+
+def check_place(url: str) -> None:
+    """Raise StoreError where something else than a store is at the place, or where a file is instead of a folder above it."""
+    path = local_path(url)
+    if path is None:
+        return
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not there.is_dir() or (there == path and not _empty_or_repository(path)):
+        raise StoreError(f"{there} exists and is not a store. Choose another place with --store=...")
 
 
 def _is_new(repository: Repository) -> bool:
@@ -161,20 +178,38 @@ def _empty_or_repository(path: Path) -> bool:
 
 @contextmanager
 def writing(url: str) -> Iterator[None]:
-    """Hold the store's lock: only one process at a time writes a local store. Object storage needs no lock."""
+    """Hold the store's lock: only one process at a time writes a local store. Object storage needs no lock.
+
+    The lock file is removed in the end, and so are new folders above a place where no store was made.
+    """
     path = local_path(url)
     if path is None:
         yield
         return
+    new_folders = [folder for folder in path.resolve().parents if not folder.exists()]
     with _lock(path, url):
-        yield
+        try:
+            yield
+        finally:
+            remove_lock(path)
+            if not path.exists():
+                _remove_empty(new_folders)
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Remove folders, the innermost first, as far as they are empty."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def _lock(path: Path, url: str) -> IO[str]:
     try:
         lock = take_lock(path)
     except OSError as error:
-        raise StoreError(f"{path} cannot be written ({error.strerror}). Choose another place with STORE=...") from error
+        raise StoreError(
+            f"{path} cannot be written ({error.strerror}). Choose another place with --store=..."
+        ) from error
     if lock is None:
         raise StoreError(f"Another ingest is writing {url}. Run again when it has ended.")
     return lock

@@ -94,8 +94,8 @@ def expire(url: str, age: timedelta) -> tuple[int, int]:
     -------
     Number of deleted snapshots, bytes freed.
     """
+    repository, path = open_repository(url), local_path(url)
     with writing(url):
-        repository, path = open_repository(url), local_path(url)
         limit = datetime.now(UTC) - age
         replaced = [publication for publication in history(repository, url) if publication.published <= limit]
         if not replaced:

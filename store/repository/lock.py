@@ -1,6 +1,7 @@
 """A lock on a folder, for one process at a time: an flock on a file beside it, which the system releases with the process."""
 
 import fcntl
+import os
 import time
 from pathlib import Path
 from typing import IO
@@ -20,14 +21,18 @@ def take_lock(folder: Path) -> IO[str] | None:
     place = folder.resolve()
     if not place.parent.exists():  # where it is a file, `open` raises
         place.parent.mkdir(parents=True, exist_ok=True)
-    file = open(f"{place}.lock", "a", encoding="ascii")  # noqa: SIM115  # whoever takes the lock closes it
-    if _take(file):
-        return file
-    time.sleep(RETRY)
-    if _take(file):
-        return file
-    file.close()
+    for pause in (0, RETRY):
+        time.sleep(pause)
+        file = open(f"{place}.lock", "a", encoding="ascii")  # noqa: SIM115  # whoever takes the lock closes it
+        if _take(file) and not _is_removed(file):
+            return file
+        file.close()
     return None
+
+
+def remove_lock(folder: Path) -> None:
+    """Remove the lock file of a folder. The caller holds the lock."""
+    Path(f"{folder.resolve()}.lock").unlink(missing_ok=True)
 
 
 def is_locked(folder: Path) -> bool:
@@ -38,6 +43,11 @@ def is_locked(folder: Path) -> bool:
         return False
     with file:
         return not _take(file, fcntl.LOCK_SH)
+
+
+def _is_removed(file: IO[str]) -> bool:
+    """Whether the process that held the lock before has removed its file."""
+    return os.fstat(file.fileno()).st_nlink == 0
 
 
 def _take(file: IO[str], kind: int = fcntl.LOCK_EX) -> bool:

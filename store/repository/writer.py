@@ -1,9 +1,11 @@
 """Write a store in transactions on branch `ingest`, and publish them to readers."""
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import icechunk
@@ -12,12 +14,15 @@ from icechunk import Repository, Session
 from zarr.abc.store import Store
 from zarr.storage import WrapperStore
 
-from store.repository.access import create_repository, local_path, writing
+from store.repository.access import check_place, create_repository, local_path, writing
 from store.repository.branches import INGEST, MAIN
 from store.repository.checksums import record_checksums
 from store.repository.errors import SchemaMismatch, StoreError
 from store.repository.history import PUBLISHED
 from store.schema.array import READABLE, SCHEMA_VERSION
+
+#: Commits that create a store: the first of icechunk, and the empty groups.
+CREATING = 2
 
 
 class _Transaction(WrapperStore[Store]):
@@ -52,7 +57,7 @@ class Writer:
             self.commit("new store")
         elif version not in READABLE:
             raise SchemaMismatch(
-                f"{self.url} has schema {version}, this Headscape writes {SCHEMA_VERSION}. Ingest into another place with STORE=..., or update Headscape."
+                f"{self.url} has schema {version}, this Headscape writes {SCHEMA_VERSION}. Ingest into another place with --store=..., or update Headscape."
             )
         elif version != SCHEMA_VERSION:  # committed with the first change
             root.attrs["schema_version"] = SCHEMA_VERSION
@@ -128,8 +133,36 @@ class Writer:
 
 
 @contextmanager
+def _removed_if_refused(url: str) -> Iterator[None]:
+    """Remove a new local store where an error ends the context before anything is committed."""
+    path = local_path(url)
+    existed = path is None or path.exists()
+    new = path is not None and (not existed or not any(path.iterdir()))
+    try:
+        yield
+    except BaseException:
+        if path is not None and new and _is_empty(path):
+            _clear(path)
+            if not existed:
+                path.rmdir()
+        raise
+
+
+def _is_empty(store: Path) -> bool:
+    """Whether a store has no commits beside those that create it."""
+    return len(list(store.glob("snapshots/*"))) <= CREATING
+
+
+def _clear(folder: Path) -> None:
+    for member in folder.iterdir():
+        shutil.rmtree(member) if member.is_dir() else member.unlink()
+
+
+@contextmanager
 def open_writer(url: str) -> Iterator[Writer]:
     """Open a store to write it, with its lock until the end of the context; create it where there is none.
+
+    A new local store is removed again where an error ends the context before anything is committed.
 
     Raises
     ------
@@ -137,5 +170,6 @@ def open_writer(url: str) -> Iterator[Writer]:
         Where another process writes the store, or it cannot be opened.
     """
     # By default zarr compares every chunk with the fill value before it writes it: half of the cost of a block.
-    with writing(url), zarr.config.set({"array.write_empty_chunks": True}):
+    check_place(url)
+    with writing(url), _removed_if_refused(url), zarr.config.set({"array.write_empty_chunks": True}):
         yield Writer(create_repository(url), url)
