@@ -13,7 +13,7 @@ from dashboard.points.picture import ShownPoints
 from dashboard.sentence import positions as position_means
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import finder, search_of, statistic_ranking
-from dashboard.sentence.page import layout
+from dashboard.sentence.page import layout, view_controls
 from dashboard.sentence.picture import sentence_picture
 from dashboard.sentence.positions import positions
 from dashboard.sentence.ranked_heads import ranking_panel
@@ -154,6 +154,52 @@ def test_a_rollout_has_its_one_head_chosen(go: Go) -> None:
 )
 def test_a_picture_is_named_after_what_it_shows(go: Go, query: str, title: str) -> None:
     assert sentence_picture(go(f"layer=1&head=1&sentence=3&{query}"))["title"] == f"{title} in sentence 3"
+
+
+@pytest.mark.parametrize(
+    ("query", "caption"),
+    [
+        ("mean=both", "Mean of all 4 heads. "),
+        ("mean=both&heads=1", "Mean of 1 head of each of 2 layers, chosen in Head view: H1. "),
+        ("mean=heads", "Mean of all 2 heads of layer 1. "),
+        ("mean=heads&heads=0", "Mean of 1 head of layer 1, chosen in Head view: H0. "),
+        ("mean=layers&heads=0", "Mean of H1 of each of 2 layers. "),
+        ("mean=both&rollout=1&heads=0", "Mean of the rollouts of 2 layers. "),
+    ],
+)
+def test_the_caption_of_a_mean_says_which_heads_it_is_over(go: Go, query: str, caption: str) -> None:
+    assert f'"{caption}"' in written(layout(go(f"show=matrix&layer=1&head=1&{query}")).below)
+
+
+def test_a_mean_over_chosen_heads_links_to_the_mean_over_all(go: Go) -> None:
+    assert "Use all heads" in written(layout(go("show=matrix&mean=both&heads=1")).below)
+    assert "Use all heads" not in written(layout(go("show=matrix&mean=both")).below)
+
+
+@pytest.mark.parametrize(
+    ("query", "choices"),
+    [
+        ("show=head", {"layer"}),
+        ("show=model", set()),
+        ("show=mixing", set()),
+        ("show=neuron", {"layer", "head"}),
+        ("show=matrix", {"layer", "head"}),
+        ("show=matrix&mean=heads", {"layer"}),
+        ("show=matrix&mean=layers", {"head"}),
+        ("show=matrix&mean=both", set()),
+        ("show=matrix&rollout=1", {"layer"}),
+        ("show=matrix&mean=layers&rollout=1", set()),
+    ],
+)
+def test_layer_and_head_can_be_chosen_where_they_change_the_view(go: Go, query: str, choices: set[str]) -> None:
+    controls = written(view_controls(go(query)))
+    assert {name for name in ("layer", "head") if f'"choose": "{name}"' in controls} == choices
+
+
+def test_weights_cannot_be_chosen_of_a_rollout_which_says_why(go: Go) -> None:
+    controls = written(view_controls(go("rollout=1")))
+    assert '"disabled": true' in controls
+    assert "Off while rollout is on" in controls
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.finder import finder, search_of
 from dashboard.sentence.mixing import sentence_mixing
 from dashboard.sentence.picture import (
+    averaged_heads,
+    is_mean,
     neuron_url,
     options_of,
     selected_units,
@@ -24,6 +26,7 @@ from dashboard.ui.controls import choice, explained, info, number, statistic_cho
 from dashboard.ui.page import Page
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
+from dashboard.web.state import LinkState
 from store.schema.model import RATIOS, head_name
 from store.wording import many
 
@@ -42,12 +45,13 @@ PAIRS = {
     "ba": "Sentence B -> Sentence A",
     "bb": "Sentence B -> Sentence B",
 }
-MEANS = {"none": "this head", "heads": "mean of heads", "layers": "mean of layers", "both": "mean of both"}
+MEANS = {"none": "this head", "heads": "mean of heads", "layers": "mean of layers", "both": "mean of heads and layers"}
 WEIGHTS = {"attention": "attention weight", "norm": "weight x value norm ‖f(x)‖"}
 _WEIGHTS = (
     "Attention weight: the softmax of q.k / sqrt(channels). Times the value norm ‖f(x)‖: how much of a key's vector is handed on "
     "(Kobayashi et al. 2020)."
 )
+_WEIGHTS_OF_ROLLOUT = "Off while rollout is on: a rollout is of attention weights alone."
 _ROLLOUT = (
     "Attention from every token to the input tokens up to the layer: the product of the layers' mean patterns, each half "
     "residual (Abnar and Zuidema 2020)."
@@ -86,13 +90,32 @@ def view_controls(context: Context) -> html.Div:
 
 
 def _where(context: Context) -> list[Any]:
+    """The view; of what, in the matrix; layer and head where they change what is drawn."""
     state = context.state
     return [
         choice("show", "View", SHOWN, state.show, 120),
-        *([] if state.show == "mixing" else [_layer(context)]),
-        *([choice("mean", "Matrix of", MEANS, state.mean, 150)] if state.show == "matrix" else []),
-        *([_head(context)] if state.show in ("matrix", "neuron", "positions") else []),
+        *([_mean(state)] if state.show == "matrix" else []),
+        *([_layer(context)] if _is_of_one_layer(state) else []),
+        *([_head(context)] if _is_of_one_head(state) else []),
     ]
+
+
+def _mean(state: LinkState) -> dmc.Select:
+    """A rollout already is of the mean over heads: there it matters only whether layers are averaged."""
+    if not state.rollout:
+        return choice("mean", "Matrix of", MEANS, state.mean, 210)
+    one, every = ("heads" if state.mean == "heads" else "none"), ("both" if state.mean == "both" else "layers")
+    return choice("mean", "Matrix of", {one: "this layer", every: "mean of layers"}, state.mean, 210)
+
+
+def _is_of_one_layer(state: LinkState) -> bool:
+    return state.show not in ("model", "mixing") and not (is_mean(state) and state.mean in ("layers", "both"))
+
+
+def _is_of_one_head(state: LinkState) -> bool:
+    if state.show == "matrix":
+        return state.mean in ("none", "layers") and not state.rollout
+    return state.show in ("neuron", "positions")
 
 
 def _layer(context: Context) -> dmc.Select:
@@ -115,13 +138,18 @@ def _what(context: Context) -> list[Any]:
         return []
     return [
         *([choice("pair", "Attention", PAIRS, state.pair, 190)] if state.second and state.text else []),
-        explained(choice("weights", "Weight", WEIGHTS, state.weights, 190), info("weights", _WEIGHTS)),
+        _weight_choice(state),
         *([number("least", "minimum weight", state.least, 0, 1, 0.01)] if state.show == "head" else []),
         switch("special", "hide [CLS] and [SEP]", state.special == "0"),
         switch("renormalize", "renormalise rows", bool(state.renormalize)),
         switch("words", "whole words", bool(state.words)),
         explained(switch("rollout", "rollout", bool(state.rollout)), info("rollout", _ROLLOUT)),
     ]
+
+
+def _weight_choice(state: LinkState) -> html.Div:
+    control = choice("weights", "Weight", WEIGHTS, state.weights, 190, disabled=bool(state.rollout))
+    return explained(control, info("weights", _WEIGHTS_OF_ROLLOUT if state.rollout else _WEIGHTS))
 
 
 def _text_input(field: str, label: str, placeholder: str, value: str | None, width: int) -> dmc.TextInput:
@@ -240,6 +268,7 @@ def _caption(context: Context) -> html.P:
     content, url = _file(context)
     return html.P(
         [
+            *_averaged(context),
             f"{many(tokens, 'token')}; weights computed from the stored queries and keys. "
             if not state.text
             else f"{many(tokens, 'token')}; encoded by the corpus' model. ",
@@ -248,6 +277,17 @@ def _caption(context: Context) -> html.P:
         ],
         className="caption",
     )
+
+
+def _averaged(context: Context) -> list[object]:
+    """Which heads a mean is over, and a link to the mean over all where some were chosen in another view."""
+    state = context.state
+    if not is_mean(state):
+        return []
+    text = f"{averaged_heads(context)}. "
+    if not state.heads or state.mean == "layers" or state.rollout:
+        return [text]
+    return [text, dcc.Link("Use all heads", href=state.with_(heads=None).href), ". "]
 
 
 def _file(context: Context) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store.schema.model import head_name
+from store.wording import many
 
 
 class SentenceViews(BrowserComponent):
@@ -136,6 +137,22 @@ def _averaged(state: LinkState) -> str:
     if state.mean == "layers":
         return f"all layers of head {state.head}"
     return f"{_heads(state) or 'the heads'} of {'all layers' if state.mean == 'both' else f'layer {state.layer}'}"
+
+
+def averaged_heads(context: Context) -> str:
+    """The heads of a mean, such as `Mean of 2 heads of layer 3, chosen in Head view: H0, H5`."""
+    state, layers = context.state, many(context.corpus.layers, "layer")
+    if state.rollout:
+        return f"Rollout up to layer {state.layer}" if state.mean == "heads" else f"Mean of the rollouts of {layers}"
+    if state.mean == "layers":
+        return f"Mean of H{state.head} of each of {layers}"
+    chosen, where = numbers(state.heads), f"each of {layers}" if state.mean == "both" else f"layer {state.layer}"
+    if chosen:
+        names = ", ".join(f"H{head}" for head in chosen)
+        return f"Mean of {many(len(chosen), 'head')} of {where}, chosen in Head view: {names}"
+    if state.mean == "both":
+        return f"Mean of all {many(context.corpus.layers * context.corpus.heads, 'head')}"
+    return f"Mean of all {many(context.corpus.heads, 'head')} of {where}"
 
 
 def _of(state: LinkState) -> str:

@@ -38,7 +38,14 @@ def explained(control: object, about: html.Button) -> html.Div:
 
 
 def choice(
-    field: str, label: str, options: Mapping[str, str], value: str, width: int, by: str = "control"
+    field: str,
+    label: str,
+    options: Mapping[str, str],
+    value: str,
+    width: int,
+    by: str = "control",
+    *,
+    disabled: bool = False,
 ) -> dmc.Select:
     """One of a few values of a field of the link."""
     data = [{"value": option, "label": title} for option, title in options.items()]
@@ -49,6 +56,7 @@ def choice(
         value=value,
         size="xs",
         w=width,
+        disabled=disabled,
         allowDeselect=False,
         searchable=len(data) > 12,
         maxDropdownHeight=420,
