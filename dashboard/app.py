@@ -91,6 +91,9 @@ def _follow_address(app: Dash) -> None:
         Input("location", "search"),
     )
     app.clientside_callback(
+        "(shown) => window.headscape.follow.dropInvalid(shown)", Input("shown", "data"), prevent_initial_call=True
+    )
+    app.clientside_callback(
         "(burger, drawer) => window.headscape.drawer(burger, drawer)",
         Output("burger", "opened"),
         Output("drawer", "opened"),

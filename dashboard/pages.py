@@ -94,7 +94,7 @@ def _text(context: Context, search: str, newest: str) -> dict[str, Any]:
         parts = {"above": above, "beside": page.beside, "below": page.below}
         parts |= {"navigation": shell.navigation(context), "drawer": shell.drawer(context, newest)}
         parts |= {"header": shell.what_is_shown(context, newest)}
-        return _condensed(parts) | {"shown": shell.shown(context, search)}
+        return _condensed(parts) | {"shown": shell.shown(context, search, page.notices)}
     except Exception as error:
         return _error_page(error)
 

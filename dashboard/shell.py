@@ -1,6 +1,7 @@
 """The shell around every page: header, navigation, notices."""
 
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -9,6 +10,8 @@ from dashboard.canvas.spec import PointPanels
 from dashboard.compare import page as comparison
 from dashboard.features import shown as features
 from dashboard.points.page import tab_of
+from dashboard.points.selection import FIELDS as SELECTION
+from dashboard.points.selection import parse_selection
 from dashboard.sentence import finder
 from dashboard.sentence.picture import SentenceViews
 from dashboard.ui.files import provenance_of
@@ -16,6 +19,7 @@ from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.text import model_names
 from dashboard.ui.theme import MANTINE
 from dashboard.web.context import MAX_QUERY, Context
+from dashboard.web.state import encode_fields
 from store import Snapshot
 
 TITLES = {
@@ -131,10 +135,11 @@ def _page_link(context: Context, page: str, title: str) -> html.A:
     return html.A(title, href=context.state.on(page).href, className="page-link", **current, **{FOLLOWED: ""})
 
 
-def shown(context: Context, link: str | None) -> dict[str, object]:
+def shown(context: Context, search: str, of_page: tuple[str, ...] = ()) -> dict[str, object]:
     """What the page shows, for the browser: the value of every field and the defaults that depend on the store.
 
-    The browser makes no new link of a control that already has its value, and leaves defaults out of links.
+    The browser makes no new link of a control that already has its value, and leaves defaults out of links. It replaces
+    a link with invalid values, `written`, by `link`.
     """
     state = context.state
     fields = state.fields | {"snapshot": context.snapshot.id, "model": context.corpus.name}
@@ -145,7 +150,9 @@ def shown(context: Context, link: str | None) -> dict[str, object]:
     if state.page in CHOICES:
         chosen, standard = CHOICES[state.page](context)
         fields, defaults = fields | chosen, defaults | standard
-    return fields | provenance_of(context) | {"defaults": defaults, "link": (link or "")[:MAX_QUERY]}
+    link = valid_search(context, search, of_page)
+    written = {} if link == search else {"written": search}
+    return fields | provenance_of(context) | {"defaults": defaults, "link": link[:MAX_QUERY]} | written
 
 
 def what_is_shown(context: Context, newest: str) -> list[object]:
@@ -202,16 +209,29 @@ def newer_notice(context: Context, newest: Snapshot) -> dmc.Alert:
 
 
 def notices(context: Context, of_page: tuple[str, ...]) -> list[dmc.Alert]:
-    """Notices on what of the link was changed."""
-    expired = [_expired(context)] if context.expired else []
-    return [_notice(notice) for notice in [*expired, *context.notices, *of_page]]
+    """One notice on what of the link was changed: a sentence, or a list of them."""
+    sentences = _sentences(context, of_page)
+    if not sentences:
+        return []
+    several = html.Ul([html.Li(sentence) for sentence in sentences], className="notices")
+    content = several if len(sentences) > 1 else sentences[0]
+    return [dmc.Alert(content, color="orange", variant="light", mb="sm")]
 
 
-def _expired(context: Context) -> list[object]:
-    """The snapshot of the link, or of the tab, was deleted."""
-    sentence = "The snapshot of this page was deleted from the store; showing the newest. "
-    return [sentence, html.A("Open the newest", href=context.state.with_(snapshot=None).href), "."]
+def valid_search(context: Context, search: str, of_page: tuple[str, ...]) -> str:
+    """The query string of a link without the invalid values that the notices name; as it is where there is no notice."""
+    if not _sentences(context, of_page):
+        return search
+    state = context.state
+    if of_page:
+        fields = {name: state.fields[name] or "" for name in SELECTION}
+        selection, _ = parse_selection(fields, context.corpus)
+        state = state.with_(**(dict.fromkeys(SELECTION[2:]) | selection.fields))
+    written = dict(parse_qsl(search.lstrip("?"))).keys()
+    fields = {name: text for name, text in parse_qsl(urlsplit(state.href).query) if name in written}
+    return f"?{encode_fields(fields)}" if fields else ""
 
 
-def _notice(content: object) -> dmc.Alert:
-    return dmc.Alert(content, color="orange", variant="light", mb="sm")
+def _sentences(context: Context, of_page: tuple[str, ...]) -> list[str]:
+    missing = [context.missing_snapshot] if context.missing_snapshot else []
+    return [*missing, *context.notices, *of_page]

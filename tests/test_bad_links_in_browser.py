@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser import Open, drawn
+from tests.browser import Open, drawn, followed, until
 
 SCRIPT = quote("<script>document.title = 'taken'</script>")
 #: Query string -> what the page says of it.
@@ -52,6 +52,20 @@ def test_the_page_names_invalid_parameters_of_a_link(open_page: Open, space_serv
         expect(page.get_by_role("main")).to_contain_text(answer)
         drawn(page)
     assert page.title() == "Headscape"
+
+
+def test_a_notice_on_an_invalid_value_is_shown_once(open_page: Open, space_server: str) -> None:
+    page = drawn(open_page(f"{space_server}/head?layer=0&head=1&least=02&tokens=many"))
+    notice = page.get_by_role("main").get_by_text("least=02 is not a number")
+    expect(notice).to_be_visible()
+    until(page, "location.search === '?layer=0&head=1'")
+    with followed(page):
+        page.get_by_role("link", name="Sentence", exact=True).first.click()
+    expect(notice).not_to_be_visible()
+    with followed(page):
+        page.go_back()
+    drawn(page)
+    expect(notice).not_to_be_visible()
 
 
 def test_a_link_is_no_program(open_page: Open, space_server: str) -> None:

@@ -57,11 +57,28 @@ def test_a_tab_keeps_its_snapshot_while_newer_ones_are_published(few: str, inges
         assert "Open the newest" not in json.dumps(page(client, "/head")[part])
 
 
-def test_a_link_to_a_deleted_snapshot_says_so_with_a_link_to_the_newest(client: FlaskClient) -> None:
+def test_a_link_to_an_unknown_snapshot_says_so_and_becomes_one_to_the_newest(client: FlaskClient) -> None:
     came = page(client, "/map", "?snapshot=AAAAAAAAAAAAAAAAAAAA&paint=label")
+    assert "This store has no snapshot AAAAAAAAAAAAAAAAAAAA; showing the newest." in json.dumps(came["above"])
+    assert came["shown"]["link"] == "?paint=label"
+
+
+def test_invalid_values_of_a_link_are_one_notice_and_leave_the_link(client: FlaskClient) -> None:
+    came = page(client, "/", "?least=02&most=-3&where=colour:red;position:1..2&paint=label")
     above = json.dumps(came["above"])
-    assert "The snapshot of this page was deleted from the store; showing the newest." in above
-    assert '"href": "/map?paint=label"' in above
+    assert above.count('"Alert"') == 1
+    for notice in ("least=02 is not a number", "most=-3 is out of range", "there is no column"):
+        assert notice in above
+    assert came["shown"]["link"] == "?where=position:1..2&most=1&paint=label"
+    again = page(client, "/", came["shown"]["link"])
+    assert '"Alert"' not in json.dumps(again["above"])
+    assert again["shown"]["link"] == came["shown"]["link"]
+
+
+def test_a_link_without_invalid_values_stays_as_it_is_written(client: FlaskClient) -> None:
+    shown = page(client, "/", "?top=2&paint=label&tokens=20000")["shown"]
+    assert shown["link"] == "?top=2&paint=label&tokens=20000"
+    assert "written" not in shown
 
 
 def test_nothing_is_computed_for_a_reader_who_left_the_page(

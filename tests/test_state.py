@@ -237,7 +237,21 @@ def test_an_unknown_model_gives_a_notice_and_the_newest_model(library: Library) 
 def test_an_unknown_snapshot_gives_the_newest(library: Library) -> None:
     context = resolve(library, "/", "?snapshot=AAAAAAAAAAAAAAAAAAAA")
     assert context.snapshot.id == library.newest
-    assert context.expired
+    assert context.missing_snapshot == "This store has no snapshot AAAAAAAAAAAAAAAAAAAA; showing the newest."
+
+
+def test_a_tab_whose_snapshot_was_deleted_says_so(library: Library) -> None:
+    context = resolve(library, "/", "", "AAAAAAAAAAAAAAAAAAAA")
+    assert context.missing_snapshot == "The snapshot that this tab showed was deleted; showing the newest."
+
+
+@pytest.mark.parametrize(("junk", "shown"), [("2000000", None), ("0", 1), ("many", None)])
+def test_a_notice_on_the_number_of_tokens_names_those_of_the_store(
+    library: Library, junk: str, shown: int | None
+) -> None:
+    there = library.snapshot().corpus().n_tokens
+    (notice,) = resolve(library, "/", f"?tokens={junk}").notices
+    assert notice.endswith(f"(1-{there:,}); showing {shown or there:,}")
 
 
 def test_an_unknown_page_gives_a_notice(library: Library) -> None:

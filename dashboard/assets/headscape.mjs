@@ -4,7 +4,7 @@ import { SentenceViews } from "./sentence/views.mjs";
 import * as address from "./web/address.mjs";
 import { saveChart } from "./web/chart.mjs";
 import { keepFocus } from "./web/focus.mjs";
-import { Markup, followPage, scrollToParts, toggleDrawer } from "./web/follow.mjs";
+import { Markup, dropInvalid, followPage, scrollToParts, toggleDrawer } from "./web/follow.mjs";
 import { explainButtons } from "./web/info.mjs";
 
 keepFocus();
@@ -16,7 +16,7 @@ window.headscape = {
   SentenceViews,
   Markup,
   address,
-  follow: { page: followPage },
+  follow: { page: followPage, dropInvalid },
   drawer: toggleDrawer,
   chart: { save: saveChart },
 };

@@ -10,6 +10,7 @@ from dashboard.web.library import Library
 from dashboard.web.state import DEFAULTS, FIELDS, PAGES, LinkReader, LinkState, Of, varying_statistics
 from store import STATISTICS, Corpus, Snapshot, StoreError
 from store.features import Features
+from store.repository.errors import SnapshotNotFound
 from store.repository.progress import IngestProgress
 from store.schema.features import stored_point
 
@@ -35,8 +36,8 @@ class Context:
     notices: tuple[str, ...]
     library: Library
     ingest: IngestProgress | None = None
-    #: Whether the link's snapshot was deleted, so that the newest is shown instead.
-    expired: bool = False
+    #: A notice where the snapshot of the link or of the tab is not there, so that the newest is shown.
+    missing_snapshot: str | None = None
     _shared: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def share(self, key: Hashable, compute: Callable[[], T]) -> T:
@@ -55,7 +56,7 @@ def resolve(library: Library, pathname: str | None, search: str | None, standing
     """What a link means in a tab that shows the snapshot `standing`. Raises StoreError only where nothing can be shown."""
     notices: list[str] = []
     written, page = _written(search or "", notices), _page(pathname, notices)
-    snapshot, expired = _snapshot(library, written.get("snapshot") or standing)
+    snapshot, missing = _snapshot(library, written.get("snapshot"), standing)
     corpus = _corpus(snapshot, written.get("model"), notices)
     ingest = library.ingest
     reader = LinkReader(written, bounds_of(snapshot, corpus, page), notices)
@@ -68,7 +69,7 @@ def resolve(library: Library, pathname: str | None, search: str | None, standing
         **_values(reader),
         **_of_feature_points(reader, corpus, page),
     )
-    return Context(state, snapshot, corpus, tuple(notices), library, ingest, expired)
+    return Context(state, snapshot, corpus, tuple(notices), library, ingest, missing)
 
 
 def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
@@ -174,14 +175,18 @@ def _page(pathname: str | None, notices: list[str]) -> str:
     return "heads"
 
 
-def _snapshot(library: Library, name: str | None) -> tuple[Snapshot, bool]:
-    """The snapshot of this name, else the newest; and whether the one of this name was deleted."""
+def _snapshot(library: Library, named: str | None, standing: str | None) -> tuple[Snapshot, str | None]:
+    """The snapshot that a link names, else that of the tab; where it is not there, the newest with a notice."""
+    name = (named or standing or "")[:80]
     if not name:
-        return library.snapshot(), False
+        return library.snapshot(), None
     try:
-        return library.snapshot(name[:80]), False
-    except StoreError:
-        return library.snapshot(), True
+        return library.snapshot(name), None
+    except SnapshotNotFound:
+        missing = f"This store has no snapshot {name}" if named else "The snapshot that this tab showed was deleted"
+        return library.snapshot(), f"{missing}; showing the newest."
+    except StoreError as error:
+        return library.snapshot(), f"{error} Showing the newest."
 
 
 def _corpus(snapshot: Snapshot, model: str | None, notices: list[str]) -> Corpus:

@@ -294,14 +294,20 @@ class LinkReader:
     def _number(self, name: str, text: str, bounds: range) -> int | None:
         """A whole number, or the nearest within the bounds."""
         digits = text.removeprefix("-")
+        there = self._there(name, bounds)
         if not (digits.isascii() and digits.isdigit()):
-            return self._default(name, f"is not a whole number ({_range_text(bounds)})")
+            return self._default(name, f"is not a whole number ({_range_text(there)})")
         if len(text) >= 12:
-            return self._default(name, f"is out of range ({_range_text(bounds)})")
+            return self._default(name, f"is out of range ({_range_text(there)})")
         number = max(bounds[0], min(int(text), bounds[-1]))
         if number != int(text):
-            self.notices.append(f"{name}={text} is out of range ({_range_text(bounds)}); showing {number:,}")
+            shown = min(number, there[-1])
+            self.notices.append(f"{name}={text} is out of range ({_range_text(there)}); showing {shown:,}")
         return number
+
+    def _there(self, name: str, bounds: range) -> range:
+        """The bounds that a notice names: a store may have fewer tokens than a page can draw."""
+        return range(1, min(bounds[-1], len(self.bounds[Of.TOKENS])) + 1) if name == "tokens" else bounds
 
     def _share(self, name: str, text: str, _bounds: None) -> float | None:
         if re.fullmatch(r"[01](\.\d{1,6})?", text) and float(text) <= 1:
@@ -354,7 +360,8 @@ class LinkReader:
         default = DEFAULTS[name]
         if default is None:
             return self._ignored(name)
-        self.notices.append(f"{name}={self.written[name][:40]} {problem}; showing {default:,}")
+        shown = min(default, len(self.bounds[Of.TOKENS])) if name == "tokens" else default
+        self.notices.append(f"{name}={self.written[name][:40]} {problem}; showing {shown:,}")
         return default
 
     def _ignored(self, name: str) -> Any:

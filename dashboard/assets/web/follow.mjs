@@ -71,6 +71,8 @@ let shown = {};
 let late = [];
 let resting = 0;
 let newest = null;
+/** The link that `dropInvalid` has made of the one of the page on screen. */
+let dropped = null;
 
 /** A sentence instead of a page. */
 function refused(sentence) {
@@ -156,11 +158,19 @@ function endCount(before, after) {
   if (!isSameCount(before, after)) document.querySelector(".counting .cancel")?.click();
 }
 
+/** Whether a page is the first with a typed sentence: it waits until the model is loaded. */
+const waitsForModel = (search) => new URLSearchParams(search).has("text") && !shown.shown?.text;
+
 /** The parts of the page at a link; no update where the reader has gone on. */
 export async function followPage(pathname, search) {
+  if (dropped === pathname + (search || "")) {
+    dropped = null;
+    return Array(PARTS.length + 4).fill(dash().no_update);
+  }
   const link = requestOf(pathname, search);
   const element = document.getElementById("page");
   element.setAttribute("aria-busy", "true");
+  element.toggleAttribute("data-typed", waitsForModel(search));
   endCount(element.dataset.link || "", pathname + (search || ""));
   clearTimeout(resting);
   const mine = (newest = {});
@@ -173,6 +183,19 @@ export async function followPage(pathname, search) {
   element.removeAttribute("aria-busy");
   element.dataset.link = pathname + (search || "");
   return values;
+}
+
+/**
+ * Replaces the link of the page on screen by one without the invalid values that its notice names: the notice is shown
+ * once. Not where the reader or the camera has changed the link meanwhile.
+ */
+export function dropInvalid({ link, written }) {
+  const { pathname, search, hash } = window.location;
+  if (written === undefined || written !== search) return;
+  window.history.replaceState(window.history.state, "", pathname + link + hash);
+  dropped = pathname + window.location.search;
+  document.getElementById("page").dataset.link = dropped;
+  window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // Dash follows the address bar
 }
 
 /**
