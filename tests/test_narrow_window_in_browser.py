@@ -16,6 +16,11 @@ REACHED = """(() => {
   return control.contains(document.elementFromPoint(left + width / 2, top + height / 2));
 })()"""
 
+#: How many elements are narrower than what is in them.
+CUT = (
+    "(parts) => [...document.querySelectorAll(parts)].filter((part) => part.scrollWidth > part.clientWidth + 1).length"
+)
+
 
 @pytest.mark.parametrize(
     "path",
@@ -33,6 +38,29 @@ REACHED = """(() => {
 )
 def test_a_page_can_be_used_in_a_narrow_window(open_page: Open, tiny_server: str, path: str) -> None:
     usable(open_page(tiny_server + path, width=900))
+
+
+@pytest.mark.parametrize(
+    ("path", "parts"),
+    [
+        ("/sentence?sentence=3", ".tokens .token"),
+        ("/sentence?sentence=3", ".one-model"),
+        ("/", ".points"),
+        ("/features?point=L00.mixed", ".player output"),
+        ("/about", ".wide"),
+    ],
+)
+def test_nothing_is_cut_off_in_a_narrow_window(open_page: Open, tiny_server: str, path: str, parts: str) -> None:
+    page = open_page(tiny_server + path, width=360, height=740)
+    expect(page.locator(parts).first).to_be_visible()
+    until(page, f"({CUT})({parts!r}) === 0")
+
+
+def test_a_chart_of_heads_takes_the_width_of_a_narrow_window(open_page: Open, tiny_server: str) -> None:
+    page = open_page(f"{tiny_server}/map", width=360, height=740)
+    for plot in ("#head-map .nsewdrag", "#matrix .nsewdrag"):
+        expect(page.locator(plot)).to_be_visible()
+        until(page, f"document.querySelector('{plot}').getBoundingClientRect().width >= 250")
 
 
 def test_two_models_can_be_compared_in_a_narrow_window(open_page: Open, three_server: str, alike: ModelPair) -> None:

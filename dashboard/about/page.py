@@ -17,6 +17,7 @@ from store.wording import many
 
 #: Settings that may name folders of the server; `headscape describe` shows them.
 PLACES = ("model", "data", "store")
+PICTURE_COLUMNS = ("view", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
 _FIDELITY = (
     "Spearman: rank correlation of attention and distance on screen, -1 is perfect. Recall@3: share of the 3 most attended "
     "keys among the 3 nearest. Across: Spearman over keys of other sentences. Trustworthiness: 1 is perfect."
@@ -97,7 +98,6 @@ def _pictures(context: Context) -> list[object]:
     corpus = context.corpus
     rows = [_picture(context, view) for view in corpus.views]
     judged_on = ", ".join(dict.fromkeys(str(corpus.view(view).attrs["judged_on"]) for view in corpus.views))
-    names = ("view", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
     return [
         html.H2(f"Pictures of {corpus.name}"),
         html.P(
@@ -107,7 +107,10 @@ def _pictures(context: Context) -> list[object]:
             ],
             className="caption",
         ),
-        html.Table([heading(names, {*names[1:5], "build time"}), html.Tbody(rows)], className="rows"),
+        html.Table(
+            [heading(PICTURE_COLUMNS, {*PICTURE_COLUMNS[1:5], "build time"}), html.Tbody(rows)],
+            className="rows pictures",
+        ),
     ]
 
 
@@ -118,10 +121,17 @@ def _picture(context: Context, view: str) -> html.Tr:
     link = dcc.Link(
         view, href=context.state.with_(page="heads", view=view, at=None).href, title=str(opened.attrs["title"])
     )
-    cells = [html.Td(f"{number:.2f}", className="number") for number in numbers]
     fitted = f"{opened.attrs['sample_tokens']:,} tokens{authors_size(view)}"
     seconds = f"{opened.attrs['seconds']:,.0f} s"
-    return html.Tr([html.Td(link), *cells, html.Td(fitted), html.Td(seconds, className="number")])
+    cells = [link, *(f"{number:.2f}" for number in numbers), fitted, seconds]
+    return html.Tr([_cell(name, content) for name, content in zip(PICTURE_COLUMNS, cells, strict=True)])
+
+
+def _cell(name: str, content: object) -> html.Td:
+    """A narrow window has no row of titles: every cell has its own."""
+    kind = None if name in ("view", "fitted on") else "number"
+    titled: dict[str, Any] = {"data-name": name}
+    return html.Td(content, className=kind, **titled)
 
 
 def _history(described: Description, context: Context) -> list[object]:

@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.ui.charts import QUIET, RAMP, SERIES, STEPS, colour_bar, layout, names, square
+from dashboard.ui.charts import QUIET, RAMP, SERIES, STEPS, colour_bar_above, layout, names, square
 from store.kernels.labels import LABELS
 
 #: Symbols and hues of labels.
@@ -27,7 +27,7 @@ def by_number(places: Floats, values: Floats, hover: Texts, title: str, chosen: 
         "color": values.ravel(),
         "colorscale": STEPS if title == "layer" else RAMP,
         "line": {"color": QUIET, "width": 1},
-        "colorbar": colour_bar(title),
+        "colorbar": colour_bar_above(title),
     }
     return _map([_dots(places, hover, np.ones(values.size, bool), marker, "")], places, chosen)
 
@@ -82,9 +82,10 @@ def divergence_matrix(divergence: Floats, heads: Sequence[str]) -> go.Figure:
         colorscale=RAMP,
         reversescale=True,
         zmin=0,
-        colorbar=colour_bar("nats per token"),
+        colorbar=colour_bar_above("nats per token"),
         hovertemplate="%{y} and %{x}: %{z:.3f} nats<extra></extra>",
     )
     named = {"type": "category", "showticklabels": len(heads) <= NAMED, "tickfont": {"size": 9}}
     margin = {"l": 44, "r": 4, "t": 8, "b": 44}
-    return square(go.Figure(heat, layout(named, named | {"autorange": "reversed"}, margin=margin)))
+    figure = square(go.Figure(heat, layout(named, named | {"autorange": "reversed"}, margin=margin)))
+    return figure.update_yaxes(constraintoward="top")

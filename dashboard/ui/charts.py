@@ -163,6 +163,13 @@ def colour_bar(unit: str) -> Layout:
     }
 
 
+def colour_bar_above(unit: str) -> Layout:
+    """The same, lying above the chart: beside it, it would take a third of a narrow window."""
+    lying = {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 1, "yanchor": "bottom", "len": 0.9}
+    bar = colour_bar(unit)
+    return bar | lying | {"title": bar["title"] | {"side": "top"}}
+
+
 def names(layers: int, heads: int) -> list[list[str]]:
     """Name of every head: [layer][head]."""
     return [[head_name(layer, head) for head in range(heads)] for layer in range(layers)]

@@ -67,7 +67,7 @@ export function createHeadSheet(views, box, columns, canvas) {
     const { list } = columns[across];
     const outwards = across === "key" ? 1 : -1;
     const start = across === "key" ? list.offsetLeft + list.offsetWidth + 8 : list.offsetLeft - 8;
-    const room = (across === "key" ? box.offsetWidth - start : start) - NUMBER;
+    const room = Math.max(0, (across === "key" ? box.offsetWidth - start : start) - NUMBER);
     context.font = fontOf(12);
     context.textBaseline = "middle";
     context.textAlign = outwards > 0 ? "left" : "right";
