@@ -66,6 +66,16 @@ def test_dots_are_coloured_by_a_statistic(page: Page, space: Corpus) -> None:
     expect(hover_dot(page, "#head-map", 0)).to_contain_text(f"L0 H0: {value:.1f} %, rank")
 
 
+@pytest.mark.parametrize("paint", ["layer", "entropy"])
+def test_the_colour_bar_has_the_colours_of_the_dots_on_a_dark_page(
+    open_page: Open, space_server: str, paint: str
+) -> None:
+    page = open_page(f"{space_server}/map?paint={paint}", scheme="dark")
+    parts = [page.locator(f"#head-map {part}").first for part in (".overplot", ".cbfills")]
+    dots, bar = (part.evaluate("part => getComputedStyle(part).filter") for part in parts)
+    assert dots == bar != "none"
+
+
 def test_dots_are_coloured_by_label(page: Page, space: Corpus) -> None:
     choose(page, "Colour", "label")
     expect(page.get_by_role("img", name=re.compile("coloured by label"))).to_be_visible()
