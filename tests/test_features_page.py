@@ -261,6 +261,13 @@ def test_everything_on_screen_is_in_the_link(tiny_store: str) -> None:
     assert parse_qs(context(tiny_store, search).state.href.partition("?")[2]) == parse_qs(search)
 
 
+@pytest.mark.parametrize("column", ["kind", "wordpiece", "position", "label", "sentence"])
+def test_the_choice_of_a_colour_shows_its_whole_name(visit: Visit, tiny_server: str, column: str) -> None:
+    page = drawn(visit(f"{tiny_server}/features?fcolour={column}"))
+    box = page.get_by_role("textbox", name="Colour", exact=True)
+    assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+
+
 def test_a_store_without_feature_points_says_how_to_make_them(few_store: str) -> None:
     here = context(few_store, "point=embedding")
     assert picture_of(here) is None

@@ -1,6 +1,7 @@
 """Sentences are found, and reached from every page, in a browser."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -70,6 +71,23 @@ def test_the_text_of_found_sentences_stays_wide_beside_a_sort(page: Page) -> Non
     text = found_sentences(page).first.locator(".text").bounding_box()
     assert text is not None
     assert text["width"] >= 170
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+@pytest.mark.parametrize("by", ["to_sep", "confidence", "distance"])
+def test_the_table_of_found_sentences_fits_its_box(open_page: Open, tiny_server: str, by: str, width: int) -> None:
+    page = sentence_page(partial(open_page, width=width), tiny_server, by=by)
+    box = page.get_by_role("region", name="Matching sentences")
+    expect(box).to_be_visible()
+    assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+
+
+@pytest.mark.parametrize("control", ["View", "Attention", "Weight", "Ranked by (L0 H0)"])
+def test_a_control_of_a_typed_pair_shows_its_whole_choice(open_page: Open, tiny_server: str, control: str) -> None:
+    pair = {"text": "The film was good.", "second": "We loved it.", "pair": "ab", "by": "confidence"}
+    page = sentence_page(open_page, tiny_server, **pair)
+    box = page.get_by_role("textbox", name=control, exact=True)
+    assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0
 
 
 def test_a_found_sentence_opens(page: Page, tiny_corpus: Corpus) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser import Open, choose, drawn, followed
 from tests.sentence_page import ROOT, drawn_weights, link_fields, pieces, sentence_page, shown
@@ -61,7 +61,7 @@ def test_the_pair_filter_leaves_one_side_s_queries_and_the_other_s_keys(open_pag
     page = sentence_page(open_page, tiny_server, text=TEXT, second=SECOND)
     tokens = pieces(page)
     first = tokens.index("[SEP]") + 1
-    choose(page, "Attention", "Sentence A -> Sentence B")
+    choose(page, "Attention", "A -> B")
     expect(page).to_have_url(re.compile(r"pair=ab(&|$)"))
     expect(page.locator(".tokens.key .token")).to_have_count(len(tokens) - first)
     assert (pieces(page, "query"), pieces(page, "key")) == (tokens[:first], tokens[first:])
@@ -102,9 +102,23 @@ def test_emoji_are_tokens_like_others(page: Page) -> None:
 
 def test_ten_thousand_words_are_cut_with_a_notice(page: Page) -> None:
     type_text(page, "film " * 10_000)
-    expect(page.get_by_text("(truncated to the model's maximum length)")).to_be_visible()
+    notice = f"The text is cut at {MAX_LENGTH} wordpieces, the limit of this store. Type a shorter text, or its parts one by one."
+    expect(page.get_by_text(notice)).to_be_visible()
     expect(page.get_by_text("The text is too long for a link")).to_be_visible()
     expect(page.locator(".tokens.query .token")).to_have_count(MAX_LENGTH)
+
+
+def test_beside_the_first_typed_sentence_the_page_says_that_the_model_is_loading(page: Page) -> None:
+    routes: list[Route] = []
+    page.route("**/data/page", lambda route: routes.append(route))
+    page.get_by_role("textbox", name="Your own sentence", exact=True).fill(TEXT)
+    page.keyboard.press("Enter")
+    loading = page.get_by_text("Loading the model (first sentence only) ...")
+    expect(loading).to_be_visible()
+    for route in routes:
+        route.continue_()
+    expect(page.locator(ROOT)).to_have_attribute("data-drawn", re.compile("/typed/"))
+    expect(loading).to_be_hidden()
 
 
 def test_a_text_that_cannot_be_read_can_be_typed_again(page: Page) -> None:

@@ -76,7 +76,7 @@ def _wordpiece(features: Features) -> TokenColumn:
             codes[ids == different[index]] = code
         return codes
 
-    column = Column("wordpiece", "token, the most frequent ones", "category", names=tuple(names))
+    column = Column("wordpiece", "most frequent tokens", "category", names=tuple(names))
     return TokenColumn(column, values, "other wordpieces")
 
 

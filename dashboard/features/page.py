@@ -124,7 +124,7 @@ def _picture(shown: ShownFeatures) -> html.Div:
             choice("material", "Tokens of", token_sets, series.features.name, 130),
             choice("vectors", "Vectors", _vectors(shown), "" if series.layer is None else str(series.layer), 150),
             choice("fview", "Picture", {name: view_title(shown, name) for name in series.views}, shown.view, 235),
-            choice("fcolour", "Colour", colours, shown.colour.column.name, 205),
+            choice("fcolour", "Colour", colours, shown.colour.column.name, 235),
             *labels,
         ],
         className="controls",

@@ -243,8 +243,8 @@ def _ranking_choice(state: LinkState, search: Search) -> object:
     """The ranking, with the (i) of a statistic."""
     title = f"Ranked by ({head_name(state.layer, search.head)})"
     if search.by in STATISTICS:
-        return statistic_choice("by", title, search.rankings, search.by, 190)
-    return choice("by", title, search.rankings, search.by, 190)
+        return statistic_choice("by", title, search.rankings, search.by, 330)
+    return choice("by", title, search.rankings, search.by, 330)
 
 
 def _summary(context: Context, conditions: SentenceFilter, matches: MatchingSentences, search: Search) -> html.P:
@@ -278,7 +278,7 @@ def _clear(context: Context) -> dcc.Link:
 
 def _table(search: Search, matches: MatchingSentences) -> html.Div:
     ranked = [search.ranking.title] if search.ranking else []
-    head = heading(["sentence", *ranked, "text", "label", "tokens"], {"sentence", *ranked, "tokens"})
+    head = heading(["sentence", *ranked, "text"], {"sentence", *ranked})
     body = html.Tbody([_row(search, line) for line in matches.lines])
     return html.Div(
         html.Table([head, body], className="rows found"),
@@ -290,13 +290,13 @@ def _table(search: Search, matches: MatchingSentences) -> html.Div:
 
 
 def _row(search: Search, line: Line) -> html.Tr:
+    """A narrow column has room for the text only with label and length below it."""
+    below = ", ".join([*([line.label] if line.label else []), many(line.tokens, "token")])
     ranked = [html.Td(search.ranking.spell(line.value), className="number")] if search.ranking else []
     return html.Tr(
         [
             html.Td(dcc.Link(f"{line.sentence:,}", href=search.href(line.sentence)), className="number"),
             *ranked,
-            html.Td(line.text, dir="auto", className="text"),
-            html.Td(line.label),
-            html.Td(f"{line.tokens:,}", className="number"),
+            html.Td([html.Div(line.text, dir="auto"), html.Div(below, className="below")], className="text"),
         ]
     )

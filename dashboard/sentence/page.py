@@ -40,10 +40,10 @@ SHOWN = {
 }
 PAIRS = {
     "all": "All",
-    "aa": "Sentence A -> Sentence A",
-    "ab": "Sentence A -> Sentence B",
-    "ba": "Sentence B -> Sentence A",
-    "bb": "Sentence B -> Sentence B",
+    "aa": "A -> A",
+    "ab": "A -> B",
+    "ba": "B -> A",
+    "bb": "B -> B",
 }
 MEANS = {"none": "this head", "heads": "mean of heads", "layers": "mean of layers", "both": "mean of heads and layers"}
 WEIGHTS = {"attention": "attention weight", "norm": "weight x value norm ‖f(x)‖"}
@@ -79,8 +79,9 @@ def own_text(context: Context) -> html.Div:
                 if context.state.text
                 else []
             ),
+            html.P("Loading the model (first sentence only) ...", className="loading", role="status"),
         ],
-        className="controls",
+        className="controls own-text",
     )
 
 
@@ -137,7 +138,7 @@ def _what(context: Context) -> list[Any]:
     if state.show in ("neuron", "positions"):
         return []
     return [
-        *([choice("pair", "Attention", PAIRS, state.pair, 190)] if state.second and state.text else []),
+        *([choice("pair", "Attention", PAIRS, state.pair, 90)] if state.second and state.text else []),
         _weight_choice(state),
         *([number("least", "minimum weight", state.least, 0, 1, 0.01)] if state.show == "head" else []),
         switch("special", "hide [CLS] and [SEP]", state.special == "0"),
@@ -189,9 +190,10 @@ def _of_sentence(context: Context) -> Page:
         html.P(HOW[context.state.show], className="how-to-read"),
     ]
     if context.state.show == "mixing":
-        return Page(above=above, beside=_finder(context), below=sentence_mixing(context))
+        return Page(above=above, beside=_finder(context), below=sentence_mixing(context), notices=_notices(context))
     beside = positions(context) if context.state.show == "positions" else ranking_panel(context)
-    return Page(above=above, beside=[*beside, *_finder(context)], below=[_caption(context)])
+    below: list[object] = [_caption(context)]
+    return Page(above=above, beside=[*beside, *_finder(context)], below=below, notices=_notices(context))
 
 
 def _finder(context: Context) -> list[object]:
@@ -207,9 +209,19 @@ def _title(context: Context) -> str:
 
 def _text(context: Context) -> list[object]:
     sentence = shown_sentence(context)
-    cut = [html.Span(" (truncated to the model's maximum length)", className="caption")] if sentence.cut else []
+    is_cut = sentence.cut and not context.state.text
+    cut = [html.Span(f" (cut at {many(len(sentence.wordpieces), 'wordpiece')})", className="caption")] if is_cut else []
     parts = [sentence.text, *([html.Span(" | ", className="caption"), sentence.second] if sentence.second else [])]
     return [*parts, *cut]
+
+
+def _notices(context: Context) -> tuple[str, ...]:
+    """How much of a typed text is encoded where it is too long."""
+    sentence = shown_sentence(context)
+    if not (context.state.text and sentence.cut):
+        return ()
+    wordpieces = many(len(sentence.wordpieces), "wordpiece")
+    return (f"The text is cut at {wordpieces}, the limit of this store. Type a shorter text, or its parts one by one.",)
 
 
 def _neighbours(context: Context) -> html.Nav:
