@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from store import Corpus
 from store.schema.corpus import PUNCTUATION
@@ -83,6 +83,31 @@ def test_a_filter_is_removed_alone_and_all_at_once(open_page: Open, space_server
     expect(page.locator(".count")).to_be_hidden()
     expect(page.locator(".frame")).to_have_attribute("data-masked", "")
     expect(page).not_to_have_url(re.compile("where"))
+
+
+def test_everything_that_selects_points_is_cleared_at_once(open_page: Open, space_server: str) -> None:
+    lasso = "lasso=pca-exact-2d,1,0,0,0,100,100,900,100,900,900"
+    page = drawn(open_page(f"{space_server}{PATH}&where=position:2..4&q=fil&within=prefix&{lasso}"))
+    page.get_by_role("button", name="Clear all").click()
+    expect(page.locator(".frame")).to_have_attribute("data-masked", "")
+    expect(page.get_by_role("textbox", name="Search")).to_have_value("")
+    expect(page).not_to_have_url(re.compile("where|q=|within|lasso"))
+    expect(page.locator(".count")).to_be_hidden()
+
+
+def place(part: Locator) -> FloatRect:
+    box = part.bounding_box()
+    assert box is not None
+    return box
+
+
+def test_a_switch_stands_by_its_own_label_and_an_i_on_the_line_of_its_label(head: Page) -> None:
+    sizes, labels = (head.locator(".switch", has_text=name) for name in ("size by norm", "labels"))
+    own, other = (place(switch.locator(".mantine-Switch-track")) for switch in (sizes, labels))
+    text = place(sizes.get_by_text("size by norm"))
+    assert 2 * (text["x"] - own["x"] - own["width"]) < other["x"] - text["x"] - text["width"]
+    label, about = (place(head.locator(f".explained {part}").first) for part in ("label", ".info"))
+    assert abs(label["y"] + label["height"] / 2 - about["y"] - about["height"] / 2) < 2
 
 
 def test_filters_of_what_heads_do_differ_from_head_to_head(open_page: Open, space_server: str, space: Corpus) -> None:

@@ -7,8 +7,11 @@ import pytest
 
 from dashboard.points.columns import column_of, values
 from dashboard.points.drawn import Drawn
+from dashboard.points.picture import ShownPoints
 from dashboard.points.selection import mask, parse_selection
-from dashboard.points.selection_summary import Share, selected_rows, summarize
+from dashboard.points.selection_summary import Share, panel, selected_rows, summarize
+from dashboard.web.context import resolve
+from dashboard.web.library import Library
 from store import Corpus
 
 TOKENS = 90
@@ -89,6 +92,21 @@ def test_of_all_heads_only_what_is_the_same_in_all_is_compared(two_views: Corpus
     drawn = Drawn(two_views, TOKENS)
     summary = summarize(drawn, np.ones((1, TOKENS, 2), bool))
     assert [difference.column for difference in summary.differences] == ["position", "sentence_length"]
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("q=zzzz", "No drawn point matches the search “zzzz”, so the picture shows all points alike. Clear all."),
+        ("q=zzzz&where=position:1..2", "No drawn point matches the search “zzzz” and the filter, so"),
+        ("lasso=pca-exact-2d,0,0,0,0,0,0,1,0,1,1", "No drawn point matches the lasso, so"),
+        ("q=zzzz&tokens=5", "alike. Clear all, or show more tokens."),
+    ],
+)
+def test_an_empty_selection_names_what_nothing_matches(tiny_store: str, query: str, text: str) -> None:
+    context = resolve(Library(tiny_store), "/head", f"?{query}")
+    tokens = min(context.state.tokens, context.corpus.n_tokens)
+    assert text in str(panel(context, ShownPoints.of(context, tokens, layer=0, head=0)))
 
 
 @pytest.mark.parametrize("everything", [True, False])

@@ -79,11 +79,11 @@ def selection_count(points: ShownPoints) -> html.P:
 
 
 def count_line(points: ShownPoints, text: str) -> html.P:
-    """The number of selected points, the matches of a search in the whole corpus, and a button that clears the filters."""
+    """The number of selected points, the matches of a search in the whole corpus, and a button that clears the selection."""
     if hits := points.hits:
         text += f" The search matches {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of the corpus."
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
-    return html.P([text, " ", clear] if points.selection.where else text, className="count of-picture", role="status")
+    return html.P([text, " ", clear] if points.selection else text, className="count of-picture", role="status")
 
 
 def _per_head(points: ShownPoints) -> list[bool]:

@@ -171,7 +171,7 @@ def panel(context: Context, points: ShownPoints) -> list[object]:
         return [title, html.P(EMPTY)]
     selected = points.selected
     if not selected.any():
-        return [title, html.P("No drawn point is selected. Remove a filter, or show more tokens.")]
+        return [title, html.P(_nothing(points))]
     summary = summarize(points.drawn, selected)
     return [
         title,
@@ -186,6 +186,18 @@ def panel(context: Context, points: ShownPoints) -> list[object]:
             {"tokens": str(points.drawn.tokens)} | points.selection.fields,
         ),
     ]
+
+
+def _nothing(points: ShownPoints) -> str:
+    """Why no drawn point is selected, and what to do."""
+    selection, drawn = points.selection, points.drawn
+    conditions = [
+        *([f"the search “{selection.q}”"] if selection.q else []),
+        *(["the filters"] if len(selection.where) > 1 else ["the filter"] if selection.where else []),
+        *(["the lasso"] if selection.lasso else []),
+    ]
+    more = ", or show more tokens" if len(drawn.rows) < drawn.corpus.n_tokens else ""
+    return f"No drawn point matches {' and '.join(conditions)}, so the picture shows all points alike. Clear all{more}."
 
 
 def _differences(summary: Summary) -> html.Div:

@@ -87,18 +87,22 @@ export function chosen(shown) {
   return id.choose ? control(id.choose, value, shown) : dash().no_update;
 }
 
+/** Fields that select points; "Clear all" clears them together. */
+const SELECTING = ["where", "q", "within", "lasso"];
+
 /** The query string after a condition was changed, taken away or added; `where` is "column:a|b;column:1..5". */
 export function filtered(shown) {
   const [id, value] = used();
   if (!shown || (id.remove && !value) || (id.add && !value)) return dash().no_update;
+  if (id.remove === "all")
+    return link(SELECTING.reduce((fields, field) => withField(fields, field, null), fieldsNow()));
   const conditions = new Map(
     (standing("where", shown) || "")
       .split(";")
       .filter(Boolean)
       .map((condition) => [condition.slice(0, condition.indexOf(":")), condition.slice(condition.indexOf(":") + 1)]),
   );
-  if (id.remove === "all") conditions.clear();
-  else if (id.remove) conditions.delete(id.remove);
+  if (id.remove) conditions.delete(id.remove);
   else if (id.add) conditions.set(value, "");
   else if (id.condition)
     conditions.set(id.condition, id.kind === "number" ? value.join("..") : value.map(encodeURIComponent).join("|"));
