@@ -12,12 +12,13 @@ RUN = "Run `headscape ingest`."
 
 
 def unmade(context: Context, missing: str, remedy: str = RUN) -> list[object]:
-    """What is not there, and how to get it: an ingest that is running may be making it, and no second one can begin."""
+    """What is not there, and how to get it: while an ingest runs, which may be making it, no second one can begin."""
     running = context.ingest
     if running is None:
         return [f"{missing} {remedy}"]
     line = html.Span(stage_line(running), id={UNDER_WAY: "line"}, role="status")
-    return [f"{missing} ", line, " It appears here if that ingest makes and publishes it."]
+    appears = " It appears here if that ingest makes and publishes it. If not, wait until the ingest has ended."
+    return [f"{missing} ", line, f"{appears} {remedy}"]
 
 
 def unmade_of(context: Context, error: NotIngested) -> list[object]:
