@@ -1,5 +1,6 @@
 """Check a store: compare its files with their checksums, read every array, recompute a sample, and list what is wrong."""
 
+import re
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -123,7 +124,12 @@ def _unreadable(path: str, array: zarr.Array[Any]) -> Iterator[str]:
         try:
             array[where]
         except (StoreCorrupt, IcechunkError, ValueError, RuntimeError, OSError, IndexError) as error:
-            yield f"{path} cannot be read at {_spelled(array, corner)}: {first_line(error)}."
+            yield f"{path} cannot be read at {_spelled(array, corner)}: {_reason(error)}."
+
+
+def _reason(error: BaseException) -> str:
+    """The first sentence of an error, without its full stop; the next ones of zarr's spell checksums as Python bytes."""
+    return re.split(r"\.(?:\s|$)", first_line(error))[0]
 
 
 def _spelled(array: zarr.Array[Any], corner: tuple[int, ...]) -> str:

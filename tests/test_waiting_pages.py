@@ -95,6 +95,12 @@ def test_a_missing_part_names_the_stage_of_the_ingest(waiting: str) -> None:
     assert "Run `headscape" not in waiting
 
 
+@pytest.mark.usefixtures("during_an_ingest")
+@pytest.mark.parametrize("waiting", ["a second model"], indirect=True)
+def test_compare_says_during_an_ingest_how_to_add_a_second_model(waiting: str) -> None:
+    assert "when it has ended: `headscape finetune`, then `headscape ingest --model=data/finetuned`." in waiting
+
+
 @pytest.mark.parametrize("waiting", WAITING, indirect=True)
 def test_a_missing_part_without_an_ingest_names_the_command(waiting: str) -> None:
     assert "Run `headscape" in waiting

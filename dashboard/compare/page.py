@@ -48,6 +48,7 @@ from store import STATISTICS
 PICTURES = {"head": "a head", "point": "a feature point"}
 TITLE = "Two models on one corpus"
 MAKE_SECOND_MODEL = "Run `headscape finetune`, then `headscape ingest --model=data/finetuned`."
+MAKE_IT_AFTERWARDS = "If not, add one when it has ended: `headscape finetune`, then `headscape ingest --model=data/finetuned`."
 RANKED = {"divergence": "attention divergence", "statistic": "difference of the statistic"}
 COMPUTING = "Computing divergences and their intervals from the stored queries and keys of both models. This takes some seconds."
 COMPUTING_SENTENCES = "Computing the divergence of the head in every sentence. This takes a second."
@@ -178,7 +179,7 @@ def _without_other(context: Context) -> Page:
         f"The store has one model on this corpus, {name}. Ingest a second one to compare them: another checkpoint with the same "
         "tokenizer on the same sentences, such as this model fine-tuned on the review labels."
     )
-    text = html.P(unmade(context, missing, MAKE_SECOND_MODEL))
+    text = html.P(unmade(context, missing, MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS))
     return Page(above=[html.H1(TITLE), dmc.Alert(text, color="blue", variant="light", id="no-other")])
 
 

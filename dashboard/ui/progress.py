@@ -11,14 +11,16 @@ UNDER_WAY = "under-way"
 RUN = "Run `headscape ingest`."
 
 
-def unmade(context: Context, missing: str, remedy: str = RUN) -> list[object]:
-    """What is not there, and how to get it: while an ingest runs, which may be making it, no second one can begin."""
+def unmade(context: Context, missing: str, remedy: str = RUN, afterwards: str = "") -> list[object]:
+    """What is not there, and how to get it: while an ingest runs, which may be making it, no second one can begin.
+
+    `afterwards` says how to get it after that ingest.
+    """
     running = context.ingest
     if running is None:
         return [f"{missing} {remedy}"]
     line = html.Span(stage_line(running), id={UNDER_WAY: "line"}, role="status")
-    appears = " It appears here if that ingest makes and publishes it. If not, wait until the ingest has ended."
-    return [f"{missing} ", line, f"{appears} {remedy}"]
+    return [f"{missing} ", line, f" It appears here if that ingest makes and publishes it. {afterwards}".rstrip()]
 
 
 def unmade_of(context: Context, error: NotIngested) -> list[object]:
