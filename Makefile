@@ -85,17 +85,17 @@ finetune: install  ## teach a BERT the labels of reviews; the result is a MODEL 
 dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT ALLOWED_HOSTS)
 	@$(PYTHON) -m headscape serve --store="$$STORE" --host="$$HOST" --port="$$PORT" --allowed-hosts="$$ALLOWED_HOSTS" --ingest
 
-describe: install  ## list models, corpora, stages and settings of the store (STORE)
-	@$(PYTHON) -m headscape describe "$$STORE"
+describe: install  ## list models, corpora, pictures, size and history of the store (STORE)
+	@$(PYTHON) -m headscape describe --store="$$STORE"
 
 verify: install  ## check every file and array of the store, and recompute a sample (STORE)
-	@$(PYTHON) -m headscape verify "$$STORE"
+	@$(PYTHON) -m headscape verify --store="$$STORE"
 
 mend: install  ## return a damaged store to its newest readable publication (STORE)
-	@$(PYTHON) -m headscape mend "$$STORE"
+	@$(PYTHON) -m headscape mend --store="$$STORE"
 
 expire: install  ## delete snapshots superseded more than DAYS ago (STORE DAYS=7)
-	@$(PYTHON) -m headscape expire "$$STORE" --days="$$DAYS"
+	@$(PYTHON) -m headscape expire --store="$$STORE" --days="$$DAYS"
 
 test: install  ## run every test (those of the pages need chromium and nodejs)
 	@$(PYTHON) -m pytest -n auto --dist loadfile

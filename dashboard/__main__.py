@@ -125,7 +125,11 @@ def _family(host: str) -> socket.AddressFamily:
 
 def _describe(store: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        own_module("store", "describe", store), check=False, capture_output=True, text=True, env=environment()
+        own_module("store", "describe", "--store", store),
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment(),
     )
 
 

@@ -1,4 +1,4 @@
-"""`headscape describe | verify | mend | expire STORE`: list the contents of a store, check it, repair it, delete old snapshots."""
+"""`headscape describe | verify | mend | expire --store=STORE`: list the contents of a store, check it, repair it, delete old snapshots."""
 
 import argparse
 import json
@@ -21,6 +21,8 @@ from store.wording import many
 
 #: Exit status where nothing has been ingested yet.
 NOTHING_YET = 3
+#: Where a store is by default.
+STORE = "data/headscape"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    options = _parser().parse_args(arguments)
+    options = _parse(arguments)
     try:
         return int(options.run(options))
     except IcechunkError as error:
@@ -40,7 +42,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         if not is_damage(error):
             raise
         return _fail(
-            f"A part of {options.store} is damaged. Run `headscape verify {options.store}` to list the damage."
+            f"A part of {options.store} is damaged. Run `headscape verify --store={options.store}` to list the damage."
         )
 
 
@@ -49,22 +51,39 @@ def _fail(message: str, status: int = 1) -> int:
     return status
 
 
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The options of a command; the store may be named with the flag, as in every command, or without."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.place is not None and options.store is not None:
+        parser.error("Give the store once: --store=STORE.")
+    options.store = next(place for place in (options.store, options.place, STORE) if place is not None)
+    return options
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="headscape", description=__doc__)
     commands = parser.add_subparsers(required=True)
     for name, run, explanation in (
-        ("describe", _describe, "list models, corpora, tokens, pictures, size, provenance and history"),
+        (
+            "describe",
+            _describe,
+            "list models, corpora, tokens, pictures, size and history; with --json also the settings of each ingest",
+        ),
         ("verify", _verify, "check every file, read every array, recompute a sample, and list what is damaged"),
         ("mend", _mend, "repair lost or damaged branches"),
         ("expire", _expire, "delete old snapshots and free their disk space"),
     ):
         command = commands.add_parser(name, help=explanation, description=explanation)
-        command.add_argument("store", help="folder, s3://bucket/prefix or gs://bucket/prefix")
+        command.add_argument("place", nargs="?", metavar="STORE", help="the same as --store=STORE")
+        command.add_argument("--store", help=f"folder, s3://bucket/prefix or gs://bucket/prefix (default {STORE})")
         command.set_defaults(run=run)
         if name in ("describe", "verify"):
             command.add_argument("--snapshot", help="id of an older snapshot (default: the current one)")
         if name == "describe":
-            command.add_argument("--json", action="store_true", help="print JSON")
+            command.add_argument(
+                "--json", action="store_true", help="print JSON, with the settings and versions of each ingest"
+            )
         if name == "expire":
             command.add_argument(
                 "--days",
@@ -112,7 +131,9 @@ def _report(store: str, findings: list[str]) -> int:
         print(finding)
     count = many(len(findings), "finding")
     if any(finding.startswith(("refs/", "snapshots/")) for finding in findings):
-        return _fail(f"{count} in {store}. Run `headscape mend {store}`, then `headscape verify {store}` again.")
+        return _fail(
+            f"{count} in {store}. Run `headscape mend --store={store}`, then `headscape verify --store={store}` again."
+        )
     return _fail(f"{count} in {store}. Ingest again into another place, or open an older snapshot.")
 
 

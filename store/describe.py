@@ -27,7 +27,7 @@ class ModelDescription:
     attention: str
     weights_sha256: str
     views: list[str]
-    materials: list["TokenSetDescription"]
+    token_sets: list["TokenSetDescription"]
     finished: str
     provenance: Mapping[str, Any]
 
@@ -37,7 +37,7 @@ class TokenSetDescription:
     """A token set with vectors at the feature points."""
 
     name: str
-    says: str
+    title: str
     points: int
     views: list[str]
     value_views: list[str]
@@ -101,7 +101,7 @@ def describe_model(snapshot: Snapshot, key: str) -> ModelDescription:
         layers=layers,
         heads=heads,
         channels=channels,
-        materials=[describe_token_set(snapshot, key, name) for name in snapshot.corpus(key).token_sets],
+        token_sets=[describe_token_set(snapshot, key, name) for name in snapshot.corpus(key).token_sets],
         **{name: attributes[name] for name in names},
     )
 
@@ -109,8 +109,8 @@ def describe_model(snapshot: Snapshot, key: str) -> ModelDescription:
 def describe_token_set(snapshot: Snapshot, key: str, name: str) -> TokenSetDescription:
     """Describe a token set of a model."""
     features = snapshot.corpus(key).features(name)
-    points, says = len(features.points), str(features.attributes["says"])
-    return TokenSetDescription(name, says, points, features.views, features.value_views)
+    points, title = len(features.points), str(features.attributes["says"])
+    return TokenSetDescription(name, title, points, features.views, features.value_views)
 
 
 def describe_corpus(snapshot: Snapshot, key: str) -> CorpusDescription:
@@ -149,8 +149,8 @@ def _lines_of(model: ModelDescription, size: int | None) -> list[str]:
         f"    {many(model.sentences, 'sentence')}, {many(model.tokens, 'token')} of {model.corpus}{per_token}",
         f"    views: {', '.join(model.views) or 'none'}; finished {_date(model.finished)}",
         *(
-            f"    {token_set.points} feature points of {token_set.says}; views: {', '.join(token_set.views) or 'none'}"
-            for token_set in model.materials
+            f"    {token_set.points} feature points of {token_set.title}; views: {', '.join(token_set.views) or 'none'}"
+            for token_set in model.token_sets
         ),
     ]
 

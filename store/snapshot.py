@@ -49,7 +49,7 @@ class Snapshot:
             self.models = self._finished_models()
         except (IcechunkError, FileNotFoundError, ValueError, KeyError) as error:
             problem = f"Snapshot {self.id} of {url} cannot be read ({first_line(error)})."
-            raise StoreCorrupt(f"{problem} Run `headscape mend {url}`, or open an older snapshot.") from error
+            raise StoreCorrupt(f"{problem} Run `headscape mend --store={url}`, or open an older snapshot.") from error
         self._corpora: dict[str, Corpus] = {}
 
     def _checked_root(self) -> zarr.Group:

@@ -31,6 +31,35 @@ def test_the_command_prints_the_description_as_json(tiny_store: str, capsys: pyt
     assert json.loads(capsys.readouterr().out) == as_json(describe(store.open_snapshot(tiny_store)))
 
 
+def test_a_token_set_has_its_name_and_title(tiny_store: str) -> None:
+    model = as_json(describe(store.open_snapshot(tiny_store)))["models"][0]
+    corpus = store.open_corpus(tiny_store)
+    assert [found["name"] for found in model["token_sets"]] == corpus.token_sets
+    assert all(found["title"] for found in model["token_sets"])
+
+
+@pytest.mark.parametrize("arguments", [["--store", "{}"], ["--store={}"], ["{}"]])
+def test_every_command_takes_the_store_with_and_without_its_flag(
+    arguments: list[str], tiny_store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["describe", *(argument.format(tiny_store) for argument in arguments)]) == 0
+    assert capsys.readouterr().out.startswith(f"{tiny_store}: snapshot ")
+
+
+def test_a_store_that_is_named_twice_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["verify", "one", "--store=other"])
+    assert "Give the store once: --store=STORE." in capsys.readouterr().err
+
+
+def test_a_command_without_a_store_reads_the_default_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["describe"]) == 3
+    assert "There is no store at data/headscape." in capsys.readouterr().err
+
+
 def test_the_command_prints_models_corpora_and_history(tiny_store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["describe", tiny_store]) == 0
     shown = capsys.readouterr().out

@@ -40,11 +40,11 @@ def test_a_damaged_main_is_reported_with_the_command_that_repairs_it(
     damage(branch(copy, MAIN))
     for command in ("describe", "verify"):
         assert main([command, copy]) == 1
-        assert f"Run `headscape mend {copy}`" in capfd.readouterr().err
+        assert f"Run `headscape mend --store={copy}`" in capfd.readouterr().err
     message = complaint(store=copy)
     assert "is damaged: " in message
     assert "refs/branch.main/ref.json" in message
-    assert f"Run `headscape mend {copy}` to return to the newest publication that can be read." in message
+    assert f"Run `headscape mend --store={copy}` to return to the newest publication that can be read." in message
 
 
 @damages

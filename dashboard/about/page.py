@@ -66,7 +66,7 @@ def _model_facts(model: ModelDescription) -> dict[str, str]:
             if value is not None and name not in PLACES
         ),
         "pictures": ", ".join(model.views) or "none",
-        "feature points": "; ".join(f"{token_set.points} of {token_set.says}" for token_set in model.materials)
+        "feature points": "; ".join(f"{token_set.points} of {token_set.title}" for token_set in model.token_sets)
         or "none",
         "finished": _moment(model.finished),
     }
@@ -160,7 +160,7 @@ def _refreshing() -> list[object]:
         html.Pre(
             "headscape ingest --store=<this store> --sentences=8000         # more of the same corpus\n"
             "headscape ingest --store=<this store> --model=<folder or name> # another model beside this one\n"
-            "headscape expire <this store> --days=7                         # delete snapshots older than a week",
+            "headscape expire --store=<this store> --days=7                  # delete snapshots replaced more than 7 days ago",
             tabIndex=0,
         ),
     ]

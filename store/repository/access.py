@@ -164,7 +164,7 @@ def _check_branch(url: str, branch: str) -> None:
 
 def mend_advice(url: str) -> str:
     """What to do where a branch of the store is lost or damaged."""
-    return f"Run `headscape mend {url}` to return to the newest publication that can be read."
+    return f"Run `headscape mend --store={url}` to return to the newest publication that can be read."
 
 
 def _unopened(url: str, error: IcechunkError) -> StoreUnreachable:
