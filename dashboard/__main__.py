@@ -39,7 +39,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except StoreError as error:
         return _fail(str(error))
     if not _port_is_free(options.host, options.port):
-        return _fail(f"Port {options.port} of {options.host} is not available. Choose another one with PORT=...")
+        return _fail(f"Port {options.port} of {options.host} is not available. Choose another one with --port=...")
     try:
         _allowed(options)
     except ValueError as error:

@@ -111,7 +111,7 @@ def test_a_config_without_a_number_of_positions_has_that_of_transformers(broken:
     leave_out(broken, "max_position_embeddings")
     longest = transformers.BertConfig().max_position_embeddings
     checkpoint.check_length(find_checkpoint(str(broken)), longest)
-    with pytest.raises(IngestError, match=f"MAX_LENGTH={longest} or less"):
+    with pytest.raises(IngestError, match=f"--max-length={longest} or less"):
         checkpoint.check_length(find_checkpoint(str(broken)), longest + 1)
 
 

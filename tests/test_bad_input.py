@@ -20,17 +20,17 @@ Ingest = Callable[..., str]
 @pytest.mark.parametrize(
     ("settings", "part"),
     [
-        ({"sentences": 0}, "SENTENCES=0 is too few"),
-        ({"sentences": -3}, "SENTENCES=-3 is too few"),
-        ({"tokens": 0}, "TOKENS=0 is too few"),
-        ({"batch": 0}, "BATCH=0 is too few"),
-        ({"sentences": "abc"}, "SENTENCES=abc is not a whole number"),
-        ({"tokens": "1.5"}, "TOKENS=1.5 is not a whole number"),
-        ({"sentences": 5, "tokens": 50}, "SENTENCES and TOKENS"),
-        ({"max_length": 2}, "MAX_LENGTH=2 leaves no room"),
-        ({"seed": 1 << 64}, f"SEED={1 << 64}"),
+        ({"sentences": 0}, "--sentences=0 is too few"),
+        ({"sentences": -3}, "--sentences=-3 is too few"),
+        ({"tokens": 0}, "--tokens=0 is too few"),
+        ({"batch": 0}, "--batch=0 is too few"),
+        ({"sentences": "abc"}, "--sentences=abc is not a whole number"),
+        ({"tokens": "1.5"}, "--tokens=1.5 is not a whole number"),
+        ({"sentences": 5, "tokens": 50}, "--sentences and --tokens"),
+        ({"max_length": 2}, "--max-length=2 leaves no room"),
+        ({"seed": 1 << 64}, f"--seed={1 << 64}"),
         ({"device": "tpu"}, "no device 'tpu'"),
-        ({"dtype": "int8"}, "DTYPE=int8 is not known"),
+        ({"dtype": "int8"}, "--dtype=int8 is not known"),
         ({"text": "body"}, "no column 'body', it has: text, label"),
         ({"data": "missing.csv"}, "no data file missing.csv"),
         ({"data": "nobody/nothing"}, "neither a local file nor on the hub"),
@@ -128,11 +128,11 @@ def test_a_full_accelerator_is_reported(
         raise error
 
     monkeypatch.setattr("ingest.encode.bert.Bert.run", fill)
-    assert "Give a smaller BATCH or MAX_LENGTH, or DEVICE=cpu." in complaint(device="cpu")
+    assert "Give a smaller --batch or --max-length, or --device=cpu." in complaint(device="cpu")
 
 
 def test_settings_are_checked_wherever_they_are_made() -> None:
-    with pytest.raises(IngestError, match="SENTENCES=0"):
+    with pytest.raises(IngestError, match="--sentences=0"):
         Settings(sentences=0)
 
 
@@ -141,5 +141,5 @@ def test_an_unreachable_hub_is_reported(monkeypatch: pytest.MonkeyPatch) -> None
         raise ConnectionResetError("no route")
 
     monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", refuse)
-    with pytest.raises(IngestError, match=r"neither a local file nor on the hub .* Give DATA="):
+    with pytest.raises(IngestError, match=r"neither a local file nor on the hub .* Give --data="):
         find_data("somebody/reviews")

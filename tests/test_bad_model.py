@@ -192,5 +192,5 @@ def test_of_a_model_of_the_hub_with_both_no_bin_is_downloaded(tiny_model: Path, 
 def test_a_model_of_the_hub_without_weights_is_refused(tiny_model: Path, hub: Path) -> None:
     shutil.copytree(tiny_model, hub)
     (hub / "model.safetensors").unlink()
-    with pytest.raises(IngestError, match=r"somebody/none has no weights .* Give a MODEL"):
+    with pytest.raises(IngestError, match=r"somebody/none has no weights .* Give a --model"):
         find_checkpoint("somebody/none")

@@ -126,7 +126,7 @@ def test_a_gpu_computes_in_the_sixteen_bits_it_multiplies_in(
 
 @pytest.mark.parametrize("name", ["tpu", "cuda:99", ""])
 def test_a_device_that_is_not_there_is_refused_with_those_that_are(name: str) -> None:
-    with pytest.raises(IngestError, match=r"Give DEVICE=.*cpu.* or auto\.$"):
+    with pytest.raises(IngestError, match=r"Give --device=.*cpu.* or auto\.$"):
         find_device(name)
 
 

@@ -98,7 +98,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["x" * 5000, "x" * 5000 + ".csv", "a\0b", "a\nb", "hf://a/b", "::"])
 def test_a_name_that_is_no_file_is_shown_short_and_on_one_line(name: str) -> None:
-    with pytest.raises(IngestError, match="Give DATA=") as refused:
+    with pytest.raises(IngestError, match="Give --data=") as refused:
         find_data(name)
     assert len(str(refused.value)) < 300
     assert str(refused.value).isprintable()

@@ -37,20 +37,20 @@ def refused(tiny_model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str])
         ({"data": "missing.csv"}, "no data file missing.csv"),
         ({"text": "body"}, "no column 'body', it has: text, label"),
         ({"label": "stars"}, "label column 'stars' is not in opinions, which has: text, label"),
-        ({"epochs": 0}, "EPOCHS=0 is too few"),
-        ({"epochs": "1.5"}, "EPOCHS=1.5 is not a whole number"),
-        ({"batch": 0}, "BATCH=0 is too few"),
-        ({"learning_rate": 0}, "LEARNING_RATE=0.0 is no step size"),
-        ({"learning_rate": -1e-4}, "LEARNING_RATE=-0.0001 is no step size"),
-        ({"learning_rate": "nan"}, "LEARNING_RATE=nan is no step size"),
-        ({"learning_rate": "inf"}, "LEARNING_RATE=inf is no step size"),
-        ({"learning_rate": "fast"}, "LEARNING_RATE=fast is not a number"),
-        ({"max_length": 2}, "MAX_LENGTH=2 leaves no room"),
+        ({"epochs": 0}, "--epochs=0 is too few"),
+        ({"epochs": "1.5"}, "--epochs=1.5 is not a whole number"),
+        ({"batch": 0}, "--batch=0 is too few"),
+        ({"learning_rate": 0}, "--learning-rate=0.0 is no step size"),
+        ({"learning_rate": -1e-4}, "--learning-rate=-0.0001 is no step size"),
+        ({"learning_rate": "nan"}, "--learning-rate=nan is no step size"),
+        ({"learning_rate": "inf"}, "--learning-rate=inf is no step size"),
+        ({"learning_rate": "fast"}, "--learning-rate=fast is not a number"),
+        ({"max_length": 2}, "--max-length=2 leaves no room"),
         ({"max_length": 129}, "reads at most 128 wordpieces"),
-        ({"freeze": -1}, "FREEZE=-1 is too few"),
-        ({"freeze": 3}, "FREEZE=3 is more than the 2 layers of tiny-bert"),
-        ({"seed": -1}, "SEED=-1 is not within 32 bits"),
-        ({"seed": 1 << 32}, f"SEED={1 << 32} is not within 32 bits"),
+        ({"freeze": -1}, "--freeze=-1 is too few"),
+        ({"freeze": 3}, "--freeze=3 is more than the 2 layers of tiny-bert"),
+        ({"seed": -1}, "--seed=-1 is not within 32 bits"),
+        ({"seed": 1 << 32}, f"--seed={1 << 32} is not within 32 bits"),
         ({"device": "tpu"}, "no device 'tpu'"),
     ],
 )
@@ -143,7 +143,7 @@ def write_checkpoint(folder: Path) -> Path:
 
 
 def test_a_folder_of_other_settings_is_refused(begun_folder: Path) -> None:
-    with pytest.raises(IngestError, match=r"other settings \(EPOCHS was 3\)\. Give another OUT"):
+    with pytest.raises(IngestError, match=r"other settings \(--epochs was 3\)\. Give another --out"):
         Folder(begun_folder, {"epochs": 4}).begin()
     assert Folder(begun_folder, {"epochs": 3}).last_checkpoint() == begun_folder / "checkpoints" / "checkpoint-5"
 
@@ -152,7 +152,7 @@ def test_a_finished_folder_of_other_settings_is_refused(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "out", {"epochs": 3})
     folder.begin()
     folder.finish({})
-    with pytest.raises(IngestError, match=r"other settings \(EPOCHS was 3\)"):
+    with pytest.raises(IngestError, match=r"other settings \(--epochs was 3\)"):
         Folder(tmp_path / "out", {"epochs": 4}).begin()
 
 

@@ -175,7 +175,7 @@ def test_the_default_model_is_refused_too(complaint: Callable[..., str]) -> None
 
 
 def test_a_number_below_none_is_refused(complaint: Callable[..., str]) -> None:
-    assert "IMPORTANCE=-1 is too few" in complaint(importance=-1)
+    assert "--importance=-1 is too few" in complaint(importance=-1)
 
 
 def test_a_classifier_of_other_labels_is_refused(complaint: Callable[..., str], tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_a_view_that_there_is_not_is_refused(views: str, complaint: Complaint, t
 
 
 def test_a_stage_that_there_is_not_is_refused(complaint: Complaint) -> None:
-    assert "STAGE=tensors is not known" in complaint(stage="tensors")
+    assert "--stage=tensors is not known" in complaint(stage="tensors")
 
 
 def test_projections_of_an_empty_store_are_refused(complaint: Complaint) -> None:

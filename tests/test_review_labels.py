@@ -61,7 +61,7 @@ def test_labels_are_the_values_of_their_column(
 
 @pytest.mark.parametrize("values", [[f"opinion {number}" for number in range(MOST_LABELS + 1)], [["a"], ["b"]]])
 def test_values_that_cannot_be_labels_are_refused(values: Sequence[Any], labelled: Callable[..., Reviews]) -> None:
-    with pytest.raises(IngestError, match=r"^The column 'label' of somebody/opinions .* LABEL=none for no labels\.$"):
+    with pytest.raises(IngestError, match=r"^The column 'label' of somebody/opinions .* --label=none for no labels\.$"):
         labelled(values)
 
 

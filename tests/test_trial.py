@@ -118,16 +118,16 @@ def test_labels_are_found_by_name_or_else_by_number(outputs: Any, expected: list
 
 def test_a_classifier_of_other_labels_is_refused() -> None:
     config = {"id2label": {str(stars): f"{stars} stars" for stars in range(5)}}
-    with pytest.raises(IngestError, match=r"knows 5 labels .* leave IMPORTANCE out\.$"):
+    with pytest.raises(IngestError, match=r"knows 5 labels .* leave --importance out\.$"):
         label_outputs(config, ["negative", "positive"])
 
 
 def test_names_that_are_not_those_of_the_data_are_no_numbers() -> None:
     config = {"id2label": {"0": "toxic", "1": "harmless"}}
-    with pytest.raises(IngestError, match=r"knows 2 labels \(toxic, harmless\), .* leave IMPORTANCE out\.$"):
+    with pytest.raises(IngestError, match=r"knows 2 labels \(toxic, harmless\), .* leave --importance out\.$"):
         label_outputs(config, ["negative", "positive"])
 
 
 def test_a_classifier_needs_labels() -> None:
-    with pytest.raises(IngestError, match=r"has no labels\. Name their column with LABEL="):
+    with pytest.raises(IngestError, match=r"has no labels\. Name their column with --label="):
         label_outputs({}, [])

@@ -54,5 +54,5 @@ def test_the_default_views_are_views_and_each_is_there_once() -> None:
 
 @pytest.mark.parametrize("views", [",", " , "])
 def test_at_least_one_view_is_required(views: str) -> None:
-    with pytest.raises(IngestError, match=r"^VIEWS names no view\. Give "):
+    with pytest.raises(IngestError, match=r"^--views names no view\. Give "):
         Settings(views=views)

@@ -74,7 +74,7 @@ def check_hosts(server: Flask, allowed: AllowedHosts) -> None:
             abort(
                 400,
                 f"This server does not answer to the host {host[:80]!a}. If it is yours, start it with that name: "
-                "`headscape serve --allowed-hosts=NAME,...`, or ALLOWED_HOSTS=NAME,... of `make dashboard`.",
+                "`headscape serve --allowed-hosts=NAME,...`.",
             )
 
 
@@ -82,7 +82,7 @@ def _host_name(text: str) -> str:
     name = text.strip().lower()
     if name and _address(name) is None and not _NAME.fullmatch(name):
         raise ValueError(
-            f"ALLOWED_HOSTS={text} is not a host name. Write names without http:// and port, separated by commas."
+            f"--allowed-hosts={text} is not a host name. Write names without http:// and port, separated by commas."
         )
     return name
 

@@ -161,13 +161,13 @@ class OutputProjection:
 
 
 def find_device(name: str) -> torch.device:
-    """The device of the setting DEVICE; `auto` takes the fastest one available."""
+    """The device of the flag --device; `auto` takes the fastest one available."""
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
         return torch.device(next(kind for kind, available in there.items() if available))
     if not there.get(name, False):
         raise IngestError(
-            f"There is no device {name!r} here. Give DEVICE={', '.join(kind for kind, ok in there.items() if ok)} or auto."
+            f"There is no device {name!r} here. Give --device={', '.join(kind for kind, ok in there.items() if ok)} or auto."
         )
     return torch.device(name)
 
@@ -177,7 +177,7 @@ def find_dtype(name: str, device: torch.device) -> torch.dtype:
     if name == "auto":
         return cuda_dtype() if device.type == "cuda" else torch.float32
     if name not in DTYPES:
-        raise IngestError(f"DTYPE={name} is not known. Give one of auto, {', '.join(DTYPES)}.")
+        raise IngestError(f"--dtype={name} is not known. Give one of auto, {', '.join(DTYPES)}.")
     return DTYPES[name]
 
 

@@ -43,7 +43,7 @@ def check_features(settings: Settings, checkpoint: Checkpoint, data: Data) -> No
         if name.point and name.point not in points:
             raise IngestError(
                 f"{checkpoint.name} has no feature point {name.point}. Give one of {', '.join(points[:5])} to {points[-1]}, "
-                "or POINTS=fine for more."
+                "or --points=fine for more."
             )
     if settings.feature_names and settings.reviews is not None and settings.review_numbers:
         reviews = read_reviews(data, text=settings.text, label=settings.label)

@@ -169,7 +169,7 @@ def _check_finite(arrays: Mapping[str, NDArray[np.floating]], tokens: int) -> No
         if len(layers):
             raise IngestError(
                 f"A {role} of layer {layers[0]} is beyond the range of float16, so its attention cannot be stored. "
-                "Give a MODEL whose weights are those of a trained BERT."
+                "Give a --model whose weights are those of a trained BERT."
             )
 
 

@@ -85,10 +85,10 @@ def find_review(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Review
     """
     if not 0 <= number < len(reviews):
         raise IngestError(
-            f"There is no review {number}: the data has reviews 0 to {len(reviews) - 1}. Give REVIEWS=0, or other numbers in this range."
+            f"There is no review {number}: the data has reviews 0 to {len(reviews) - 1}. Give --reviews=0, or other numbers in this range."
         )
     if not has_review(checkpoint, reviews, number):
-        raise IngestError(f"Review {number} is empty: it has no wordpieces. Give another in REVIEWS=...")
+        raise IngestError(f"Review {number} is empty: it has no wordpieces. Give another in --reviews=...")
     return reviews[number]
 
 

@@ -48,7 +48,7 @@ def read_labelled(data: Data, *, text: str, label: str) -> Labelled:
         there = reviews.table.titles
         problem = f"is empty in {data.name}" if label in there else f"is not in {data.name}"
         raise IngestError(
-            f"The label column {label!r} {problem}, which has: {listed(there)}. Name the label column with LABEL=..."
+            f"The label column {label!r} {problem}, which has: {listed(there)}. Name the label column with --label=..."
         )
     labelled = _labelled(reviews, reviews.label_names)
     _check_labels(data, labelled)
@@ -105,7 +105,7 @@ def _check_labels(data: Data, labelled: Labelled) -> None:
     if scarce:
         raise IngestError(
             f"{data.name} needs two different reviews of each label, and has fewer of {', '.join(scarce)}. "
-            "Give more reviews of each label, or name another column with LABEL=..."
+            "Give more reviews of each label, or name another column with --label=..."
         )
 
 

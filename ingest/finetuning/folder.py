@@ -46,7 +46,7 @@ class Folder:
             raise self._unwritable(error) from error
         if lock is None:
             raise IngestError(
-                f"Another fine-tuning is writing {self.path}. Run again when it has ended, or give OUT=<another folder>."
+                f"Another fine-tuning is writing {self.path}. Run again when it has ended, or give --out=<another folder>."
             )
         return lock
 
@@ -104,14 +104,14 @@ class Folder:
 
     def _unwritable(self, error: OSError) -> IngestError:
         reason = error.strerror or type(error).__name__
-        return IngestError(f"{self.path} cannot be written ({reason}). Give OUT=<a folder of yours>.")
+        return IngestError(f"{self.path} cannot be written ({reason}). Give --out=<a folder of yours>.")
 
     def _check(self) -> None:
         known = self._known()
         if known is not None:
             self._compare(known)
         elif self._foreign():
-            raise IngestError(f"{self.path} is not empty, and holds no fine-tuned model. Give OUT=<a new folder>.")
+            raise IngestError(f"{self.path} is not empty, and holds no fine-tuned model. Give --out=<a new folder>.")
 
     def _known(self) -> dict[str, Any] | None:
         """The settings of what is there already; None where there is nothing of ours to go on with."""
@@ -125,10 +125,10 @@ class Folder:
             name for name in self.settings.keys() | known.keys() if self.settings.get(name) != known.get(name)
         )
         if names:
-            differences = ", ".join(f"{name.upper()} was {known.get(name)}" for name in names)
+            differences = ", ".join(f"--{name.replace('_', '-')} was {known.get(name)}" for name in names)
             raise IngestError(
                 f"{self.path} holds a model that was trained with other settings ({differences}). "
-                "Give another OUT, or the same settings, or remove that folder."
+                "Give another --out, or the same settings, or remove that folder."
             )
 
     def _foreign(self) -> bool:

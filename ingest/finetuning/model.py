@@ -37,7 +37,7 @@ def check_freeze(checkpoint: Checkpoint, freeze: int) -> None:
     layers = int(checkpoint.config["num_hidden_layers"])
     if freeze > layers:
         raise IngestError(
-            f"FREEZE={freeze} is more than the {layers} layers of {checkpoint.name}. Give {layers} or less."
+            f"--freeze={freeze} is more than the {layers} layers of {checkpoint.name}. Give {layers} or less."
         )
 
 

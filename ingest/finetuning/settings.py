@@ -19,7 +19,9 @@ class FinetuningSettings:
 
     model: str = setting(EMBEDDED, "hub name or local folder of a BERT checkpoint; 'embedded' is all-MiniLM-L6-v2")
     data: str = setting(
-        EMBEDDED, "hub data set, or csv/parquet/jsonl file; 'embedded' is the 25,000 labelled IMDB training reviews"
+        EMBEDDED,
+        "hub data set, or csv, parquet, json or jsonl file, all but parquet also as .gz; 'embedded' is the 25,000 labelled IMDB training "
+        "reviews",
     )
     text: str = setting("text", "name of the text column of the data")
     label: str = setting("label", "name of the label column of the data")
@@ -43,17 +45,19 @@ class FinetuningSettings:
     def __post_init__(self) -> None:
         for name in ("epochs", "batch"):
             if getattr(self, name) < 1:
-                raise IngestError(f"{name.upper()}={getattr(self, name)} is too few. Give at least 1.")
+                raise IngestError(f"--{name.replace('_', '-')}={getattr(self, name)} is too few. Give at least 1.")
         if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
             raise IngestError(
-                f"LEARNING_RATE={self.learning_rate} is no step size. Give one above 0, such as {BASE_RATE}."
+                f"--learning-rate={self.learning_rate} is no step size. Give one above 0, such as {BASE_RATE}."
             )
         if self.max_length < 3:
-            raise IngestError(f"MAX_LENGTH={self.max_length} leaves no room between [CLS] and [SEP]. Give at least 3.")
+            raise IngestError(
+                f"--max-length={self.max_length} leaves no room between [CLS] and [SEP]. Give at least 3."
+            )
         if self.freeze < 0:
-            raise IngestError(f"FREEZE={self.freeze} is too few. Give a number of layers, 0 to train all of them.")
+            raise IngestError(f"--freeze={self.freeze} is too few. Give a number of layers, 0 to train all of them.")
         if not 0 <= self.seed < 1 << 32:
-            raise IngestError(f"SEED={self.seed} is not within 32 bits. Give one from 0 to {(1 << 32) - 1}.")
+            raise IngestError(f"--seed={self.seed} is not within 32 bits. Give one from 0 to {(1 << 32) - 1}.")
 
 
 def parse(arguments: Sequence[str] | None = None) -> FinetuningSettings:

@@ -78,7 +78,7 @@ def _make_trial(
     candidates = np.flatnonzero(labels >= 0) if by_label else np.arange(corpus.sentences)
     if not len(candidates):
         raise IngestError(
-            "None of the sentences has a label. Name their column with LABEL=..., or take more SENTENCES."
+            "None of the sentences has a label. Name their column with --label=..., or raise --sentences."
         )
     chosen = held_out(candidates, after=sample.sentences, count=settings.importance)
     sentences = take_sentences(corpus, chosen)
@@ -97,7 +97,7 @@ def _mask_id(checkpoint: Checkpoint, settings: Settings) -> int:
     mask_id = Tokenizer(checkpoint.folder, max_length=settings.max_length).mask_id
     if mask_id is None:
         raise IngestError(
-            f"The tokenizer of {checkpoint.name} has no [MASK]. Save one that has, or leave IMPORTANCE out."
+            f"The tokenizer of {checkpoint.name} has no [MASK]. Save one that has, or leave --importance out."
         )
     return mask_id
 

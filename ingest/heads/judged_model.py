@@ -94,5 +94,5 @@ def find_kind(checkpoint: Checkpoint) -> str:
         return "classification"
     raise IngestError(
         f"{checkpoint.name} predicts neither masked words nor labels, so head importance has no loss to measure. "
-        "Give such a MODEL (bert-base-uncased, or a fine-tuned one), or leave IMPORTANCE out."
+        "Give such a --model (bert-base-uncased, or a fine-tuned one), or leave --importance out."
     )

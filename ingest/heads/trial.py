@@ -90,7 +90,7 @@ def label_outputs(config: Mapping[str, Any], names: Sequence[str]) -> NDArray[np
     """
     if not names:
         raise IngestError(
-            "The model is a classifier and the data has no labels. Name their column with LABEL=..., or leave IMPORTANCE out."
+            "The model is a classifier and the data has no labels. Name their column with --label=..., or leave --importance out."
         )
     named = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
     outputs = {int(number): str(name) for number, name in named.items()}
@@ -101,5 +101,5 @@ def label_outputs(config: Mapping[str, Any], names: Sequence[str]) -> NDArray[np
         return np.arange(len(names))
     raise IngestError(
         f"The classifier knows {len(outputs)} labels ({', '.join(outputs.values())}), the data has {len(names)} "
-        f"({', '.join(names)}). Give data with the classifier's labels, or leave IMPORTANCE out."
+        f"({', '.join(names)}). Give data with the classifier's labels, or leave --importance out."
     )

@@ -45,10 +45,10 @@ def find_checkpoint(model: str) -> Checkpoint:
 
 
 def check_length(checkpoint: Checkpoint, max_length: int) -> None:
-    """Refuse a MAX_LENGTH beyond the positions of the model."""
+    """Refuse a --max-length beyond the positions of the model."""
     longest = size_of(checkpoint.config, "max_position_embeddings")
     if max_length > longest:
-        raise IngestError(f"{checkpoint.name} reads at most {longest} wordpieces. Give MAX_LENGTH={longest} or less.")
+        raise IngestError(f"{checkpoint.name} reads at most {longest} wordpieces. Give --max-length={longest} or less.")
 
 
 def _embedded_checkpoint() -> Checkpoint:
@@ -78,7 +78,7 @@ def _download(model: str, weights: str) -> Path:
     except Exception as error:  # the hub's client lets through whatever its transport raises
         raise IngestError(
             f"Model {short(model)!r} is neither a local folder nor on the hub ({type(error).__name__}). "
-            "Give MODEL=<folder> or a name such as MODEL=bert-base-uncased."
+            "Give --model=<folder> or a name such as --model=bert-base-uncased."
         ) from error
 
 
@@ -99,7 +99,7 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
     weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
     if not weights:
         raise IngestError(
-            f"{name} has no weights in files .safetensors or pytorch_model.bin. Give a MODEL that save_pretrained wrote."
+            f"{name} has no weights in files .safetensors or pytorch_model.bin. Give a --model that save_pretrained wrote."
         )
     config = {"num_hidden_layers": DEFAULTS["num_hidden_layers"]} | config
     return Checkpoint(name, folder, revision, config, sha256(weights), _tokenizer_identity(folder))

@@ -42,4 +42,4 @@ def _convert(name: str, value: str, kind: type) -> Any:
     try:
         return kind(value)
     except ValueError as error:
-        raise IngestError(f"{name.upper()}={value} is not {KINDS[kind]}.") from error
+        raise IngestError(f"--{name.replace('_', '-')}={value} is not {KINDS[kind]}.") from error

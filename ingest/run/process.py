@@ -77,7 +77,7 @@ def _sentence(error: Exception) -> str | None:
         )
     if _accelerator_full(error):
         problem = "The memory of the device is full; what was committed is kept."
-        return f"{problem} Give a smaller BATCH or MAX_LENGTH, or DEVICE=cpu."
+        return f"{problem} Give a smaller --batch or --max-length, or --device=cpu."
     return None
 
 

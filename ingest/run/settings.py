@@ -44,11 +44,13 @@ class Settings:
 
     model: str = setting(EMBEDDED, "hub name or local folder of a BERT checkpoint; 'embedded' is all-MiniLM-L6-v2")
     data: str = setting(
-        EMBEDDED, "hub data set, or csv/parquet/jsonl/txt file; 'embedded' is the 25,000 labelled IMDB training reviews"
+        EMBEDDED,
+        "hub data set, or csv, parquet, json, jsonl or txt file, all but parquet also as .gz; 'embedded' is the 25,000 labelled IMDB "
+        "training reviews",
     )
     store: str = setting("data/headscape", "folder, s3://bucket/prefix or gs://bucket/prefix of the store")
     sentences: int | None = setting(
-        None, f"how many sentences (default {DEFAULT_SENTENCES} where no TOKENS are given)", int
+        None, f"how many sentences (default {DEFAULT_SENTENCES} where no --tokens are given)", int
     )
     tokens: int | None = setting(None, "how many tokens, instead of sentences", int)
     max_length: int = setting(128, "wordpieces of a sentence, [CLS] and [SEP] included; longer ones are cut", int)
@@ -59,7 +61,7 @@ class Settings:
     seed: int = setting(0, "salts the content hash, so another seed takes another sample", int)
     batch: int | None = setting(
         None,
-        "tokens of one forward pass (default 512 on a CPU, 65536 on a GPU, there fewer where MAX_LENGTH is above 128)",
+        "tokens of one forward pass (default 512 on a CPU, 65536 on a GPU, there fewer where --max-length is above 128)",
         int,
     )
     text: str = setting("text", "name of the text column of the data")
@@ -93,50 +95,52 @@ class Settings:
     )
     metric: str = setting(
         "euclidean",
-        "distance whose neighbours UMAP and t-SNE of feature points keep, euclidean or cosine; where a larger corpus or POINTS=fine "
+        "distance whose neighbours UMAP and t-SNE of feature points keep, euclidean or cosine; where a larger corpus or --points=fine "
         "changes the feature points, existing pictures are recomputed with the new settings",
     )
     neighbors: int = setting(
-        15, f"neighbours that UMAP of feature points looks at, 2 to {MOST_NEIGHBORS}; see METRIC", int
+        15, f"neighbours that UMAP of feature points looks at, 2 to {MOST_NEIGHBORS}; see --metric", int
     )
     min_dist: float = setting(
-        0.1, "smallest distance of two feature points in a UMAP picture (its min_dist), 0 to 1; see METRIC", float
+        0.1, "smallest distance of two feature points in a UMAP picture (its min_dist), 0 to 1; see --metric", float
     )
 
     def __post_init__(self) -> None:
         for name in ("sentences", "tokens", "batch"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise IngestError(f"{name.upper()}={value} is too few. Give at least 1.")
+                raise IngestError(f"--{name.replace('_', '-')}={value} is too few. Give at least 1.")
         if self.importance < 0:
-            raise IngestError(f"IMPORTANCE={self.importance} is too few. Give a number of sentences, such as 100.")
+            raise IngestError(f"--importance={self.importance} is too few. Give a number of sentences, such as 100.")
         if self.sentences is not None and self.tokens is not None:
-            raise IngestError("SENTENCES and TOKENS both limit the corpus. Give one of them.")
+            raise IngestError("--sentences and --tokens both limit the corpus. Give one of them.")
         if not -(1 << 63) <= self.seed < 1 << 63:
-            raise IngestError(f"SEED={self.seed} is beyond 64 bits. Give a smaller one.")
+            raise IngestError(f"--seed={self.seed} is beyond 64 bits. Give a smaller one.")
         if self.max_length < 3:
-            raise IngestError(f"MAX_LENGTH={self.max_length} leaves no room between [CLS] and [SEP]. Give at least 3.")
+            raise IngestError(
+                f"--max-length={self.max_length} leaves no room between [CLS] and [SEP]. Give at least 3."
+            )
         if self.stage not in STAGES:
-            raise IngestError(f"STAGE={self.stage} is not known. Give one of {', '.join(STAGES)}.")
+            raise IngestError(f"--stage={self.stage} is not known. Give one of {', '.join(STAGES)}.")
         if not self.view_names:
-            raise IngestError("VIEWS names no view. Give at least one, such as pca-exact-2d.")
+            raise IngestError("--views names no view. Give at least one, such as pca-exact-2d.")
         self._check_features()
 
     def _check_features(self) -> None:
         if self.points not in POINTS:
-            raise IngestError(f"POINTS={self.points} is not known. Give {' or '.join(POINTS)}.")
+            raise IngestError(f"--points={self.points} is not known. Give {' or '.join(POINTS)}.")
         if self.metric not in METRICS:
-            raise IngestError(f"METRIC={self.metric} is not known. Give {' or '.join(METRICS)}.")
+            raise IngestError(f"--metric={self.metric} is not known. Give {' or '.join(METRICS)}.")
         if self.neighbors < 2:
-            raise IngestError(f"NEIGHBORS={self.neighbors} is too few. Give at least 2.")
+            raise IngestError(f"--neighbors={self.neighbors} is too few. Give at least 2.")
         if self.neighbors > MOST_NEIGHBORS:
-            raise IngestError(f"NEIGHBORS={self.neighbors} is too many. Give at most {MOST_NEIGHBORS}.")
+            raise IngestError(f"--neighbors={self.neighbors} is too many. Give at most {MOST_NEIGHBORS}.")
         if not 0 <= self.min_dist <= 1:
-            raise IngestError(f"MIN_DIST={self.min_dist:g} is not between 0 and 1. Give one such as 0.1.")
+            raise IngestError(f"--min-dist={self.min_dist:g} is not between 0 and 1. Give one such as 0.1.")
         if not self.feature_names and self.features != NONE:
-            raise IngestError("FEATURES names no picture. Give at least one, such as pca-joint, or none.")
+            raise IngestError("--features names no picture. Give at least one, such as pca-joint, or none.")
         if not self.review_numbers and self.reviews != NONE:
-            raise IngestError("REVIEWS names no review. Give at least one, such as 3, or none.")
+            raise IngestError("--reviews names no review. Give at least one, such as 3, or none.")
 
     @property
     def feature_names(self) -> list[ViewName]:
@@ -145,7 +149,7 @@ class Settings:
         try:
             return [ViewName.parse_points(name.strip()) for name in names if name.strip()]
         except ValueError as error:
-            raise IngestError(f"{error}. Give some such as FEATURES=pca-joint,umap-each.") from error
+            raise IngestError(f"{error}. Give some such as --features=pca-joint,umap-each.") from error
 
     @property
     def review_numbers(self) -> list[int]:
@@ -156,7 +160,9 @@ class Settings:
             [] if self.reviews == NONE else [number.strip() for number in self.reviews.split(",") if number.strip()]
         )
         if not all(number.isascii() and number.isdigit() for number in numbers):
-            raise IngestError(f"REVIEWS={self.reviews} is no list of indices. Give some such as REVIEWS=3,17, or none.")
+            raise IngestError(
+                f"--reviews={self.reviews} is no list of indices. Give some such as --reviews=3,17, or none."
+            )
         return list(dict.fromkeys(map(int, numbers)))
 
     @property
@@ -165,7 +171,7 @@ class Settings:
         try:
             return [ViewName.parse(name.strip()) for name in self.views.split(",") if name.strip()]
         except ValueError as error:
-            raise IngestError(f"{error}. Give some such as VIEWS=pca-exact-2d,tsne-raw-3d.") from error
+            raise IngestError(f"{error}. Give some such as --views=pca-exact-2d,tsne-raw-3d.") from error
 
 
 def parse(arguments: Sequence[str] | None = None) -> Settings:

@@ -149,7 +149,7 @@ def _read_sentences(
         sentences = take_smallest(every, budget.most_sentences)
     if not sentences:
         raise IngestError(
-            f"{data.name} has no text in its column {settings.text!r}. Name the text column with TEXT=..."
+            f"{data.name} has no text in its column {settings.text!r}. Name the text column with --text=..."
         )
     return sentences, tokenizer
 

@@ -99,7 +99,7 @@ def find_data(data: str) -> Data:
         return Data(path.stem, str(path), sha256([path]))
     if path.suffix in (*FORMS, GZIP) or is_folder(path):
         raise IngestError(
-            f"There is no data file {short(data)}. Give DATA=<csv, parquet, jsonl or txt file> or the name of a data set on the hub."
+            f"There is no data file {short(data)}. Give --data=<csv, parquet, json, jsonl or txt file> or the name of a data set on the hub."
         )
     return _hub_data(data)
 
@@ -122,7 +122,7 @@ def _hub_data(data: str) -> Data:
     except Exception as error:  # the hub's client lets through whatever its transport raises
         raise IngestError(
             f"Data {short(data)!r} is neither a local file nor on the hub ({type(error).__name__}). "
-            "Give DATA=<file> or a name such as DATA=stanfordnlp/imdb."
+            "Give --data=<file> or a name such as --data=stanfordnlp/imdb."
         ) from error
     return Data(data, data, f"hub:{data}@{revision}")
 
@@ -142,14 +142,14 @@ def _check_text(data: Data, table: Table, text: str) -> None:
     name, titles = short(data.name), table.titles
     if text not in titles:
         raise IngestError(
-            f"{name} has no column {short(text)!r}, it has: {listed(titles)}. Name the text column with TEXT=..."
+            f"{name} has no column {short(text)!r}, it has: {listed(titles)}. Name the text column with --text=..."
         )
     other = table.refused.get(text) or table.not_text.get(text)
     if other:
         fit = listed(title for title in titles if title not in {*table.refused, *table.not_text}) or "none"
         raise IngestError(
             f"The column {short(text)!r} of {name} does not hold text but {other}; columns of text: {fit}. "
-            "Name the text column with TEXT=..."
+            "Name the text column with --text=..."
         )
 
 
@@ -160,7 +160,7 @@ def _labels(data: Data, table: Table, label: str) -> Column | None:
     except ValueError as error:
         raise IngestError(
             f"The column {short(label)!r} of {short(data.name)} does not hold labels: {error}. "
-            "Name another with LABEL=..., or give LABEL=none for no labels."
+            "Name another with --label=..., or give --label=none for no labels."
         ) from error
 
 
@@ -216,5 +216,5 @@ def _revision(data: Data) -> str:
 
 def _cannot_load(data: Data, error: Exception) -> IngestError:
     return IngestError(
-        f"{short(data.name)} cannot be loaded from the hub ({type(error).__name__}). Try again, or download it and give DATA=<file>."
+        f"{short(data.name)} cannot be loaded from the hub ({type(error).__name__}). Try again, or download it and give --data=<file>."
     )
