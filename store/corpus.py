@@ -129,7 +129,7 @@ class Corpus:
 
     @property
     def query(self) -> xr.DataArray:
-        """Queries (layer, head, token, channel) in float16, before the 1/sqrt(channel) scale. Lazy."""
+        """Queries (layer, head, token, channel) in float16, before the 1/sqrt(channels) scale. Lazy."""
         return self._per_token("query")
 
     @property
@@ -270,11 +270,6 @@ class Corpus:
     def expansion_rate(self) -> xr.DataArray:
         """Root mean square gain of x -> f(x) of all heads (layer), from the weights alone (Kobayashi 2021, section 5)."""
         return self._model.expansion_rate.load()
-
-    @cached_property
-    def uniform_entropy(self) -> float:
-        """Attention entropy of uniform attention in nats: mean over sentences of ln(tokens)."""
-        return float(np.log(self.sentences.row_size.values).mean())
 
     @cached_property
     def head_labels(self) -> xr.DataArray:

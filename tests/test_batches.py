@@ -16,7 +16,7 @@ TOKENS = st.integers(1, 100)
 
 def block_of(lengths: np.ndarray) -> Block:
     tokens = np.arange(1, int(lengths.sum()) + 1, dtype=np.int32)
-    return Block(3, 2000, 17, lengths, tokens, (tokens % 7).astype(np.uint8))
+    return Block(3, 2000, lengths, tokens, (tokens % 7).astype(np.uint8))
 
 
 def test_sentences_of_like_length_stand_together() -> None:

@@ -10,6 +10,7 @@ import torch
 import transformers
 
 import store
+from dashboard.statistics.parts import part_of, uniform_entropy
 from store.schema.model import RATIOS, SOURCES, STATISTICS
 from tests import definitions
 
@@ -185,7 +186,7 @@ def test_expansion_rates_are_those_of_the_authors_script(corpus: store.Corpus, r
 
 def test_uniform_entropy_is_the_mean_logarithm_of_the_lengths(corpus: store.Corpus, patterns: list[np.ndarray]) -> None:
     expected = np.mean([np.log(pattern.shape[-1]) for pattern in patterns])
-    np.testing.assert_allclose(corpus.uniform_entropy, expected)
+    np.testing.assert_allclose(uniform_entropy(corpus, part_of(corpus, None)), expected)
 
 
 def test_value_norms_are_the_lengths_of_the_explicitly_transformed_tokens(

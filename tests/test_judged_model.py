@@ -38,7 +38,7 @@ def sentences() -> Block:
     stop = np.cumsum(LENGTHS)
     ids[stop - LENGTHS], ids[stop - 1] = CLS_ID, SEP_ID
     flags[stop - LENGTHS], flags[stop - 1] = CLS, SEP
-    return Block(0, len(ids), 0, LENGTHS, ids, flags)
+    return Block(0, len(ids), LENGTHS, ids, flags)
 
 
 @pytest.fixture(scope="module")

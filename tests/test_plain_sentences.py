@@ -22,6 +22,10 @@ def library(tiny_store: str) -> Library:
     [
         ("head", "query / key norm"),
         ("head", "equal axis scales."),
+        ("head", " across sentences (-1 is perfect), recall@3 0."),
+        ("heads", " across sentences (-1 is perfect), recall@3 0."),
+        ("sentence?show=neuron", "the logit q.k / sqrt(channels)"),
+        ("about", "# delete snapshots replaced more than 7 days ago"),
         ("head?tab=point&token=5", "clear"),
         ("features?point=embedding&ftoken=3", "clear"),
         ("map", "Divergence between heads"),

@@ -23,7 +23,7 @@ def make_sentences(lengths: list[int]) -> Block:
     ids, flags = np.arange(1000, 1000 + sizes.sum()).astype(np.int32), np.zeros(sizes.sum(), np.uint8)
     stop = np.cumsum(sizes)
     flags[stop - sizes], flags[stop - 1] = CLS, SEP
-    return Block(0, len(ids), 0, sizes, ids, flags)
+    return Block(0, len(ids), sizes, ids, flags)
 
 
 LENGTHS = st.lists(st.integers(3, 40), min_size=1, max_size=12)

@@ -13,7 +13,7 @@ from store.wording import many
 
 #: The measures of fidelity, explained.
 FIDELITY = (
-    "Spearman: rank correlation of attention weight and distance in the picture, query by query; -1 is perfect. Recall: the "
+    "Spearman: rank correlation of attention weight and distance in the picture, query by query; -1 is perfect. Recall@3: the "
     "share of a query's 3 most attended keys among its 3 nearest. Trustworthiness: whether neighbours in the picture are "
     "neighbours of the vectors; 1 is perfect."
 )
@@ -74,7 +74,7 @@ def head_fidelity_caption(corpus: Corpus, view: str, layer: int, head: int, *, o
 def _measures(values: dict[str, float]) -> str:
     return (
         f"Spearman {values['spearman']:.2f} within and {values['across']:.2f} across sentences (-1 is perfect), "
-        f"recall of the 3 most attended keys {100 * values['recall']:.0f} %, trustworthiness {values['trustworthiness']:.2f}"
+        f"recall@3 {values['recall']:.2f}, trustworthiness {values['trustworthiness']:.2f}"
     )
 
 

@@ -97,7 +97,7 @@ class Point:
 class Near:
     """A token whose key has one of the largest logits with the point's query, or the other way round.
 
-    `score` is the logit q.k / sqrt(channel).
+    `score` is the logit q.k / sqrt(channels).
     """
 
     token: int
@@ -183,7 +183,7 @@ def _strongest(weights: Floats, top: int, least: float) -> list[tuple[int, float
 
 
 def _logits(corpus: Corpus, point: Point, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """q.k / sqrt(channel) of the point with the other role's vectors in these rows, read tile by tile: (token,)."""
+    """q.k / sqrt(channels) of the point with the other role's vectors in these rows, read tile by tile: (token,)."""
     arrays = {role: array.variable for role, array in zip(ROLES, (corpus.query, corpus.key), strict=True)}
     own, others = arrays.pop(point.role)[point.layer, point.head], next(iter(arrays.values()))[point.layer, point.head]
     vector = own[int(corpus.rows[point.token])].values.astype(np.float32)
@@ -332,7 +332,7 @@ def _near_table(context: Context, point_focus: dict[str, Any]) -> list[object]:
         html.H3(f"Highest-scoring {names[role]} in the corpus"),
         html.Table([head, html.Tbody(rows)], className="rows"),
         html.P(
-            f"By q.k / sqrt(channel), over {searched} {point_focus['tokens']:,} tokens; each wordpiece at most three times.",
+            f"By q.k / sqrt(channels), over {searched} {point_focus['tokens']:,} tokens; each wordpiece at most three times.",
             className="caption",
         ),
     ]

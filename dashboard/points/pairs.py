@@ -16,7 +16,7 @@ from store.wording import many
 
 SHOWN = 40
 _RANKING = (
-    "The query-key pairs of one sentence with the largest logits q.k / sqrt(channel). Each pair of wordpieces is listed once, "
+    "The query-key pairs of one sentence with the largest logits q.k / sqrt(channels). Each pair of wordpieces is listed once, "
     "without [CLS], [SEP] and self-attention."
 )
 

@@ -283,7 +283,7 @@ def _table(head: str, units: Sequence[Unit], keys: Sequence[Unit], weights: Floa
 def neuron(sentence: Sentence, layer: int, head: int, query: int) -> dict[str, object]:
     """JSON-ready: the query vector, and of every key its vector, their product, its sum, the logit and the weight.
 
-    logit = dot / sqrt(channel); weight = softmax of the logits over all keys (Vaswani et al. 2017, section 3.2.1).
+    logit = dot / sqrt(channels); weight = softmax of the logits over all keys (Vaswani et al. 2017, section 3.2.1).
     """
     vector, both, steps = _steps(sentence, layer, head, query)
     vectors = [[significant(row) for row in array.tolist()] for array in both]

@@ -32,7 +32,7 @@ class Sentence:
     segment
         0 for [CLS] A [SEP], 1 for B [SEP]: (token,).
     query, key
-        (layer, head, token, channel), before the 1/sqrt(channel) scale.
+        (layer, head, token, channel), before the 1/sqrt(channels) scale.
     value_norm
         ||f(x)|| (layer, head, token); `store.kernels.attention.value_norm`.
     mixing

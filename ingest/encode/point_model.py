@@ -125,6 +125,6 @@ def parts(block: Block, *, tokens: int) -> Iterator[Block]:
         stop = max(start + 1, int(np.searchsorted(stops, before + tokens, side="right")))
         rows = slice(before, int(stops[stop - 1]))
         yield Block(
-            0, rows.stop - rows.start, start, block.lengths[start:stop], block.token_ids[rows], block.token_flags[rows]
+            0, rows.stop - rows.start, block.lengths[start:stop], block.token_ids[rows], block.token_flags[rows]
         )
         start = stop

@@ -116,7 +116,7 @@ def take_sentences(corpus: PlannedCorpus, chosen: NDArray[np.integer]) -> Block:
     )
     stop = np.cumsum(sizes)
     rows = span_rows(np.stack([stop - sizes, stop], axis=-1)[chosen])
-    return Block(0, len(rows), int(chosen[0]), sizes[chosen], ids[rows], flags[rows])
+    return Block(0, len(rows), sizes[chosen], ids[rows], flags[rows])
 
 
 def sentence_spans(corpus: PlannedCorpus) -> Spans:

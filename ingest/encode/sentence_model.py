@@ -18,7 +18,7 @@ from store.kernels.attention import attention_pattern, value_norm
 class Vectors:
     """Queries, keys and further vectors of every head in one sentence, in float32."""
 
-    query: NDArray[np.float32]  # (layer, head, token, channel), before the 1/sqrt(channel) scale
+    query: NDArray[np.float32]  # (layer, head, token, channel), before the 1/sqrt(channels) scale
     key: NDArray[np.float32]  # (layer, head, token, channel)
     value_norm: NDArray[np.float32]  # (layer, head, token), ||f(x)||
     mixing: NDArray[np.float32]  # (ratio, layer, token), `store.schema.model.RATIOS`

@@ -70,7 +70,7 @@ def review_token_set(checkpoint: Checkpoint, reviews: Reviews, number: int) -> T
     columns, cut = _as_one_input(checkpoint, split_review(review.text), min(REVIEW_TOKENS, longest))
     tokens, sentences = len(columns["token_id"]), int(columns["sentence_index"][-1]) + 1
     title = f"review {number} of the data, {'its first' if cut else 'all of its'} {tokens:,} tokens"
-    block = Block(0, tokens, 0, np.array([tokens], np.int32), columns["token_id"], columns["token_flags"])
+    block = Block(0, tokens, np.array([tokens], np.int32), columns["token_id"], columns["token_flags"])
     facts = {"says": title, "sentences": sentences, "document": number, "label": review.label, "cut": cut}
     return TokenSet(f"review-{number}", block, columns, np.full(tokens, review.label), facts)
 

@@ -20,7 +20,6 @@ class Block:
 
     index: int
     length: int
-    first_sentence: int
     lengths: NDArray[np.int32]
     token_ids: NDArray[np.int32]
     token_flags: NDArray[np.uint8]
@@ -64,7 +63,6 @@ def plan(
         Block(
             index,
             length,
-            int(start),
             lengths[start:stop],
             token_ids[offsets[start] : offsets[stop]],
             token_flags[offsets[start] : offsets[stop]],

@@ -11,7 +11,7 @@ Groups = Sequence[tuple[int, ...]]
 
 
 def attention_logits(query: AnyArray, key: AnyArray) -> AnyArray:
-    """Attention logits q.k / sqrt(channel) (Vaswani et al. 2017, section 3.2.1).
+    """Attention logits q.k / sqrt(channels) (Vaswani et al. 2017, section 3.2.1).
 
     Parameters
     ----------
@@ -27,12 +27,12 @@ def attention_logits(query: AnyArray, key: AnyArray) -> AnyArray:
 
 
 def attention_pattern(query: AnyArray, key: AnyArray, real: AnyArray | None = None) -> AnyArray:
-    """Attention weights softmax(q.k / sqrt(channel)); every row sums to 1 (Vaswani et al. 2017, section 3.2.1).
+    """Attention weights softmax(q.k / sqrt(channels)); every row sums to 1 (Vaswani et al. 2017, section 3.2.1).
 
     Parameters
     ----------
     query, key
-        (..., token, channel), before the 1/sqrt(channel) scale.
+        (..., token, channel), before the 1/sqrt(channels) scale.
     real
         (..., key_token), False for padding, which gets weight 0; None where there is no padding.
 

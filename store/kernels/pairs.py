@@ -24,7 +24,7 @@ class Admitted(NamedTuple):
 class Pairs(NamedTuple):
     """Pairs by rank: arrays (..., rank). Where there are fewer pairs, tokens are -1 and numbers NaN.
 
-    `query_token` and `key_token` are rows of the token axis; `logit` is q.k / sqrt(channel), `weight` the attention weight.
+    `query_token` and `key_token` are rows of the token axis; `logit` is q.k / sqrt(channels), `weight` the attention weight.
     """
 
     query_token: NDArray[np.int64]
@@ -58,7 +58,7 @@ def admitted_pairs(pieces: NDArray[np.integer], flags: NDArray[np.uint8], real: 
 def strongest_pairs(
     query: NDArray[np.float32], key: NDArray[np.float32], rows: NDArray[np.int64], admitted: Admitted, *, count: int
 ) -> Pairs:
-    """Pairs with the largest logits q.k / sqrt(channel), each combination of wordpieces at its largest.
+    """Pairs with the largest logits q.k / sqrt(channels), each combination of wordpieces at its largest.
 
     Parameters
     ----------

@@ -166,7 +166,7 @@ MODEL_ARRAYS: Mapping[str, Array] = {
     "head": numbered("head", "0-based"),
     "statistic": numbered("statistic", "names of the statistics", "str"),
     "source": numbered("source", "query rows over which head statistics are averaged", "str"),
-    "query": _vectors("query before the 1/sqrt(channel) scale"),
+    "query": _vectors("query before the 1/sqrt(channels) scale"),
     "key": _vectors("key less key_constant"),
     "key_constant": Array(
         ("layer", "head", "channel"),
@@ -269,7 +269,7 @@ def _block_pairs(dtype: str, meaning: str, fill: float) -> Array:
 PAIR_NUMBERS: Mapping[str, tuple[str, str, float]] = {
     "query_token": ("int64", "row of the query on the token axis, -1 where there are fewer pairs", -1),
     "key_token": ("int64", "row of the key on the token axis, -1 where there are fewer pairs", -1),
-    "logit": ("float32", "q.k / sqrt(channel), the strongest first; each two wordpieces once", float("nan")),
+    "logit": ("float32", "q.k / sqrt(channels), the strongest first; each two wordpieces once", float("nan")),
     "weight": ("float32", "p(i,j) of the pair", float("nan")),
 }
 

@@ -1,26 +1,12 @@
 // Bytes from the server as typed arrays: points (HSP3), colours or sizes (HSC2), masks (HSM2). All little-endian.
-
-const RELOAD = "Reload the page.";
-
-/** The numbers after the four letters, and where the values start. */
-function header(buffer, magic, what, count) {
-  const start = 4 + 4 * count;
-  const letters = buffer.byteLength < start ? "" : String.fromCharCode(...new Uint8Array(buffer, 0, 4));
-  if (letters !== magic) throw new Error(`The server sent invalid ${what}. ${RELOAD}`);
-  const view = new DataView(buffer);
-  return { numbers: Array.from({ length: count }, (_, i) => view.getUint32(4 + 4 * i, true)), start };
-}
-
-function expectBytes(buffer, start, bytes, what) {
-  if (buffer.byteLength !== start + bytes) throw new Error(`The download of ${what} is incomplete. ${RELOAD}`);
-}
+import { RELOAD, expectBytes, readHeader } from "../web/bytes.mjs";
 
 /**
  * {panels, tokens, roles, components, width, places, most}; point i of a panel is token i / roles in its role i %
  * roles.
  */
 export function decodePoints(buffer) {
-  const { numbers, start } = header(buffer, "HSP3", "points", 5);
+  const { numbers, start } = readHeader(buffer, "HSP3", "points", 5);
   const [panels, tokens, roles, components, width] = numbers;
   if (![1, 2].includes(roles) || ![2, 3].includes(components) || ![1, 2].includes(width))
     throw new Error(`These points are of another version. ${RELOAD}`);
@@ -32,7 +18,7 @@ export function decodePoints(buffer) {
 
 /** {panels, tokens, roles, values}: a code 0..254 per point, 255 where it is missing. */
 export function decodeColours(buffer) {
-  const { numbers, start } = header(buffer, "HSC2", "colours", 3);
+  const { numbers, start } = readHeader(buffer, "HSC2", "colours", 3);
   const [panels, tokens, roles] = numbers;
   expectBytes(buffer, start, panels * tokens * roles, "colours");
   return { panels, tokens, roles, values: new Uint8Array(buffer, start) };
@@ -40,7 +26,7 @@ export function decodeColours(buffer) {
 
 /** {panels, tokens, roles, values, selected}: 1 per selected point, else 0, and how many are selected. */
 export function decodeMask(buffer) {
-  const { numbers, start } = header(buffer, "HSM2", "selected points", 3);
+  const { numbers, start } = readHeader(buffer, "HSM2", "selected points", 3);
   const [panels, tokens, roles] = numbers;
   const count = panels * tokens * roles;
   expectBytes(buffer, start, Math.ceil(count / 8), "selected points");

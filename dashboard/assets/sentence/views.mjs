@@ -7,11 +7,10 @@ import { createSaveButtons } from "./save.mjs";
 import { hexOf, weightRamp } from "./picture.mjs";
 import { decodeLayer, decodeThumbnails } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
-import { createLoader, readBytes, readJson } from "../web/loading.mjs";
+import { UNREACHABLE, createLoader, readBytes, readJson } from "../web/loading.mjs";
 
 const KINDS = { head: createHeadView, model: createModelView, matrix: createMatrixView, neuron: createNeuronView };
 const scheme = () => document.documentElement.getAttribute("data-mantine-color-scheme") || "light";
-const UNREACHABLE = "The server cannot be reached. Check the connection, then reload the page.";
 
 /** The URL of what a view needs, and how it is decoded. */
 function part({ show, layer_url, model_url, neuron_url }) {

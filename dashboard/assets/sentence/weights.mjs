@@ -1,24 +1,15 @@
 // Attention weights of a sentence: bytes (HSL1, HST1, little-endian), sums over tokens, and the lines that are drawn.
+import { expectBytes, readHeader } from "../web/bytes.mjs";
 
-const RELOAD = "Reload the page.";
-
-/** The numbers after the four letters, the largest weight, and where the values start. */
-function header(buffer, magic, what, count) {
-  const start = 4 + 4 * count + 4;
-  const letters = buffer.byteLength < start ? "" : String.fromCharCode(...new Uint8Array(buffer, 0, 4));
-  if (letters !== magic) throw new Error(`The server sent invalid ${what}. ${RELOAD}`);
-  const view = new DataView(buffer);
-  const numbers = Array.from({ length: count }, (_, i) => view.getUint32(4 + 4 * i, true));
+/** The header and, after its numbers, the largest weight. */
+function headerWithMost(buffer, magic, what, count) {
+  const { numbers, view, start } = readHeader(buffer, magic, what, count, 4);
   return { numbers, most: view.getFloat32(start - 4, true), start };
-}
-
-function expectBytes(buffer, start, bytes, what) {
-  if (buffer.byteLength !== start + bytes) throw new Error(`The download of ${what} is incomplete. ${RELOAD}`);
 }
 
 /** {heads, queries, keys, most, codes}: a weight is its code / 65535 * most; codes are [head, query, key]. */
 export function decodeLayer(buffer) {
-  const { numbers, most, start } = header(buffer, "HSL1", "weights", 3);
+  const { numbers, most, start } = headerWithMost(buffer, "HSL1", "weights", 3);
   const [heads, queries, keys] = numbers;
   expectBytes(buffer, start, heads * queries * keys * 2, "weights");
   return { heads, queries, keys, most, codes: new Uint16Array(buffer, start) };
@@ -29,7 +20,7 @@ export function decodeLayer(buffer) {
  * column].
  */
 export function decodeThumbnails(buffer) {
-  const { numbers, most, start } = header(buffer, "HST1", "thumbnails", 4);
+  const { numbers, most, start } = headerWithMost(buffer, "HST1", "thumbnails", 4);
   const [layers, heads, rows, columns] = numbers;
   expectBytes(buffer, start, layers * heads * rows * columns, "thumbnails");
   return { layers, heads, rows, columns, most, codes: new Uint8Array(buffer, start) };

@@ -1,10 +1,9 @@
 // Follows the address bar: fetches the page of the newest link, cancels earlier requests, updates what has changed on
 // screen, and draws its plain HTML.
 import { neighbour, visit } from "./address.mjs";
-import { prefetch } from "./loading.mjs";
+import { UNREACHABLE, prefetch } from "./loading.mjs";
 
 const URL_OF_PAGES = "/data/page";
-const SILENT = "The server does not answer. Reload the page later.";
 
 /** A failed request in the form of a page. */
 const problem = (sentence) => ({ problem: sentence });
@@ -21,7 +20,7 @@ function createPages() {
   function start(request) {
     const ending = new AbortController();
     const page = fetchPage(request, ending.signal).catch((error) =>
-      error.name === "AbortError" ? null : problem(SILENT),
+      error.name === "AbortError" ? null : problem(UNREACHABLE),
     );
     return { request, ending, page, key: JSON.stringify(request) };
   }

@@ -1,5 +1,7 @@
 // Loads parts of a picture by URL: keeps what is there, cancels what is no longer wanted, drops what comes too late.
 
+export const UNREACHABLE = "The server cannot be reached. Check the connection, then reload the page.";
+
 export async function fetchPart(url, signal) {
   const response = await fetch(url, { signal });
   if (!response.ok) throw new Error(await response.text());
