@@ -16,8 +16,8 @@ if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and
 
 from dashboard.web.processes import environment, own_module
 from store.__main__ import NOTHING_YET
+from store.closed_pipe import until_pipe_closes
 from store.extras import check_extra
-from store.piped import until_pipe_closes
 from store.repository.errors import StoreError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dashboard.ui.progress import UNDER_WAY
 from dashboard.web import assets, security
 from dashboard.web import errors as problems
 from dashboard.web.cache import Cache
-from dashboard.web.callbacks import STANDING, DeferredPart, Painted, Shown, Text, snapshot_of, typed
+from dashboard.web.callbacks import STANDING, DeferredPart, Painted, Shown, Text, snapshot_of, validated
 from dashboard.web.connections import BODY
 from dashboard.web.context import resolve
 from dashboard.web.errors import sentence_for, stage_line
@@ -108,7 +108,7 @@ def _fill_deferred(app: Dash, library: Library) -> None:
     """Compute deferred parts of a page once their placeholders are on it."""
 
     @app.callback(Output({"deferred": MATCH}, "children"), Input({"deferred": MATCH}, "id"), *STANDING)
-    @typed
+    @validated
     def fill(part: DeferredPart, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
         if part.deferred not in DEFERRED:
             abort(404, "There is no such part of a page. Reload the page.")
@@ -121,7 +121,7 @@ def _fill_deferred(app: Dash, library: Library) -> None:
 
 def _follow_painting(app: Dash, library: Library) -> None:
     @app.callback(Output("after-picture", "children"), Input("points", "painted"), *STANDING, prevent_initial_call=True)
-    @typed
+    @validated
     def add(painted: Painted | None, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
         if not (painted and painted.after):
             return []
@@ -223,7 +223,7 @@ def _notice_new_data(app: Dash, library: Library) -> None:
         *STANDING,
         prevent_initial_call=True,
     )
-    @typed
+    @validated
     def notice(
         _count: int | None,
         waits: list[object],

@@ -12,17 +12,17 @@ from ingest.encode.feature_points import FeaturePoints, check_features
 from ingest.encode.sample import Sample, split_sentences, take_sample
 from ingest.encode.tensors import ATTENTION, ModelGroup, complete, encode_corpus, pending_blocks
 from ingest.encode.weights import check_shapes
-from ingest.heads.divergence import find_divergence
-from ingest.heads.importance import check_labels, check_model, find_importance
+from ingest.heads.divergence import update_divergence
+from ingest.heads.importance import check_labels, check_model, update_importance
 from ingest.heads.intervals import intervals_outdated, write_intervals
-from ingest.heads.pairs import find_pairs
+from ingest.heads.pairs import update_pairs
 from ingest.projections.feature_stage import project_features
-from ingest.projections.head_pictures import HeadVectors, finished_views, project_heads, show_views
+from ingest.projections.head_pictures import HeadVectors, finished_views, project_heads, record_finished_views
 from ingest.projections.head_view import has_been_whole
 from ingest.projections.normalizations import normalize_corpus
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.run.errors import IngestError
-from ingest.run.parallel import fits_ended
+from ingest.run.parallel import fits_killed_on_error
 from ingest.run.progress import noting, say
 from ingest.run.settings import Settings
 from ingest.text.blocks import short_key
@@ -49,7 +49,7 @@ def run(settings: Settings) -> None:
     if settings.stage != "all":
         open_repository(settings.store)  # says it where there is none, and leaves the place as it is
     of = f"{checkpoint.name} on {data.name}"
-    with open_writer(settings.store) as writer, noting(settings.store, of), fits_ended():
+    with open_writer(settings.store) as writer, noting(settings.store, of), fits_killed_on_error():
         planned = _planned(writer, settings, checkpoint, data)
         ingest = Ingest(writer, settings, checkpoint, data, planned, device, dtype)
         ingest.bring_up_to_date()
@@ -112,8 +112,8 @@ class Ingest:
         grown = self.changed or self.held_before < self.corpus.sentences
         self._project(head_vectors, names[:1], names)
         # Committed by `complete`, together with the size of the plan.
-        added = find_pairs(self.writer, self.model, self.corpus)
-        added |= find_divergence(self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed)
+        added = update_pairs(self.writer, self.model, self.corpus)
+        added |= update_divergence(self.writer, self.model, self.corpus, sample, str(self.device), self.settings.seed)
         if added or grown or intervals_outdated(self.writer, self.model):
             write_intervals(self.writer, self.model, self.corpus, seed=self.settings.seed)
             complete(self.writer, self.model, self.corpus, views=finished_views(head_vectors, names))
@@ -121,7 +121,7 @@ class Ingest:
             self._show_early()
         self._project(head_vectors, names[1:], names)
         # An ingest may have been killed between the end of a picture and its being named.
-        self.changed |= show_views(head_vectors, names)
+        self.changed |= record_finished_views(head_vectors, names)
         self._show_features(sample)
         self._judge_heads(sample)
 
@@ -141,7 +141,7 @@ class Ingest:
             self._show_early()
 
     def _judge_heads(self, sample: Sample) -> None:
-        self.changed |= find_importance(
+        self.changed |= update_importance(
             self.writer,
             self.model,
             self.corpus,
@@ -156,7 +156,7 @@ class Ingest:
         for _ in project_heads(head_vectors, some):
             self.changed = True
             if "views" in self.writer.group(self.model.path).attrs:
-                show_views(head_vectors, names)
+                record_finished_views(head_vectors, names)
                 self._show_early()
 
     def publish(self) -> None:

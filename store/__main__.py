@@ -8,9 +8,9 @@ from datetime import timedelta
 
 from icechunk import IcechunkError
 
+from store.closed_pipe import until_pipe_closes
 from store.describe import as_json, as_text, describe
 from store.mend import mend
-from store.piped import until_pipe_closes
 from store.repository.access import interruption
 from store.repository.errors import StoreCorrupt, StoreError, StoreIncomplete, StoreNotFound
 from store.repository.history import expire

@@ -13,12 +13,12 @@ from store.features import Features
 from store.groups import Groups, Views
 from store.kernels.attention import attention_pattern
 from store.kernels.labels import head_labels
-from store.keys import with_keys
 from store.means import Watch, part_means, part_statistics
 from store.repository.errors import NotIngested, StoreError
 from store.schema.corpus import PAD
 from store.schema.model import PAIR_NUMBERS
 from store.schema.pictures import LARGEST_COORDINATE
+from store.stored_keys import with_keys
 
 TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "token_flags")
 SENTENCE_ARRAYS = ("row_start", "row_size", "label", "document", "sentence_hash", "text")
@@ -134,7 +134,7 @@ class Corpus:
 
     @property
     def key(self) -> xr.DataArray:
-        """Keys (layer, head, token, channel) in float32, with the constant of their head (`store.keys`). Lazy."""
+        """Keys (layer, head, token, channel) in float32, with the constant of their head (`store.stored_keys`). Lazy."""
         return self._per_token("key")
 
     @property

@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 from waitress.task import ThreadedTaskDispatcher
 
-from dashboard.web.connections import EventLoop, Front
+from dashboard.web.connections import EventLoop, FrontServer
 
 Application = Callable[..., Any]
-Serve = Callable[[Application], Front]
+Serve = Callable[[Application], FrontServer]
 THREADS = 2
 
 
 @contextmanager
-def answering(application: Application) -> Iterator[Front]:
+def answering(application: Application) -> Iterator[FrontServer]:
     """A front on a free port, for as long as the context lasts."""
     threads, loop, stop = ThreadedTaskDispatcher(), EventLoop(), threading.Event()
     threads.set_thread_count(THREADS)
-    front = Front(application, socket.create_server(("127.0.0.1", 0)), threads, loop)
+    front = FrontServer(application, socket.create_server(("127.0.0.1", 0)), threads, loop)
     for number in loop.sockets:
         loop.change(number)
 
@@ -44,7 +44,7 @@ def serve() -> Iterator[Serve]:
     """Begin to serve an application; the test's end ends it."""
     opened = []
 
-    def begin(application: Application) -> Front:
+    def begin(application: Application) -> FrontServer:
         opened.append(answering(application))
         return opened[-1].__enter__()
 
@@ -53,7 +53,7 @@ def serve() -> Iterator[Serve]:
         front.__exit__(None, None, None)
 
 
-def connect(front: Front, sent: bytes = b"", *, buffer: int | None = None) -> socket.socket:
+def connect(front: FrontServer, sent: bytes = b"", *, buffer: int | None = None) -> socket.socket:
     """A connection on which something has been sent; with a small `buffer` it takes only so many bytes by itself."""
     client = socket.socket()
     if buffer:

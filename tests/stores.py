@@ -16,7 +16,7 @@ import store
 from ingest import pipeline
 from ingest.encode import sample
 from ingest.projections import attention_projection
-from ingest.projections.table import PROJECTIONS
+from ingest.projections.projection_settings import PROJECTIONS
 from ingest.run.settings import DEFAULT_VIEWS, Settings
 from ingest.text import corpus, reviews
 from ingest.text.reviews import Data

@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.web import connections
 from dashboard.web.admission import client_disconnected
-from dashboard.web.connections import EventLoop, Front, most_connections
+from dashboard.web.connections import EventLoop, FrontServer, most_connections
 from tests.fronts import THREADS, Serve, connect
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -30,7 +30,7 @@ def long(environ: dict[str, object], start: object) -> list[bytes]:
     return [bytes(LONG)]
 
 
-def answer(front: Front, sent: bytes = GET) -> bytes:
+def answer(front: FrontServer, sent: bytes = GET) -> bytes:
     with connect(front, sent) as client:
         return client.recv(12)
 

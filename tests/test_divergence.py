@@ -201,7 +201,7 @@ def test_the_stored_stress_is_that_of_the_map(corpus: store.Corpus) -> None:
 def test_a_store_without_divergence_says_what_to_do(
     ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.pipeline.find_divergence", lambda *_: False)  # a Headscape that knew none
+    monkeypatch.setattr("ingest.pipeline.update_divergence", lambda *_: False)  # a Headscape that knew none
     corpus = store.open_corpus(ingest(tmp_path / "store"))
     with pytest.raises(StoreError, match=r"Divergence between heads: not computed\. Run `headscape ingest`\.$"):
         _ = corpus.divergence

@@ -71,7 +71,7 @@ def test_a_model_whose_divergence_is_measured_for_the_first_time_has_none(
 ) -> None:
     place = tmp_path / "store"
     with monkeypatch.context() as patch:
-        patch.setattr("ingest.pipeline.find_divergence", lambda *_: False)  # a Headscape that knew none
+        patch.setattr("ingest.pipeline.update_divergence", lambda *_: False)  # a Headscape that knew none
         name = store.open_corpus(ingest(place)).name
     interrupted(ingest, place, "ingest.pipeline.complete", after=0)
     ingest(place, model=odd_model, sentences=5)

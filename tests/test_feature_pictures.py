@@ -21,7 +21,7 @@ from ingest.projections import feature_pictures, methods
 from ingest.projections.cubes import Cubes
 from ingest.projections.feature_pictures import FeaturePicture
 from ingest.projections.methods import Method, near_fitted
-from ingest.projections.table import PROJECTIONS
+from ingest.projections.projection_settings import PROJECTIONS
 from store.features import Features
 from store.kernels.projection import align
 from store.schema.pictures import LARGEST_COORDINATE, ViewName

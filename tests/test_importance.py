@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import store
-from ingest.heads.judged_model import JudgedModel
+from ingest.heads.silenced_model import SilencedModel
 from store.repository.errors import StoreError
 from store.verify import verify
 from tests.stores import Ingest
@@ -51,13 +51,13 @@ def copy(judged_store: str, tmp_path: Path) -> Path:
 def computed(monkeypatch: pytest.MonkeyPatch) -> Computed:
     """Heads silenced from now on; None is the whole model."""
     computed: Computed = []
-    loss = JudgedModel.loss
+    loss = SilencedModel.loss
 
-    def listen(model: JudgedModel, trial: Any, silenced: tuple[int, int] | None = None) -> float:
+    def listen(model: SilencedModel, task: Any, silenced: tuple[int, int] | None = None) -> float:
         computed.append(silenced)
-        return loss(model, trial, silenced)
+        return loss(model, task, silenced)
 
-    monkeypatch.setattr(JudgedModel, "loss", listen)
+    monkeypatch.setattr(SilencedModel, "loss", listen)
     return computed
 
 
@@ -144,17 +144,17 @@ def test_readers_of_a_killed_run_have_the_numbers_of_the_run_before(
 def _killed_after(losses: int, monkeypatch: pytest.MonkeyPatch) -> Computed:
     """The loss after so many is interrupted, once. Returns what was computed."""
     computed: Computed = []
-    loss: Callable[..., float] = JudgedModel.loss
+    loss: Callable[..., float] = SilencedModel.loss
 
-    def listen(model: JudgedModel, trial: Any, silenced: tuple[int, int] | None = None) -> float:
+    def listen(model: SilencedModel, task: Any, silenced: tuple[int, int] | None = None) -> float:
         if len(computed) == losses and not interrupted:
             interrupted.append(True)
             raise KeyboardInterrupt
         computed.append(silenced)
-        return loss(model, trial, silenced)
+        return loss(model, task, silenced)
 
     interrupted: list[bool] = []
-    monkeypatch.setattr(JudgedModel, "loss", listen)
+    monkeypatch.setattr(SilencedModel, "loss", listen)
     return computed
 
 

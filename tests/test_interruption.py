@@ -14,10 +14,10 @@ SENTENCE = "ingest: Interrupted; what was committed is kept. Run the same comman
 FITS = """
 from unittest.mock import patch
 from ingest.run.process import exit_status
-from ingest.run.parallel import fits_ended, processes
+from ingest.run.parallel import fits_killed_on_error, processes
 
 def fit():
-    with patch("ingest.run.parallel.cpu_count", lambda: 2), fits_ended():
+    with patch("ingest.run.parallel.cpu_count", lambda: 2), fits_killed_on_error():
         for future in [processes().submit(exec, sys.argv[1]) for _ in range(2)]:
             future.result()
 

@@ -167,7 +167,7 @@ def test_a_model_of_one_head_has_its_pages(open_page: Open, one_head_server: str
 def test_a_store_without_divergences_says_what_to_do(
     open_page: Open, tmp_path: Path, ingest: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.pipeline.find_divergence", lambda *_: False)
+    monkeypatch.setattr("ingest.pipeline.update_divergence", lambda *_: False)
     with serving(ingest(tmp_path / "store", sentences=10)) as address:
         page = open_page(f"{address}/map")
         expect(page.get_by_text("headscape ingest")).to_be_visible()

@@ -13,10 +13,10 @@ from zarr.codecs import ZstdCodec
 import store
 from ingest.encode import tensors
 from store.__main__ import main
-from store.keys import CONSTANT
 from store.repository import arrays, writer
 from store.repository.writer import open_writer
 from store.schema.array import SCHEMA_VERSION, Array
+from store.stored_keys import CONSTANT
 from tests.stores import FEATURES, Ingest
 
 

@@ -12,7 +12,7 @@ import pytest
 from ingest.projections import methods
 from ingest.projections.methods import Method
 from ingest.run import parallel
-from ingest.run.parallel import fits_ended, processes
+from ingest.run.parallel import fits_killed_on_error, processes
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_queued_fits_are_cancelled_at_the_end(end: type[BaseException]) -> None:
     go = Event()
     running, waiting = processes().submit(go.wait), processes().submit(int)
-    with pytest.raises(end), fits_ended():
+    with pytest.raises(end), fits_killed_on_error():
         raise end
     go.set()
     assert (running.result(timeout=60), waiting.cancelled()) == (True, True)
@@ -37,13 +37,13 @@ def test_queued_fits_are_cancelled_at_the_end(end: type[BaseException]) -> None:
 
 def test_the_next_fit_has_new_processes() -> None:
     processes()
-    with pytest.raises(KeyboardInterrupt), fits_ended():
+    with pytest.raises(KeyboardInterrupt), fits_killed_on_error():
         raise KeyboardInterrupt
     assert processes().submit(int, "7").result() == 7
 
 
 def test_processes_stay_where_nothing_ends_early() -> None:
-    with fits_ended():
+    with fits_killed_on_error():
         before = processes()
     assert processes() is before
 
@@ -70,7 +70,7 @@ def test_inputs_of_queued_fits_are_not_in_memory_yet(monkeypatch: pytest.MonkeyP
 def test_inputs_of_queued_fits_are_not_read_after_the_end() -> None:
     go, read = Event(), []
     running = Method("tsne", 0, {}).begin([lambda: read.append(go.wait()) or np.zeros(1)] * 200)
-    with pytest.raises(KeyboardInterrupt), fits_ended():
+    with pytest.raises(KeyboardInterrupt), fits_killed_on_error():
         raise KeyboardInterrupt
     go.set()
     with pytest.raises((CancelledError, RuntimeError)):

@@ -188,14 +188,14 @@ def test_readers_of_a_known_model_see_nothing_of_an_interrupted_ingest(
     sentences: int, copy: Path, ingest: Ingest
 ) -> None:
     before = store.open_snapshot(str(copy))
-    interrupted(ingest, copy, "ingest.pipeline.show_views", after=1, sentences=sentences, views=THREE)
+    interrupted(ingest, copy, "ingest.pipeline.record_finished_views", after=1, sentences=sentences, views=THREE)
     after = store.open_snapshot(str(copy))
     assert after.id == before.id
     assert (after.corpus().n_sentences, after.corpus().views) == (15, ["pca-exact-2d"])
 
 
 def test_the_next_run_shows_the_pictures_of_an_interrupted_one(copy: Path, ingest: Ingest) -> None:
-    interrupted(ingest, copy, "ingest.pipeline.show_views", after=1, sentences=20, views=THREE)
+    interrupted(ingest, copy, "ingest.pipeline.record_finished_views", after=1, sentences=20, views=THREE)
     corpus = store.open_corpus(ingest(copy, sentences=20, views=THREE))
     assert (corpus.n_sentences, set(corpus.views)) == (20, set(THREE.split(",")))
     assert list(verify(store.open_snapshot(str(copy)))) == []

@@ -13,7 +13,7 @@ from waitress.parser import HTTPRequestParser
 from waitress.server import TcpWSGIServer
 
 from dashboard.web.admission import DISCONNECTED
-from dashboard.web.connections import BufferingWorker, Connection, Front, Request, adjustments
+from dashboard.web.connections import BufferingWorker, Connection, FrontServer, Request, adjustments
 from dashboard.web.security import CALLBACKS
 
 
@@ -52,7 +52,7 @@ def test_dash_answers_callbacks_under_this_path(app: Dash) -> None:
     ("own", "of_waitress", "names"),
     [
         (Connection, HTTPChannel, ["add_channel", "del_channel", "received", "write_soon"]),
-        (Front, TcpWSGIServer, ["handle_accept", "maintenance"]),
+        (FrontServer, TcpWSGIServer, ["handle_accept", "maintenance"]),
         (Request, HTTPRequestParser, ["parse_header"]),
     ],
 )

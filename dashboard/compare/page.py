@@ -48,7 +48,9 @@ from store import STATISTICS
 PICTURES = {"head": "a head", "point": "a feature point"}
 TITLE = "Two models on one corpus"
 MAKE_SECOND_MODEL = "Run `headscape finetune`, then `headscape ingest --model=data/finetuned`."
-MAKE_IT_AFTERWARDS = "If not, add one when it has ended: `headscape finetune`, then `headscape ingest --model=data/finetuned`."
+MAKE_IT_AFTERWARDS = (
+    "If not, add one when it has ended: `headscape finetune`, then `headscape ingest --model=data/finetuned`."
+)
 RANKED = {"divergence": "attention divergence", "statistic": "difference of the statistic"}
 COMPUTING = "Computing divergences and their intervals from the stored queries and keys of both models. This takes some seconds."
 COMPUTING_SENTENCES = "Computing the divergence of the head in every sentence. This takes a second."
@@ -185,7 +187,7 @@ def _without_other(context: Context) -> Page:
 
 def _of_two(context: Context, two: ModelPair) -> Page:
     unlike = [dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()]
-    above = [html.H1(TITLE), _which(context, two), *unlike, *_heads(context, two), *above_pictures(context, two)]
+    above = [html.H1(TITLE), _model_choice(context, two), *unlike, *_heads(context, two), *above_pictures(context, two)]
     notices = _notices(context, two)
     below = [*below_pictures(context, two), *_sentences(context, two), *_points(context, two)]
     return Page(above=above, below=below, notices=notices)
@@ -205,7 +207,7 @@ def _sentences(context: Context, two: ModelPair) -> list[object]:
     return [*patterns(context, two), html.H3("Find a sentence"), finding]
 
 
-def _which(context: Context, two: ModelPair) -> html.Div:
+def _model_choice(context: Context, two: ModelPair) -> html.Div:
     """The choice of the other model, the names of both, and a link that swaps them."""
     others = on_same_corpus(context.snapshot, context.corpus)
     models = {name: str(context.snapshot.models[name]["model_id"]) for name in others}

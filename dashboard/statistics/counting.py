@@ -19,7 +19,7 @@ from dashboard.statistics.parts import Counting, write_whole
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import HEIGHT, problem
 from dashboard.web.admission import reader_left
-from dashboard.web.callbacks import STANDING, Named, Shown, Text, snapshot_of, typed
+from dashboard.web.callbacks import STANDING, Named, Shown, Text, snapshot_of, validated
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
@@ -156,7 +156,7 @@ def register(app: Dash, library: Library, numbers: Callable[[Context, Counting],
 
 def _fill_numbers(app: Dash, library: Library, numbers: Callable[[Context, Counting], list[object]]) -> None:
     @app.callback(Output(_id(NUMBERS, MATCH), "children"), Input(_id(NUMBERS, MATCH), "id"), *STANDING)
-    @typed
+    @validated
     def fill(count: Named, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
         try:
             with library.get(CountProgress).counting(count.name) as counting:
@@ -175,7 +175,7 @@ def _follow_count(app: Dash, library: Library) -> None:
         State(_id(CLOCK, MATCH), "id"),
         prevent_initial_call=True,
     )
-    @typed
+    @validated
     def look(_ticks: int | None, count: Named) -> list[object]:
         return _progress(library.get(CountProgress).find(count.name))
 
@@ -185,7 +185,7 @@ def _follow_count(app: Dash, library: Library) -> None:
         State(_id(CANCEL, MATCH), "id"),
         prevent_initial_call=True,
     )
-    @typed
+    @validated
     def cancel(clicks: int | None, count: Named) -> bool:
         if clicks:
             library.get(CountProgress).cancel(count.name)

@@ -55,7 +55,7 @@ def snapshot_of(shown: Shown | None) -> str | None:
     return shown.snapshot if shown else None
 
 
-def typed(callback: Callback) -> Callback:
+def validated(callback: Callback) -> Callback:
     """The same callback; values of other types than its parameters' are answered with 400."""
     hints = get_type_hints(callback, include_extras=True)
     parameters = {name: TypeAdapter(hints[name]) for name in signature(callback).parameters}

@@ -200,7 +200,7 @@ class EventLoop:
             self._selector.register(number, events)
 
 
-class Front(TcpWSGIServer):  # type: ignore[misc]
+class FrontServer(TcpWSGIServer):  # type: ignore[misc]
     """Accepts connections, and closes those whose client has kept the server waiting for too long.
 
     At the limit, a new connection replaces an open one: the one that has waited longest, of the address with the most
@@ -278,7 +278,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]
         self.threads = ThreadedTaskDispatcher()
         self.threads.set_thread_count(self.cfg.threads)
         self.loop = EventLoop()
-        self.fronts = [Front(self.wsgi, listening.sock, self.threads, self.loop) for listening in self.sockets]
+        self.fronts = [FrontServer(self.wsgi, listening.sock, self.threads, self.loop) for listening in self.sockets]
         for number in self.loop.sockets:
             self.loop.change(number)
         while self.alive and os.getppid() == self.ppid:

@@ -99,8 +99,8 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 Id = str | dict[str, str | int]
 
 
-class Part(BaseModel):
-    """A property of a component, as the script of Dash names it; `callbacks.typed` checks its value."""
+class ComponentProperty(BaseModel):
+    """A property of a component, as the script of Dash names it; `callbacks.validated` checks its value."""
 
     model_config = ConfigDict(strict=True)
     id: Id
@@ -108,7 +108,7 @@ class Part(BaseModel):
 
 
 #: Of a callback with wildcards for all components of a kind, a list in place of each.
-Parts = list[Part | list[Part]]
+ComponentProperties = list[ComponentProperty | list[ComponentProperty]]
 
 
 class Body(BaseModel):
@@ -116,9 +116,9 @@ class Body(BaseModel):
 
     model_config = ConfigDict(strict=True)
     output: str
-    outputs: Part | Parts
-    inputs: Parts
-    state: Parts = []
+    outputs: ComponentProperty | ComponentProperties
+    inputs: ComponentProperties
+    state: ComponentProperties = []
     changedPropIds: list[str] = []  # noqa: N815
 
 
@@ -145,7 +145,7 @@ def _check(body: Body, callbacks: Mapping[str, Mapping[str, Any]]) -> None:
     callback = callbacks.get(body.output, {})
     if "callback" not in callback:  # without it, it runs in the browser
         abort(404, "The server has no such callback. Reload the page.")
-    outputs: Parts = body.outputs if isinstance(body.outputs, list) else [body.outputs]
+    outputs: ComponentProperties = body.outputs if isinstance(body.outputs, list) else [body.outputs]
     sent = (outputs, _outputs(body.output)), (body.inputs, callback["inputs"]), (body.state, callback["state"])
     if not all(_fit(parts, defined) for parts, defined in sent):
         abort(400, "The request does not fit its callback. Reload the page.")
@@ -157,11 +157,11 @@ def _outputs(names: str) -> list[dict[str, str]]:
     return [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in each]
 
 
-def _fit(parts: Parts, defined: Sequence[Mapping[str, str]]) -> bool:
+def _fit(parts: ComponentProperties, defined: Sequence[Mapping[str, str]]) -> bool:
     return len(parts) == len(defined) and all(map(_fits, parts, defined))
 
 
-def _fits(sent: Part | list[Part], defined: Mapping[str, str]) -> bool:
+def _fits(sent: ComponentProperty | list[ComponentProperty], defined: Mapping[str, str]) -> bool:
     """Whether this is what a callback is defined for; an id with wildcards is JSON there."""
     wanted = json.loads(defined["id"]) if defined["id"].startswith("{") else defined["id"]
     if isinstance(sent, list) != (isinstance(wanted, dict) and ["ALL"] in wanted.values()):

@@ -51,7 +51,7 @@ def layer_axis(name: str) -> int:
 class BlockBuffers:
     """Results of a block: per token in float16 by row of the block, sums over its sentences in float64.
 
-    Keys are stored less `key_constant` (layer, head, channel), see `store.keys`.
+    Keys are stored less `key_constant` (layer, head, channel), see `store.stored_keys`.
     """
 
     def __init__(self, shape: Shape, device: torch.device, key_constant: Tensor) -> None:

@@ -20,12 +20,12 @@ from ingest.run.errors import IngestError
 from ingest.run.progress import bar
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
-from store.keys import CONSTANT
 from store.means import means_of_blocks, sum_of_blocks
 from store.repository.arrays import array_of, create_arrays, write_block
 from store.repository.writer import Writer
 from store.schema.array import TILE
 from store.schema.model import BOUNDS, MODEL_ARRAYS, OFFSETS, RATIOS, ROLES, SOURCES, STATISTICS
+from store.stored_keys import CONSTANT
 
 #: Everything a change of the code changes in the numbers must change this too.
 VERSION = "tensors/4"
@@ -95,7 +95,7 @@ def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: 
 def key_constant(bert: Bert) -> Tensor:
     """Mean key (layer, head, channel) over random sequences of wordpieces, in float32.
 
-    The keys of a head have it in common; it is taken off before they are rounded to float16 (`store.keys`). It must not
+    The keys of a head have it in common; it is taken off before they are rounded to float16 (`store.stored_keys`). It must not
     depend on the corpus, so that a store that grows equals one made at once.
     """
     length = min(LENGTH, bert.model.config.max_position_embeddings)

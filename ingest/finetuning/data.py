@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.run.errors import IngestError, listed
-from ingest.run.progress import watched
+from ingest.run.progress import counted_on_bar
 from ingest.text.reviews import Data, Reviews, has_split, read_reviews
 
 #: Share of the reviews of every label that is held out, and most in all: with so many the standard error of the accuracy is
@@ -71,7 +71,9 @@ def read_test(data: Data, known: Labelled, *, text: str, label: str) -> tuple[La
 def encode(labelled: Labelled, tokenizer: Any, *, max_length: int) -> list[Example]:
     """Every review between [CLS] and [SEP], cut to `max_length` wordpieces."""
     cls, sep, room = tokenizer.cls_token_id, tokenizer.sep_token_id, max_length - 2
-    pieces = watched(_wordpieces(labelled.texts, tokenizer), "tokenize", total=len(labelled.texts), unit="reviews")
+    pieces = counted_on_bar(
+        _wordpieces(labelled.texts, tokenizer), "tokenize", total=len(labelled.texts), unit="reviews"
+    )
     return [
         {"input_ids": [cls, *head_and_tail(piece, room), sep], "labels": int(label)}
         for piece, label in zip(pieces, labelled.labels, strict=True)

@@ -31,7 +31,7 @@ Halves = NDArray[np.float16]
 
 
 @dataclass(frozen=True)
-class Part:
+class QueryBatch:
     """Query rows of sentences of one length, which are computed together."""
 
     #: Rows of the sentences' tokens: (sentence, token).
@@ -45,7 +45,7 @@ class Part:
         return int(self.rows[:, self.queries].size)
 
 
-def find_divergence(
+def update_divergence(
     writer: Writer, model: ModelGroup, corpus: PlannedCorpus, sample: Sample, device: str, seed: int
 ) -> bool:
     """Bring the divergence up to date; False if there was nothing to do.
@@ -92,7 +92,7 @@ def _by_block(spans: Spans, length: int) -> list[Spans]:
     return np.split(spans, np.flatnonzero(np.diff(blocks)) + 1)
 
 
-def _block_sums(source: zarr.Group, spans: Spans, device: str) -> Iterator[tuple[Part, NDArray[np.float64]]]:
+def _block_sums(source: zarr.Group, spans: Spans, device: str) -> Iterator[tuple[QueryBatch, NDArray[np.float64]]]:
     """Parts of a block's sentences, each with its sums (head, other_head); several cores take one each."""
     first, stop = int(spans[0, 0]), int(spans[-1, 1])
     query, key = (_read(source, name, slice(first, stop)) for name in ROLES)
@@ -108,7 +108,7 @@ def _read(source: zarr.Group, name: str, rows: slice) -> Halves:
     return stored.reshape(-1, *stored.shape[2:])
 
 
-def parts_of(spans: Spans, weights: int) -> Iterator[Part]:
+def parts_of(spans: Spans, weights: int) -> Iterator[QueryBatch]:
     """All query rows of the sentences in parts of at most so many weights of a head, or of one row."""
     sizes = lengths(spans)
     for length in np.unique(sizes).tolist():
@@ -117,10 +117,10 @@ def parts_of(spans: Spans, weights: int) -> Iterator[Part]:
         for first in range(0, len(starts), sentences):
             rows = starts[first : first + sentences, None] + np.arange(length)
             for query in range(0, length, queries):
-                yield Part(rows, slice(query, query + queries))
+                yield QueryBatch(rows, slice(query, query + queries))
 
 
-def _part_sums(query: Halves, key: Halves, device: str, part: Part) -> NDArray[np.float64]:
+def _part_sums(query: Halves, key: Halves, device: str, part: QueryBatch) -> NDArray[np.float64]:
     """Sums (head, other_head) over the query rows of a part."""
     queries = query[:, part.rows[:, part.queries]].astype(np.float32)
     keys = key[:, part.rows].astype(np.float32)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ingest.encode.sample import Sample, take_sentences
 from ingest.encode.tensors import ModelGroup
-from ingest.heads.trial import Trial, held_out, label_outputs, label_trial, masked_trial
+from ingest.heads.importance_task import ImportanceTask, held_out, label_outputs, label_task, masked_task
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError
 from ingest.run.progress import bar
@@ -26,7 +26,7 @@ from store.schema.model import IMPORTANCE_ARRAYS, LOSSES
 if TYPE_CHECKING:
     import torch
 
-    from ingest.heads.judged_model import JudgedModel
+    from ingest.heads.silenced_model import SilencedModel
 
 VERSION = "importance/1"
 
@@ -43,7 +43,7 @@ def check_labels(writer: Writer, settings: Settings, checkpoint: Checkpoint, cor
         label_outputs(checkpoint.config, label_names(writer.group(f"corpus/{corpus.key}")))
 
 
-def find_importance(
+def update_importance(
     writer: Writer,
     model: ModelGroup,
     corpus: PlannedCorpus,
@@ -56,22 +56,22 @@ def find_importance(
     """Bring the importance up to date, with a commit per layer; False if there was nothing to do."""
     if not settings.importance:
         return False
-    trial = _make_trial(writer, corpus, sample, settings, checkpoint)
-    hash_ = trial.content_hash(dict(model.identity) | {"version": VERSION})
+    task = _make_task(writer, corpus, sample, settings, checkpoint)
+    hash_ = task.content_hash(dict(model.identity) | {"version": VERSION})
     group = writer.group(f"{model.path}/importance")
     if group.attrs.get("importance_hash") == str(hash_):
         return False
-    from ingest.heads.judged_model import JudgedModel
+    from ingest.heads.silenced_model import SilencedModel
 
-    judged = JudgedModel(checkpoint, trial.kind, device=device, batch_tokens=settings.batch)
-    _judge(writer, model, judged, trial, hash_)
-    _complete(writer, model, trial, hash_)
+    judged = SilencedModel(checkpoint, task.kind, device=device, batch_tokens=settings.batch)
+    _judge(writer, model, judged, task, hash_)
+    _complete(writer, model, task, hash_)
     return True
 
 
-def _make_trial(
+def _make_task(
     writer: Writer, corpus: PlannedCorpus, sample: Sample, settings: Settings, checkpoint: Checkpoint
-) -> Trial:
+) -> ImportanceTask:
     names = label_names(writer.group(f"corpus/{corpus.key}"))
     labels = np.asarray(array_of(writer.group(f"corpus/{corpus.key}"), "label")[: corpus.sentences])
     by_label = _find_kind(checkpoint) == "classification"
@@ -83,12 +83,12 @@ def _make_trial(
     chosen = held_out(candidates, after=sample.sentences, count=settings.importance)
     sentences = take_sentences(corpus, chosen)
     if by_label:
-        return label_trial(sentences, label_outputs(checkpoint.config, names)[labels[chosen]])
-    return masked_trial(sentences, mask_id=_mask_id(checkpoint, settings), seed=settings.seed)
+        return label_task(sentences, label_outputs(checkpoint.config, names)[labels[chosen]])
+    return masked_task(sentences, mask_id=_mask_id(checkpoint, settings), seed=settings.seed)
 
 
 def _find_kind(checkpoint: Checkpoint) -> str:
-    from ingest.heads.judged_model import find_kind
+    from ingest.heads.silenced_model import find_kind
 
     return find_kind(checkpoint)
 
@@ -102,36 +102,36 @@ def _mask_id(checkpoint: Checkpoint, settings: Settings) -> int:
     return mask_id
 
 
-def _judge(writer: Writer, model: ModelGroup, judged: "JudgedModel", trial: Trial, hash_: int) -> None:
+def _judge(writer: Writer, model: ModelGroup, judged: "SilencedModel", task: ImportanceTask, hash_: int) -> None:
     """The loss without each head of the layers that are not done yet."""
     _prepare(writer, model, judged)
     group = writer.group(f"{model.path}/importance")
     layers = np.flatnonzero(np.asarray(array_of(group, "new_hash")[:]) != np.uint64(hash_))
     passes, left = judged.layers * judged.heads, len(layers) * judged.heads
     with bar("importance", total=passes, unit="heads", done=passes - left) as progress:
-        whole = _whole_loss(writer, model, judged, trial, hash_)
+        whole = _whole_loss(writer, model, judged, task, hash_)
         for layer in map(int, layers):
             losses = np.zeros(judged.heads)
             for head in range(judged.heads):
-                losses[head] = judged.loss(trial, (layer, head))
+                losses[head] = judged.loss(task, (layer, head))
                 progress.update()
             _keep_layer(writer, model, layer, losses - whole, hash_)
 
 
-def _prepare(writer: Writer, model: ModelGroup, judged: "JudgedModel") -> None:
+def _prepare(writer: Writer, model: ModelGroup, judged: "SilencedModel") -> None:
     group = writer.group(f"{model.path}/importance")
     create_arrays(group, IMPORTANCE_ARRAYS, {"layer": judged.layers, "head": judged.heads})
     array_of(group, "layer")[:] = np.arange(judged.layers)
     array_of(group, "head")[:] = np.arange(judged.heads)
 
 
-def _whole_loss(writer: Writer, model: ModelGroup, judged: "JudgedModel", trial: Trial, hash_: int) -> float:
+def _whole_loss(writer: Writer, model: ModelGroup, judged: "SilencedModel", task: ImportanceTask, hash_: int) -> float:
     """Loss of the whole model; found once, also if the ingest is killed afterwards."""
     group = writer.group(f"{model.path}/importance")
     stored: Any = group.attrs.get("new_loss")
     if stored and stored["hash"] == str(hash_):
         return float(stored["loss"])
-    loss = judged.loss(trial)
+    loss = judged.loss(task)
     group.attrs["new_loss"] = {"hash": str(hash_), "loss": loss}
     writer.commit(f"{model.key}: loss of the whole model")
     return loss
@@ -144,21 +144,21 @@ def _keep_layer(writer: Writer, model: ModelGroup, layer: int, change: NDArray[n
     writer.commit(f"{model.key}: importance of layer {layer}")
 
 
-def _complete(writer: Writer, model: ModelGroup, trial: Trial, hash_: int) -> None:
+def _complete(writer: Writer, model: ModelGroup, task: ImportanceTask, hash_: int) -> None:
     """What readers read, at once: until here they had the numbers of the run before."""
     group = writer.group(f"{model.path}/importance")
     array_of(group, "change")[:] = np.asarray(array_of(group, "new_change")[:])
     stored: Any = group.attrs["new_loss"]
     group.attrs.update(
         {
-            "kind": trial.kind,
-            "measure": LOSSES[trial.kind],
+            "kind": task.kind,
+            "measure": LOSSES[task.kind],
             "loss": stored["loss"],
-            "sentences": trial.block.sentences,
-            "answers": trial.answers,
+            "sentences": task.block.sentences,
+            "answers": task.answers,
             "version": VERSION,
             "finished": datetime.now(UTC).isoformat(timespec="microseconds"),
             "importance_hash": str(hash_),
         }
     )
-    writer.commit(f"{model.key}: importance on {trial.block.sentences:,} sentences")
+    writer.commit(f"{model.key}: importance on {task.block.sentences:,} sentences")

@@ -17,10 +17,10 @@ from ingest.run.progress import bar
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
 from store.kernels.pairs import Admitted, Pairs, admitted_pairs, merge_pairs, strongest_pairs
-from store.keys import read_vectors
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.model import PAIR_ARRAYS, PAIR_NUMBERS, PAIR_RANKS, ROLES
+from store.stored_keys import read_vectors
 
 VERSION = "pairs/1"
 #: Padded tokens whose logits are in memory at once, for each layer in the making: small enough for a core's cache.
@@ -46,7 +46,7 @@ class PairBatch:
         return rows
 
 
-def find_pairs(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> bool:
+def update_pairs(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> bool:
     """Bring the pairs up to date; False if there was nothing to do.
 
     A commit a block. What readers read, the merger, is written last and not committed: `complete` does that together

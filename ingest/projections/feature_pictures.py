@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ingest.encode.sample import evenly
 from ingest.projections.methods import COMPONENTS, Floats, Method
-from ingest.projections.table import FEW_TOKENS, PROJECTIONS
+from ingest.projections.projection_settings import FEW_TOKENS, PROJECTIONS
 from ingest.run.parallel import one_thread_each, side_by_side
 from store.kernels.fidelity import NEIGHBOURS, trustworthy
 from store.kernels.projection import align

@@ -18,8 +18,8 @@ from ingest.projections.cubes import Cubes
 from ingest.projections.feature_pictures import FeaturePicture, Picture, ValuePicture
 from ingest.projections.manifolds import seed32
 from ingest.projections.methods import Floats, Method
+from ingest.projections.projection_settings import PROJECTIONS
 from ingest.projections.stage import project
-from ingest.projections.table import PROJECTIONS
 from ingest.run.settings import Settings
 from ingest.text.blocks import content_hash
 from store.repository.arrays import array_of, create_arrays

@@ -19,8 +19,8 @@ from ingest.projections.fidelity import judge_layer
 from ingest.projections.head_view import HeadView
 from ingest.projections.methods import HeadProjection, Nearest, Neighbours, Pca
 from ingest.projections.normalizations import Constants, read_constants
+from ingest.projections.projection_settings import PROJECTIONS
 from ingest.projections.stage import project
-from ingest.projections.table import PROJECTIONS
 from ingest.run.progress import bar
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
@@ -103,7 +103,7 @@ def finished_views(head_vectors: HeadVectors, names: list[ViewName]) -> list[str
     return [str(name) for name in sorted(whole, key=rank)]
 
 
-def show_views(head_vectors: HeadVectors, names: list[ViewName]) -> bool:
+def record_finished_views(head_vectors: HeadVectors, names: list[ViewName]) -> bool:
     """Name the pictures that are whole in the model's attributes, the one a reader sees first in front; False if they are named."""
     attributes, whole = head_vectors.writer.group(head_vectors.model.path).attrs, finished_views(head_vectors, names)
     if attributes.get("views") == whole:
@@ -150,7 +150,7 @@ class HeadPictures:
     def draw(self) -> Iterator[str]:
         """Fit every layer of every picture, then place and judge all pictures layer by layer."""
         for view, projection in zip(self.views, self.projections, strict=True):
-            self._hide(view)
+            self._unlist(view)
             yield from self._fit(view, projection)
         layers, key = self.views[0].layers, self.head_vectors.model.key
         stale = np.any([view.stale() for view in self.views], axis=0)
@@ -163,7 +163,7 @@ class HeadPictures:
                 yield f"{key}: layer {layer} of {', '.join(map(str, self.names))}"
                 progress.update()
 
-    def _hide(self, view: HeadView) -> None:
+    def _unlist(self, view: HeadView) -> None:
         """Until it is whole again, readers rather see no picture than a part of one: a fit may have changed below it."""
         attributes = self.head_vectors.writer.group(self.head_vectors.model.path).attrs
         shown = list(attributes.get("views", []))  # type: ignore[arg-type]

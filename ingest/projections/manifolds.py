@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.projections.table import PROJECTIONS
+from ingest.projections.projection_settings import PROJECTIONS
 
 Floats = NDArray[np.floating]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ingest.projections.manifolds import fit_head, fit_points, seed32, used_settings
-from ingest.projections.table import PROJECTIONS
+from ingest.projections.projection_settings import PROJECTIONS
 from ingest.run.parallel import fit_later, one_thread_each, processes, side_by_side
 from store.kernels.normalization import unit
 from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours

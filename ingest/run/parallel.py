@@ -64,7 +64,7 @@ def fit_later(fit: Callable[[Input], Result], read: Callable[[], Input]) -> Futu
 
 
 @contextmanager
-def fits_ended() -> Iterator[None]:
+def fits_killed_on_error() -> Iterator[None]:
     """End all fits where the context ends early: the interpreter would wait for them otherwise."""
     try:
         yield

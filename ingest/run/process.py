@@ -33,7 +33,7 @@ def exit_status(work: Callable[[], None], *, name: str) -> int:
     """Run a command; 0 done, 1 failed with one sentence on what to do next, 130 interrupted, 141 pipe closed."""
     interruption = Interruption(name)
     try:
-        with interruption.watched():
+        with interruption.raised_by_signals():
             return _done(work)
     except KeyboardInterrupt:
         interruption.say()
@@ -47,7 +47,7 @@ def exit_status(work: Callable[[], None], *, name: str) -> int:
 
 
 def _done(work: Callable[[], None]) -> int:
-    from store.piped import until_pipe_closes
+    from store.closed_pipe import until_pipe_closes
 
     def run() -> int:
         work()
@@ -108,7 +108,7 @@ class Interruption:
             print(f"{self._name}: {sentence}", file=sys.stderr, flush=True)
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def raised_by_signals(self) -> Iterator[None]:
         """Raise KeyboardInterrupt at a signal, and end the process soon after. Ignored signals stay ignored.
 
         A thread hears of signals too, by a pipe that the system's own handler writes to: the main thread may be in

@@ -93,7 +93,7 @@ def bar(stage: str, *, total: int, unit: str, done: int = 0, delay: float = 0) -
     )
 
 
-def watched(items: Iterable[T], stage: str, *, total: int, unit: str) -> Iterator[T]:
+def counted_on_bar(items: Iterable[T], stage: str, *, total: int, unit: str) -> Iterator[T]:
     """Yield the items, counted on a bar."""
     with bar(stage, total=total, unit=unit) as progress:
         for item in items:

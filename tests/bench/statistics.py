@@ -12,7 +12,7 @@ from ingest.encode.bert import find_device, find_dtype
 from ingest.encode.encoder import open_encoder
 from ingest.encode.sample import take_sample
 from ingest.encode.tensors import encode_corpus
-from ingest.heads.divergence import find_divergence
+from ingest.heads.divergence import update_divergence
 from ingest.heads.intervals import write_intervals
 from ingest.pipeline import model_group
 from ingest.run.checkpoint import find_checkpoint
@@ -51,7 +51,7 @@ def computed(defaults: Settings) -> None:
             group, sample = model_group(checkpoint, corpus, dtype=str(dtype)), take_sample(corpus)
             tensors = timed(lambda: encode_corpus(writer, group, corpus, corpus.blocks, encoder))
             intervals = timed(lambda: write_intervals(writer, group, corpus, seed=0))
-            divergence = timed(lambda: find_divergence(writer, group, corpus, sample, str(device), 0))
+            divergence = timed(lambda: update_divergence(writer, group, corpus, sample, str(device), 0))
     measured = sample.tokens if device.type == "cpu" else corpus.tokens
     rows = [
         ("tensors", f"{corpus.tokens:,}", f"{tensors:.1f} s", f"{corpus.tokens / tensors:,.0f} tokens/s"),

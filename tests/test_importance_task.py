@@ -1,4 +1,4 @@
-"""`ingest.heads.trial`: which sentences are tried, what is hidden of them, and what is asked."""
+"""`ingest.heads.importance_task`: which sentences are tried, what is hidden of them, and what is asked."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.encode.sample import take_sentences
-from ingest.heads.trial import NO_ANSWER, choose_hidden, held_out, label_outputs, label_trial, masked_trial
+from ingest.heads.importance_task import NO_ANSWER, choose_hidden, held_out, label_outputs, label_task, masked_task
 from ingest.run.errors import IngestError
 from ingest.text.blocks import Block, plan
 from ingest.text.corpus import PlannedCorpus
@@ -54,27 +54,27 @@ def test_another_seed_hides_others() -> None:
 
 def test_a_hidden_wordpiece_is_the_answer_and_its_token_is_masked() -> None:
     sentences = make_sentences([9, 20])
-    trial = masked_trial(sentences, mask_id=MASK_ID, seed=0)
-    is_answer = trial.answer != NO_ANSWER
-    assert (trial.block.token_ids[is_answer] == MASK_ID).all()
-    np.testing.assert_array_equal(trial.answer[is_answer], sentences.token_ids[is_answer])
-    np.testing.assert_array_equal(trial.block.token_ids[~is_answer], sentences.token_ids[~is_answer])
+    task = masked_task(sentences, mask_id=MASK_ID, seed=0)
+    is_answer = task.answer != NO_ANSWER
+    assert (task.block.token_ids[is_answer] == MASK_ID).all()
+    np.testing.assert_array_equal(task.answer[is_answer], sentences.token_ids[is_answer])
+    np.testing.assert_array_equal(task.block.token_ids[~is_answer], sentences.token_ids[~is_answer])
 
 
 def test_a_label_is_asked_of_cls() -> None:
-    trial = label_trial(make_sentences([3, 4]), np.array([1, 0]))
-    assert trial.answer.tolist() == [1, -1, -1, 0, -1, -1, -1]
+    task = label_task(make_sentences([3, 4]), np.array([1, 0]))
+    assert task.answer.tolist() == [1, -1, -1, 0, -1, -1, -1]
 
 
 def test_answers_follow_their_sentences_into_the_batches() -> None:
-    trial = masked_trial(make_sentences([20, 4, 9]), mask_id=MASK_ID, seed=0)
+    task = masked_task(make_sentences([20, 4, 9]), mask_id=MASK_ID, seed=0)
     answers_by_length = {
         int(batch.token_ids[row, 0]): answers[row]
-        for batch, answers in trial.batches(tokens=25)
+        for batch, answers in task.batches(tokens=25)
         for row in range(len(answers))
     }
-    np.testing.assert_array_equal(answers_by_length[1020][:4], trial.answer[20:24])
-    assert sum(int((answers != NO_ANSWER).sum()) for answers in answers_by_length.values()) == trial.answers
+    np.testing.assert_array_equal(answers_by_length[1020][:4], task.answer[20:24])
+    assert sum(int((answers != NO_ANSWER).sum()) for answers in answers_by_length.values()) == task.answers
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`ingest.heads.judged_model`: its losses, against transformers' own models in float64."""
+"""`ingest.heads.silenced_model`: its losses, against transformers' own models in float64."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +9,8 @@ import pytest
 import torch
 import transformers
 
-from ingest.heads.judged_model import ARCHITECTURES, JudgedModel, find_kind
-from ingest.heads.trial import NO_ANSWER, Trial, label_trial, masked_trial
+from ingest.heads.importance_task import NO_ANSWER, ImportanceTask, label_task, masked_task
+from ingest.heads.silenced_model import ARCHITECTURES, SilencedModel, find_kind
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.blocks import Block
 from store.schema.corpus import CLS, SEP
@@ -42,9 +42,9 @@ def sentences() -> Block:
 
 
 @pytest.fixture(scope="module")
-def trials(sentences: Block) -> dict[str, Trial]:
-    masked = masked_trial(sentences, mask_id=MASK_ID, seed=0)
-    return {"mlm": masked, "classification": label_trial(sentences, LABELS)}
+def tasks(sentences: Block) -> dict[str, ImportanceTask]:
+    masked = masked_task(sentences, mask_id=MASK_ID, seed=0)
+    return {"mlm": masked, "classification": label_task(sentences, LABELS)}
 
 
 def reference_model(folder: Path, kind: str) -> Any:
@@ -52,23 +52,21 @@ def reference_model(folder: Path, kind: str) -> Any:
     return model.from_pretrained(folder, attn_implementation="eager", dtype=torch.float64).eval()
 
 
-def reference_loss(model: Any, kind: str, trial: Trial) -> float:
+def reference_loss(model: Any, kind: str, task: ImportanceTask) -> float:
     """Sentence by sentence, without padding, with the loss that transformers computes."""
     total = 0.0
-    stops = np.cumsum(trial.block.lengths)
-    for number, (stop, size) in enumerate(zip(stops, trial.block.lengths, strict=True)):
-        ids, answer = (
-            torch.from_numpy(column[stop - size : stop].astype(np.int64))[None] for column in _columns(trial)
-        )
+    stops = np.cumsum(task.block.lengths)
+    for number, (stop, size) in enumerate(zip(stops, task.block.lengths, strict=True)):
+        ids, answer = (torch.from_numpy(column[stop - size : stop].astype(np.int64))[None] for column in _columns(task))
         is_answer = answer != NO_ANSWER
         labels = answer.masked_fill(~is_answer, -100) if kind == "mlm" else torch.tensor([int(LABELS[number])])
         with torch.no_grad():
             total += float(model(input_ids=ids, labels=labels).loss) * int(is_answer.sum())
-    return total / trial.answers
+    return total / task.answers
 
 
-def _columns(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
-    return trial.block.token_ids, trial.answer
+def _columns(task: ImportanceTask) -> tuple[np.ndarray, np.ndarray]:
+    return task.block.token_ids, task.answer
 
 
 def without_columns(model: Any, layer: int, head: int) -> Any:
@@ -81,11 +79,11 @@ def without_columns(model: Any, layer: int, head: int) -> Any:
 
 @KINDS
 def test_the_loss_of_the_whole_model_is_that_of_transformers(
-    kind: str, folders: dict[str, Path], trials: dict[str, Trial]
+    kind: str, folders: dict[str, Path], tasks: dict[str, ImportanceTask]
 ) -> None:
-    judged = JudgedModel(find_checkpoint(str(folders[kind])), kind, device=CPU)
-    expected = reference_loss(reference_model(folders[kind], kind), kind, trials[kind])
-    np.testing.assert_allclose(judged.loss(trials[kind]), expected, rtol=1e-5)
+    judged = SilencedModel(find_checkpoint(str(folders[kind])), kind, device=CPU)
+    expected = reference_loss(reference_model(folders[kind], kind), kind, tasks[kind])
+    np.testing.assert_allclose(judged.loss(tasks[kind]), expected, rtol=1e-5)
 
 
 class OnAppleGpu:
@@ -102,41 +100,41 @@ class OnAppleGpu:
 
 
 def test_a_device_without_float64_has_the_same_loss(
-    folders: dict[str, Path], trials: dict[str, Trial], monkeypatch: pytest.MonkeyPatch
+    folders: dict[str, Path], tasks: dict[str, ImportanceTask], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judged = JudgedModel(find_checkpoint(str(folders["mlm"])), "mlm", device=CPU)
-    expected, answer = judged.loss(trials["mlm"]), judged._answer
+    judged = SilencedModel(find_checkpoint(str(folders["mlm"])), "mlm", device=CPU)
+    expected, answer = judged.loss(tasks["mlm"]), judged._answer
     monkeypatch.setattr(judged, "_answer", lambda *arguments: OnAppleGpu(answer(*arguments)))
-    assert judged.loss(trials["mlm"]) == expected
+    assert judged.loss(tasks["mlm"]) == expected
 
 
 @KINDS
 @HEADS
 def test_a_silenced_head_is_one_that_the_output_projection_does_not_read(
-    kind: str, silenced: tuple[int, int], folders: dict[str, Path], trials: dict[str, Trial]
+    kind: str, silenced: tuple[int, int], folders: dict[str, Path], tasks: dict[str, ImportanceTask]
 ) -> None:
-    judged = JudgedModel(find_checkpoint(str(folders[kind])), kind, device=CPU)
+    judged = SilencedModel(find_checkpoint(str(folders[kind])), kind, device=CPU)
     model = without_columns(reference_model(folders[kind], kind), *silenced)
-    expected = reference_loss(model, kind, trials[kind])
-    np.testing.assert_allclose(judged.loss(trials[kind], silenced), expected, rtol=1e-5)
+    expected = reference_loss(model, kind, tasks[kind])
+    np.testing.assert_allclose(judged.loss(tasks[kind], silenced), expected, rtol=1e-5)
 
 
 def test_silencing_a_head_that_is_not_read_changes_nothing(
-    folders: dict[str, Path], trials: dict[str, Trial], tmp_path: Path
+    folders: dict[str, Path], tasks: dict[str, ImportanceTask], tmp_path: Path
 ) -> None:
     model = without_columns(transformers.BertForMaskedLM.from_pretrained(folders["mlm"]), 1, 0)
     model.save_pretrained(tmp_path)
     for file in folders["mlm"].glob("tokenizer*"):
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    judged = JudgedModel(find_checkpoint(str(tmp_path)), "mlm", device=CPU)
-    assert judged.loss(trials["mlm"], (1, 0)) == judged.loss(trials["mlm"])
+    judged = SilencedModel(find_checkpoint(str(tmp_path)), "mlm", device=CPU)
+    assert judged.loss(tasks["mlm"], (1, 0)) == judged.loss(tasks["mlm"])
 
 
-def test_a_head_speaks_again_after_it_was_silenced(folders: dict[str, Path], trials: dict[str, Trial]) -> None:
-    judged = JudgedModel(find_checkpoint(str(folders["mlm"])), "mlm", device=CPU)
-    before = judged.loss(trials["mlm"])
-    assert judged.loss(trials["mlm"], (0, 1)) != before
-    assert judged.loss(trials["mlm"]) == before
+def test_a_head_speaks_again_after_it_was_silenced(folders: dict[str, Path], tasks: dict[str, ImportanceTask]) -> None:
+    judged = SilencedModel(find_checkpoint(str(folders["mlm"])), "mlm", device=CPU)
+    before = judged.loss(tasks["mlm"])
+    assert judged.loss(tasks["mlm"], (0, 1)) != before
+    assert judged.loss(tasks["mlm"]) == before
 
 
 @KINDS

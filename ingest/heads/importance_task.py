@@ -22,7 +22,7 @@ NO_ANSWER = -1
 
 
 @dataclass(frozen=True)
-class Trial:
+class ImportanceTask:
     """Sentences as the model reads them, and the right answer per token (token,): a wordpiece or a label."""
 
     kind: str
@@ -48,19 +48,19 @@ class Trial:
         return answers
 
 
-def masked_trial(sentences: Block, *, mask_id: int, seed: int) -> Trial:
+def masked_task(sentences: Block, *, mask_id: int, seed: int) -> ImportanceTask:
     """Predict masked wordpieces, some of every sentence."""
     hidden = choose_hidden(sentences, seed=seed)
     answer = np.where(hidden, sentences.token_ids, NO_ANSWER).astype(np.int64)
     token_ids = np.where(hidden, mask_id, sentences.token_ids).astype(np.int32)
-    return Trial("mlm", replace(sentences, token_ids=token_ids), answer)
+    return ImportanceTask("mlm", replace(sentences, token_ids=token_ids), answer)
 
 
-def label_trial(sentences: Block, labels: NDArray[np.integer]) -> Trial:
+def label_task(sentences: Block, labels: NDArray[np.integer]) -> ImportanceTask:
     """Predict the label of every sentence at its [CLS]."""
     answer = np.full(sentences.tokens, NO_ANSWER, np.int64)
     answer[np.cumsum(sentences.lengths) - sentences.lengths] = labels
-    return Trial("classification", sentences, answer)
+    return ImportanceTask("classification", sentences, answer)
 
 
 def choose_hidden(sentences: Block, *, seed: int) -> NDArray[np.bool_]:

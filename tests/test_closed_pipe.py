@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from store.piped import until_pipe_closes
+from store.closed_pipe import until_pipe_closes
 
 pytestmark = pytest.mark.slow
 

@@ -1,4 +1,4 @@
-"""A BERT with the head it was trained with: its loss on a trial, whole or with an attention head silenced."""
+"""A BERT with the head it was trained with: its loss on a task, whole or with an attention head silenced."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ingest.encode.bert import CLASSIFIER, load_model
 from ingest.encode.encoder import BATCH_TOKENS
 from ingest.encode.weights import weight_shapes
-from ingest.heads.trial import NO_ANSWER, Trial
+from ingest.heads.importance_task import NO_ANSWER, ImportanceTask
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError
 from ingest.run.parallel import one_thread_each
@@ -19,7 +19,7 @@ from ingest.run.parallel import one_thread_each
 ARCHITECTURES = {"mlm": "BertForMaskedLM", "classification": CLASSIFIER}
 
 
-class JudgedModel:
+class SilencedModel:
     """A BERT that can silence a head. In float32: the change by one head may be small beside the loss."""
 
     def __init__(
@@ -36,19 +36,19 @@ class JudgedModel:
         for number, layer in enumerate(self._model.bert.encoder.layer):
             layer.attention.output.dense.register_forward_pre_hook(self._gate(number))
 
-    def loss(self, trial: Trial, silenced: tuple[int, int] | None = None) -> float:
+    def loss(self, task: ImportanceTask, silenced: tuple[int, int] | None = None) -> float:
         """Mean over the answers of -ln of the probability of the right one, in nats.
 
         The context of a silenced (layer, head) is 0 before the output projection; the projection's bias stays.
         """
         self._silenced = silenced
-        batches = trial.batches(tokens=self._batch_tokens)
+        batches = task.batches(tokens=self._batch_tokens)
         workers = cpu_count() if self.device.type == "cpu" else 1
         with one_thread_each(workers), ThreadPoolExecutor(workers, "judge") as pool:
             # Added in their order, so that the loss is the same bit for bit every time.
             return (
                 sum(pool.map(lambda batch: self._sum(batch[0].token_ids, batch[0].real, batch[1]), batches))
-                / trial.answers
+                / task.answers
             )
 
     def _sum(self, *arrays: Any) -> float:
