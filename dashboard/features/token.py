@@ -150,7 +150,7 @@ def token_card(features: Features, token: int) -> dict[str, object]:
 
 
 def token_focus(series: Series, view: str, panel: str, token: int, *, near: int) -> dict[str, object]:
-    """The places of the token's sentence in a panel and of its nearest tokens, as JSON, in the form of `points.focus`."""
+    """The places of the token's sentence in a panel and of its nearest tokens, as JSON, in the form of `points.clicked_point`."""
     features = series.features
     places = series.places(view, features.n_tokens, panel)[0, :, 0].astype(np.float64).round(5)
     own = sentence_tokens(features, token)

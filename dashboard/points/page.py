@@ -7,8 +7,8 @@ from dash import dcc, html
 
 from dashboard.canvas.encoding import grid_tokens
 from dashboard.canvas.spec import Picture
+from dashboard.points import clicked_point as point
 from dashboard.points import distance, pairs
-from dashboard.points import focus as point
 from dashboard.points import selection_summary as selection
 from dashboard.points.captions import (
     fidelity_caption,

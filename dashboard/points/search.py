@@ -98,12 +98,12 @@ def _token_words(corpus: Corpus) -> NDArray[np.int64]:
 def _word_starts(text: str) -> NDArray[np.bool_]:
     """Whether a word starts at each character, by the rule of BERT: between spaces, every punctuation mark alone."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    space, alone = (_where(points, rule) for rule in (str.isspace, _is_alone))
+    space, alone = (_characters_where(points, rule) for rule in (str.isspace, _is_alone))
     before = np.concatenate([[True], (space | alone)[:-1]])
     return alone | (~space & before)
 
 
-def _where(points: NDArray[np.uint32], rule: Callable[[str], bool]) -> NDArray[np.bool_]:
+def _characters_where(points: NDArray[np.uint32], rule: Callable[[str], bool]) -> NDArray[np.bool_]:
     """Whether the rule holds for each character; it is evaluated once per distinct character."""
     holds = np.zeros(int(points.max()) + 1, bool)
     for point in np.flatnonzero(np.bincount(points)):

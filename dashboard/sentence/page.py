@@ -87,10 +87,10 @@ def own_text(context: Context) -> html.Div:
 
 def view_controls(context: Context) -> html.Div:
     """The view, its layer and head, and its options."""
-    return html.Div([*_where(context), *_what(context)], className="controls")
+    return html.Div([*_view_choices(context), *_weight_options(context)], className="controls")
 
 
-def _where(context: Context) -> list[Any]:
+def _view_choices(context: Context) -> list[Any]:
     """The view; of what, in the matrix; layer and head where they change what is drawn."""
     state = context.state
     return [
@@ -129,7 +129,7 @@ def _head(context: Context) -> dmc.Select:
     return choice("head", "Head", heads, str(context.state.head), 72)
 
 
-def _what(context: Context) -> list[Any]:
+def _weight_options(context: Context) -> list[Any]:
     """Options of the weights; views of single vectors and of the whole corpus have none."""
     state = context.state
     if state.show == "mixing":

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from flask import Flask, Response, abort, jsonify, request
 
-from dashboard.points.focus import sentence_overlay, strongest_lines
+from dashboard.points.clicked_point import sentence_overlay, strongest_lines
 from dashboard.points.placement import place_vectors
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.pattern import (

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from dashboard.points import focus as module
-from dashboard.points.focus import Point, focus, point_card, strongest_lines
+from dashboard.points import clicked_point as module
+from dashboard.points.clicked_point import Point, focus, point_card, strongest_lines
 from store import Corpus
 
 QUERY, KEY = Point(1, 0, "query", 40), Point(1, 0, "key", 40)
