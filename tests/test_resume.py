@@ -62,14 +62,14 @@ def start(tiny_model: Path, tiny_data: Path) -> Start:
 def wait_for(commits: Commits) -> WaitFor:
     def wait_for(process: subprocess.Popen[str], place: str, message: str, after: int = 0) -> None:
         """Until there is a commit with this message after the first so many; a minute at most."""
-        for _ in range(2000):
+        for _ in range(600):
             assert process.poll() is None, f"the ingest ended before {message!r}: {process.communicate()}"
             try:
                 if any(message in commit for commit in commits(place)[after:]):
                     return
             except IcechunkError:
                 pass  # the repository is being created
-            time.sleep(0.03)
+            time.sleep(0.1)
         pytest.fail(f"{message!r} never came")
 
     return wait_for
