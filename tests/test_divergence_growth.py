@@ -32,7 +32,7 @@ def copy(small: str, tmp_path: Path) -> str:
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A device that is not called `cpu`; what runs on it runs in torch."""
-    monkeypatch.setattr("ingest.encode.bert.find_device", lambda _: torch.device("cpu", 0))
+    monkeypatch.setattr("ingest.pipeline.find_device", lambda _: torch.device("cpu", 0))
     return monkeypatch
 
 
