@@ -18,6 +18,8 @@ EPOCHS ?=
 LEARNING_RATE ?=
 FREEZE ?=
 OUT ?= data/finetuned
+ANNOTATE ?=
+PROBES ?=
 POINTS ?=
 FEATURES ?=
 REVIEWS ?=
@@ -33,7 +35,7 @@ ONLY ?=
 PYTHON := .venv/bin/python
 # Recipes read variables from the environment: a shell interprets no quote, space or dash in them.
 export MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
-  POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS DAYS
+  ANNOTATE PROBES POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS DAYS
 
 # Images of Docker often forbid Python to write bytecode: every process would compile thousands of modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -67,7 +69,7 @@ lock:       ## write the versions of constraints.txt with their hashes to requir
 
 FLAGS = --store="$$STORE" --model="$$MODEL" --data="$$DATA" --sentences="$$SENTENCES" --tokens="$$TOKENS" \
   --max-length="$$MAX_LENGTH" --device="$$DEVICE" --dtype="$$DTYPE" --seed="$$SEED" --batch="$$BATCH" --text="$$TEXT" --label="$$LABEL" --views="$$VIEWS" --importance="$$IMPORTANCE" \
-  --points="$$POINTS" --features="$$FEATURES" --reviews="$$REVIEWS" --metric="$$METRIC" --neighbors="$$NEIGHBORS" --min-dist="$$MIN_DIST"
+  --annotate="$$ANNOTATE" --probes="$$PROBES" --points="$$POINTS" --features="$$FEATURES" --reviews="$$REVIEWS" --metric="$$METRIC" --neighbors="$$NEIGHBORS" --min-dist="$$MIN_DIST"
 
 # A command that ends when make is killed. make passes its own process id: a shell that starts after that would pass another.
 RUN = exec env HEADSCAPE_PARENT=$(shell echo $$PPID) $(PYTHON) -m headscape

@@ -14,6 +14,7 @@ from dashboard.compare import page as compare
 from dashboard.features import page as features
 from dashboard.head_map import page as head_map
 from dashboard.points import page as points
+from dashboard.relations import page as relations
 from dashboard.sentence import page as sentence
 from dashboard.statistics import page as statistics
 from dashboard.statistics.head_panel import head_statistics
@@ -29,6 +30,7 @@ PAGES: dict[str, Callable[[Context], Page]] = {
     "head": partial(points.one_head, statistics=head_statistics),
     "statistics": statistics.layout,
     "map": head_map.layout,
+    "relations": relations.layout,
     "features": features.layout,
     "sentence": sentence.layout,
     "compare": compare.layout,

@@ -8,6 +8,7 @@ from dashboard.features import routes as features
 from dashboard.head_map import routes as head_map
 from dashboard.pages import TabLink, page_content
 from dashboard.points import routes as points
+from dashboard.relations import routes as relations
 from dashboard.sentence import routes as sentences
 from dashboard.statistics import routes as statistics
 from dashboard.ui.files import LIBRARY
@@ -24,6 +25,7 @@ def register(server: Flask, library: Library) -> None:
         features,
         statistics,
         head_map,
+        relations,
         sentences,
         comparison,
         http,

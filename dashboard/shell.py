@@ -27,6 +27,7 @@ TITLES = {
     "head": "Head",
     "statistics": "Statistics",
     "map": "Head map",
+    "relations": "Relations",
     "features": "Features",
     "sentence": "Sentence",
     "compare": "Compare",

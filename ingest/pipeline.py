@@ -28,6 +28,10 @@ from ingest.run.settings import Settings
 from ingest.text.blocks import short_key
 from ingest.text.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data
+from ingest.words.annotate import annotate, annotated_sentences, annotation_kind
+from ingest.words.relations import find_relations
+from ingest.words.strongest import find_strongest_words
+from ingest.words.uas import find_uas
 from store.repository.access import open_repository
 from store.repository.writer import Writer, open_writer
 from store.schema.pictures import ViewName
@@ -119,11 +123,36 @@ class Ingest:
             complete(self.writer, self.model, self.corpus, views=finished_views(head_vectors, names))
             self.changed = True
             self._show_early()
+        self._find_words()
         self._project(head_vectors, names[1:], names)
         # An ingest may have been killed between the end of a picture and its being named.
         self.changed |= record_finished_views(head_vectors, names)
         self._show_features(sample)
         self._judge_heads(sample)
+        self._train_probes()
+
+    def _find_words(self) -> None:
+        """Words and their relations, of this corpus and of this model."""
+        added = annotate(self.writer, self.corpus, self.settings, self.data, self.checkpoint)
+        if annotated_sentences(self.writer, self.corpus) >= self.corpus.sentences:
+            added |= find_strongest_words(self.writer, self.model, self.corpus)
+            added |= find_relations(
+                self.writer, self.model, self.corpus, self.checkpoint, self.device, self.settings.seed
+            )
+        if added:
+            self.changed = True
+            self._show_early()
+
+    def _train_probes(self) -> None:
+        """Probes of governors: they take minutes, so all pictures come first."""
+        if annotated_sentences(self.writer, self.corpus) < self.corpus.sentences or not self._wants_probes():
+            return
+        writer, settings = self.writer, self.settings
+        self.changed |= find_uas(writer, self.model, self.corpus, self.checkpoint, self.device, settings.seed)
+
+    def _wants_probes(self) -> bool:
+        kind = annotation_kind(self.writer, self.corpus)
+        return self.settings.probes == "all" or (self.settings.probes == "auto" and kind == "gold")
 
     def _show_features(self, sample: Sample) -> None:
         points = FeaturePoints(

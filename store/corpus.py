@@ -11,20 +11,19 @@ from zarr.abc.store import Store
 
 from store.features import Features
 from store.groups import Groups, Views
-from store.kernels.attention import attention_pattern
+from store.kernels.attention import attention_pattern, merge_words
 from store.kernels.labels import head_labels
+from store.kernels.words import StrongestWords
 from store.means import Watch, part_means, part_statistics
+from store.relations import with_accuracies
 from store.repository.errors import NotIngested, StoreError
-from store.schema.corpus import PAD
 from store.schema.model import PAIR_NUMBERS
 from store.schema.pictures import LARGEST_COORDINATE
 from store.stored_keys import with_keys
-
-TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "token_flags")
-SENTENCE_ARRAYS = ("row_start", "row_size", "label", "document", "sentence_hash", "text")
+from store.text import WORDS_REMEDY, CorpusText
 
 
-class Corpus:
+class Corpus(CorpusText):
     """What one model does on one corpus, read at one snapshot. Every array is read when it is first used.
 
     Attributes
@@ -35,91 +34,22 @@ class Corpus:
         Id of the snapshot that every number comes from.
     attributes
         Provenance of the model: checkpoint, versions, dtype, settings, stages.
-    corpus_attributes
-        Provenance of the sentences and tokens.
-    n_sentences, n_tokens, layers, heads
-        Sizes. Padding is not counted.
+    layers, heads
+        Sizes; those of the text are in `CorpusText`.
     """
 
     def __init__(self, chunks: Store, snapshot: str, name: str) -> None:
         self.name, self.snapshot = name, snapshot
-        self._groups = Groups(chunks)
-        self._model = with_keys(self._groups.open(f"models/{name}"))
+        groups = Groups(chunks)
+        self._model = with_keys(groups.open(f"models/{name}"))
         self.attributes: Mapping[str, Any] = self._model.attrs
-        self._text = self._groups.open(f"corpus/{self.attributes['corpus']}")
-        self.corpus_attributes: Mapping[str, Any] = self._text.attrs
-        self.n_sentences: int = int(self.attributes["sentences"])
-        self.n_tokens: int = int(self.attributes["tokens"])
+        sizes = {size: int(self.attributes[size]) for size in ("sentences", "tokens")}
+        super().__init__(groups, str(self.attributes["corpus"]), **sizes)
         self.layers: int = self._model.sizes["layer"]
         self.heads: int = self._model.sizes["head"]
         finished = list(self.attributes.get("views", []))
         self._views = Views(self._groups, f"models/{name}/views", finished, quality="fidelity")
         self._features: dict[str, Features] = {}
-
-    # -- sentences and tokens -----------------------------------------------------------------------
-
-    @cached_property
-    def sentences(self) -> xr.Dataset:
-        """Sentences: row_start, row_size, label, document, sentence_hash, text (sentence). Loaded at first use."""
-        return self._text[list(SENTENCE_ARRAYS)].isel(sentence=slice(0, self.n_sentences)).load()
-
-    @cached_property
-    def tokens(self) -> xr.Dataset:
-        """Rows of the token axis, padding included: TOKEN_COORDINATES (token). Loaded at first use."""
-        return self._text[list(TOKEN_COORDINATES)].isel(token=slice(0, self._token_stop)).load()
-
-    @cached_property
-    def rows(self) -> NDArray[np.int64]:
-        """Rows of the token axis that are not padding, ascending: (n_tokens,)."""
-        return np.flatnonzero((self.tokens.token_flags.values & PAD) == 0)
-
-    @cached_property
-    def vocab(self) -> NDArray[np.object_]:
-        """Wordpiece of each token id: (vocab,)."""
-        return self._text.vocab.values
-
-    @cached_property
-    def _token_stop(self) -> int:
-        last = self._text[["row_start", "row_size"]].isel(sentence=self.n_sentences - 1)
-        return int(last.row_start + last.row_size)
-
-    def wordpieces(self, rows: slice | NDArray[np.int64]) -> list[str]:
-        """Wordpieces of some rows of the token axis."""
-        return [str(piece) for piece in self.vocab[self.tokens.token_id.values[rows]]]
-
-    def sentence_rows(self, sentence: int) -> slice:
-        """Rows of the token axis that hold a sentence. StoreError where the corpus has no such sentence."""
-        if not 0 <= sentence < self.n_sentences:
-            raise StoreError(f"sentence={sentence} is out of range. Choose 0 to {self.n_sentences - 1}.")
-        start = int(self.sentences.row_start[sentence])
-        return slice(start, start + int(self.sentences.row_size[sentence]))
-
-    @property
-    def label_names(self) -> tuple[str, ...]:
-        """Names of the reviews' labels by code; empty where the data has no labels."""
-        return tuple(map(str, self.corpus_attributes.get("label_names", ())))
-
-    def label_name(self, sentence: int) -> str:
-        """Label of the sentence's review, empty where it has none."""
-        label = int(self.sentences.label.values[sentence])
-        return self.label_names[label] if 0 <= label < len(self.label_names) else ""
-
-    @cached_property
-    def columns(self) -> xr.Dataset:
-        """Categorical columns of the data as int16 codes (sentence), -1 for no category. Loaded at first use.
-
-        Each array has the attributes `title` (name of the column in the data) and `names` (category of each code).
-        Empty where the data has no such columns.
-        """
-        group = self._groups.open_optional(f"corpus/{self.attributes['corpus']}/columns")
-        columns = (
-            group[list(group.attrs.get("titles", []))]
-            .isel(sentence=slice(0, self.n_sentences), missing_dims="ignore")
-            .load()
-        )
-        for name, column in columns.items():
-            column.attrs |= {"title": group.attrs["titles"][name], "names": group.attrs["names"][name]}
-        return columns
 
     def _per_token(self, name: str) -> xr.DataArray:
         array = self._model[name].isel(token=slice(0, self._token_stop))
@@ -276,6 +206,56 @@ class Corpus:
         """Label of each head (layer, head), "" where no rule of `store.kernels.labels.LABELS` holds."""
         return head_labels(self.head_statistic, self.sentences.row_size.values)
 
+    # -- words --------------------------------------------------------------------------------------
+
+    @property
+    def strongest_words(self) -> xr.Dataset:
+        """The word that each word attends to most, and the one that attends most to it.
+
+        `most_attended` and `most_attending` (layer, head, word): indices in the sentence, -1 where it has no other word. Lazy.
+        NotIngested where the ingest has not computed them.
+        """
+        group = self._of_words("words", "sentences", "Attention between words", WORDS_REMEDY)
+        return group[list(StrongestWords._fields)].isel(word=slice(0, len(self.words)))
+
+    @cached_property
+    def relations(self) -> xr.Dataset:
+        """How often each head links the words of each relation. Arrays as in `store.schema.relations`.
+
+        And `accuracy` (relation, direction, layer, head), share of the pairs that the head links, in all sentences;
+        `chosen_accuracy` and `reported_accuracy`, the same in each half of the sentences; `random_accuracy`, with random
+        weights; `offset_accuracy` (relation), share of the pairs of the second half with the offset most frequent in the
+        first. Loaded at first use. NotIngested where the ingest has not computed them.
+        """
+        return with_accuracies(self._of_words("relations", "relations_hash", "Relations", WORDS_REMEDY).load())
+
+    @cached_property
+    def uas(self) -> xr.Dataset:
+        """Share of words whose governor is found from attention (Clark et al. 2019, section 5), of held-out sentences.
+
+        `uas` (method, decoding), its 95 % `interval` (bound) and `of_seed` (seed); methods as in `store.schema.uas`.
+        Attributes: `trained_on` and `reported_on` sentences, `words`. Loaded at first use.
+        NotIngested where the ingest has not computed it.
+        """
+        remedy = "Run `headscape ingest --probes=all`."
+        return self._of_words("uas", "uas_hash", "Governors from attention", remedy).load()
+
+    def word_pattern(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> xr.DataArray:
+        """Attention between the words of a sentence: to a word the sum over its wordpieces, from a word their mean.
+
+        As `pattern`, with dims query_word and key_word, labelled with the words (Clark et al. 2019, section 4.1). Rows
+        sum to less than 1: [CLS] and [SEP] are no words.
+        """
+        pattern, rows = self.pattern(sentence, layer=layer, head=head), self.words.rows(sentence)
+        tokens = self.words.table[["token_start", "token_stop"]].isel(word=rows)
+        groups = [
+            tuple(range(*bounds)) for bounds in zip(tokens.token_start.values, tokens.token_stop.values, strict=True)
+        ]
+        dims = (*pattern.dims[:-2], "query_word", "key_word")
+        spelled = {f"{side}_spelling": (f"{side}_word", self.words.texts(rows)) for side in ("query", "key")}
+        coordinates: dict[str, Any] = {"layer": pattern["layer"], "head": pattern["head"], **spelled}
+        return xr.DataArray(merge_words(pattern.values, groups, groups), coordinates, dims, name="word_pattern")
+
     # -- results of single stages of the ingest -----------------------------------------------------
 
     @cached_property
@@ -315,6 +295,13 @@ class Corpus:
         """The group of a stage of the ingest, which has the attribute `finished` once the stage has run to its end."""
         group = self._groups.open_optional(f"models/{self.name}/{stage}")
         if finished not in group.attrs:
+            raise NotIngested(f"{title}: not computed.", remedy)
+        return group
+
+    def _of_words(self, stage: str, finished: str, title: str, remedy: str) -> xr.Dataset:
+        """The group of a stage that counts words; not computed either where another model had them annotated anew since."""
+        group = self._results(stage, finished, title, remedy)
+        if group.attrs.get("annotation") != self.words.identity:
             raise NotIngested(f"{title}: not computed.", remedy)
         return group
 

@@ -26,6 +26,7 @@ from store.schema.corpus import PAD
 from store.schema.features import SAMPLE
 from store.schema.model import BOUNDS
 from store.snapshot import Snapshot
+from store.verify_words import wrong_words
 
 #: Sentences whose statistics are recomputed from their queries and keys.
 RECOMPUTED = 50
@@ -79,6 +80,7 @@ def verify(snapshot: Snapshot) -> Iterator[str]:
         if "importance" in group and "importance_hash" in group["importance"].attrs:
             yield from _wrong_importance(corpus)
         yield from wrong_features(corpus)
+        yield from wrong_words(corpus)
 
 
 def wrong_files(url: str) -> Iterator[str]:

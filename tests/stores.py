@@ -22,6 +22,7 @@ from ingest.text import corpus, reviews
 from ingest.text.reviews import Data
 from ingest.text.table import Table
 from tests.made_once import made_once
+from tests.treebanks import write_treebank
 
 #: Small, so that a few sentences already make many blocks, and most are not a part of the fit.
 BLOCK = 128
@@ -56,7 +57,7 @@ def ingest(tiny_model: Path, tiny_data: Path) -> Ingest:
 
     def ingest(place: Path, *, fit_tokens: int = FIT_TOKENS, **settings: Any) -> str:
         chosen: dict[str, Any] = {"model": str(tiny_model), "data": str(tiny_data), "max_length": MAX_LENGTH}
-        chosen |= {"views": VIEW, "features": "none"}
+        chosen |= {"views": VIEW, "features": "none", "annotate": "none"}
         if "tokens" not in settings:
             chosen["sentences"] = SENTENCES
         with pytest.MonkeyPatch.context() as patch:
@@ -123,6 +124,13 @@ def _of_model(model: Path, factory: pytest.TempPathFactory, ingest: Ingest) -> s
 def few_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
     """Of ten sentences, without feature points."""
     return str(made_once(tmp_path_factory, "few", partial(ingest, sentences=10)))
+
+
+@pytest.fixture(scope="session")
+def bank_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
+    """Of a small treebank, with its words and relations."""
+    bank = made_once(tmp_path_factory, "bank.conllu", write_treebank)
+    return str(made_once(tmp_path_factory, "bank", partial(ingest, data=bank, annotate="auto")))
 
 
 @pytest.fixture

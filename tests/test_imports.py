@@ -11,9 +11,21 @@ ROOT = Path(__file__).parents[1]
 #: Folders of a package from low to high. A folder may import itself and lower ones; files beside the folders are highest.
 FOLDERS = {
     "store": ("schema", "kernels", "repository"),
-    "ingest": ("run", "text", "encode", "projections", "heads", "finetuning"),
+    "ingest": ("run", "text", "encode", "words", "projections", "heads", "finetuning"),
     "dashboard": (
-        *("web", "ui", "canvas", "points", "statistics", "head_map", "features", "sentence", "compare", "about"),
+        *(
+            "web",
+            "ui",
+            "canvas",
+            "points",
+            "statistics",
+            "head_map",
+            "relations",
+            "features",
+            "sentence",
+            "compare",
+            "about",
+        ),
     ),
 }
 #: What a package may import of the others.

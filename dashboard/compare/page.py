@@ -28,6 +28,7 @@ from dashboard.compare.picture import (
     shown_points_of,
     shown_view,
 )
+from dashboard.compare.relations import relations_of_both
 from dashboard.compare.sentences import DIVERGENCE, patterns, ranked_by, search_in_both, standard_ranking
 from dashboard.compare.two_models import ModelPair, is_cached, pair_of, pictures_of
 from dashboard.points.captions import caption, head_fidelity_caption
@@ -189,7 +190,12 @@ def _of_two(context: Context, two: ModelPair) -> Page:
     unlike = [dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()]
     above = [html.H1(TITLE), _model_choice(context, two), *unlike, *_heads(context, two), *above_pictures(context, two)]
     notices = _notices(context, two)
-    below = [*below_pictures(context, two), *_sentences(context, two), *_points(context, two)]
+    below = [
+        *below_pictures(context, two),
+        *relations_of_both(context, two),
+        *_sentences(context, two),
+        *_points(context, two),
+    ]
     return Page(above=above, below=below, notices=notices)
 
 

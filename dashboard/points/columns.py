@@ -121,6 +121,12 @@ def read_review(drawn: Drawn) -> Codes:
     return _codes(drawn.of_sentences(drawn.corpus.sentences.document.values))
 
 
+def read_word_category(drawn: Drawn, *, name: str) -> Codes:
+    """Codes of a category of the token's word (`store.schema.words`)."""
+    word = drawn.corpus.token_words[drawn.rows]
+    return _codes(np.where(word >= 0, drawn.corpus.words.table[name].values[word], -1))
+
+
 def read_data_column(drawn: Drawn, *, name: str) -> Codes:
     """Codes of a column of the data set."""
     return _codes(drawn.of_sentences(drawn.corpus.columns[name].values))
@@ -187,7 +193,7 @@ class Column:
 def columns(corpus: Corpus) -> dict[str, Column]:
     """All columns of a corpus by name, in the order of the menu."""
     own = [*_of_positions(), *_of_tokens(), *_of_frequencies()]
-    every = [*own, *_of_heads(), *_of_sentences(corpus), *_of_data(corpus)]
+    every = [*own, *_of_heads(), *_of_words(corpus), *_of_sentences(corpus), *_of_data(corpus)]
     return {column.name: column for column in every}
 
 
@@ -262,6 +268,26 @@ def _of_heads() -> list[Column]:
         Column("value_norm", "value norm ‖f(x)‖", per_head=True, read=read_value_norm),
         *statistics,
         Column("given", "attention given to other tokens", unit="share", per_head=True, read=read_given),
+    ]
+
+
+def _of_words(corpus: Corpus) -> list[Column]:
+    """Grammar of a token's word, where the corpus has words; gold or silver stands in the title."""
+    if not corpus.has_words:
+        return []
+    words = corpus.words
+    titles = {"part_of_speech": "part of speech", "relation": "dependency", "tag": "tag", "entity": "entity"}
+    names = {name: tuple(words.names(name)) for name in titles} | {"lemma": tuple(map(str, words.lemma_names))}
+    return [
+        Column(
+            name,
+            f"{titles.get(name, name)} ({words.kind})",
+            "category",
+            names=known,
+            read=partial(read_word_category, name=name),
+        )
+        for name, known in names.items()
+        if known
     ]
 
 

@@ -22,6 +22,7 @@ from dashboard.sentence.picture import (
 )
 from dashboard.sentence.positions import positions
 from dashboard.sentence.ranked_heads import ranking_panel
+from dashboard.sentence.tree import dependency_tree
 from dashboard.ui.controls import choice, explained, info, number, statistic_choice, switch
 from dashboard.ui.page import Page
 from dashboard.web.context import Context
@@ -192,7 +193,7 @@ def _of_sentence(context: Context) -> Page:
     if context.state.show == "mixing":
         return Page(above=above, beside=_finder(context), below=sentence_mixing(context), notices=_notices(context))
     beside = positions(context) if context.state.show == "positions" else ranking_panel(context)
-    below: list[object] = [_caption(context)]
+    below: list[object] = [_caption(context), *dependency_tree(context)]
     return Page(above=above, beside=[*beside, *_finder(context)], below=below, notices=_notices(context))
 
 

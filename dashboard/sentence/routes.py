@@ -25,6 +25,7 @@ from dashboard.sentence.pattern import (
 )
 from dashboard.sentence.positions import position_table
 from dashboard.sentence.sentence import Sentence, stored_sentence
+from dashboard.sentence.tree import tree_arcs, tree_svg
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.text import significant
 from dashboard.web.admission import reader_left
@@ -49,6 +50,15 @@ def register(server: Flask, library: Library) -> None:
         return stored_sentence(corpus_of(library, snapshot, model), index)
 
     _add(server, "sentence/<int:index>", stored)
+
+    @server.get(f"{BASE}/tree/<int:index>/<int:layer>/<int:head>.svg")
+    def tree(snapshot: str, model: str, index: int, layer: int, head: int) -> Response:
+        corpus = corpus_of(library, snapshot, model)
+        check_head(corpus, layer, head)
+        corpus.sentence_rows(index)  # says it where there is no such sentence
+        words = corpus.words.texts(corpus.words.rows(index))
+        drawn = tree_svg(words, tree_arcs(corpus, index, layer, head))
+        return lasting(Response(drawn, mimetype="image/svg+xml"))
 
     def typed(snapshot: str, model: str) -> Sentence:
         return _typed(library, corpus_of(library, snapshot, model))

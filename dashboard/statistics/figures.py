@@ -15,6 +15,7 @@ from dashboard.ui.charts import (
     SHARES,
     SYMBOLS,
     colour_bar,
+    error_bars,
     layers_across,
     layers_down,
     layout,
@@ -90,7 +91,7 @@ def _means_of_layers(series: Series, index: int, unit: str) -> Any:
     return go.Scatter(
         x=np.arange(layers),
         y=means,
-        error_y=None if between is None else _error_bars(means, between, colour),
+        error_y=None if between is None else error_bars(means, between, colour),
         text=[""] * layers if between is None else [_interval(low, high, unit) for low, high in between.T.tolist()],
         mode="lines+markers",
         line={"color": colour, "width": 2},
@@ -98,12 +99,6 @@ def _means_of_layers(series: Series, index: int, unit: str) -> Any:
         name=series.title,
         hovertemplate=f"layer %{{x}}, mean of its {heads} heads, {series.title}: {number}%{{text}}<extra></extra>",
     )
-
-
-def _error_bars(means: Floats, between: Floats, colour: str) -> dict[str, Any]:
-    low, high = between
-    ends = {"array": np.maximum(high - means, 0), "arrayminus": np.maximum(means - low, 0)}
-    return {"type": "data", "symmetric": False, **ends, "color": colour, "thickness": 1.5, "width": 4}
 
 
 def _interval(low: float, high: float, unit: str) -> str:

@@ -180,6 +180,13 @@ def every(count: int, most: int = 24) -> int:
     return -(-count // most)
 
 
+def error_bars(means: NDArray[np.float64], between: NDArray[np.float64], colour: str) -> dict[str, Any]:
+    """Bars from one end to the other of the intervals (bound, ...) around means (...)."""
+    low, high = between
+    ends = {"array": np.maximum(high - means, 0), "arrayminus": np.maximum(means - low, 0)}
+    return {"type": "data", "symmetric": False, **ends, "color": colour, "thickness": 1.5, "width": 4}
+
+
 def square(figure: go.Figure) -> go.Figure:
     """The figure with cells as high as they are wide."""
     figure.update_yaxes(scaleanchor="x", scaleratio=1, constrain="domain")

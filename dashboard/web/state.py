@@ -11,13 +11,17 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from urllib.parse import quote_plus, urlencode
 
 from store import STATISTICS
+from store.kernels.relations import DIRECTIONS
 from store.schema.model import RATIOS, ROLES, SOURCES
+from store.schema.relations import ALL
 
-PAGES = ("heads", "head", "statistics", "map", "features", "sentence", "compare", "about")
+PAGES = ("heads", "head", "statistics", "map", "relations", "features", "sentence", "compare", "about")
 #: Tokens drawn on the page of a head, by default and at most.
 HEAD_TOKENS, MOST_TOKENS = 20_000, 1_000_000
 #: Lines per token by default and at most, and the minimum weight of a line by default (AttentionViz).
 TOP, MOST_TOP, LEAST = 2, 20, 0.05
+#: Words of a sentence that can be marked on page Relations.
+MOST_WORDS = 1_000
 #: Characters of a search.
 MOST_SOUGHT = 200
 #: Bytes of a typed text in a link, and of both texts of a pair. With every position hidden or selected, a request for the
@@ -109,6 +113,8 @@ _OF_TOKENS = ("queries", "toward", "hide")
 _OF_SENTENCE = ("second", "sentence", "pair", *_OF_TOKENS)
 _NUMBERS = re.compile(r"\d{1,4}(\.\d{1,4}){0,600}")
 _RANGES = r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}"
+_MARKS = r"\d{1,8}:\d{1,3}-\d{1,3}(\.\d{1,3}-\d{1,3}){0,20}"
+_EXAMPLE = rf"{_MARKS}(;{_MARKS}){{0,20}}"
 _CAMERA = r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}"
 _ON = Field("switch", ("1",))
 
@@ -180,6 +186,13 @@ class LinkState:
     named: Annotated[str | None, Field("text", 20)] = None
     behaviour: Annotated[str | None, Field("text", 40)] = None
     paint: Annotated[str, Field("choice", ("layer", "label", *varying_statistics("all")))] = "layer"
+
+    # Relations between words.
+    relation: Annotated[str, Field("text", 80)] = ALL
+    direction: Annotated[str, Field("choice", tuple(DIRECTIONS))] = "forward"
+    examples: Annotated[str, Field("choice", ("best", "chosen"))] = "best"
+    start: Annotated[int | None, Field("number", range(MOST_WORDS))] = None
+    example: Annotated[str | None, Field("pattern", _EXAMPLE)] = None
 
     # Feature points.
     material: Annotated[str | None, Field("choice", Of.TOKEN_SETS, clears=("ftoken", "flasso"), moves=True)] = None

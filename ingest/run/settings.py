@@ -34,6 +34,7 @@ DEFAULT_FEATURES = ("pca-joint", "pca-each", "umap-joint", "tsne-each")
 DEFAULT_REVIEW = 3
 POINTS = ("standard", "fine")
 NONE = "none"
+PROBES = ("auto", "all", NONE)
 #: Of UMAP, whose time and memory grow with them.
 MOST_NEIGHBORS = 200
 
@@ -78,6 +79,15 @@ class Settings:
         "sentences on which head importance is computed: the loss with each head silenced, for a model that predicts masked words "
         "or labels; costs one forward pass over them per head; 0 computes none",
         int,
+    )
+    annotate: str = setting(
+        "auto",
+        "words and grammar of the sentences: auto (gold where the data is a treebank; for English a packaged spaCy pipeline), the "
+        "package of another spaCy pipeline, or none",
+    )
+    probes: str = setting(
+        "auto",
+        "governors found from attention by trained probes: auto (where the annotation is gold), all (where it is silver too), or none",
     )
     points: str = setting(
         "standard",
@@ -129,6 +139,8 @@ class Settings:
     def _check_features(self) -> None:
         if self.points not in POINTS:
             raise IngestError(f"--points={self.points} is not known. Give {' or '.join(POINTS)}.")
+        if self.probes not in PROBES:
+            raise IngestError(f"--probes={self.probes} is not known. Give one of {', '.join(PROBES)}.")
         if self.metric not in METRICS:
             raise IngestError(f"--metric={self.metric} is not known. Give {' or '.join(METRICS)}.")
         if self.neighbors < 2:

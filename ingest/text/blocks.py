@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 class Block:
     """The unit of work: whole sentences in `length` rows of the token axis, padding at the end.
 
-    `lengths` and `token_ids` are those of its sentences, one after the other.
+    `lengths` and `token_ids` are those of its sentences, one after the other, from `first_sentence` of the corpus on.
     """
 
     index: int
@@ -23,6 +23,7 @@ class Block:
     lengths: NDArray[np.int32]
     token_ids: NDArray[np.int32]
     token_flags: NDArray[np.uint8]
+    first_sentence: int = 0
 
     @property
     def rows(self) -> slice:
@@ -66,6 +67,7 @@ def plan(
             lengths[start:stop],
             token_ids[offsets[start] : offsets[stop]],
             token_flags[offsets[start] : offsets[stop]],
+            int(start),
         )
         for index, (start, stop) in enumerate(pairwise(first))
     ]

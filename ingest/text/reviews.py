@@ -11,9 +11,10 @@ import pyarrow.compute
 from ingest.run.checkpoint import is_file, is_folder, package_folder, sha256
 from ingest.run.errors import IngestError, listed, short
 from ingest.run.settings import EMBEDDED
+from ingest.text.annotation import Annotation
 from ingest.text.columns import Column, find_columns, label_column
 from ingest.text.lines import GZIP
-from ingest.text.table import FORMS, Table, form_of, read_table
+from ingest.text.table import ANNOTATION, FORMS, TREEBANKS, Table, form_of, read_table
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -32,6 +33,11 @@ class Data:
     name: str
     place: str
     identity: str
+
+    @property
+    def is_treebank(self) -> bool:
+        """Whether it holds sentences with gold annotation: no review that is split into them."""
+        return self.place != EMBEDDED and form_of(Path(self.place)) in TREEBANKS
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,10 @@ class Reviews:
             for row in batch.to_pylist():
                 yield self._review(document, row)
                 document += 1
+
+    def annotation(self, document: int) -> Annotation:
+        """The words of a sentence of a treebank."""
+        return Annotation.from_json(self.table.columns.column(ANNOTATION)[document].as_py())
 
     def __getitem__(self, document: int) -> Review:
         return self._review(
@@ -130,12 +140,17 @@ def _hub_data(data: str) -> Data:
 def read_reviews(data: Data, *, text: str, label: str, split: str = "train") -> Reviews:
     """The reviews of a split with the names of their labels; says what is wrong with the data."""
     table = _load(data, split)
-    if data.place != EMBEDDED and form_of(Path(data.place)) == ".txt":
+    if data.is_treebank or (data.place != EMBEDDED and form_of(Path(data.place)) == ".txt"):
         text = "text"
     _check_text(data, table, text)
     if not len(table):
         raise IngestError(f"{short(data.name)} has no reviews. Give a file with at least one.")
-    return Reviews(table, text, _labels(data, table, label), find_columns(table, besides=(text, label)))
+    return Reviews(
+        table,
+        text,
+        _labels(data, table, label),
+        find_columns(table, besides=(text, label, *([ANNOTATION] * data.is_treebank))),
+    )
 
 
 def _check_text(data: Data, table: Table, text: str) -> None:

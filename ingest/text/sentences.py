@@ -9,6 +9,8 @@ from ingest.text.reviews import Review
 
 #: Everything a change of this file changes in the sentences must change this too; it is a part of a corpus' identity.
 SPLITTER = "nupunkt-0.8/1"
+#: Instead of it where the data holds sentences.
+NOT_SPLIT = "none: the sentences of the treebank"
 
 #: Begins where white space does: tried at each of many spaces, it would take time quadratic in their number.
 _PARAGRAPH = re.compile(r"(?<!\s)(?:\s*<br\s*/?>){2,}\s*|\n\s*\n", re.IGNORECASE)
@@ -83,12 +85,15 @@ def sentence_hash(text: str, *, seed: int) -> int:
 
 
 def split_reviews(
-    reviews: Iterable[Review], *, seed: int, passed: Callable[[float], object] = float
+    reviews: Iterable[Review], *, seed: int, whole: bool = False, passed: Callable[[float], object] = float
 ) -> Iterator[Sentence]:
-    """Every sentence of every review, in their order; `passed` is called with each finished share of a review."""
+    """Every sentence of every review, in their order; `passed` is called with each finished share of a review.
+
+    Where `whole`, each review is a sentence.
+    """
     for review in reviews:
         left = 1.0
-        for text in _split(review.text):
+        for text in [review.text] if whole else _split(review.text):
             yield Sentence(sentence_hash(text, seed=seed), text, review.label, review.document)
             part = min(left, len(text) / len(review.text))
             left -= part

@@ -18,8 +18,9 @@ import pyarrow as pa
 
 from ingest.run.errors import IngestError, short
 from ingest.text.json_file import JsonColumns, json_records, json_row
-from ingest.text.lines import GZIP, csv_header, csv_rows, plain_rows
+from ingest.text.lines import GZIP, csv_header, csv_rows, plain_rows, read_lines
 from ingest.text.parquet_file import NOT_TEXT, REFUSED, not_text, opened, plain_schema, read_parquet, refused
+from ingest.text.treebank import read_treebank
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,10 @@ def _cache() -> Path:
 VERSION = 1
 #: Rows and characters of a chunk.
 MOST_ROWS, MOST_CHARACTERS = 10_000, 1 << 24
-FORMS = (".csv", ".parquet", ".jsonl", ".json", ".txt")
+TREEBANKS = (".conllu", ".conllx", ".conll10")
+FORMS = (".csv", ".parquet", ".jsonl", ".json", ".txt", *TREEBANKS)
+#: Column of a treebank that holds the words of the text in its column `text`.
+ANNOTATION = "annotation"
 
 Row = Sequence[str | None]
 
@@ -134,6 +138,7 @@ def convert(path: Path, form: str, target: Path) -> None:
         Where the file is not what its name says, or damaged; the message names the line or the row.
     """
     converters = {".csv": _convert_csv, ".txt": _convert_plain, ".parquet": _convert_parquet}
+    converters |= dict.fromkeys(TREEBANKS, _convert_treebank)
     converters.get(form, _convert_json)(path, target)
 
 
@@ -148,6 +153,11 @@ def _convert_csv(path: Path, target: Path) -> None:
 
 def _convert_plain(path: Path, target: Path) -> None:
     _write_text(target, ["text"], plain_rows(path), {})
+
+
+def _convert_treebank(path: Path, target: Path) -> None:
+    rows = ([text, annotation.to_json()] for text, annotation in read_treebank(read_lines(path), path.name))
+    _write_text(target, ["text", ANNOTATION], rows, {})
 
 
 def _convert_json(path: Path, target: Path) -> None:

@@ -52,6 +52,15 @@ class Tokenizer:
         truncated = np.fromiter((bool(encoding.overflowing) for encoding in encoded.encodings), np.bool_)
         return Tokens(lengths, token_id, position, np.fromiter(words, np.int16), self._flags[token_id], truncated)
 
+    def spans(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        """First character of each wordpiece of `tokenize` in its text and the one after its last, 0 and 0 for [CLS] and [SEP].
+
+        One array (token, 2) per text.
+        """
+        heads = list(map(self._head, texts))
+        encoded = self._tokenizer(heads, truncation=True, max_length=self.max_length, return_offsets_mapping=True)
+        return [np.array(spans, np.int64).reshape(-1, 2) for spans in encoded["offset_mapping"]]
+
     def _head(self, text: str) -> str:
         """As much of a text as has the same wordpieces once it is cut; all of a text as long as a library takes minutes.
 

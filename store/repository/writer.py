@@ -81,6 +81,11 @@ class Writer:
         self._groups = {name: group for name, group in self._groups.items() if not f"{name}/".startswith(f"{path}/")}
 
     @property
+    def committed(self) -> Store:
+        """What has been committed so far, to be read."""
+        return self.repository.readonly_session(INGEST).store
+
+    @property
     def changed(self) -> bool:
         """Whether the transaction has changed anything."""
         return bool(self._transaction.session.has_uncommitted_changes)

@@ -1,0 +1,1 @@
+"""Page Relations: which head links the words of which grammatical relation."""

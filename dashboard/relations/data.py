@@ -1,0 +1,165 @@
+"""Accuracies of heads at relations, and the sentences in which a head links the words of a relation or does not."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from dashboard.web.cache import cached
+from dashboard.web.context import Context
+from store import Corpus, StoreError
+from store.kernels.relations import DIRECTIONS, WordPairs, halves, linked
+from store.kernels.words import StrongestWords
+from store.relations import best_heads, count_links
+from store.repository.errors import NotIngested
+from store.schema.relations import ALL
+
+#: Pairs that are shown of those that a head links, and of those that it does not.
+LISTED = 8
+
+
+@dataclass(frozen=True)
+class BestHead:
+    """The head that is best at a relation, with the numbers beside it; shares of pairs.
+
+    `offset` is that of the baseline; `random` the best head of the same network with random weights.
+    """
+
+    relation: str
+    direction: str
+    layer: int
+    head: int
+    accuracy: float
+    interval: tuple[float, float]
+    offset: int
+    offset_accuracy: float
+    random: float
+    pairs: int
+
+
+@dataclass(frozen=True)
+class PairExample:
+    """A pair in its sentence: index of the sentence, its words, and of these the two of the pair and the one attended to."""
+
+    sentence: int
+    words: tuple[str, ...]
+    source: int
+    target: int
+    attended: int
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Pairs that a head links and pairs that it does not: the first of each in the order of the corpus, and how many."""
+
+    hits: tuple[PairExample, ...]
+    misses: tuple[PairExample, ...]
+    linked: int
+    pairs: int
+
+
+@cached
+def best_of(corpus: Corpus) -> tuple[BestHead, ...]:
+    """The best head of every relation, in the order of the relations."""
+    best = best_heads(corpus.relations)
+    return tuple(_best_head(best.isel(relation=number)) for number in range(best.sizes["relation"]))
+
+
+def _best_head(row: xr.Dataset) -> BestHead:
+    low, high = map(float, row.interval)
+    return BestHead(
+        relation=str(row.relation.values),
+        direction=str(row.direction.values),
+        layer=int(row["layer"]),
+        head=int(row["head"]),
+        accuracy=float(row.accuracy),
+        interval=(low, high),
+        offset=int(row.offset),
+        offset_accuracy=float(row.offset_accuracy),
+        random=float(row.random_accuracy),
+        pairs=int(row.pairs),
+    )
+
+
+@cached
+def links_of(corpus: Corpus, relation: str) -> xr.Dataset:
+    """Counts, shares and intervals of every head at a relation of the store, or at a pattern, which is counted now.
+
+    StoreError where nothing of the corpus is called so.
+    """
+    if relation in corpus.relations.relation.values:
+        return corpus.relations.sel(relation=relation)
+    seed = int(corpus.attributes["provenance"]["settings"]["seed"])
+    pairs = corpus.words.find_pairs(relation)
+    return count_links(corpus.strongest_words, pairs, sentences=corpus.n_sentences, seed=seed)
+
+
+def shown_relation(context: Context) -> tuple[str, tuple[str, ...]]:
+    """The relation of the link; all of them with a notice where the corpus has none of that name."""
+    try:
+        links_of(context.corpus, context.state.relation)
+    except NotIngested:
+        raise
+    except StoreError as error:
+        return ALL, (f"{error} Showing all relations.",)
+    return context.state.relation, ()
+
+
+def shown_head(context: Context, relation: str) -> tuple[int, int]:
+    """The head whose links are shown: the best at the relation in its direction, or the chosen one."""
+    state = context.state
+    if state.examples == "chosen":
+        return state.layer, state.head
+    cell = links_of(context.corpus, relation).chosen_accuracy.sel(direction=state.direction).values
+    layer, head = np.unravel_index(int(np.nan_to_num(cell, nan=-1).argmax()), cell.shape)
+    return int(layer), int(head)
+
+
+def pairs_of(corpus: Corpus, relation: str) -> WordPairs:
+    """The pairs of a relation that are reported on."""
+    words = corpus.words
+    pairs = words.dependencies if relation == ALL else words.find_pairs(relation)
+    return pairs.only(halves(corpus.n_sentences)[pairs.sentence])
+
+
+def examples(corpus: Corpus, relation: str, direction: str, layer: int, head: int) -> Examples:
+    """Examples of one head for one relation."""
+    pairs = pairs_of(corpus, relation)
+    strongest = _strongest(corpus, layer, head)
+    hits = linked(strongest, pairs)[list(DIRECTIONS).index(direction)]
+    found = [
+        tuple(_example(corpus, pairs.only(chosen), number, direction, strongest) for number in range(len(chosen)))
+        for chosen in (np.flatnonzero(hits)[:LISTED], np.flatnonzero(~hits)[:LISTED])
+    ]
+    return Examples(found[0], found[1], int(hits.sum()), len(hits))
+
+
+def links_of_pairs(corpus: Corpus, best: BestHead) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Whether the best head of a relation links each of its reported pairs, and their sentences: (pair,)."""
+    pairs = pairs_of(corpus, best.relation)
+    hits = linked(_strongest(corpus, best.layer, best.head), pairs)[list(DIRECTIONS).index(best.direction)]
+    return hits, pairs.sentence
+
+
+@cached
+def _strongest(corpus: Corpus, layer: int, head: int) -> StrongestWords:
+    """The strongest words of one head: arrays (word,)."""
+    of_head = corpus.strongest_words.isel(layer=layer, head=head)
+    return StrongestWords(*(of_head[name].values for name in StrongestWords._fields))
+
+
+def _example(corpus: Corpus, pairs: WordPairs, number: int, direction: str, strongest: StrongestWords) -> PairExample:
+    sentence = int(pairs.sentence[number])
+    found: dict[str, NDArray[np.int16]] = {
+        "forward": strongest.most_attended[pairs.source],
+        "backward": strongest.most_attended[pairs.target],
+        "received": strongest.most_attending[pairs.source],
+    }
+    return PairExample(
+        sentence,
+        tuple(corpus.words.texts(corpus.words.rows(sentence))),
+        int(pairs.source_word[number]),
+        int(pairs.target_word[number]),
+        int(found[direction][number]),
+    )

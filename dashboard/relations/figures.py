@@ -1,0 +1,67 @@
+"""Figures of relations: all relations by all heads, and one head at every relation."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from dashboard.ui.charts import DIVERGING, QUIET, SERIES, SHARES, SYMBOLS, colour_bar, error_bars, layout
+from store.schema.model import head_name
+
+Floats = NDArray[np.float64]
+
+
+def relations_by_heads(relations: Sequence[str], above: Floats, hover: list[list[str]], heads: int) -> go.Figure:
+    """Accuracy above the best offset in points (relation, layer and head), a column a head; blue where a head is better."""
+    columns = [head_name(*divmod(number, heads)) for number in range(above.shape[1])]
+    most = float(np.nanmax(np.abs(above))) if np.isfinite(above).any() else 1.0
+    heat: Any = go.Heatmap(
+        z=100 * above,
+        x=columns,
+        y=list(relations),
+        hovertext=hover,
+        customdata=[columns] * len(relations),
+        hovertemplate="%{customdata}, %{y}: %{hovertext}<extra></extra>",
+        colorscale=DIVERGING,
+        zmid=0,
+        zmin=-100 * most,
+        zmax=100 * most,
+        colorbar=colour_bar("points"),
+    )
+    first = [head_name(layer, 0) for layer in range(above.shape[1] // heads)]
+    ticks = [f"L{layer}" for layer in range(len(first))]
+    across = {"title": "heads, layer by layer", "tickvals": first, "ticktext": ticks, "side": "top", "type": "category"}
+    down = {"autorange": "reversed", "dtick": 1, "type": "category"}
+    return go.Figure(heat, layout(across, down, margin={"l": 104, "r": 4, "t": 46, "b": 6}))
+
+
+def relations_of_head(
+    relations: Sequence[str], accuracy: Floats, between: Floats, offset: Floats, random: Floats, name: str
+) -> go.Figure:
+    """One head at every relation (relation,): a bar with its interval (bound, relation), the best offset, random weights."""
+    bars: Any = go.Bar(
+        x=list(relations),
+        y=accuracy,
+        error_y=error_bars(accuracy, between, QUIET),
+        marker={"color": SERIES[0], "line": {"width": 0}},
+        name=name,
+        hovertemplate="%{x}: %{y:.1%}<extra></extra>",
+    )
+    beside = [("best offset", offset, SERIES[1], SYMBOLS[1]), ("random weights", random, QUIET, SYMBOLS[4])]
+    marks = [_marks(relations, *each) for each in beside]
+    across = {"type": "category", "tickangle": -60}
+    margin = {"l": 44, "r": 8, "t": 30, "b": 96}
+    return go.Figure([bars, *marks], layout(across, SHARES, showlegend=True, bargap=0.25, margin=margin))
+
+
+def _marks(relations: Sequence[str], name: str, values: Floats, colour: str, symbol: str) -> Any:
+    return go.Scatter(
+        x=list(relations),
+        y=values,
+        mode="markers",
+        marker={"symbol": symbol, "size": 8, "color": colour, "line": {"width": 2, "color": colour}},
+        name=name,
+        hovertemplate=f"%{{x}}, {name}: %{{y:.1%}}<extra></extra>",
+    )

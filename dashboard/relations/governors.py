@@ -1,0 +1,66 @@
+"""How many governors are found from attention: the table of UAS, with baselines and controls."""
+
+from dash import html
+
+from dashboard.ui.controls import info
+from dashboard.ui.progress import unmade_of
+from dashboard.ui.tables import file_links, heading
+from dashboard.web.context import Context
+from store import Corpus
+from store.repository.errors import NotIngested
+from store.schema.uas import METHODS
+from store.wording import many
+
+TITLE = "Governors found from attention"
+_MEANING = (
+    "UAS: share of the words whose governor is found, of sentences that no probe was trained on; the root counts, punctuation "
+    "does not. Each word on its own, or the spanning tree with the largest score and one root. Selectivity is the UAS of a "
+    "probe less its accuracy in the control task, in which the right answer is drawn for every spelling (Clark et al. 2019, "
+    "section 5; Hewitt & Liang 2019)."
+)
+
+
+def governors(context: Context) -> list[object]:
+    """The table of every method, or how to get it."""
+    title = html.H2([TITLE, info("UAS", _MEANING)])
+    try:
+        uas = context.corpus.uas
+    except NotIngested as error:
+        return [title, html.P(unmade_of(context, error), className="caption")]
+    trained, reported = (many(int(uas.attrs[name]), "sentence") for name in ("trained_on", "reported_on"))
+    caption = (
+        f"{context.corpus.words.source.capitalize()}: trained on {trained}, reported on {reported} with "
+        f"{many(int(uas.attrs['words']), 'word')}; UAS in % with its 95 % interval."
+    )
+    rows = [html.Tr(_row(context.corpus, method, name)) for method, name in METHODS.items()]
+    titles = ("method", "each word", "tree", "selectivity")
+    return [
+        title,
+        html.P(caption, className="caption"),
+        html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows"),
+        file_links(context, "UAS", "uas"),
+    ]
+
+
+def _row(corpus: Corpus, method: str, name: str) -> list[html.Td]:
+    numbers = [_share(corpus, method, decoding) for decoding in ("each", "tree")]
+    return [
+        html.Td(name),
+        *(html.Td(number, className="number") for number in (*numbers, _selectivity(corpus, method))),
+    ]
+
+
+def _share(corpus: Corpus, method: str, decoding: str) -> str:
+    cell = {"method": method, "decoding": decoding}
+    uas, (low, high) = float(corpus.uas.uas.sel(cell)), corpus.uas.interval.sel(cell).values
+    return f"{100 * uas:.1f} ({100 * low:.1f} to {100 * high:.1f})" if uas == uas else ""
+
+
+def _selectivity(corpus: Corpus, method: str) -> str:
+    """UAS of a probe less its accuracy in the control task."""
+    if f"control_{method}" not in METHODS:
+        return ""
+    own, control = (
+        float(corpus.uas.uas.sel({"method": name, "decoding": "each"})) for name in (method, f"control_{method}")
+    )
+    return f"{100 * (own - control):.1f}"

@@ -1,0 +1,146 @@
+"""The dependency tree of a sentence of the corpus, as a picture; what a head links in it stands out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+import numpy as np
+from dash import html
+from numpy.typing import NDArray
+
+from dashboard.ui.tables import file_href
+from dashboard.web.context import Context
+from store import Corpus
+from store.repository.errors import NotIngested
+from store.schema.model import head_name
+from store.schema.words import ROOT
+
+#: Pixels of a letter of the monospaced type, of the space between words, and from one level of arcs to the next.
+LETTER, SPACE, LEVEL = 8.0, 26.0, 22.0
+#: Legible on white and on black.
+QUIET, LINKED = "#868E96", "#2B8CD6"
+#: More words make a picture that nobody reads.
+MOST_WORDS = 60
+
+
+@dataclass(frozen=True)
+class Arc:
+    """A dependency: the dependent, its governor, the label, and whether the head links the two."""
+
+    dependent: int
+    governor: int
+    label: str
+    linked: bool
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The left and the right word."""
+        return min(self.dependent, self.governor), max(self.dependent, self.governor)
+
+
+def dependency_tree(context: Context) -> list[object]:
+    """The tree of the shown sentence; nothing where it is typed or its corpus has no words."""
+    corpus, state = context.corpus, context.state
+    if state.text or not corpus.has_words:
+        return []
+    title = html.H2(f"Dependency tree ({corpus.words.kind})")
+    rows = corpus.words.rows(state.sentence)
+    if not 1 < rows.stop - rows.start <= MOST_WORDS:
+        words = f"The sentence has {rows.stop - rows.start} words; a tree is drawn of 2 to {MOST_WORDS}."
+        return [title, html.P(words, className="caption")]
+    arcs = tree_arcs(corpus, state.sentence, state.layer, state.head)
+    right = [arc for arc in arcs if arc.linked]
+    name = head_name(state.layer, state.head)
+    spelled = corpus.words.texts(rows)
+    said = ", ".join(f"{spelled[arc.dependent]} to {spelled[arc.governor]} ({arc.label})" for arc in right) or "none"
+    source = file_href(context, f"tree/{state.sentence}/{state.layer}/{state.head}.svg")
+    image = html.Img(src=source, alt=f"Dependency tree. {name} links: {said}.", className="tree")
+    caption = (
+        f"{corpus.words.source.capitalize()}. Thick blue: {name} links the two words, in either direction "
+        f"({len(right)} of {len(arcs)}). "
+    )
+    return [
+        title,
+        html.Div(image, className="scroll", tabIndex=0, role="region", **{"aria-label": "Dependency tree"}),
+        html.P([caption, html.A("Save SVG", href=source, download=""), "."], className="caption"),
+    ]
+
+
+def tree_arcs(corpus: Corpus, sentence: int, layer: int, head: int) -> list[Arc]:
+    """The dependencies of a sentence; none is linked where the ingest has not computed what heads link."""
+    rows, table = corpus.words.rows(sentence), corpus.words.table
+    governor, labels = table.governor.values[rows], table.relation.values[rows]
+    names = corpus.words.names("relation")
+    attended = _attended(corpus, rows, layer, head)
+    return [
+        Arc(
+            word,
+            int(own),
+            names[code] if code >= 0 else "",
+            attended is not None and bool(attended[word] == own or attended[own] == word),
+        )
+        for word, (own, code) in enumerate(zip(governor, labels, strict=True))
+        if own > ROOT
+    ]
+
+
+def _attended(corpus: Corpus, rows: slice, layer: int, head: int) -> NDArray[np.int16] | None:
+    try:
+        most: NDArray[np.int16] = corpus.strongest_words.most_attended.isel(layer=layer, head=head, word=rows).values
+    except NotIngested:
+        return None
+    return most
+
+
+def tree_svg(words: Sequence[str], arcs: Sequence[Arc]) -> str:
+    """The picture: words in a row, an arc above them for every dependency, its arrow at the dependent."""
+    middles = _middles(words)
+    levels = _levels(arcs)
+    height = LEVEL * (max(levels.values(), default=0) + 1) + 34
+    width = middles[-1] + LETTER * len(words[-1]) / 2 + SPACE
+    text = "".join(
+        f'<text x="{middle:.0f}" y="{height - 10:.0f}" text-anchor="middle" fill="{QUIET}">{escape(word)}</text>'
+        for middle, word in zip(middles, words, strict=True)
+    )
+    drawn = "".join(_arc(arc, levels[arc], middles, height - 26) for arc in sorted(arcs, key=lambda arc: arc.linked))
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    style = 'font-family="ui-monospace, monospace" font-size="13"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>{drawn}{text}</svg>'
+
+
+def _middles(words: Sequence[str]) -> list[float]:
+    """Horizontal middle of each word."""
+    middles, left = [], SPACE / 2
+    for word in words:
+        width = max(LETTER * len(word), LETTER * 4)
+        middles.append(left + width / 2)
+        left += width + SPACE
+    return middles
+
+
+def _levels(arcs: Sequence[Arc]) -> dict[Arc, int]:
+    """How high each arc is: above all that it spans."""
+    levels: dict[Arc, int] = {}
+    for arc in sorted(arcs, key=lambda arc: arc.ends[1] - arc.ends[0]):
+        left, right = arc.ends
+        below = [level for other, level in levels.items() if left <= other.ends[0] and other.ends[1] <= right]
+        levels[arc] = max(below, default=-1) + 1
+    return levels
+
+
+def _arc(arc: Arc, level: int, middles: Sequence[float], base: float) -> str:
+    colour, width = (LINKED, 2.5) if arc.linked else (QUIET, 1)
+    side = 5 if arc.governor > arc.dependent else -5
+    start, end = middles[arc.governor] - side, middles[arc.dependent] + side
+    top = base - LEVEL * (level + 1) + 8
+    path = f"M{start:.0f} {base:.0f} C{start:.0f} {top:.0f} {end:.0f} {top:.0f} {end:.0f} {base - 4:.0f}"
+    arrow = f"M{end - 3:.0f} {base - 6:.0f} L{end:.0f} {base:.0f} L{end + 3:.0f} {base - 6:.0f} Z"
+    highest = base + 0.75 * (top - base)
+    label = (
+        f'<text x="{(start + end) / 2:.0f}" y="{highest - 3:.0f}" text-anchor="middle" font-size="10" fill="{colour}">'
+        f"{escape(arc.label)}</text>"
+    )
+    return (
+        f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{width}"/>'
+        f'<path d="{arrow}" fill="{colour}"/>{label}'
+    )

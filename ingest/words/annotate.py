@@ -1,0 +1,247 @@
+"""Stage `words`: the words of the sentences, with the wordpieces they cover and their grammar.
+
+Gold annotation comes with the data, silver from a spaCy pipeline; one corpus has one of them. Runs no model.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import zarr
+from numpy.typing import NDArray
+
+from ingest.run.checkpoint import Checkpoint
+from ingest.run.errors import IngestError
+from ingest.run.parallel import fit_later
+from ingest.run.progress import bar, say
+from ingest.run.settings import NONE, Settings
+from ingest.text.annotation import Annotation
+from ingest.text.corpus import PlannedCorpus
+from ingest.text.reviews import Data, Reviews, read_reviews
+from ingest.text.tokenizer import Tokenizer
+from ingest.words.pipelines import ENGLISH, annotated, find_pipeline
+from store.repository.arrays import array_of, create_arrays
+from store.repository.writer import Writer
+from store.schema.words import CATEGORIES, WORD_ARRAYS
+
+VERSION = "words/1"
+#: Sentences that are annotated and committed at a time.
+SENTENCES_AT_ONCE = 1000
+#: The ten most frequent words of English, and how many of a text's words they are at least where it is English.
+FUNCTION_WORDS = frozenset(("the", "of", "and", "to", "a", "in", "is", "it", "that", "i"))
+ENGLISH_SHARE = 0.1
+#: Sentences from which the language is told.
+TOLD_FROM = 200
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """Where annotation comes from, and how a sentence is annotated.
+
+    Attributes
+    ----------
+    identity
+        What the words depend on besides the sentences: `kind` is gold or silver.
+    pieces
+        Annotations of some texts of the corpus, by index of their first sentence and the one after their last, in pieces.
+    """
+
+    identity: dict[str, Any]
+    pieces: Callable[[int, int], Iterator[list[Annotation]]]
+
+
+def annotate(writer: Writer, corpus: PlannedCorpus, settings: Settings, data: Data, checkpoint: Checkpoint) -> bool:
+    """Bring the words of the corpus up to date, a commit for each 1,000 sentences; False if there was nothing to do."""
+    source = writer.group(f"corpus/{corpus.key}")
+    annotator = _annotator(source, settings, data)
+    if annotator is None:
+        return False
+    path = f"corpus/{corpus.key}/words"
+    if dict(writer.group(path).attrs).get("identity", annotator.identity) != annotator.identity:
+        writer.delete(path)
+    group = writer.group(path)
+    begun = _annotated(group)
+    if begun >= corpus.sentences:
+        return False
+    tokenizer = Tokenizer(checkpoint.folder, max_length=int(str(source.attrs["max_length"])))
+    with bar("words", total=corpus.sentences, unit="sentences", done=begun) as progress:
+        for annotations in annotator.pieces(begun, corpus.sentences):
+            first, begun = begun, begun + len(annotations)
+            spans = tokenizer.spans(_texts(source, first, begun))
+            _append(group, first, list(map(SeenWords.of, annotations, spans)))
+            group.attrs.update({"identity": annotator.identity, "sentences": begun})
+            writer.commit(f"words of {corpus.key}: {begun:,} sentences")
+            progress.update(len(annotations))
+    return True
+
+
+def annotated_sentences(writer: Writer, corpus: PlannedCorpus) -> int:
+    """Sentences whose words are in the store."""
+    return _annotated(writer.group(f"corpus/{corpus.key}/words"))
+
+
+def annotation_kind(writer: Writer, corpus: PlannedCorpus) -> str:
+    """`gold` or `silver`."""
+    identity: Any = writer.group(f"corpus/{corpus.key}/words").attrs["identity"]
+    return str(identity["kind"])
+
+
+def _annotated(group: zarr.Group) -> int:
+    return int(str(group.attrs.get("sentences", 0)))
+
+
+def _texts(source: zarr.Group, first: int, stop: int) -> list[str]:
+    return [str(text) for text in np.asarray(array_of(source, "text")[first:stop])]
+
+
+def _annotator(source: zarr.Group, settings: Settings, data: Data) -> Annotator | None:
+    """Gold where the data has it, else the pipeline of the settings, or for English the packaged one."""
+    if settings.annotate == NONE:
+        return None
+    if data.is_treebank:
+        if settings.annotate != "auto":
+            raise IngestError(f"{data.name} has gold annotation. Leave --annotate out, or give --annotate=none.")
+        return _gold(source, read_reviews(data, text=settings.text, label=settings.label))
+    if settings.annotate == "auto" and not is_english(_texts(source, 0, TOLD_FROM)):
+        say(
+            f"{data.name} does not read like English, so its words are not annotated. Give --annotate=<spaCy pipeline>."
+        )
+        return None
+    return _silver(source, ENGLISH if settings.annotate == "auto" else settings.annotate)
+
+
+def is_english(texts: Sequence[str]) -> bool:
+    """Whether so many of the words are among the ten most frequent ones of English."""
+    words = [word for text in texts for word in text.lower().split()]
+    return sum(word in FUNCTION_WORDS for word in words) >= ENGLISH_SHARE * max(1, len(words))
+
+
+def _gold(source: zarr.Group, reviews: Reviews) -> Annotator:
+    documents = np.asarray(array_of(source, "document")[:])
+
+    def pieces(begun: int, sentences: int) -> Iterator[list[Annotation]]:
+        for first, stop in _bounds(begun, sentences):
+            yield [reviews.annotation(int(document)) for document in documents[first:stop]]
+
+    return Annotator({"version": VERSION, "kind": "gold"}, pieces)
+
+
+def _silver(source: zarr.Group, package: str) -> Annotator:
+    pipeline = find_pipeline(package)
+
+    def pieces(begun: int, sentences: int) -> Iterator[list[Annotation]]:
+        parse = partial(annotated, pipeline.package)
+        bounds = list(_bounds(begun, sentences))
+        if len(bounds) == 1:  # a process takes seconds to start
+            yield parse(_texts(source, *bounds[0]))
+            return
+        parsed = [fit_later(parse, partial(_texts, source, *bound)) for bound in bounds]
+        for piece in parsed:
+            yield piece.result()
+
+    return Annotator({"version": VERSION, "kind": "silver", "pipeline": asdict(pipeline)}, pieces)
+
+
+def _bounds(begun: int, sentences: int) -> Iterator[tuple[int, int]]:
+    for first in range(begun, sentences, SENTENCES_AT_ONCE):
+        yield first, min(first + SENTENCES_AT_ONCE, sentences)
+
+
+@dataclass(frozen=True)
+class SeenWords:
+    """Words of a sentence of which the model sees a wordpiece, and the tokens of each: (word, 2)."""
+
+    annotation: Annotation
+    tokens: NDArray[np.int16]
+
+    @classmethod
+    def of(cls, annotation: Annotation, spans: NDArray[np.int64]) -> "SeenWords":
+        """Words that stand in a sentence whose wordpieces have these characters; those cut off are left out."""
+        words = np.stack([annotation.start, annotation.stop], axis=-1).astype(np.int64).reshape(-1, 2)
+        tokens = covered_tokens(words, spans)
+        seen = np.flatnonzero(tokens[:, 0] < tokens[:, 1])
+        return cls(annotation.only(list(map(int, seen))), tokens[seen])
+
+
+def covered_tokens(words: NDArray[np.int64], tokens: NDArray[np.int64]) -> NDArray[np.int16]:
+    """First token of each word and the one after its last: (word, 2); both are equal where no token stands for the word.
+
+    By the characters of the text that both stand for: spelling plays no part.
+    A wordpiece that stands for characters of two words belongs to both.
+
+    Parameters
+    ----------
+    words
+        (word, 2), first character and the one after the last.
+    tokens
+        (token, 2), the same of every wordpiece, in the order of the text; equal numbers for special tokens.
+    """
+    real = np.flatnonzero(tokens[:, 0] < tokens[:, 1])
+    first = np.searchsorted(tokens[real, 1], words[:, 0], side="right")
+    stop = np.searchsorted(tokens[real, 0], words[:, 1], side="left")
+    covered = np.stack([first, np.maximum(first, stop)], axis=-1)
+    # Special tokens stand before and after the wordpieces of a text, never between them.
+    return (covered + (real[0] if len(real) else 0)).astype(np.int16)
+
+
+def _append(group: zarr.Group, first: int, sentences: list[SeenWords]) -> None:
+    """Write the words of the sentences from `first` on."""
+    sizes = np.array([len(sentence.annotation) for sentence in sentences], np.int32)
+    begun = _words_before(group, first)
+    columns = _columns(sentences)
+    names, codes = _codes(group, columns)
+    values: dict[str, NDArray[Any]] = _numbers(sentences) | codes
+    last = begun + int(sizes.sum())
+    create_arrays(
+        group, WORD_ARRAYS, {"word": last, "sentence": first + len(sizes), "lemma": max(1, len(names["lemma"]))}
+    )
+    array_of(group, "word_start")[first:] = begun + np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    array_of(group, "word_size")[first:] = sizes
+    for name, numbers in values.items():
+        array_of(group, name)[begun:] = numbers
+    array_of(group, "lemma_names")[:] = np.array(names.pop("lemma") or [""], dtype=object)
+    group.attrs["names"] = names
+
+
+def _words_before(group: zarr.Group, first: int) -> int:
+    if not first:
+        return 0
+    start, size = (int(np.asarray(array_of(group, name)[first - 1])) for name in ("word_start", "word_size"))
+    return start + size
+
+
+def _numbers(sentences: list[SeenWords]) -> dict[str, NDArray[Any]]:
+    tokens = np.concatenate([sentence.tokens for sentence in sentences])
+    fields = {"character_start": "start", "character_stop": "stop", "governor": "governor"}
+    numbers = {
+        name: np.array([value for sentence in sentences for value in getattr(sentence.annotation, field)], np.int32)
+        for name, field in fields.items()
+    }
+    return numbers | {"token_start": tokens[:, 0], "token_stop": tokens[:, 1]}
+
+
+def _columns(sentences: list[SeenWords]) -> dict[str, list[str]]:
+    return {
+        name: [text for sentence in sentences for text in getattr(sentence.annotation, name)]
+        for name in (*CATEGORIES, "lemma")
+    }
+
+
+def _codes(
+    group: zarr.Group, columns: dict[str, list[str]]
+) -> tuple[dict[str, list[str]], dict[str, NDArray[np.int32]]]:
+    """Names of each category in the order in which the corpus had them first, and the codes of these words."""
+    held: Any = group.attrs.get("names", {})
+    known = dict(held) | {"lemma": _lemma_names(group)}
+    codes: dict[str, NDArray[np.int32]] = {}
+    for name, texts in columns.items():
+        known[name] = list(dict.fromkeys([*known.get(name, []), *filter(None, texts)]))
+        numbers = {text: number for number, text in enumerate(known[name])} | {"": -1}
+        codes[name] = np.array([numbers[text] for text in texts], np.int32)
+    return known, codes
+
+
+def _lemma_names(group: zarr.Group) -> list[str]:
+    return [str(name) for name in np.asarray(array_of(group, "lemma_names")[:])] if "lemma_names" in group else []

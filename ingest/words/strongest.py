@@ -1,0 +1,184 @@
+"""Stage `attention between words`: for every head the word that each word attends to most, and the one that attends most to it.
+
+Recomputed from the stored queries and keys, block by block; runs no model.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import zarr
+from numpy.typing import NDArray
+
+from ingest.encode.batches import group_by_length
+from ingest.encode.tensors import ModelGroup
+from ingest.run.progress import bar
+from ingest.text.blocks import Block, content_hash
+from ingest.text.corpus import PlannedCorpus
+from store.kernels.attention import attention_pattern
+from store.kernels.words import StrongestWords, strongest_words, word_pattern, word_tokens
+from store.repository.arrays import array_of, create_arrays
+from store.repository.writer import Writer
+from store.schema.model import ROLES
+from store.schema.words import STRONGEST_ARRAYS
+from store.stored_keys import read_vectors
+
+VERSION = "strongest words/1"
+#: Padded tokens whose patterns are in memory at once, for each layer in the making.
+BATCH_TOKENS = 2048
+#: Layers computed at the same time.
+STREAMS = 2
+FIELDS = StrongestWords._fields
+
+
+@dataclass(frozen=True)
+class BlockWords:
+    """Words of the sentences of a block.
+
+    Attributes
+    ----------
+    rows
+        Words of the block on the word axis.
+    size, tokens
+        Words of each sentence (sentence,), and first token and the one after the last of each word (word, 2).
+    """
+
+    rows: slice
+    size: NDArray[np.int32]
+    tokens: NDArray[np.int16]
+
+    @classmethod
+    def of(cls, words: zarr.Group, block: Block) -> "BlockWords":
+        """The words of a block from the group of the corpus."""
+        sentences = slice(block.first_sentence, block.first_sentence + block.sentences)
+        start, size = (np.asarray(array_of(words, name)[sentences]) for name in ("word_start", "word_size"))
+        rows = slice(int(start[0]), int(start[-1]) + int(size[-1]))
+        tokens = [np.asarray(array_of(words, name)[rows]) for name in ("token_start", "token_stop")]
+        return cls(rows, size, np.stack(tokens, axis=-1))
+
+
+@dataclass(frozen=True)
+class WordBatch:
+    """Sentences of like length, by their index in the block.
+
+    Which tokens and words are not padding, their rows in the block, and which tokens a word covers.
+    """
+
+    sentences: NDArray[np.intp]
+    real_tokens: NDArray[np.bool_]
+    token_rows: NDArray[np.int64]
+    real_words: NDArray[np.bool_]
+    word_rows: NDArray[np.int64]
+    covers: NDArray[np.bool_]
+
+
+def find_strongest_words(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> bool:
+    """Bring them up to date, a commit for each block; False if there was nothing to do."""
+    words = writer.group(f"corpus/{corpus.key}/words")
+    path = f"{model.path}/words"
+    pending = [block for block in corpus.blocks if _written(writer.group(path), block) != _hash(model, words, block)]
+    if not pending and writer.group(path).attrs.get("sentences") == corpus.sentences:
+        return False
+    _prepare(writer, model, corpus)
+    done = corpus.tokens - sum(block.tokens for block in pending)
+    with bar("word pairs", total=corpus.tokens, unit="tokens", done=done) as progress:
+        for block in pending:
+            _keep_block(writer, model, words, block)
+            progress.update(block.tokens)
+    writer.group(path).attrs.update({"sentences": corpus.sentences, "annotation": dict(words.attrs)["identity"]})
+    writer.commit(f"{model.key}: words of {corpus.sentences:,} sentences")
+    return True
+
+
+def _hash(model: ModelGroup, words: zarr.Group, block: Block) -> int:
+    identity = {"version": VERSION, "block": model.block_hash(block), "words": dict(words.attrs)["identity"]}
+    return content_hash(identity)
+
+
+def _written(group: zarr.Group, block: Block) -> int:
+    done = np.asarray(array_of(group, "words_hash")[:]) if "words_hash" in group else np.zeros(0, np.uint64)
+    return int(done[block.index]) if block.index < len(done) else 0
+
+
+def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> None:
+    layers, heads, rows, _ = array_of(writer.group(model.path), "query").shape
+    words = array_of(writer.group(f"corpus/{corpus.key}/words"), "token_start").shape[0]
+    group = writer.group(f"{model.path}/words")
+    create_arrays(
+        group,
+        STRONGEST_ARRAYS,
+        {"layer": layers, "head": heads, "word": words, "task": rows // corpus.blocks[0].length},
+    )
+    array_of(group, "layer")[:] = np.arange(layers)
+    array_of(group, "head")[:] = np.arange(heads)
+
+
+def _keep_block(writer: Writer, model: ModelGroup, words: zarr.Group, block: Block) -> None:
+    group = writer.group(f"{model.path}/words")
+    of_block = BlockWords.of(words, block)
+    strongest = _block_words(writer.group(model.path), block, of_block)
+    for name, values in zip(FIELDS, strongest, strict=True):
+        array_of(group, name)[:, :, of_block.rows] = values
+    array_of(group, "words_hash")[block.index] = np.uint64(_hash(model, words, block))
+    writer.commit(f"{model.key}: words of block {block.index}")
+
+
+def _block_words(source: zarr.Group, block: Block, words: BlockWords) -> NDArray[np.int16]:
+    """`FIELDS` of the block: (field, layer, head, word)."""
+    batches = word_batches(block, words)
+    with ThreadPoolExecutor(STREAMS, "words") as pool:
+        layers = range(array_of(source, "query").shape[0])
+        of_layers = list(pool.map(lambda layer: _layer_words(source, layer, block, words, batches), layers))
+    return np.stack(of_layers, axis=1)
+
+
+def word_batches(block: Block, words: BlockWords) -> list[WordBatch]:
+    """Sentences of a block in batches of like length."""
+    first_token = np.concatenate([[0], np.cumsum(block.lengths)])
+    first_word = np.concatenate([[0], np.cumsum(words.size)])
+    batches = []
+    for group in group_by_length(block.lengths, tokens=BATCH_TOKENS):
+        real_tokens, token_rows = _padded(first_token[group], block.lengths[group])
+        real_words, word_rows = _padded(first_word[group], words.size[group])
+        bounds = np.zeros((*real_words.shape, 2), np.int16)
+        bounds[real_words] = words.tokens[word_rows]
+        covers = word_tokens(bounds[..., 0], bounds[..., 1], real_tokens.shape[1])
+        batches.append(WordBatch(group, real_tokens, token_rows, real_words, word_rows, covers))
+    return batches
+
+
+def _padded(first: NDArray[np.int64], sizes: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which places of (sentence, longest) are not padding, and the row of each that is not."""
+    real = np.arange(int(sizes.max(initial=0))) < sizes[:, None]
+    return real, (first[:, None] + np.arange(real.shape[1]))[real]
+
+
+def _layer_words(
+    source: zarr.Group, layer: int, block: Block, words: BlockWords, batches: list[WordBatch]
+) -> NDArray[np.int16]:
+    """`FIELDS` of one layer: (field, head, word)."""
+    rows = slice(block.rows.start, block.rows.start + block.tokens)
+    query, key = (read_vectors(source, role, layer, rows) for role in ROLES)
+    found = np.full((len(FIELDS), len(query), len(words.tokens)), -1, np.int16)
+    for batch in batches:
+        keep_strongest(found, batch, *(of_batch(each, batch) for each in (query, key)))
+    return found
+
+
+def keep_strongest(
+    found: NDArray[np.int16], batch: WordBatch, query: NDArray[np.float32], key: NDArray[np.float32]
+) -> None:
+    """Write the strongest words of a batch into `FIELDS` of its block (field, head, word).
+
+    Queries and keys are (head, sentence, token, channel), finite in the padding too.
+    """
+    pattern = word_pattern(attention_pattern(query, key, batch.real_tokens), batch.covers)
+    for field, values in zip(found, strongest_words(pattern, batch.real_words), strict=True):
+        field[:, batch.word_rows] = values[:, batch.real_words]
+
+
+def of_batch(vectors: NDArray[np.float32], batch: WordBatch) -> NDArray[np.float32]:
+    """Vectors of a batch (head, sentence, token, channel) from (head, row, channel); padding is 0."""
+    padded = np.zeros((len(vectors), *batch.real_tokens.shape, vectors.shape[-1]), np.float32)
+    padded[:, batch.real_tokens] = vectors[:, batch.token_rows]
+    return padded

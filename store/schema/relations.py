@@ -1,0 +1,42 @@
+"""The group `/models/<key>/relations`: how often each head links the words of each relation (`store.kernels.relations`)."""
+
+from collections.abc import Mapping
+
+from store.schema.array import Array, numbered, whole
+from store.schema.model import MODEL_ARRAYS
+
+#: Every dependency, whatever its label.
+ALL = "all"
+#: A label with fewer pairs in the corpus is left out: its accuracy would say nothing.
+FEWEST_PAIRS = 20
+#: Halves of the sentences: heads are chosen on one and reported on the other.
+HALVES = ("chosen on", "reported on")
+
+_CELL = ("relation", "direction", "layer", "head")
+
+
+def _counted(dims: tuple[str, ...], meaning: str) -> Array:
+    return Array(dims, "int64", dims, meaning, fill=0)
+
+
+RELATION_ARRAYS: Mapping[str, Array] = {
+    "layer": MODEL_ARRAYS["layer"],
+    "head": MODEL_ARRAYS["head"],
+    "relation": numbered("relation", f"label of the dependency, or {ALL} of them", "str"),
+    "direction": numbered("direction", "when a head links a pair, see store.kernels.relations.DIRECTIONS", "str"),
+    "half": numbered("half", "half of the sentences", "str"),
+    "bound": numbered("bound", "end of a 95 % interval", "str"),
+    "pairs": _counted(("half", "relation"), "pairs of a dependent and its governor"),
+    "linked": _counted(("half", *_CELL), "pairs that the head links"),
+    "interval": whole(
+        ("bound", *_CELL), "95 % interval of linked / pairs of the second half, by bootstrap over sentences"
+    ),
+    "offset": Array(
+        ("relation",), "int16", ("relation",), "governor - dependent that most pairs of the first half have"
+    ),
+    "offset_linked": _counted(("half", "relation"), "pairs that have this offset"),
+    "random_pairs": _counted(("half", "relation"), "pairs in the sentences that random weights were run on"),
+    "random_linked": _counted(
+        ("half", *_CELL), "pairs that the head links with random weights; word and position embeddings are kept"
+    ),
+}

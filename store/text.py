@@ -1,0 +1,127 @@
+"""Sentences, tokens and words of a corpus, whatever model reads them."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from store.groups import Groups
+from store.repository.errors import NotIngested, StoreError
+from store.schema.corpus import PAD
+from store.words import Words
+
+TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "token_flags")
+SENTENCE_ARRAYS = ("row_start", "row_size", "label", "document", "sentence_hash", "text")
+WORDS_REMEDY = "Run `headscape ingest`; where the text is not English, with --annotate=<spaCy pipeline>."
+
+
+class CorpusText:
+    """The first sentences of a corpus, as many as a model was run on. Every array is read when it is first used.
+
+    Attributes
+    ----------
+    corpus_attributes
+        Provenance of the sentences and tokens.
+    n_sentences, n_tokens
+        Sizes. Padding is not counted.
+    """
+
+    def __init__(self, groups: Groups, key: str, *, sentences: int, tokens: int) -> None:
+        self._groups, self._corpus_path = groups, f"corpus/{key}"
+        self._text = groups.open(self._corpus_path)
+        self.corpus_attributes: Mapping[str, Any] = self._text.attrs
+        self.n_sentences, self.n_tokens = sentences, tokens
+
+    @cached_property
+    def sentences(self) -> xr.Dataset:
+        """Sentences: row_start, row_size, label, document, sentence_hash, text (sentence). Loaded at first use."""
+        return self._text[list(SENTENCE_ARRAYS)].isel(sentence=slice(0, self.n_sentences)).load()
+
+    @cached_property
+    def tokens(self) -> xr.Dataset:
+        """Rows of the token axis, padding included: TOKEN_COORDINATES (token). Loaded at first use."""
+        return self._text[list(TOKEN_COORDINATES)].isel(token=slice(0, self._token_stop)).load()
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows of the token axis that are not padding, ascending: (n_tokens,)."""
+        return np.flatnonzero((self.tokens.token_flags.values & PAD) == 0)
+
+    @cached_property
+    def vocab(self) -> NDArray[np.object_]:
+        """Wordpiece of each token id: (vocab,)."""
+        return self._text.vocab.values
+
+    @cached_property
+    def _token_stop(self) -> int:
+        last = self._text[["row_start", "row_size"]].isel(sentence=self.n_sentences - 1)
+        return int(last.row_start + last.row_size)
+
+    def wordpieces(self, rows: slice | NDArray[np.int64]) -> list[str]:
+        """Wordpieces of some rows of the token axis."""
+        return [str(piece) for piece in self.vocab[self.tokens.token_id.values[rows]]]
+
+    def sentence_rows(self, sentence: int) -> slice:
+        """Rows of the token axis that hold a sentence. StoreError where the corpus has no such sentence."""
+        if not 0 <= sentence < self.n_sentences:
+            raise StoreError(f"sentence={sentence} is out of range. Choose 0 to {self.n_sentences - 1}.")
+        start = int(self.sentences.row_start[sentence])
+        return slice(start, start + int(self.sentences.row_size[sentence]))
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the reviews' labels by code; empty where the data has no labels."""
+        return tuple(map(str, self.corpus_attributes.get("label_names", ())))
+
+    def label_name(self, sentence: int) -> str:
+        """Label of the sentence's review, empty where it has none."""
+        label = int(self.sentences.label.values[sentence])
+        return self.label_names[label] if 0 <= label < len(self.label_names) else ""
+
+    @cached_property
+    def columns(self) -> xr.Dataset:
+        """Categorical columns of the data as int16 codes (sentence), -1 for no category. Loaded at first use.
+
+        Each array has the attributes `title` (name of the column in the data) and `names` (category of each code).
+        Empty where the data has no such columns.
+        """
+        group = self._groups.open_optional(f"{self._corpus_path}/columns")
+        columns = (
+            group[list(group.attrs.get("titles", []))]
+            .isel(sentence=slice(0, self.n_sentences), missing_dims="ignore")
+            .load()
+        )
+        for name, column in columns.items():
+            column.attrs |= {"title": group.attrs["titles"][name], "names": group.attrs["names"][name]}
+        return columns
+
+    @cached_property
+    def words(self) -> Words:
+        """Words with their grammar. NotIngested where the sentences are not annotated."""
+        group = self._groups.open_optional(f"{self._corpus_path}/words")
+        if int(group.attrs.get("sentences", 0)) < self.n_sentences:
+            raise NotIngested("Words: not annotated.", WORDS_REMEDY)
+        return Words(group, self.sentences.text.values)
+
+    @cached_property
+    def token_words(self) -> NDArray[np.int64]:
+        """Word of every row of the token axis as a row of `words.table`, -1 for none; of two words the first."""
+        table = self.words.table
+        first = self.sentences.row_start.values[table.sentence.values] + table.token_start.values
+        pieces = (table.token_stop - table.token_start).values
+        word = np.repeat(np.arange(len(pieces)), pieces)
+        place = np.arange(len(word)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        words = np.full(self._token_stop, len(pieces), np.int64)
+        np.minimum.at(words, np.repeat(first, pieces) + place, word)
+        return np.where(words < len(pieces), words, -1)
+
+    @cached_property
+    def has_words(self) -> bool:
+        """Whether the sentences are annotated."""
+        try:
+            return self.words is not None
+        except NotIngested:
+            return False

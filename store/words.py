@@ -1,0 +1,170 @@
+"""Words of a corpus with their grammar, and the word pairs of a relation."""
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from store.kernels.relations import WordPairs
+from store.repository.errors import StoreError
+from store.schema.words import CATEGORIES
+
+#: `ADJ -> NOUN`: a dependent and its governor, or a governor and its dependent.
+PATTERN = re.compile(r"\s*(\S+)\s*->\s*(\S+)\s*")
+ANY = "*"
+#: Relations that join no two words, or whose dependent is no word (Clark et al. 2019, section 4.2), in any scheme.
+LEFT_OUT = frozenset(("root", "punct", ""))
+
+
+class Words:
+    """Words of the sentences of a corpus; those that were cut off with their sentence are no part of it.
+
+    Parameters
+    ----------
+    group
+        The group `/corpus/<key>/words`.
+    texts
+        Text of each sentence of the corpus: (sentence,).
+
+    Attributes
+    ----------
+    identity
+        Where the annotation comes from: `kind` is gold (of the data) or silver (of a spaCy `pipeline`).
+    """
+
+    def __init__(self, group: xr.Dataset, texts: NDArray[Any]) -> None:
+        self.identity: Mapping[str, Any] = group.attrs["identity"]
+        self._group, self._texts = group, texts
+
+    @property
+    def kind(self) -> str:
+        """Whether the annotation is `gold` or `silver`."""
+        return str(self.identity["kind"])
+
+    @property
+    def source(self) -> str:
+        """Where the annotation comes from, in words."""
+        if self.kind == "gold":
+            return "gold annotation of the data"
+        pipeline = self.identity["pipeline"]
+        return f"silver annotation by {pipeline['package']} {pipeline['version']}"
+
+    @cached_property
+    def table(self) -> xr.Dataset:
+        """Every number of a word (word), `sentence` and `word` (index in the sentence) among them. Loaded at first use.
+
+        Categories are codes, -1 for none, with their `names` as an attribute.
+        """
+        size = self._group.word_size.values[: len(self._texts)]
+        words = int(size.sum())
+        table = self._group.drop_dims(["sentence", "lemma"]).isel(word=slice(0, words)).load()
+        for name in CATEGORIES:
+            table[name].attrs["names"] = self._group.attrs["names"][name]
+        sentence = np.repeat(np.arange(len(size)), size)
+        return table.assign(
+            sentence=("word", sentence), word_in_sentence=("word", np.arange(words) - self.start[sentence])
+        )
+
+    @cached_property
+    def start(self) -> NDArray[np.int64]:
+        """First word of each sentence: (sentence,)."""
+        start: NDArray[np.int64] = self._group.word_start.values[: len(self._texts)]
+        return start
+
+    @cached_property
+    def lemma_names(self) -> NDArray[Any]:
+        """Lemma of each code of `table.lemma`."""
+        return self._group.lemma_names.values
+
+    def names(self, category: str) -> list[str]:
+        """Names of a category by code; a category is `relation`, `part_of_speech`, `tag` or `entity`."""
+        return list(self._group.attrs["names"][category])
+
+    def __len__(self) -> int:
+        return self.table.sizes["word"]
+
+    def rows(self, sentence: int) -> slice:
+        """Rows of the word axis that hold a sentence."""
+        start = int(self.start[sentence])
+        return slice(start, start + int(self._group.word_size[sentence]))
+
+    def texts(self, rows: slice | NDArray[np.int64]) -> list[str]:
+        """Words as they are spelled in the text."""
+        part = self.table.isel(word=rows)
+        places = zip(part.sentence.values, part.character_start.values, part.character_stop.values, strict=True)
+        return [str(self._texts[sentence])[start:stop] for sentence, start, stop in places]
+
+    # -- pairs ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def dependencies(self) -> WordPairs:
+        """Every dependent with its governor, of all labels but `LEFT_OUT`."""
+        labels = np.array([name.lower() not in LEFT_OUT for name in [*self.names("relation"), ""]])
+        governor = self.table.governor.values
+        dependent = np.flatnonzero((governor >= 0) & labels[self.table.relation.values])
+        first = self.start[self.table.sentence.values[dependent]]
+        return self.pairs(dependent, first + governor[dependent])
+
+    def pairs(self, source: NDArray[np.integer], target: NDArray[np.integer]) -> WordPairs:
+        """Pairs from their rows of the word axis; both words of a pair are in one sentence."""
+        place = self.table.word_in_sentence.values.astype(np.int16)
+        return WordPairs(
+            source.astype(np.int64),
+            target.astype(np.int64),
+            place[source],
+            place[target],
+            self.table.sentence.values[source],
+        )
+
+    @cached_property
+    def relations(self) -> dict[str, WordPairs]:
+        """The pairs of every label, dependent -> governor, the label with the most pairs first."""
+        label = self.table.relation.values[self.dependencies.source]
+        counts = np.bincount(label, minlength=len(self.names("relation")))
+        order = [code for code in np.argsort(-counts, kind="stable") if counts[code]]
+        return {self.names("relation")[code]: self.dependencies.only(label == code) for code in order}
+
+    def find_pairs(self, pattern: str) -> WordPairs:
+        """The pairs of a pattern: a label such as `dobj`, or `ADJ -> NOUN`, words that a dependency joins in either direction.
+
+        Each end of `->` is a part of speech, a tag, a kind of entity, a lemma, or `*`.
+
+        Raises
+        ------
+        StoreError
+            Where nothing of the corpus is called so.
+        """
+        if pattern.strip() in self.relations:
+            return self.relations[pattern.strip()]
+        ends = PATTERN.fullmatch(pattern)
+        if not ends:
+            raise StoreError(
+                f"{pattern!r} is no relation of these words. Choose one of {', '.join(self.relations)}, "
+                "or give a pattern such as ADJ -> NOUN."
+            )
+        first, last = (self._matching(end) for end in ends.groups())
+        dependent, governor = self.dependencies.source, self.dependencies.target
+        up, down = (first[a] & last[b] for a, b in ((dependent, governor), (governor, dependent)))
+        return self.pairs(
+            np.concatenate([dependent[up], governor[down]]), np.concatenate([governor[up], dependent[down]])
+        )
+
+    def _matching(self, end: str) -> NDArray[np.bool_]:
+        """Words that one end of a pattern stands for: (word,)."""
+        if end == ANY:
+            return np.ones(len(self), np.bool_)
+        for category in ("part_of_speech", "tag", "entity"):
+            if end in self.names(category):
+                chosen: NDArray[np.bool_] = self.table[category].values == self.names(category).index(end)
+                return chosen
+        lemma = np.flatnonzero(self.lemma_names == end)
+        if not len(lemma):
+            raise StoreError(
+                f"No word of this corpus is called {end!r}. Give a part of speech ({', '.join(self.names('part_of_speech'))}), "
+                "a tag, an entity, a lemma, or *."
+            )
+        return np.isin(self.table.lemma.values, lemma)

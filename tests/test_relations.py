@@ -1,0 +1,169 @@
+"""How often heads link the words of relations, against counts one by one."""
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import store
+from ingest.words.relations import randomize
+from store.kernels.bootstrap import PERCENTILES, REPLICATES
+from store.kernels.relations import DIRECTIONS, WordPairs, halves, linked
+from store.kernels.words import StrongestWords
+from store.relations import best_heads
+from store.repository.errors import NotIngested
+from store.repository.writer import open_writer
+
+Ingest = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def corpus(bank_store: str) -> Iterator[store.Corpus]:
+    return store.open_corpus(bank_store)
+
+
+def one_pair(source: int, target: int) -> WordPairs:
+    rows = [np.array([row]) for row in (source, target)]
+    return WordPairs(*rows, *(row.astype(np.int16) for row in rows), np.array([0]))
+
+
+def directions(most_attended: list[int], most_attending: list[int], source: int, target: int) -> set[str]:
+    strongest = StrongestWords(np.array(most_attended, np.int16), np.array(most_attending, np.int16))
+    hits = linked(strongest, one_pair(source, target))[:, 0]
+    return {direction for direction, hit in zip(DIRECTIONS, hits, strict=True) if hit}
+
+
+def test_a_pair_is_linked_forward_where_its_first_word_attends_most_to_its_second() -> None:
+    assert directions([1, 2, 1], [2, 2, 1], 0, 1) == {"forward"}
+
+
+def test_a_pair_is_linked_backward_where_its_second_word_attends_most_to_its_first() -> None:
+    assert directions([2, 0, 1], [2, 2, 1], 0, 1) == {"backward"}
+
+
+def test_a_pair_is_linked_as_received_where_its_second_word_attends_most_to_its_first_of_all_words() -> None:
+    assert directions([2, 2, 1], [1, 2, 0], 0, 1) == {"received"}
+
+
+def by_hand(corpus: store.Corpus, label: str, half: int) -> tuple[int, np.ndarray]:
+    """Pairs of a label in a half, and how many each head links: (direction, layer, head); from patterns of sentences."""
+    words, count = corpus.words, 0
+    hits = np.zeros((3, corpus.layers, corpus.heads), int)
+    for sentence in range(half, corpus.n_sentences, 2):
+        pattern = corpus.word_pattern(sentence).values
+        table = words.table.isel(word=words.rows(sentence))
+        own = np.arange(pattern.shape[-1])
+        pattern[..., own, own] = -1
+        for word, (governor, code) in enumerate(zip(table.governor.values, table.relation.values, strict=True)):
+            if words.names("relation")[code] == label:
+                count += 1
+                hits[0] += pattern[..., word, :].argmax(-1) == governor
+                hits[1] += pattern[..., governor, :].argmax(-1) == word
+                hits[2] += pattern[..., :, word].argmax(-1) == governor
+    return count, hits
+
+
+@pytest.mark.parametrize("half", [0, 1])
+@pytest.mark.parametrize("label", ["det", "nsubj", "obj"])
+def test_links_are_those_counted_sentence_by_sentence(label: str, half: int, corpus: store.Corpus) -> None:
+    count, hits = by_hand(corpus, label, half)
+    cell = corpus.relations.sel(relation=label).isel(half=half)
+    assert int(cell.pairs) == count > 0
+    np.testing.assert_array_equal(cell.linked.transpose("direction", "layer", "head"), hits)
+
+
+def test_all_counts_every_label_that_joins_words(corpus: store.Corpus) -> None:
+    relations = corpus.relations
+    labels = relations.sel(relation=[name for name in relations.relation.values if name != "all"])
+    np.testing.assert_array_equal(relations.linked.sel(relation="all"), labels.linked.sum("relation"))
+
+
+def test_the_offset_is_the_most_frequent_of_the_first_half(corpus: store.Corpus) -> None:
+    pairs = corpus.words.relations["det"]
+    offsets = pairs.target_word.astype(int) - pairs.source_word
+    reported = halves(corpus.n_sentences)[pairs.sentence]
+    [(offset, _)] = Counter(offsets[~reported].tolist()).most_common(1)
+    det = corpus.relations.sel(relation="det")
+    assert int(det.offset) == offset
+    assert float(det.offset_accuracy) == pytest.approx((offsets[reported] == offset).mean())
+
+
+def test_the_best_head_is_chosen_on_one_half_and_reported_on_the_other(corpus: store.Corpus) -> None:
+    best = best_heads(corpus.relations).sel(relation="det")
+    accuracies = [
+        {cell: hits[cell] / count for cell in np.ndindex(hits.shape)}
+        for count, hits in (by_hand(corpus, "det", half) for half in (0, 1))
+    ]
+    chosen = max(accuracies[0], key=lambda cell: accuracies[0][cell])
+    assert (list(DIRECTIONS).index(str(best.direction.values)), int(best["layer"]), int(best["head"])) == chosen
+    assert float(best.accuracy) == pytest.approx(accuracies[1][chosen])
+
+
+def test_an_accuracy_lies_in_its_interval(corpus: store.Corpus) -> None:
+    accuracy, (low, high) = corpus.relations.reported_accuracy, corpus.relations.interval
+    assert bool(((low <= accuracy + 1e-12) & (accuracy <= high + 1e-12)).mean() > 0.99)
+
+
+def test_intervals_are_those_of_resampled_sentences(corpus: store.Corpus) -> None:
+    cell = {"relation": "det", "direction": "forward", "layer": 1, "head": 1}
+    pairs = corpus.words.relations["det"]
+    pairs = pairs.only(halves(corpus.n_sentences)[pairs.sentence])
+    hits = linked(StrongestWords(*(array.values for array in corpus.strongest_words.values())), pairs)[0, 1, 1]
+    random = np.random.default_rng(1)
+    drawn = []
+    for _ in range(10 * REPLICATES):
+        count = random.multinomial(corpus.n_sentences, np.full(corpus.n_sentences, 1 / corpus.n_sentences))
+        drawn.append((hits * count[pairs.sentence]).sum() / count[pairs.sentence].sum())
+    np.testing.assert_allclose(corpus.relations.interval.sel(cell), np.percentile(drawn, PERCENTILES), atol=0.04)
+
+
+def test_random_weights_keep_the_embeddings(tiny_model: str) -> None:
+    import transformers
+
+    model, before = (transformers.BertModel.from_pretrained(tiny_model, add_pooling_layer=False) for _ in range(2))
+    randomize(model.encoder, 0.02, seed=0)
+    changed = {name for name, value in model.state_dict().items() if not torch.equal(value, before.state_dict()[name])}
+    assert changed == {name for name in model.state_dict() if name.startswith("encoder.")}
+    assert float(model.encoder.layer[0].attention.self.query.weight.detach().std()) == pytest.approx(0.02, rel=0.2)
+
+
+def test_random_weights_have_counts_of_their_own(corpus: store.Corpus) -> None:
+    relations = corpus.relations
+    assert (relations.random_pairs == relations.pairs).all()  # of so small a corpus, all sentences
+    assert (relations.random_linked != relations.linked).any()
+
+
+def test_an_ingest_that_has_relations_finds_nothing_to_do(
+    bank_store: str, ingest: Ingest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = store.open_corpus(bank_store).attributes["provenance"]["data"]["place"]
+    ingest(bank_store, data=data, annotate="auto")
+    assert "Nothing to do" in capsys.readouterr().out
+
+
+@given(sentences=st.integers(0, 50))
+def test_halves_share_all_sentences(sentences: int) -> None:
+    assert abs(2 * int(halves(sentences).sum()) - sentences) <= 1
+
+
+@pytest.mark.slow
+def test_words_that_were_annotated_anew_leave_no_relations_of_the_words_before(bank_store: str, tmp_path: Path) -> None:
+    place = str(shutil.copytree(bank_store, tmp_path / "store"))
+    with open_writer(place) as writer:
+        key = store.open_corpus(place).attributes["corpus"]
+        writer.group(f"corpus/{key}/words").attrs["identity"] = {
+            "kind": "silver",
+            "pipeline": {"package": "p", "version": "1"},
+        }
+        writer.publish("annotated anew, for another model")
+    corpus = store.open_corpus(place)
+    assert corpus.words.source == "silver annotation by p 1"
+    for read in (lambda: corpus.relations, lambda: corpus.strongest_words, lambda: corpus.uas):
+        with pytest.raises(NotIngested, match="not computed"):
+            read()

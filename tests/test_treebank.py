@@ -1,0 +1,141 @@
+"""Sentences of a treebank and where their words stand in the text."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.run.errors import IngestError
+from ingest.text.annotation import Annotation
+from ingest.text.treebank import read_treebank
+from store.schema.words import NO_GOVERNOR, ROOT
+
+
+def line(number: object, form: str, governor: object, relation: str = "dep", misc: str = "_") -> str:
+    return f"{number}\t{form}\t{form.lower()}\tNOUN\tNN\t_\t{governor}\t{relation}\t_\t{misc}"
+
+
+def read(*lines: str) -> list[tuple[str, Annotation]]:
+    return list(read_treebank([f"{each}\n" for each in lines], "bank.conllu"))
+
+
+def spelled(text: str, annotation: Annotation) -> list[str]:
+    return [text[start:stop] for start, stop in zip(annotation.start, annotation.stop, strict=True)]
+
+
+def test_words_are_found_in_the_text_of_the_sentence() -> None:
+    lines = ["# text = The cat's here.", line(1, "The", 2), line(2, "cat", 4), line(3, "'s", 2), line(4, "here", 0)]
+    [(text, annotation)] = read(*lines, line(5, ".", 4))
+    assert spelled(text, annotation) == ["The", "cat", "'s", "here", "."]
+
+
+def test_a_sentence_without_text_is_put_together_from_its_words() -> None:
+    [(text, annotation)] = read(line(1, "So", 0, misc="SpaceAfter=No"), line(2, ",", 1), line(3, "yes", 1))
+    assert text == "So, yes"
+    assert spelled(text, annotation) == ["So", ",", "yes"]
+
+
+def test_governors_count_from_0_and_a_root_has_none() -> None:
+    [(_, annotation)] = read(line(1, "a", 2, "det"), line(2, "film", 0, "root"))
+    assert annotation.governor == [1, ROOT]
+    assert annotation.relation == ["det", "root"]
+
+
+def test_an_underscore_is_no_lemma() -> None:
+    [(_, annotation)] = read("1\tfilm\t_\tNOUN\tNN\t_\t0\troot\t_\t_")
+    assert annotation.lemma == [""]
+
+
+def test_words_of_a_multiword_token_divide_its_characters() -> None:
+    [(text, annotation)] = read(
+        "# text = I don't", line(1, "I", 2), "2-3\tdon't" + "\t_" * 8, line(2, "do", 0), line(3, "n't", 2)
+    )
+    assert spelled(text, annotation) == ["I", "do", "n't"]
+
+
+def test_words_that_are_spelled_otherwise_than_their_token_each_have_all_of_it() -> None:
+    [(text, annotation)] = read(
+        "# text = du film", "1-2\tdu" + "\t_" * 8, line(1, "de", 3), line(2, "le", 3), line(3, "film", 0)
+    )
+    assert spelled(text, annotation) == ["du", "du", "film"]
+
+
+def test_an_empty_node_is_no_word() -> None:
+    [(text, annotation)] = read(line(1, "film", 0), "1.1\twas" + "\t_" * 8, line(2, "good", 1))
+    assert text == "film good"
+    assert len(annotation) == 2
+
+
+def test_an_empty_line_ends_a_sentence() -> None:
+    assert [text for text, _ in read(line(1, "one", 0), "", "", line(1, "two", 0))] == ["one", "two"]
+
+
+def test_comments_alone_are_no_sentence() -> None:
+    assert read("# newdoc", "", line(1, "one", 0))[0][0] == "one"
+
+
+@pytest.mark.parametrize(
+    ("broken", "complaint"),
+    [
+        ("1\tfilm\t0", r"^Line 2 of bank\.conllu has 3 columns between tabs, not 10\. Save the file as CoNLL-U\.$"),
+        (line(3, "film", 0), r"^Line 2 of bank\.conllu numbers a word '3', not 2\. Number words from 1 on\.$"),
+        (line("x", "film", 0), r"^Line 2 of bank\.conllu numbers a word 'x', not 2\. Number words from 1 on\.$"),
+    ],
+)
+def test_a_line_that_is_not_of_the_format_is_named(broken: str, complaint: str) -> None:
+    with pytest.raises(IngestError, match=complaint):
+        read(line(1, "a", 0), broken)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        ([line(1, "a", 0), line(2, "b", 0)], "has 2 roots, not one (words 1 and 2)"),
+        ([line(1, "a", 1)], "has 0 roots, not one"),
+        ([line(1, "a", 0), line(2, "b", 3), line(3, "c", 2)], "has a cycle of governors at word 2"),
+        ([line(1, "a", 0), line(2, "b", 9)], "has the governor '9' of word 2, but its words are 1 to 2"),
+        ([line(1, "a", "x")], "has the governor 'x' of word 1, but its words are 1 to 1"),
+        (["# text = other", line(1, "a", 0)], "has the word 'a', which does not stand next in its text"),
+    ],
+)
+def test_a_sentence_that_is_no_tree_is_left_out_with_a_word(
+    sentence: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert [text for text, _ in read(*sentence, "", line(1, "next", 0))] == ["next"]
+    said = f"1 sentence of bank.conllu left out: the sentence at line 1 {reason}. Mend the file to have all.\n"
+    assert capsys.readouterr().out == said
+
+
+def test_what_depends_on_a_word_that_is_left_out_has_no_known_governor() -> None:
+    [(_, annotation)] = read(line(1, "a", 2), line(2, "film", 0), line(3, "now", 2), line(4, "and", 3))
+    kept = annotation.only([0, 2, 3])
+    assert kept.governor == [NO_GOVERNOR, NO_GOVERNOR, 1]
+    assert kept.lemma == ["a", "now", "and"]
+
+
+def test_an_annotation_survives_json() -> None:
+    [(_, annotation)] = read(line(1, "a", 2), line(2, "film", 0))
+    assert Annotation.from_json(annotation.to_json()) == annotation
+
+
+@given(st.lists(st.text("ab.'", min_size=1, max_size=4), min_size=1, max_size=8), st.data())
+def test_every_word_of_a_text_made_from_words_is_spelled_there(forms: list[str], data: st.DataObject) -> None:
+    spaces = [data.draw(st.sampled_from(["_", "SpaceAfter=No"])) for _ in forms]
+    lines = [
+        line(number, *pair)
+        for number, pair in enumerate(((form, max(0, place)) for place, form in enumerate(forms)), 1)
+    ]
+    lines = [f"{each.removesuffix('_')}{space}" for each, space in zip(lines, spaces, strict=True)]
+    [(text, annotation)] = read(*lines)
+    assert spelled(text, annotation) == forms
+
+
+def test_a_file_is_read_by_its_ending(tmp_path: Path) -> None:
+    from ingest.text.reviews import find_data, read_reviews
+
+    path = tmp_path / "bank.conll10"
+    path.write_text(line(1, "film", 0) + "\n", "utf-8")
+    reviews = read_reviews(find_data(str(path)), text="other", label="label")
+    assert reviews[0].text == "film"
+    assert reviews.annotation(0).relation == ["dep"]
