@@ -10,6 +10,7 @@ from flask import Flask
 from pyarrow import parquet
 from werkzeug.routing import AnyConverter, Rule
 
+import store
 from dashboard.app import create_app
 from dashboard.compare.two_models import ModelPair
 from dashboard.sentence.encoder import TypedSentences
@@ -32,6 +33,8 @@ EXAMPLES = {
 }
 #: Of routes of feature points.
 OF_FEATURES = {"view": "pca-each"}
+#: Files of words: the corpus of the other files has none. What a query string chooses in them.
+OF_WORDS = {"relations": "", "relation": "?relation=det&direction=forward", "best-heads": "", "uas": ""}
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +84,29 @@ def named(content: bytes, address: str) -> set[str]:
     return {row.get("provenance", "") for row in rows}
 
 
+def of_words(address: str) -> str | None:
+    """Which of the files of words it is; None for another file."""
+    name = address.rpartition("/")[2].partition(".")[0]
+    return name if name in OF_WORDS else None
+
+
+def test_every_file_of_words_names_its_model_and_its_snapshot(bank_store: str) -> None:
+    server, corpus = create_app(Library(bank_store)).server, store.open_corpus(bank_store)
+    parts = {"snapshot": corpus.snapshot, "model": corpus.name, "other": corpus.name}
+    every = [address for address in addresses(server, parts) if of_words(address)]
+    assert len(every) == len(OF_WORDS) * len(MIMETYPES)
+    for address in every:
+        answer = server.test_client().get(address + OF_WORDS[str(of_words(address))])
+        assert answer.status_code == 200, f"{address}: {answer.text}"
+        names = named(answer.data, address)
+        assert names
+        assert all(corpus.snapshot in said and corpus.name in said for said in names)
+
+
 def test_every_file_names_its_models_and_its_snapshot(server: Flask, alike: ModelPair) -> None:
     parts = {"snapshot": alike.own.snapshot, "model": alike.own.name, "other": alike.other.name}
-    client, unnamed, every = server.test_client(), [], list(addresses(server, parts))
+    client, unnamed = server.test_client(), []
+    every = [address for address in addresses(server, parts) if not of_words(address)]
     for address in every:
         answer = client.get(address)
         assert answer.status_code == 200, f"{address}: {answer.text}"

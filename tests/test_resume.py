@@ -49,7 +49,7 @@ MOMENTS = [
 def start(tiny_model: Path, tiny_data: Path) -> Start:
     def start(place: str) -> subprocess.Popen[str]:
         options = {"store": place, "model": str(tiny_model), "data": str(tiny_data), "max-length": "24"}
-        options |= {"views": "pca-exact-2d", "features": "none"}
+        options |= {"views": "pca-exact-2d", "features": "none", "annotate": "none"}
         options["sentences"] = str(SENTENCES)
         flags = [part for name, value in options.items() for part in (f"--{name}", value)]
         command = [sys.executable, "-c", DRIVER, *flags]
