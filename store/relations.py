@@ -3,8 +3,8 @@
 import numpy as np
 import xarray as xr
 
-from store.kernels.bootstrap import PERCENTILES, draw_counts
-from store.kernels.relations import DIRECTIONS, OFFSETS, WordPairs, halves, linked
+from store.kernels.bootstrap import ShareReplicates, draw_counts
+from store.kernels.relations import DIRECTIONS, WordPairs, frequent_offset, halves, linked
 from store.kernels.words import StrongestWords
 
 
@@ -64,13 +64,11 @@ def count_links(strongest: xr.Dataset, pairs: WordPairs, *, sentences: int, seed
         Number of its sentences; the seed of the bootstrap.
     """
     reported = halves(sentences)[pairs.sentence]
-    counts = draw_counts(seed, 0, sentences).astype(np.float32)[pairs.sentence[reported]]
+    counts = draw_counts(seed, 0, sentences)
     layers = [
         _layer_links(strongest.isel(layer=layer), pairs, reported, counts) for layer in range(strongest.sizes["layer"])
     ]
-    offsets = pairs.target_word.astype(np.int64) - pairs.source_word
-    shares = [float((offsets[~reported] == offset).mean()) if (~reported).any() else 0.0 for offset in OFFSETS]
-    offset = OFFSETS[int(np.argmax(shares))]
+    offset = frequent_offset(pairs.offsets[~reported])
     linked_pairs = np.stack([layer[0] for layer in layers], axis=2)
     of_half = np.array([(~reported).sum(), reported.sum()])
     dims = ("direction", "layer", "head")
@@ -81,7 +79,7 @@ def count_links(strongest: xr.Dataset, pairs: WordPairs, *, sentences: int, seed
             "linked": (("half", *dims), linked_pairs),
             "interval": (("bound", *dims), np.stack([layer[1] for layer in layers], axis=2)),
             "offset": offset,
-            "offset_linked": ("half", [(offsets[half] == offset).sum() for half in (~reported, reported)]),
+            "offset_linked": ("half", [(pairs.offsets[half] == offset).sum() for half in (~reported, reported)]),
             "random_pairs": ("half", np.zeros(2, np.int64)),
             "random_linked": (("half", *dims), np.zeros_like(linked_pairs)),
         },
@@ -95,9 +93,6 @@ def _layer_links(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Linked pairs (half, direction, head) of one layer, and the interval of the second half (bound, direction, head)."""
     hits = linked(StrongestWords(*(layer[name].values for name in StrongestWords._fields)), pairs)
-    total = np.stack([hits[..., half].sum(axis=-1) for half in (~reported, reported)])
-    drawn = counts.sum(axis=0)
-    if not (drawn > 0).any():
-        return total, np.full((len(PERCENTILES), *hits.shape[:-1]), np.nan)
-    shares = (hits[..., reported].astype(np.float32) @ counts)[..., drawn > 0] / drawn[drawn > 0]
-    return total, np.percentile(shares, PERCENTILES, axis=-1)
+    replicates = ShareReplicates(hits.shape[:-1])
+    replicates.add(hits[..., reported], pairs.sentence[reported], counts)
+    return np.stack([hits[..., half].sum(axis=-1) for half in (~reported, reported)]), replicates.interval()

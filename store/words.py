@@ -16,6 +16,8 @@ from store.schema.words import CATEGORIES
 #: `ADJ -> NOUN`: a dependent and its governor, or a governor and its dependent.
 PATTERN = re.compile(r"\s*(\S+)\s*->\s*(\S+)\s*")
 ANY = "*"
+#: Where a word stands in the texts.
+_PLACE = ("sentence", "character_start", "character_stop")
 #: Relations that join no two words, or whose dependent is no word (Clark et al. 2019, section 4.2), in any scheme.
 LEFT_OUT = frozenset(("root", "punct", ""))
 
@@ -55,12 +57,11 @@ class Words:
 
     @cached_property
     def table(self) -> xr.Dataset:
-        """Every number of a word (word), `sentence` and `word` (index in the sentence) among them. Loaded at first use.
+        """Every number of a word (word), `sentence` and `word_in_sentence` among them. Loaded at first use.
 
         Categories are codes, -1 for none, with their `names` as an attribute.
         """
-        size = self._group.word_size.values[: len(self._texts)]
-        words = int(size.sum())
+        size, words = self.size, int(self.size.sum())
         table = self._group.drop_dims(["sentence", "lemma"]).isel(word=slice(0, words)).load()
         for name in CATEGORIES:
             table[name].attrs["names"] = self._group.attrs["names"][name]
@@ -74,6 +75,12 @@ class Words:
         """First word of each sentence: (sentence,)."""
         start: NDArray[np.int64] = self._group.word_start.values[: len(self._texts)]
         return start
+
+    @cached_property
+    def size(self) -> NDArray[np.int32]:
+        """Words of each sentence: (sentence,)."""
+        size: NDArray[np.int32] = self._group.word_size.values[: len(self._texts)]
+        return size
 
     @cached_property
     def lemma_names(self) -> NDArray[Any]:
@@ -90,12 +97,11 @@ class Words:
     def rows(self, sentence: int) -> slice:
         """Rows of the word axis that hold a sentence."""
         start = int(self.start[sentence])
-        return slice(start, start + int(self._group.word_size[sentence]))
+        return slice(start, start + int(self.size[sentence]))
 
     def texts(self, rows: slice | NDArray[np.int64]) -> list[str]:
         """Words as they are spelled in the text."""
-        part = self.table.isel(word=rows)
-        places = zip(part.sentence.values, part.character_start.values, part.character_stop.values, strict=True)
+        places = zip(*(self.table[name].values[rows] for name in _PLACE), strict=True)
         return [str(self._texts[sentence])[start:stop] for sentence, start, stop in places]
 
     # -- pairs ----------------------------------------------------------------------------------------

@@ -16,9 +16,9 @@ from ingest.words.uas import (
     best_head,
     control_governors,
     count_right,
-    frequent_offset,
     head_scores,
     offset_governors,
+    training_offset,
 )
 from store.schema.uas import METHODS
 
@@ -128,9 +128,9 @@ def test_an_offset_beyond_the_sentence_is_the_root() -> None:
 def test_the_frequent_offset_is_that_of_most_words() -> None:
     trees = {number: replace(tree(number, 4), governor=np.array([2, 0, 2, 2])) for number in range(4)}
     known = Split.of({number: sentence(each, knowing=0) for number, each in trees.items()}, trees)
-    assert frequent_offset(known) in (-2, -1, 1)
+    assert training_offset(known) in (-2, -1, 1)
     more = {number: replace(tree(number, 4), governor=np.array([2, 3, 4, 0])) for number in range(4)}
-    assert frequent_offset(Split.of({n: sentence(t, knowing=0) for n, t in more.items()}, more)) == 1
+    assert training_offset(Split.of({n: sentence(t, knowing=0) for n, t in more.items()}, more)) == 1
 
 
 def test_a_control_is_the_same_for_a_spelling_and_never_the_word_itself() -> None:

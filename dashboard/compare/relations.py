@@ -14,7 +14,7 @@ from dashboard.ui.text import signed
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
-from store.kernels.bootstrap import PERCENTILES, draw_counts
+from store.kernels.bootstrap import ShareReplicates, draw_counts
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
 
@@ -81,12 +81,11 @@ def _change(
     own: Corpus, other: Corpus, best: BestHead, theirs: BestHead, counts: NDArray[np.float64]
 ) -> RelationChange:
     (hits, sentence), (other_hits, _) = links_of_pairs(own, best), links_of_pairs(other, theirs)
-    change = other_hits.astype(np.float64) - hits
-    drawn = counts[sentence]
-    total = drawn.sum(axis=0)
-    replicates = (change @ drawn)[total > 0] / total[total > 0]
-    low, high = np.percentile(replicates, PERCENTILES) if len(replicates) else (np.nan, np.nan)
-    return RelationChange(best, theirs, float(change.mean()) if len(change) else np.nan, (float(low), float(high)))
+    change = other_hits.astype(np.int8) - hits.astype(np.int8)
+    replicates = ShareReplicates(())
+    replicates.add(change, sentence, counts)
+    low, high = map(float, replicates.interval())
+    return RelationChange(best, theirs, float(change.mean()) if len(change) else np.nan, (low, high))
 
 
 def _row(context: Context, two: ModelPair, change: RelationChange) -> list[html.Td]:

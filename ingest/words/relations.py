@@ -13,12 +13,19 @@ from ingest.encode.bert import Bert
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.progress import bar
-from ingest.text.blocks import Block, content_hash
+from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
-from ingest.words.strongest import FIELDS, BlockWords, WordBatch, keep_strongest, word_batches
-from store.groups import Groups
-from store.kernels.bootstrap import PERCENTILES, REPLICATES, draw_counts
-from store.kernels.relations import DIRECTIONS, OFFSETS, WordPairs, halves, linked
+from ingest.words.strongest import (
+    FIELDS,
+    BlockWords,
+    WordBatch,
+    content_of_words,
+    keep_strongest,
+    read_words,
+    word_batches,
+)
+from store.kernels.bootstrap import ShareReplicates, draw_counts
+from store.kernels.relations import DIRECTIONS, WordPairs, frequent_offset, halves, linked
 from store.kernels.words import StrongestWords
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
@@ -56,46 +63,16 @@ class Relations:
     @property
     def counts(self) -> NDArray[np.int64]:
         """Pairs (half, relation)."""
-        return np.stack([self._halved(np.ones(len(pairs.source), np.int64), pairs) for pairs in self.pairs.values()], 1)
+        return np.stack([self.halved(np.ones(len(pairs.source), np.int64), pairs) for pairs in self.pairs.values()], 1)
 
     def linked(self, strongest: StrongestWords) -> NDArray[np.int64]:
         """Pairs that a head links (half, relation, direction, ..., head), from the strongest words (..., head, word)."""
-        return np.stack([self._halved(linked(strongest, pairs), pairs) for pairs in self.pairs.values()], axis=1)
+        return np.stack([self.halved(linked(strongest, pairs), pairs) for pairs in self.pairs.values()], axis=1)
 
-    def _halved(self, hits: NDArray[np.bool_ | np.int64], pairs: WordPairs) -> NDArray[np.int64]:
+    def halved(self, hits: NDArray[np.bool_ | np.int64], pairs: WordPairs) -> NDArray[np.int64]:
+        """Sums of hits (..., pair) over the pairs of each half: (half, ...)."""
         reported = self.reported[pairs.sentence]
         return np.stack([hits[..., part].sum(axis=-1, dtype=np.int64) for part in (~reported, reported)])
-
-
-@dataclass
-class Replicates:
-    """Sums over the pairs of the second half with the counts of their sentences in each replicate; blocks are added."""
-
-    linked: NDArray[np.float64]
-    pairs: NDArray[np.float64]
-
-    @classmethod
-    def empty(cls, relations: int, layers: int, heads: int) -> "Replicates":
-        """No sentence yet."""
-        shape = (relations, len(DIRECTIONS), layers, heads, REPLICATES)
-        return cls(np.zeros(shape), np.zeros((relations, REPLICATES)))
-
-    def add(self, relations: Relations, strongest: StrongestWords, counts: NDArray[np.float32], first: int) -> None:
-        """Add a block whose sentences from `first` on have these counts (sentence, replicate)."""
-        for number, every in enumerate(relations.pairs.values()):
-            pairs = every.only(relations.reported[every.sentence])
-            drawn = counts[pairs.sentence - first]
-            self.linked[number] += linked(strongest, pairs).astype(np.float32) @ drawn
-            self.pairs[number] += drawn.sum(axis=0)
-
-    def interval(self) -> NDArray[np.float64]:
-        """95 % intervals of the accuracy (bound, relation, direction, layer, head); NaN for a relation without pairs."""
-        bounds = np.full((len(PERCENTILES), *self.linked.shape[:-1]), np.nan)
-        for number, (sums, pairs) in enumerate(zip(self.linked, self.pairs, strict=True)):
-            drawn = pairs > 0
-            if drawn.any():
-                bounds[:, number] = np.percentile(sums[..., drawn] / pairs[drawn], PERCENTILES, axis=-1)
-        return bounds
 
 
 def find_relations(
@@ -104,14 +81,13 @@ def find_relations(
     """Bring the relations up to date; False if there was nothing to do, or if no word has a governor."""
     source = writer.group(f"corpus/{corpus.key}/words")
     group = writer.group(f"{model.path}/relations")
-    identity = _identity(writer, model, corpus, seed)
+    identity = content_of_words(writer, model, corpus, version=VERSION, seed=seed)
     if group.attrs.get("relations_hash") == identity:
         return False
-    texts = np.asarray(array_of(writer.group(f"corpus/{corpus.key}"), "text")[: corpus.sentences])
-    words = Words(Groups(writer.committed).open(source.path), texts)
-    relations = Relations.of(words, corpus.sentences)
+    words = read_words(writer, corpus)
     if not len(words.dependencies.source):
         return False
+    relations = Relations.of(words, corpus.sentences)
     random = _random_linked(Bert(checkpoint, device=device, dtype=torch.float32), source, corpus, relations, seed)
     counted = _counted(writer.group(f"{model.path}/words"), source, corpus, relations, seed)
     _write(group, relations, counted | random | _offsets(relations))
@@ -120,17 +96,12 @@ def find_relations(
     return True
 
 
-def _identity(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, seed: int) -> str:
-    hashes = np.asarray(array_of(writer.group(f"{model.path}/words"), "words_hash")[: len(corpus.blocks)])
-    return f"{content_hash({'version': VERSION, 'seed': seed, 'sentences': corpus.sentences}, hashes):016x}"
-
-
 def _counted(
     strongest: zarr.Group, words: zarr.Group, corpus: PlannedCorpus, relations: Relations, seed: int
 ) -> dict[str, NDArray[np.generic]]:
     """`linked`, `pairs` and `interval`, block by block."""
     layers, heads, _ = array_of(strongest, FIELDS[0]).shape
-    replicates = Replicates.empty(len(relations.pairs), layers, heads)
+    replicates = [ShareReplicates((len(DIRECTIONS), layers, heads)) for _ in relations.pairs]
     total: NDArray[np.int64] | int = 0
     with bar("relations", total=corpus.tokens, unit="tokens") as progress:
         for block in corpus.blocks:
@@ -138,22 +109,21 @@ def _counted(
             found = StrongestWords(*(np.asarray(array_of(strongest, name)[:, :, rows]) for name in FIELDS))
             part = relations.within(rows)
             total = total + part.linked(found)
-            counts = draw_counts(seed, block.index, block.sentences).astype(np.float32)
-            replicates.add(part, found, counts, block.first_sentence)
+            counts = draw_counts(seed, block.index, block.sentences)
+            for replicate, pairs in zip(replicates, part.pairs.values(), strict=True):
+                chosen = pairs.only(relations.reported[pairs.sentence])
+                replicate.add(linked(found, chosen), chosen.sentence - block.first_sentence, counts)
             progress.update(block.tokens)
-    return {"linked": np.asarray(total), "pairs": relations.counts, "interval": replicates.interval()}
+    intervals = np.stack([replicate.interval() for replicate in replicates], axis=1)
+    return {"linked": np.asarray(total), "pairs": relations.counts, "interval": intervals}
 
 
 def _offsets(relations: Relations) -> dict[str, NDArray[np.generic]]:
     """The offset that most pairs of the first half have, and how many of each half have it."""
-    best: list[int] = []
-    having: list[NDArray[np.int64]] = []
-    for pairs in relations.pairs.values():
-        offsets = pairs.target_word.astype(np.int64) - pairs.source_word
-        hits = np.stack([relations._halved(offsets == offset, pairs) for offset in OFFSETS])
-        best.append(int(hits[:, 0].argmax()))
-        having.append(hits[best[-1]])
-    return {"offset": np.array(OFFSETS, np.int16)[best], "offset_linked": np.stack(having, axis=1)}
+    every = relations.pairs.values()
+    best = [frequent_offset(pairs.offsets[~relations.reported[pairs.sentence]]) for pairs in every]
+    having = [relations.halved(pairs.offsets == offset, pairs) for pairs, offset in zip(every, best, strict=True)]
+    return {"offset": np.array(best, np.int16), "offset_linked": np.stack(having, axis=1)}
 
 
 def _random_linked(

@@ -15,6 +15,7 @@ from ingest.encode.tensors import ModelGroup
 from ingest.run.progress import bar
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
+from store.groups import Groups
 from store.kernels.attention import attention_pattern
 from store.kernels.words import StrongestWords, strongest_words, word_pattern, word_tokens
 from store.repository.arrays import array_of, create_arrays
@@ -22,6 +23,7 @@ from store.repository.writer import Writer
 from store.schema.model import ROLES
 from store.schema.words import STRONGEST_ARRAYS
 from store.stored_keys import read_vectors
+from store.words import Words
 
 VERSION = "strongest words/1"
 #: Padded tokens whose patterns are in memory at once, for each layer in the making.
@@ -93,6 +95,18 @@ def find_strongest_words(writer: Writer, model: ModelGroup, corpus: PlannedCorpu
 def _hash(model: ModelGroup, words: zarr.Group, block: Block) -> int:
     identity = {"version": VERSION, "block": model.block_hash(block), "words": dict(words.attrs)["identity"]}
     return content_hash(identity)
+
+
+def read_words(writer: Writer, corpus: PlannedCorpus) -> Words:
+    """The words of the plan, as they are committed."""
+    texts = np.asarray(array_of(writer.group(f"corpus/{corpus.key}"), "text")[: corpus.sentences])
+    return Words(Groups(writer.committed).open(f"corpus/{corpus.key}/words"), texts)
+
+
+def content_of_words(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, version: str, seed: int) -> str:
+    """Hash of everything that a stage depends on which counts the words of the plan."""
+    hashes = np.asarray(array_of(writer.group(f"{model.path}/words"), "words_hash")[: len(corpus.blocks)])
+    return f"{content_hash({'version': version, 'seed': seed, 'sentences': corpus.sentences}, hashes):016x}"
 
 
 def _written(group: zarr.Group, block: Block) -> int:

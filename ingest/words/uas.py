@@ -14,16 +14,15 @@ from ingest.encode.bert import Bert
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.progress import bar
-from ingest.text.blocks import Block, content_hash
+from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
 from ingest.words.probe import ProbeSentence, scores, train
 from ingest.words.relations import batch_vectors, randomize
-from ingest.words.strongest import BlockWords, WordBatch, of_batch, word_batches
+from ingest.words.strongest import BlockWords, WordBatch, content_of_words, of_batch, read_words, word_batches
 from ingest.words.trees import best_governors, best_tree
-from store.groups import Groups
 from store.kernels.attention import attention_pattern
 from store.kernels.bootstrap import PERCENTILES, REPLICATES
-from store.kernels.relations import OFFSETS, halves
+from store.kernels.relations import frequent_offset, halves
 from store.kernels.words import word_pattern
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
@@ -205,15 +204,13 @@ def offset_governors(sentence: ProbeSentence, offset: int) -> Governors:
     return np.where((found >= 0) & (found < words), found + 1, 0)
 
 
-def frequent_offset(split: Split) -> int:
+def training_offset(split: Split) -> int:
     """The most frequent offset of a governor in training sentences."""
-    counts = dict.fromkeys(OFFSETS, 0)
-    for sentence, tree in zip(split.train, split.train_trees, strict=True):
-        offsets = (sentence.governor - 1 - np.arange(len(sentence.governor)))[tree.counts & (sentence.governor > 0)]
-        for offset in offsets.tolist():
-            if offset in counts:
-                counts[offset] += 1
-    return max(OFFSETS, key=lambda offset: counts[offset])
+    offsets = [
+        (sentence.governor - 1 - np.arange(len(sentence.governor)))[tree.counts & (sentence.governor > 0)]
+        for sentence, tree in zip(split.train, split.train_trees, strict=True)
+    ]
+    return frequent_offset(np.concatenate(offsets))
 
 
 def control_governors(sentence: ProbeSentence, tree: Tree) -> ProbeSentence:
@@ -305,7 +302,7 @@ def measure_controls(split: Split, embedded: Split, measured: Measured) -> None:
 
 def measure_baselines(split: Split, measured: Measured) -> None:
     """Governors that need no model."""
-    offset = frequent_offset(split)
+    offset = training_offset(split)
     measured.add("best_offset", "each", split, partial(offset_governors, offset=offset))
     measured.add("right_branching", "each", split, partial(offset_governors, offset=1))
 
@@ -314,14 +311,11 @@ def find_uas(
     writer: Writer, model: ModelGroup, corpus: PlannedCorpus, checkpoint: Checkpoint, device: torch.device, seed: int
 ) -> bool:
     """Bring the numbers up to date; False if there was nothing to do, or if too few sentences have a tree."""
-    path = f"corpus/{corpus.key}/words"
-    source, group = writer.group(path), writer.group(f"{model.path}/uas")
-    hashes = np.asarray(array_of(writer.group(f"{model.path}/words"), "words_hash")[: len(corpus.blocks)])
-    identity = f"{content_hash({'version': VERSION, 'seed': seed, 'sentences': corpus.sentences}, hashes):016x}"
+    source, group = writer.group(f"corpus/{corpus.key}/words"), writer.group(f"{model.path}/uas")
+    identity = content_of_words(writer, model, corpus, version=VERSION, seed=seed)
     if group.attrs.get("uas_hash") == identity:
         return False
-    texts = np.asarray(array_of(writer.group(f"corpus/{corpus.key}"), "text")[: corpus.sentences])
-    trees = trees_of(Words(Groups(writer.committed).open(path), texts), corpus.sentences)
+    trees = trees_of(read_words(writer, corpus), corpus.sentences)
     if min(sum(number % 2 == half for number in trees) for half in (0, 1)) < FEWEST_SENTENCES:
         return False
     bert = Bert(checkpoint, device=device, dtype=torch.float32)

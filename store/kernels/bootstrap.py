@@ -126,3 +126,39 @@ class Replicates:
             means = replicates[:, source, ..., drawn] / self.counts[source, drawn][:, None, None, None]
             bounds[:, source] = np.percentile(means, PERCENTILES, axis=0).swapaxes(1, 2)
         return bounds
+
+
+class ShareReplicates:
+    """Shares of items, such as word pairs, in every replicate, to which the items of more sentences are added.
+
+    Parameters
+    ----------
+    shape
+        Of the numbers of one item.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.sums = np.zeros((*shape, REPLICATES))
+        self.items = np.zeros(REPLICATES)
+
+    def add(
+        self, values: NDArray[np.bool_ | np.integer], sentence: NDArray[np.integer], counts: NDArray[np.floating]
+    ) -> None:
+        """Add items with their values (..., item), sentences (item,) and the counts (sentence, replicate) of these.
+
+        Items of a sentence are summed first: of whole numbers float32 loses nothing below 2^24.
+        """
+        order = np.argsort(sentence, kind="stable")
+        present, start, size = np.unique(sentence[order], return_index=True, return_counts=True)
+        drawn = counts[present].astype(np.float32)
+        if len(present):
+            sums = np.add.reduceat(values[..., order], start, axis=-1, dtype=np.float32)
+            self.sums += sums @ drawn
+            self.items += size.astype(np.float32) @ drawn
+
+    def interval(self) -> NDArray[np.float64]:
+        """95 % percentile intervals of the shares (bound, ...); NaN where no replicate has an item."""
+        drawn = self.items > 0
+        if not drawn.any():
+            return np.full((len(PERCENTILES), *self.sums.shape[:-1]), np.nan)
+        return np.percentile(self.sums[..., drawn] / self.items[drawn], PERCENTILES, axis=-1)

@@ -41,6 +41,11 @@ class WordPairs(NamedTuple):
     target_word: NDArray[np.int16]
     sentence: NDArray[np.int64]
 
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Words from the first of each pair to the second: (pair,)."""
+        return self.target_word.astype(np.int64) - self.source_word
+
     def only(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> "WordPairs":
         """Some of the pairs."""
         return WordPairs(
@@ -69,42 +74,11 @@ def linked(strongest: StrongestWords, pairs: WordPairs) -> NDArray[np.bool_]:
     )
 
 
-def best_offset(pairs: WordPairs) -> tuple[int, float]:
-    """The offset to - from that most of the pairs have, and the share that has it; of equal ones the nearest.
-
-    The accuracy of a baseline that ignores the model, in every direction alike.
-    """
-    offsets = pairs.target_word.astype(np.int64) - pairs.source_word
-    shares = {offset: float((offsets == offset).mean()) if len(offsets) else float("nan") for offset in OFFSETS}
-    best = max(sorted(OFFSETS, key=abs), key=lambda offset: shares[offset])
-    return best, shares[best]
+def frequent_offset(offsets: NDArray[np.integer]) -> int:
+    """The most frequent of `OFFSETS` among offsets to - from: the baseline predicts it of every pair, in each direction alike."""
+    return max(OFFSETS, key=lambda offset: int((offsets == offset).sum()))
 
 
 def halves(sentences: int) -> NDArray[np.bool_]:
     """Which sentences are reported on; on the others heads are chosen: (sentence,). Every other one of the corpus."""
     return np.arange(sentences) % 2 == 1
-
-
-def accuracy_interval(
-    hits: NDArray[np.bool_], sentence: NDArray[np.int64], counts: NDArray[np.floating], percentiles: tuple[float, ...]
-) -> NDArray[np.float64]:
-    """Percentile interval of an accuracy, by bootstrap over sentences (`store.kernels.bootstrap`).
-
-    Parameters
-    ----------
-    hits, sentence
-        (..., pair) and (pair,).
-    counts
-        (sentence, replicate): how often each sentence counts.
-
-    Returns
-    -------
-    (percentile, ...).
-    """
-    drawn = counts[sentence].astype(np.float32)
-    total = drawn.sum(axis=0, dtype=np.float64)
-    whole = total > 0
-    accuracy = (hits.reshape(-1, hits.shape[-1]).astype(np.float32) @ drawn)[:, whole] / total[whole]
-    if not whole.any():
-        return np.full((len(percentiles), *hits.shape[:-1]), np.nan)
-    return np.percentile(accuracy, percentiles, axis=-1).reshape(len(percentiles), *hits.shape[:-1])
