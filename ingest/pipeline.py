@@ -29,6 +29,7 @@ from ingest.text.blocks import short_key
 from ingest.text.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data
 from ingest.words.annotate import annotate, annotated_sentences, annotation_kind
+from ingest.words.coreference import find_coreference, keep_mentions
 from ingest.words.relations import find_relations
 from ingest.words.strongest import find_strongest_words
 from ingest.words.uas import find_uas
@@ -133,12 +134,12 @@ class Ingest:
 
     def _find_words(self) -> None:
         """Words and their relations, of this corpus and of this model."""
-        added = annotate(self.writer, self.corpus, self.settings, self.data, self.checkpoint)
+        added = keep_mentions(self.writer, self.corpus, self.settings, self.data)
+        added |= annotate(self.writer, self.corpus, self.settings, self.data, self.checkpoint)
         if annotated_sentences(self.writer, self.corpus) >= self.corpus.sentences:
             added |= find_strongest_words(self.writer, self.model, self.corpus)
-            added |= find_relations(
-                self.writer, self.model, self.corpus, self.checkpoint, self.device, self.settings.seed
-            )
+            for find in (find_relations, find_coreference):
+                added |= find(self.writer, self.model, self.corpus, self.checkpoint, self.device, self.settings.seed)
         if added:
             self.changed = True
             self._show_early()

@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from zarr.abc.store import Store
 
+from store.antecedents import with_shares
 from store.features import Features
 from store.groups import Groups, Views
 from store.kernels.attention import attention_pattern, merge_words
@@ -239,6 +240,18 @@ class Corpus(CorpusText):
         """
         remedy = "Run `headscape ingest --probes=all`."
         return self._of_words("uas", "uas_hash", "Governors from attention", remedy).load()
+
+    @cached_property
+    def coreference(self) -> xr.Dataset:
+        """How often each head finds the antecedent of a mention (Clark et al. 2019, section 4.3). Loaded at first use.
+
+        Arrays as in `store.schema.coreference`, whose dims depend on the attribute `scheme`: `chains` of mentions, or the
+        pronouns of `gap`. And `accuracy`, found / mentions in each half (half, ...), with `baseline_accuracy` and
+        `random_accuracy`; of GAP also `f1`, `baseline_f1` and `random_f1`, as its scorer counts.
+        NotIngested where the ingest has not computed it.
+        """
+        remedy = "Run `headscape ingest --data=<file>` with coreference: .conll (CoNLL-2012) or the .tsv of GAP."
+        return with_shares(self._of_words("coreference", "coreference_hash", "Coreference", remedy).load())
 
     def word_pattern(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> xr.DataArray:
         """Attention between the words of a sentence: to a word the sum over its wordpieces, from a word their mean.

@@ -104,7 +104,8 @@ class CorpusText:
         group = self._groups.open_optional(f"{self._corpus_path}/words")
         if int(group.attrs.get("sentences", 0)) < self.n_sentences:
             raise NotIngested("Words: not annotated.", WORDS_REMEDY)
-        return Words(group, self.sentences.text.values)
+        mentions = self._groups.open_optional(f"{self._corpus_path}/mentions")
+        return Words(group, self.sentences.text.values, mentions)
 
     @cached_property
     def token_words(self) -> NDArray[np.int64]:

@@ -10,12 +10,15 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from store.kernels.relations import WordPairs
+from store.mentions import Mentions
 from store.repository.errors import StoreError
 from store.schema.words import CATEGORIES
 
 #: `ADJ -> NOUN`: a dependent and its governor, or a governor and its dependent.
 PATTERN = re.compile(r"\s*(\S+)\s*->\s*(\S+)\s*")
 ANY = "*"
+#: Name of the relation between mentions.
+COREFERENCE = "coreference"
 #: Where a word stands in the texts.
 _PLACE = ("sentence", "character_start", "character_stop")
 #: Relations that join no two words, or whose dependent is no word (Clark et al. 2019, section 4.2), in any scheme.
@@ -31,16 +34,21 @@ class Words:
         The group `/corpus/<key>/words`.
     texts
         Text of each sentence of the corpus: (sentence,).
+    mentions
+        The group `/corpus/<key>/mentions`, empty where the data has no coreference.
 
     Attributes
     ----------
     identity
         Where the annotation comes from: `kind` is gold (of the data) or silver (of a spaCy `pipeline`).
+    mentions
+        Mentions with gold coreference; None where the data has none.
     """
 
-    def __init__(self, group: xr.Dataset, texts: NDArray[Any]) -> None:
+    def __init__(self, group: xr.Dataset, texts: NDArray[Any], mentions: xr.Dataset) -> None:
         self.identity: Mapping[str, Any] = group.attrs["identity"]
         self._group, self._texts = group, texts
+        self.mentions = Mentions(mentions, self) if mentions.attrs else None
 
     @property
     def kind(self) -> str:
@@ -99,10 +107,14 @@ class Words:
         start = int(self.start[sentence])
         return slice(start, start + int(self.size[sentence]))
 
+    def text(self, sentence: int) -> str:
+        """Text of a sentence."""
+        return str(self._texts[sentence])
+
     def texts(self, rows: slice | NDArray[np.int64]) -> list[str]:
         """Words as they are spelled in the text."""
         places = zip(*(self.table[name].values[rows] for name in _PLACE), strict=True)
-        return [str(self._texts[sentence])[start:stop] for sentence, start, stop in places]
+        return [self.text(sentence)[start:stop] for sentence, start, stop in places]
 
     # -- pairs ----------------------------------------------------------------------------------------
 
@@ -128,11 +140,15 @@ class Words:
 
     @cached_property
     def relations(self) -> dict[str, WordPairs]:
-        """The pairs of every label, dependent -> governor, the label with the most pairs first."""
+        """The pairs of every label, dependent -> governor, the label with the most pairs first; at the end coreference.
+
+        Of coreference a pair is the head word of a mention -> that of its nearest antecedent.
+        """
         label = self.table.relation.values[self.dependencies.source]
         counts = np.bincount(label, minlength=len(self.names("relation")))
         order = [code for code in np.argsort(-counts, kind="stable") if counts[code]]
-        return {self.names("relation")[code]: self.dependencies.only(label == code) for code in order}
+        named = {self.names("relation")[code]: self.dependencies.only(label == code) for code in order}
+        return named | ({COREFERENCE: self.pairs(*self.mentions.links)} if self.mentions else {})
 
     def find_pairs(self, pattern: str) -> WordPairs:
         """The pairs of a pattern: a label such as `dobj`, or `ADJ -> NOUN`, words that a dependency joins in either direction.

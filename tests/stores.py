@@ -21,6 +21,7 @@ from ingest.run.settings import DEFAULT_VIEWS, Settings
 from ingest.text import corpus, reviews
 from ingest.text.reviews import Data
 from ingest.text.table import Table
+from tests.coreference import write_chains, write_gap
 from tests.made_once import made_once
 from tests.treebanks import write_treebank
 
@@ -131,6 +132,20 @@ def bank_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
     """Of a small treebank, with its words and relations."""
     bank = made_once(tmp_path_factory, "bank.conllu", write_treebank)
     return str(made_once(tmp_path_factory, "bank", partial(ingest, data=bank, annotate="auto")))
+
+
+@pytest.fixture(scope="session")
+def chains_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
+    """Of passages with chains of mentions."""
+    chains = made_once(tmp_path_factory, "chains.conll", write_chains)
+    return str(made_once(tmp_path_factory, "chains", partial(ingest, data=chains, annotate="auto")))
+
+
+@pytest.fixture(scope="session")
+def gap_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
+    """Of a table like that of GAP."""
+    gap = made_once(tmp_path_factory, "gap.tsv", write_gap)
+    return str(made_once(tmp_path_factory, "gap", partial(ingest, data=gap, annotate="auto")))
 
 
 @pytest.fixture

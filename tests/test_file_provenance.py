@@ -34,7 +34,13 @@ EXAMPLES = {
 #: Of routes of feature points.
 OF_FEATURES = {"view": "pca-each"}
 #: Files of words: the corpus of the other files has none. What a query string chooses in them.
-OF_WORDS = {"relations": "", "relation": "?relation=det&direction=forward", "best-heads": "", "uas": ""}
+OF_WORDS = {
+    "relations": "",
+    "relation": "?relation=det&direction=forward",
+    "best-heads": "",
+    "uas": "",
+    "coreference": "",
+}
 
 
 @pytest.fixture(scope="module")
@@ -90,17 +96,19 @@ def of_words(address: str) -> str | None:
     return name if name in OF_WORDS else None
 
 
-def test_every_file_of_words_names_its_model_and_its_snapshot(bank_store: str) -> None:
-    server, corpus = create_app(Library(bank_store)).server, store.open_corpus(bank_store)
+@pytest.mark.parametrize("name", OF_WORDS)
+def test_every_file_of_words_names_its_model_and_its_snapshot(name: str, bank_store: str, chains_store: str) -> None:
+    place = chains_store if name == "coreference" else bank_store
+    server, corpus = create_app(Library(place)).server, store.open_corpus(place)
     parts = {"snapshot": corpus.snapshot, "model": corpus.name, "other": corpus.name}
-    every = [address for address in addresses(server, parts) if of_words(address)]
-    assert len(every) == len(OF_WORDS) * len(MIMETYPES)
+    every = [address for address in addresses(server, parts) if of_words(address) == name]
+    assert len(every) == len(MIMETYPES)
     for address in every:
-        answer = server.test_client().get(address + OF_WORDS[str(of_words(address))])
+        answer = server.test_client().get(address + OF_WORDS[name])
         assert answer.status_code == 200, f"{address}: {answer.text}"
-        names = named(answer.data, address)
-        assert names
-        assert all(corpus.snapshot in said and corpus.name in said for said in names)
+        said = named(answer.data, address)
+        assert said
+        assert all(corpus.snapshot in each and corpus.name in each for each in said)
 
 
 def test_every_file_names_its_models_and_its_snapshot(server: Flask, alike: ModelPair) -> None:

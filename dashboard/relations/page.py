@@ -5,6 +5,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
+from dashboard.relations.coreference import antecedents
 from dashboard.relations.data import BestHead, PairExample, best_of, examples, links_of, shown_head, shown_relation
 from dashboard.relations.example import by_example
 from dashboard.relations.figures import relations_by_heads, relations_of_head
@@ -71,6 +72,7 @@ def layout(context: Context) -> Page:
             *_all_relations(context),
             *_profile(context, relation),
             *governors(context),
+            *antecedents(context),
         ],
         notices=notices,
     )

@@ -7,6 +7,7 @@ import numpy as np
 from flask import Flask, Response, abort, request
 from numpy.typing import NDArray
 
+from dashboard.relations.coreference import coreference_table
 from dashboard.relations.data import best_of, links_of
 from dashboard.statistics.data import head_columns
 from dashboard.ui.files import FORM, Table, file
@@ -50,6 +51,10 @@ def register(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/uas.{FORM}")
     def uas(snapshot: str, model: str, form: str) -> Response:
         return file(iter([_uas_table(corpus_of(library, snapshot, model))]), "uas", form)
+
+    @server.get(f"{BASE}/coreference.{FORM}")
+    def coreference(snapshot: str, model: str, form: str) -> Response:
+        return file(iter([coreference_table(corpus_of(library, snapshot, model))]), "coreference", form)
 
 
 def _heads_table(corpus: Corpus, relation: str, direction: str) -> Table:

@@ -14,7 +14,7 @@ from ingest.run.settings import DEFAULT_SENTENCES, Settings
 from ingest.text.blocks import Block, pack, plan, short_key
 from ingest.text.columns import column_codes
 from ingest.text.reviews import Data, Reviews, read_reviews
-from ingest.text.sentences import NOT_SPLIT, SPLITTER, Sentence, split_reviews, take_smallest
+from ingest.text.sentences import NOT_SPLIT, PASSAGES, SPLITTER, Sentence, split_reviews, take_smallest
 from ingest.text.tokenizer import Tokenizer, Tokens, concatenate
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
@@ -121,7 +121,7 @@ def _identity(settings: Settings, data: Data, checkpoint: Checkpoint) -> dict[st
         "data_identity": data.identity,
         "text_column": settings.text,
         "label_column": settings.label,
-        "splitter": NOT_SPLIT if data.is_treebank else SPLITTER,
+        "splitter": NOT_SPLIT if data.is_treebank else PASSAGES if data.has_mentions else SPLITTER,
         "max_length": settings.max_length,
         "seed": settings.seed,
         "tokenizer_sha256": checkpoint.tokenizer_sha256,
@@ -145,7 +145,9 @@ def _read_sentences(
 ) -> tuple[list[Sentence], Tokenizer]:
     tokenizer = Tokenizer(checkpoint.folder, max_length=settings.max_length)
     with bar("sentences", total=len(reviews), unit="reviews") as progress:
-        every = split_reviews(reviews, seed=settings.seed, whole=data.is_treebank, passed=progress.update)
+        every = split_reviews(
+            reviews, seed=settings.seed, whole=data.is_treebank or data.has_mentions, passed=progress.update
+        )
         sentences = take_smallest(every, budget.most_sentences)
     if not sentences:
         raise IngestError(

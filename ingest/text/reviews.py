@@ -13,8 +13,9 @@ from ingest.run.errors import IngestError, listed, short
 from ingest.run.settings import EMBEDDED
 from ingest.text.annotation import Annotation
 from ingest.text.columns import Column, find_columns, label_column
+from ingest.text.coreference import MentionSpans
 from ingest.text.lines import GZIP
-from ingest.text.table import ANNOTATION, FORMS, TREEBANKS, Table, form_of, read_table
+from ingest.text.table import ANNOTATION, CONLL, FORMS, GAP_TABLE, MENTIONS, TREEBANKS, Table, form_of, read_table
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -37,7 +38,21 @@ class Data:
     @property
     def is_treebank(self) -> bool:
         """Whether it holds sentences with gold annotation: no review that is split into them."""
-        return self.place != EMBEDDED and form_of(Path(self.place)) in TREEBANKS
+        return self._form in TREEBANKS
+
+    @property
+    def has_mentions(self) -> bool:
+        """Whether it holds passages with gold coreference: no review that is split into sentences."""
+        return self._form in (CONLL, GAP_TABLE)
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether its mentions stand in threes of a pronoun and two names."""
+        return self._form == GAP_TABLE
+
+    @property
+    def _form(self) -> str | None:
+        return None if self.place == EMBEDDED else form_of(Path(self.place))
 
 
 @dataclass(frozen=True)
@@ -72,6 +87,10 @@ class Reviews:
     def annotation(self, document: int) -> Annotation:
         """The words of a sentence of a treebank."""
         return Annotation.from_json(self.table.columns.column(ANNOTATION)[document].as_py())
+
+    def mentions(self, document: int) -> MentionSpans:
+        """The mentions of a passage of data with coreference."""
+        return MentionSpans.from_json(self.table.columns.column(MENTIONS)[document].as_py())
 
     def __getitem__(self, document: int) -> Review:
         return self._review(
@@ -140,7 +159,7 @@ def _hub_data(data: str) -> Data:
 def read_reviews(data: Data, *, text: str, label: str, split: str = "train") -> Reviews:
     """The reviews of a split with the names of their labels; says what is wrong with the data."""
     table = _load(data, split)
-    if data.is_treebank or (data.place != EMBEDDED and form_of(Path(data.place)) == ".txt"):
+    if data.is_treebank or data.has_mentions or (data.place != EMBEDDED and form_of(Path(data.place)) == ".txt"):
         text = "text"
     _check_text(data, table, text)
     if not len(table):
@@ -149,7 +168,7 @@ def read_reviews(data: Data, *, text: str, label: str, split: str = "train") -> 
         table,
         text,
         _labels(data, table, label),
-        find_columns(table, besides=(text, label, *([ANNOTATION] * data.is_treebank))),
+        find_columns(table, besides=(text, label, *[ANNOTATION] * data.is_treebank, *[MENTIONS] * data.has_mentions)),
     )
 
 

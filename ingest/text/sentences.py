@@ -11,6 +11,8 @@ from ingest.text.reviews import Review
 SPLITTER = "nupunkt-0.8/1"
 #: Instead of it where the data holds sentences.
 NOT_SPLIT = "none: the sentences of the treebank"
+#: Instead of it where the data holds coreference, which crosses sentences.
+PASSAGES = "none: the passages of the data"
 
 #: Begins where white space does: tried at each of many spaces, it would take time quadratic in their number.
 _PARAGRAPH = re.compile(r"(?<!\s)(?:\s*<br\s*/?>){2,}\s*|\n\s*\n", re.IGNORECASE)

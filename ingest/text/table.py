@@ -12,11 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
 from ingest.run.errors import IngestError, short
+from ingest.text.coreference import MentionSpans, read_coreference, read_gap
 from ingest.text.json_file import JsonColumns, json_records, json_row
 from ingest.text.lines import GZIP, csv_header, csv_rows, plain_rows, read_lines
 from ingest.text.parquet_file import NOT_TEXT, REFUSED, not_text, opened, plain_schema, read_parquet, refused
@@ -115,9 +117,11 @@ VERSION = 1
 #: Rows and characters of a chunk.
 MOST_ROWS, MOST_CHARACTERS = 10_000, 1 << 24
 TREEBANKS = (".conllu", ".conllx", ".conll10")
-FORMS = (".csv", ".parquet", ".jsonl", ".json", ".txt", *TREEBANKS)
-#: Column of a treebank that holds the words of the text in its column `text`.
-ANNOTATION = "annotation"
+#: Coreference: CoNLL-2012, and the table of GAP.
+CONLL, GAP_TABLE = ".conll", ".tsv"
+FORMS = (".csv", ".parquet", ".jsonl", ".json", ".txt", *TREEBANKS, CONLL, GAP_TABLE)
+#: Columns that hold the words, or the mentions, of the text in the column `text`.
+ANNOTATION, MENTIONS = "annotation", "mentions"
 
 Row = Sequence[str | None]
 
@@ -139,6 +143,7 @@ def convert(path: Path, form: str, target: Path) -> None:
     """
     converters = {".csv": _convert_csv, ".txt": _convert_plain, ".parquet": _convert_parquet}
     converters |= dict.fromkeys(TREEBANKS, _convert_treebank)
+    converters |= {CONLL: partial(_convert_mentions, read_coreference), GAP_TABLE: partial(_convert_mentions, read_gap)}
     converters.get(form, _convert_json)(path, target)
 
 
@@ -158,6 +163,13 @@ def _convert_plain(path: Path, target: Path) -> None:
 def _convert_treebank(path: Path, target: Path) -> None:
     rows = ([text, annotation.to_json()] for text, annotation in read_treebank(read_lines(path), path.name))
     _write_text(target, ["text", ANNOTATION], rows, {})
+
+
+def _convert_mentions(
+    read: Callable[[Iterable[str], str], Iterator[tuple[str, MentionSpans]]], path: Path, target: Path
+) -> None:
+    rows = ([text, mentions.to_json()] for text, mentions in read(read_lines(path), path.name))
+    _write_text(target, ["text", MENTIONS], rows, {})
 
 
 def _convert_json(path: Path, target: Path) -> None:

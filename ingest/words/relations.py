@@ -1,13 +1,11 @@
 """Stage `relations`: how often each head links the words of each dependency label, beside a baseline and random weights."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 import zarr
 from numpy.typing import NDArray
-from torch import nn
 
 from ingest.encode.bert import Bert
 from ingest.encode.tensors import ModelGroup
@@ -15,27 +13,18 @@ from ingest.run.checkpoint import Checkpoint
 from ingest.run.progress import bar
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
-from ingest.words.strongest import (
-    FIELDS,
-    BlockWords,
-    WordBatch,
-    content_of_words,
-    keep_strongest,
-    read_words,
-    word_batches,
-)
+from ingest.words.patterns import BlockWords, batch_vectors, random_blocks, randomize, word_batches
+from ingest.words.strongest import FIELDS, content_of_words, keep_strongest, read_words
 from store.kernels.bootstrap import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, WordPairs, frequent_offset, halves, linked
 from store.kernels.words import StrongestWords
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.model import BOUNDS, ROLES
+from store.schema.model import BOUNDS
 from store.schema.relations import ALL, FEWEST_PAIRS, HALVES, RELATION_ARRAYS
 from store.words import Words
 
 VERSION = "relations/1"
-#: Tokens of the blocks that random weights are run on.
-RANDOM_TOKENS = 20_000
 
 
 @dataclass(frozen=True)
@@ -133,35 +122,14 @@ def _random_linked(
     randomize(bert.model.encoder, bert.model.config.initializer_range, seed)
     total: NDArray[np.int64] | int = 0
     pairs: NDArray[np.int64] | int = 0
-    with bar("random model", total=_random_tokens(corpus), unit="tokens") as progress:
-        for block in _random_blocks(corpus):
+    blocks = random_blocks(corpus.blocks)
+    with bar("random model", total=sum(block.tokens for block in blocks), unit="tokens") as progress:
+        for block in blocks:
             of_block = BlockWords.of(words, block)
             part = relations.within(of_block.rows)
             total, pairs = total + part.linked(_strongest(bert, block, of_block)), pairs + part.counts
             progress.update(block.tokens)
     return {"random_linked": np.asarray(total), "random_pairs": np.asarray(pairs)}
-
-
-def _random_blocks(corpus: PlannedCorpus) -> list[Block]:
-    """First blocks of the corpus with so many tokens together."""
-    before = np.cumsum([0, *(block.tokens for block in corpus.blocks)])[:-1]
-    return [block for block, tokens in zip(corpus.blocks, before, strict=True) if tokens < RANDOM_TOKENS]
-
-
-def _random_tokens(corpus: PlannedCorpus) -> int:
-    return sum(block.tokens for block in _random_blocks(corpus))
-
-
-def randomize(encoder: nn.Module, spread: float, seed: int) -> None:
-    """Draw the weights of the layers as before training; the embeddings, which are no part of them, stay (Clark 2019, section 5)."""
-    generator = torch.Generator().manual_seed(seed)
-    for module in encoder.modules():
-        if isinstance(module, nn.Linear):
-            weight = torch.empty(module.weight.shape).normal_(0, spread, generator=generator)
-            module.weight.data.copy_(weight)
-            nn.init.zeros_(module.bias)
-        elif isinstance(module, nn.LayerNorm):
-            module.reset_parameters()
 
 
 def _strongest(bert: Bert, block: Block, words: BlockWords) -> StrongestWords:
@@ -171,19 +139,6 @@ def _strongest(bert: Bert, block: Block, words: BlockWords) -> StrongestWords:
         for layer, vectors in enumerate(batch_vectors(bert, block, batch)):
             keep_strongest(found[:, layer], batch, *vectors)
     return StrongestWords(*found)
-
-
-def batch_vectors(
-    bert: Bert, block: Block, batch: WordBatch
-) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """Queries and keys (head, sentence, token, channel) of every layer in turn, from one run of the model."""
-    token_ids = np.zeros(batch.real_tokens.shape, np.int64)
-    token_ids[batch.real_tokens] = block.token_ids[batch.token_rows]
-    real = torch.from_numpy(batch.real_tokens)
-    capture = bert.run(torch.from_numpy(token_ids).to(bert.device), real.to(bert.device))
-    for captured in zip(*(getattr(capture, role) for role in ROLES), strict=True):
-        query, key = (bert.split_heads(each).permute(2, 0, 1, 3).cpu().numpy() for each in captured)
-        yield query, key
 
 
 def _write(group: zarr.Group, relations: Relations, arrays: dict[str, NDArray[np.generic]]) -> None:

@@ -4,20 +4,19 @@ Recomputed from the stored queries and keys, block by block; runs no model.
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from ingest.encode.batches import group_by_length
 from ingest.encode.tensors import ModelGroup
 from ingest.run.progress import bar
 from ingest.text.blocks import Block, content_hash
 from ingest.text.corpus import PlannedCorpus
+from ingest.words.patterns import BlockWords, WordBatch, of_batch, word_batches
 from store.groups import Groups
 from store.kernels.attention import attention_pattern
-from store.kernels.words import StrongestWords, strongest_words, word_pattern, word_tokens
+from store.kernels.words import StrongestWords, strongest_words, word_pattern
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
 from store.schema.model import ROLES
@@ -26,52 +25,9 @@ from store.stored_keys import read_vectors
 from store.words import Words
 
 VERSION = "strongest words/1"
-#: Padded tokens whose patterns are in memory at once, for each layer in the making.
-BATCH_TOKENS = 2048
 #: Layers computed at the same time.
 STREAMS = 2
 FIELDS = StrongestWords._fields
-
-
-@dataclass(frozen=True)
-class BlockWords:
-    """Words of the sentences of a block.
-
-    Attributes
-    ----------
-    rows
-        Words of the block on the word axis.
-    size, tokens
-        Words of each sentence (sentence,), and first token and the one after the last of each word (word, 2).
-    """
-
-    rows: slice
-    size: NDArray[np.int32]
-    tokens: NDArray[np.int16]
-
-    @classmethod
-    def of(cls, words: zarr.Group, block: Block) -> "BlockWords":
-        """The words of a block from the group of the corpus."""
-        sentences = slice(block.first_sentence, block.first_sentence + block.sentences)
-        start, size = (np.asarray(array_of(words, name)[sentences]) for name in ("word_start", "word_size"))
-        rows = slice(int(start[0]), int(start[-1]) + int(size[-1]))
-        tokens = [np.asarray(array_of(words, name)[rows]) for name in ("token_start", "token_stop")]
-        return cls(rows, size, np.stack(tokens, axis=-1))
-
-
-@dataclass(frozen=True)
-class WordBatch:
-    """Sentences of like length, by their index in the block.
-
-    Which tokens and words are not padding, their rows in the block, and which tokens a word covers.
-    """
-
-    sentences: NDArray[np.intp]
-    real_tokens: NDArray[np.bool_]
-    token_rows: NDArray[np.int64]
-    real_words: NDArray[np.bool_]
-    word_rows: NDArray[np.int64]
-    covers: NDArray[np.bool_]
 
 
 def find_strongest_words(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> bool:
@@ -100,7 +56,9 @@ def _hash(model: ModelGroup, words: zarr.Group, block: Block) -> int:
 def read_words(writer: Writer, corpus: PlannedCorpus) -> Words:
     """The words of the plan, as they are committed."""
     texts = np.asarray(array_of(writer.group(f"corpus/{corpus.key}"), "text")[: corpus.sentences])
-    return Words(Groups(writer.committed).open(f"corpus/{corpus.key}/words"), texts)
+    groups = Groups(writer.committed)
+    path = f"corpus/{corpus.key}"
+    return Words(groups.open(f"{path}/words"), texts, groups.open_optional(f"{path}/mentions"))
 
 
 def content_of_words(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, version: str, seed: int) -> str:
@@ -146,27 +104,6 @@ def _block_words(source: zarr.Group, block: Block, words: BlockWords) -> NDArray
     return np.stack(of_layers, axis=1)
 
 
-def word_batches(block: Block, words: BlockWords) -> list[WordBatch]:
-    """Sentences of a block in batches of like length."""
-    first_token = np.concatenate([[0], np.cumsum(block.lengths)])
-    first_word = np.concatenate([[0], np.cumsum(words.size)])
-    batches = []
-    for group in group_by_length(block.lengths, tokens=BATCH_TOKENS):
-        real_tokens, token_rows = _padded(first_token[group], block.lengths[group])
-        real_words, word_rows = _padded(first_word[group], words.size[group])
-        bounds = np.zeros((*real_words.shape, 2), np.int16)
-        bounds[real_words] = words.tokens[word_rows]
-        covers = word_tokens(bounds[..., 0], bounds[..., 1], real_tokens.shape[1])
-        batches.append(WordBatch(group, real_tokens, token_rows, real_words, word_rows, covers))
-    return batches
-
-
-def _padded(first: NDArray[np.int64], sizes: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which places of (sentence, longest) are not padding, and the row of each that is not."""
-    real = np.arange(int(sizes.max(initial=0))) < sizes[:, None]
-    return real, (first[:, None] + np.arange(real.shape[1]))[real]
-
-
 def _layer_words(
     source: zarr.Group, layer: int, block: Block, words: BlockWords, batches: list[WordBatch]
 ) -> NDArray[np.int16]:
@@ -189,10 +126,3 @@ def keep_strongest(
     pattern = word_pattern(attention_pattern(query, key, batch.real_tokens), batch.covers)
     for field, values in zip(found, strongest_words(pattern, batch.real_words), strict=True):
         field[:, batch.word_rows] = values[:, batch.real_words]
-
-
-def of_batch(vectors: NDArray[np.float32], batch: WordBatch) -> NDArray[np.float32]:
-    """Vectors of a batch (head, sentence, token, channel) from (head, row, channel); padding is 0."""
-    padded = np.zeros((len(vectors), *batch.real_tokens.shape, vectors.shape[-1]), np.float32)
-    padded[:, batch.real_tokens] = vectors[:, batch.token_rows]
-    return padded

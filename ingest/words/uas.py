@@ -1,6 +1,6 @@
 """Stage `uas`: how many governors are found from attention, by single heads and by trained probes, beside baselines."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from zlib import crc32
@@ -16,9 +16,17 @@ from ingest.run.checkpoint import Checkpoint
 from ingest.run.progress import bar
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus
+from ingest.words.patterns import (
+    BlockWords,
+    ReadVectors,
+    WordBatch,
+    model_vectors,
+    randomize,
+    stored_vectors,
+    word_batches,
+)
 from ingest.words.probe import ProbeSentence, scores, train
-from ingest.words.relations import batch_vectors, randomize
-from ingest.words.strongest import BlockWords, WordBatch, content_of_words, of_batch, read_words, word_batches
+from ingest.words.strongest import content_of_words, read_words
 from ingest.words.trees import best_governors, best_tree
 from store.kernels.attention import attention_pattern
 from store.kernels.bootstrap import PERCENTILES, REPLICATES
@@ -26,10 +34,9 @@ from store.kernels.relations import frequent_offset, halves
 from store.kernels.words import word_pattern
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.model import BOUNDS, ROLES
+from store.schema.model import BOUNDS
 from store.schema.uas import DECODINGS, METHODS, UAS_ARRAYS
 from store.schema.words import NO_GOVERNOR, ROOT
-from store.stored_keys import read_vectors
 from store.words import Words
 
 VERSION = "uas/1"
@@ -44,8 +51,6 @@ FEWEST_SENTENCES = 20
 LOWEST = 1e-9
 
 Governors = NDArray[np.intp]
-#: Queries and keys of a batch (head, sentence, token, channel), layer by layer.
-ReadVectors = Callable[[WordBatch], Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]]
 
 
 @dataclass(frozen=True)
@@ -101,8 +106,9 @@ def read_sentences(
         for block in corpus.blocks:
             if block.first_sentence > last:
                 break
+            vectors = read(block)
             for batch in word_batches(block, BlockWords.of(words, block)):
-                maps = _maps(batch, block, read(block))
+                maps = _maps(batch, block, vectors)
                 for place, number in enumerate(batch.sentences):
                     tree = trees.get(block.first_sentence + int(number))
                     if tree:
@@ -320,36 +326,18 @@ def find_uas(
         return False
     bert = Bert(checkpoint, device=device, dtype=torch.float32)
     embed = _embedding(source, corpus, reduced_embeddings(bert))
-    split = Split.of(read_sentences(trees, source, corpus, partial(_stored, writer.group(model.path))), trees)
+    split = Split.of(read_sentences(trees, source, corpus, partial(stored_vectors, writer.group(model.path))), trees)
     measured = Measured({}, count_right(split, lambda each: each.governor)[1])
     measure_baselines(split, measured)
     measure(split, split.changed(embed), measured)
     measure_controls(split, split.changed(embed), measured)
     randomize(bert.model.encoder, bert.model.config.initializer_range, seed)
-    random = Split.of(read_sentences(trees, source, corpus, partial(_from_model, bert)), trees)
+    random = Split.of(read_sentences(trees, source, corpus, partial(model_vectors, bert)), trees)
     measure(random, random.changed(embed), measured, "random_", SEEDS[:1])
     _write(group, measured, split)
     group.attrs.update({"uas_hash": identity, "annotation": dict(source.attrs)["identity"]})
     writer.commit(f"{model.key}: uas")
     return True
-
-
-def _stored(source: zarr.Group, block: Block) -> ReadVectors:
-    """The stored queries and keys of a block."""
-    rows = slice(block.rows.start, block.rows.start + block.tokens)
-    layers = array_of(source, "query").shape[0]
-    vectors = [[read_vectors(source, role, layer, rows) for role in ROLES] for layer in range(layers)]
-
-    def read(batch: WordBatch) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-        for query, key in vectors:
-            yield of_batch(query, batch), of_batch(key, batch)
-
-    return read
-
-
-def _from_model(bert: Bert, block: Block) -> ReadVectors:
-    """Queries and keys of a block from a run of the model."""
-    return partial(batch_vectors, bert, block)
 
 
 def _embedding(

@@ -1,0 +1,127 @@
+"""How often the best head finds an antecedent: the tables of coreference and of GAP, with baselines and random weights."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from dash import html
+
+from dashboard.ui.controls import info
+from dashboard.ui.files import Table
+from dashboard.ui.progress import unmade_of
+from dashboard.ui.tables import file_links, heading
+from dashboard.web.context import Context
+from store import Corpus
+from store.antecedents import best_antecedent_head
+from store.repository.errors import NotIngested
+from store.schema.coreference import BASELINES, CANDIDATES, GAP, GAP_BASELINES
+from store.schema.model import head_name
+from store.wording import many
+
+TITLE = "Coreference"
+_CHAINS = (
+    "Share of the mentions with an antecedent before them in the passage for which a head finds one: of the mentions before, "
+    "the one whose head word gets most attention from the mention's head word, or of all words the one that gets most. The head "
+    "is chosen on every second passage for all mentions, and reported on the others. Rules and kinds as in Clark et al. (2019, "
+    "section 4.3); pronoun, proper or nominal by the part of speech of the head word."
+)
+_GAP = (
+    "Of two names the head chooses the one that gets more of the pronoun's attention. Accuracy: share of the pronouns that "
+    "stand for one of the names; F1 as GAP's scorer counts, for which a pronoun of neither name is a wrong answer (Webster et "
+    "al. 2018). The head is chosen on every second passage, and reported on the others."
+)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """One row: how an antecedent is found, and the shares (group,) that are right with their bounds; NaN where there are none."""
+
+    title: str
+    accuracy: xr.DataArray
+    low: np.ndarray
+    high: np.ndarray
+    f1: xr.DataArray | None = None
+
+
+def rows_of(coreference: xr.Dataset) -> Iterator[Shares]:
+    """The best head, the baselines, and the best head of random weights, on the passages that are reported."""
+    gap = coreference.attrs["scheme"] == GAP
+    for candidates in [None] if gap else CANDIDATES:
+        yield _head(coreference, "", candidates)
+    for name, title in (GAP_BASELINES if gap else BASELINES).items():
+        yield _shares(coreference, title, "baseline_", {"baseline": name})
+    for candidates in [None] if gap else CANDIDATES:
+        yield _head(coreference, "random_", candidates)
+
+
+def _head(coreference: xr.Dataset, of: str, candidates: str | None) -> Shares:
+    layer, head = best_antecedent_head(coreference, of)
+    cell = {"layer": layer, "head": head} | ({"candidates": candidates} if candidates else {})
+    title = f"{'random weights, ' if of else ''}head {head_name(layer, head)}"
+    return _shares(coreference, f"{title}: {CANDIDATES[candidates]}" if candidates else title, of, cell)
+
+
+def _shares(coreference: xr.Dataset, title: str, of: str, cell: dict[str, object]) -> Shares:
+    def reported(name: str) -> xr.DataArray:
+        return coreference[f"{of}{name}"].sel(cell).isel(half=1)
+
+    bounds = {"": "interval", "baseline_": "baseline_interval"}.get(of)
+    accuracy = reported("accuracy")
+    unknown = np.full((2, accuracy.size), np.nan)
+    low, high = coreference[bounds].sel(cell).values if bounds else unknown
+    return Shares(title, accuracy, low, high, reported("f1") if f"{of}f1" in coreference else None)
+
+
+def antecedents(context: Context) -> list[object]:
+    """The table, or how to get it."""
+    try:
+        coreference = context.corpus.coreference
+    except NotIngested as error:
+        return [html.H2(TITLE), html.P(unmade_of(context, error), className="caption")]
+    gap = coreference.attrs["scheme"] == GAP
+    groups = [str(name) for name in coreference["gender" if gap else "kind"].values]
+    titles = ("antecedent", *groups, *(f"F1, {group}" for group in groups if gap))
+    rows = [html.Tr([html.Td(row.title), *_cells(row)]) for row in rows_of(coreference)]
+    return [
+        html.H2([TITLE, info("coreference", _GAP if gap else _CHAINS)]),
+        html.P(_caption(context.corpus, groups), className="caption"),
+        html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows"),
+        file_links(context, "Antecedents", "coreference"),
+    ]
+
+
+def _caption(corpus: Corpus, groups: list[str]) -> str:
+    counts = corpus.coreference.mentions.values[1]
+    parts = ", ".join(f"{int(count):,} {group}" for group, count in zip(groups[1:], counts[1:], strict=True))
+    item = "pronoun" if corpus.coreference.attrs["scheme"] == GAP else "mention"
+    return (
+        f"Gold coreference of the data; words and head words: {corpus.words.source}. Accuracy in % with its 95 % interval, of "
+        f"{many(int(counts[0]), item)} ({parts})."
+    )
+
+
+def _cells(row: Shares) -> Iterator[html.Td]:
+    for share, low, high in zip(row.accuracy.values, row.low, row.high, strict=True):
+        interval = f" ({100 * low:.1f} to {100 * high:.1f})" if low == low else ""
+        yield html.Td(f"{100 * share:.1f}{interval}" if share == share else "", className="number")
+    for share in () if row.f1 is None else row.f1.values:
+        yield html.Td(f"{100 * share:.1f}" if share == share else "", className="number")
+
+
+def coreference_table(corpus: Corpus) -> Table:
+    """The table as a file: a line for each row and group."""
+    coreference = corpus.coreference
+    group = "gender" if coreference.attrs["scheme"] == GAP else "kind"
+    rows = list(rows_of(coreference))
+    size = coreference.sizes[group]
+    columns: Table = {
+        "antecedent": np.repeat(np.array([row.title for row in rows], object), size),
+        group: np.tile(coreference[group].values.astype(object), len(rows)),
+        "mentions": np.tile(coreference.mentions.values[1], len(rows)),
+        "accuracy": np.concatenate([row.accuracy.values for row in rows]),
+        "interval_low": np.concatenate([row.low for row in rows]),
+        "interval_high": np.concatenate([row.high for row in rows]),
+    }
+    f1 = {"f1": np.concatenate([row.f1.values for row in rows if row.f1 is not None])} if group == "gender" else {}
+    return {**columns, **f1}

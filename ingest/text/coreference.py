@@ -1,0 +1,212 @@
+"""Passages with their mentions: CoNLL-2012 (Pradhan et al. 2012), also as GUM's three columns, and GAP (Webster et al. 2018)."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+
+from ingest.run.errors import IngestError, short
+from ingest.run.progress import say
+from store.schema.coreference import GENDERS
+from store.wording import many
+
+#: Words of a passage at most: about 128 wordpieces, to which Clark et al. (2019, section 4.3) cut their documents.
+PASSAGE_WORDS = 90
+BEGIN, END = re.compile(r"#\s?begin document"), re.compile(r"#\s?end document")
+SENTENCE_ENDS = frozenset(".?!")
+#: Columns of the short form and of CoNLL-2012 -> column of the word; the last column has the brackets of the mentions.
+SHORT_COLUMNS, SHORT_WORD, LONG_COLUMNS, LONG_WORD = 3, 1, 11, 3
+BRACKET = re.compile(r"\((\d+)\)|\((\d+)|(\d+)\)")
+GAP_COLUMNS = ("ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref")
+GAP_VALUES = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class MentionSpans:
+    """Mentions of one text; every field has one entry per mention.
+
+    Attributes
+    ----------
+    start, stop
+        First character of the mention in the text, and the one after its last.
+    entity
+        Number of what it stands for: mentions of one text with the same number corefer.
+    """
+
+    start: Sequence[int]
+    stop: Sequence[int]
+    entity: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def to_json(self) -> str:
+        """As a line of JSON, for the table of a data file."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> "MentionSpans":
+        """Back from `to_json`."""
+        return cls(**json.loads(text))
+
+
+@dataclass
+class _Document:
+    """Words of a document, the words after which a sentence ends, and its mentions as (first word, last word, entity)."""
+
+    words: list[str] = field(default_factory=list)
+    sentence_stops: list[int] = field(default_factory=list)
+    mentions: list[tuple[int, int, int]] = field(default_factory=list)
+    #: Entity -> first words of its mentions that are not closed yet.
+    unclosed: dict[int, list[int]] = field(default_factory=dict)
+
+
+def read_coreference(lines: Iterable[str], name: str) -> Iterator[tuple[str, MentionSpans]]:
+    """Passages of a CoNLL file with coreference: whole sentences, at most `PASSAGE_WORDS` words unless one is longer.
+
+    Only mentions count whose entity has another mention in the document, as in OntoNotes.
+
+    Raises
+    ------
+    IngestError
+        Where a line is not of the format; the message names the line.
+    """
+    for document in _documents(lines, name):
+        yield from _passages(document)
+
+
+def _documents(lines: Iterable[str], name: str) -> Iterator[_Document]:
+    document: _Document | None = None
+    for number, line in enumerate(lines, 1):
+        where = f"Line {number:,} of {short(name)}"
+        if BEGIN.match(line) or (END.match(line) and document):
+            yield from _finished(document, where)
+            document = _Document() if BEGIN.match(line) else None
+        elif line.strip() and not line.startswith("#"):
+            if document is None:
+                raise IngestError(
+                    f"{where} stands before `#begin document`. Save coreference as CoNLL-2012, or dependencies as .conllu."
+                )
+            _add(document, line.split(), where)
+        elif not line.strip() and document:
+            document.sentence_stops.append(len(document.words))
+    yield from _finished(document, f"The end of {short(name)}")
+
+
+def _finished(document: _Document | None, where: str) -> Iterator[_Document]:
+    if document is None:
+        return
+    unclosed = [entity for entity, starts in document.unclosed.items() if starts]
+    if unclosed:
+        raise IngestError(f"{where} leaves a mention of the entity {unclosed[0]} open. Close its bracket.")
+    if document.words:
+        yield document
+
+
+def _add(document: _Document, fields: list[str], where: str) -> None:
+    """Add a line of a word with the brackets of the mentions that begin or end there."""
+    if len(fields) != SHORT_COLUMNS and len(fields) < LONG_COLUMNS:
+        raise IngestError(
+            f"{where} has {len(fields)} columns, not {SHORT_COLUMNS}, or {LONG_COLUMNS} and more. Save the file as CoNLL-2012."
+        )
+    word = len(document.words)
+    document.words.append(fields[SHORT_WORD if len(fields) == SHORT_COLUMNS else LONG_WORD])
+    if document.words[-1] in SENTENCE_ENDS:
+        document.sentence_stops.append(word + 1)
+    if BRACKET.sub("", fields[-1]).strip("|_-"):
+        raise IngestError(f"{where} has {short(fields[-1])!r} for its mentions. Write brackets such as (1, 1) and (1).")
+    for whole, opened, closed in BRACKET.findall(fields[-1]):
+        if opened:
+            document.unclosed.setdefault(int(opened), []).append(word)
+        elif whole:
+            document.mentions.append((word, word, int(whole)))
+        elif not document.unclosed.get(int(closed)):
+            raise IngestError(f"{where} closes a mention of the entity {closed} that is not open. Open its bracket.")
+        else:
+            document.mentions.append((document.unclosed[int(closed)].pop(), word, int(closed)))
+
+
+def _passages(document: _Document) -> Iterator[tuple[str, MentionSpans]]:
+    of_entity = Counter(entity for _, _, entity in document.mentions)
+    mentions = sorted(mention for mention in document.mentions if of_entity[mention[2]] > 1)
+    for first, stop in _bounds(document):
+        starts = [0]
+        for word in document.words[first:stop]:
+            starts.append(starts[-1] + len(word) + 1)
+        inside = [
+            (begin - first, end - first, entity) for begin, end, entity in mentions if begin >= first and end < stop
+        ]
+        yield (
+            " ".join(document.words[first:stop]),
+            MentionSpans(
+                [starts[begin] for begin, _, _ in inside],
+                [starts[end + 1] - 1 for _, end, _ in inside],
+                [entity for _, _, entity in inside],
+            ),
+        )
+
+
+def _bounds(document: _Document) -> Iterator[tuple[int, int]]:
+    """First word of every passage and the one after its last."""
+    first, words = 0, len(document.words)
+    while first < words:
+        longest = min(first + PASSAGE_WORDS, words)
+        ends = [stop for stop in document.sentence_stops if first < stop <= longest]
+        stop = longest if longest == words or not ends else ends[-1]
+        yield first, stop
+        first = stop
+
+
+def read_gap(lines: Iterable[str], name: str) -> Iterator[tuple[str, MentionSpans]]:
+    """Texts of GAP with their mentions in threes: a pronoun, the name A and the name B; rows of one text are together.
+
+    A row whose mentions do not stand in its text is left out; how many, and why the first, is said at the end.
+
+    Raises
+    ------
+    IngestError
+        Where the columns are not those of GAP.
+    """
+    rows = (line.rstrip("\r\n").split("\t") for line in lines)
+    titles = next(rows, [])
+    if not set(GAP_COLUMNS) <= set(titles):
+        raise IngestError(
+            f"{short(name)} does not have the columns of GAP ({', '.join(GAP_COLUMNS)}). Save other tables as .csv."
+        )
+    texts: dict[str, list[tuple[int, int, int]]] = {}
+    left_out: list[str] = []
+    for number, fields in enumerate(rows, 2):
+        try:
+            row = _gap_row(titles, fields)
+            mentions = texts.setdefault(row["Text"], [])
+            mentions += _gap_mentions(row, first_entity=len(mentions))
+        except ValueError as error:
+            left_out.append(f"row {number:,} {error}")
+    if left_out:
+        say(f"{many(len(left_out), 'row')} of {short(name)} left out: {left_out[0]}. Mend the file to have all.")
+    for text, mentions in texts.items():
+        if mentions:
+            yield text, MentionSpans(*(list(values) for values in zip(*mentions, strict=True)))
+
+
+def _gap_row(titles: list[str], fields: list[str]) -> dict[str, str]:
+    if len(fields) != len(titles):
+        raise ValueError(f"has {len(fields)} columns, not {len(titles)}")
+    return dict(zip(titles, fields, strict=True))
+
+
+def _gap_mentions(row: dict[str, str], *, first_entity: int) -> list[tuple[int, int, int]]:
+    """(start, stop, entity) of the pronoun, of A and of B."""
+    if row["Pronoun"].lower() not in GENDERS:
+        raise ValueError(f"has the pronoun {short(str(row['Pronoun']))!r}, not one of {', '.join(GENDERS)}")
+    mentions: list[tuple[int, int, int]] = []
+    for number, title in enumerate(("Pronoun", "A", "B")):
+        corefers = number == 0 or GAP_VALUES.get(row[f"{title}-coref"].lower())
+        if corefers is None:
+            raise ValueError(f"has {short(str(row[f'{title}-coref']))!r} as {title}-coref, not TRUE or FALSE")
+        start, spelled = row[f"{title}-offset"], row[title]
+        if not (start.isascii() and start.isdecimal() and spelled and row["Text"].startswith(spelled, int(start))):
+            raise ValueError(f"has no {title} {short(spelled)!r} at character {short(start)}")
+        mentions.append((int(start), int(start) + len(spelled), first_entity if corefers else first_entity + number))
+    return mentions

@@ -1,0 +1,166 @@
+"""Batches of sentences with their words, and their queries and keys: the stored ones, or those of a run of the model."""
+
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+import zarr
+from numpy.typing import NDArray
+from torch import nn
+
+from ingest.encode.batches import group_by_length
+from ingest.encode.bert import Bert
+from ingest.run.progress import bar
+from ingest.text.blocks import Block
+from store.kernels.attention import attention_pattern
+from store.kernels.words import word_pattern, word_tokens
+from store.repository.arrays import array_of
+from store.schema.model import ROLES
+from store.stored_keys import read_vectors
+
+#: Padded tokens whose patterns are in memory at once, for each layer in the making.
+BATCH_TOKENS = 2048
+#: Tokens of the blocks that random weights are run on.
+RANDOM_TOKENS = 20_000
+
+
+@dataclass(frozen=True)
+class BlockWords:
+    """Words of the sentences of a block.
+
+    Attributes
+    ----------
+    rows
+        Words of the block on the word axis.
+    size, tokens
+        Words of each sentence (sentence,), and first token and the one after the last of each word (word, 2).
+    """
+
+    rows: slice
+    size: NDArray[np.int32]
+    tokens: NDArray[np.int16]
+
+    @classmethod
+    def of(cls, words: zarr.Group, block: Block) -> "BlockWords":
+        """The words of a block from the group of the corpus."""
+        sentences = slice(block.first_sentence, block.first_sentence + block.sentences)
+        start, size = (np.asarray(array_of(words, name)[sentences]) for name in ("word_start", "word_size"))
+        rows = slice(int(start[0]), int(start[-1]) + int(size[-1]))
+        tokens = [np.asarray(array_of(words, name)[rows]) for name in ("token_start", "token_stop")]
+        return cls(rows, size, np.stack(tokens, axis=-1))
+
+
+@dataclass(frozen=True)
+class WordBatch:
+    """Sentences of like length, by their index in the block.
+
+    Which tokens and words are not padding, their rows in the block, and which tokens a word covers.
+    """
+
+    sentences: NDArray[np.intp]
+    real_tokens: NDArray[np.bool_]
+    token_rows: NDArray[np.int64]
+    real_words: NDArray[np.bool_]
+    word_rows: NDArray[np.int64]
+    covers: NDArray[np.bool_]
+
+
+def word_batches(block: Block, words: BlockWords) -> list[WordBatch]:
+    """Sentences of a block in batches of like length."""
+    first_token = np.concatenate([[0], np.cumsum(block.lengths)])
+    first_word = np.concatenate([[0], np.cumsum(words.size)])
+    batches = []
+    for group in group_by_length(block.lengths, tokens=BATCH_TOKENS):
+        real_tokens, token_rows = _padded(first_token[group], block.lengths[group])
+        real_words, word_rows = _padded(first_word[group], words.size[group])
+        bounds = np.zeros((*real_words.shape, 2), np.int16)
+        bounds[real_words] = words.tokens[word_rows]
+        covers = word_tokens(bounds[..., 0], bounds[..., 1], real_tokens.shape[1])
+        batches.append(WordBatch(group, real_tokens, token_rows, real_words, word_rows, covers))
+    return batches
+
+
+def _padded(first: NDArray[np.int64], sizes: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which places of (sentence, longest) are not padding, and the row of each that is not."""
+    real = np.arange(int(sizes.max(initial=0))) < sizes[:, None]
+    return real, (first[:, None] + np.arange(real.shape[1]))[real]
+
+
+def of_batch(vectors: NDArray[np.float32], batch: WordBatch) -> NDArray[np.float32]:
+    """Vectors of a batch (head, sentence, token, channel) from (head, row, channel); padding is 0."""
+    padded = np.zeros((len(vectors), *batch.real_tokens.shape, vectors.shape[-1]), np.float32)
+    padded[:, batch.real_tokens] = vectors[:, batch.token_rows]
+    return padded
+
+
+#: Queries and keys of a batch (head, sentence, token, channel), layer by layer.
+ReadVectors = Callable[[WordBatch], Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]]
+
+
+def stored_vectors(source: zarr.Group, block: Block) -> ReadVectors:
+    """The stored queries and keys of a block."""
+    rows = slice(block.rows.start, block.rows.start + block.tokens)
+    layers = array_of(source, "query").shape[0]
+    vectors = [[read_vectors(source, role, layer, rows) for role in ROLES] for layer in range(layers)]
+
+    def read(batch: WordBatch) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+        for query, key in vectors:
+            yield of_batch(query, batch), of_batch(key, batch)
+
+    return read
+
+
+def model_vectors(bert: Bert, block: Block) -> ReadVectors:
+    """Queries and keys of a block from a run of the model."""
+    return partial(batch_vectors, bert, block)
+
+
+def batch_vectors(
+    bert: Bert, block: Block, batch: WordBatch
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    """Queries and keys (head, sentence, token, channel) of every layer in turn, from one run of the model."""
+    token_ids = np.zeros(batch.real_tokens.shape, np.int64)
+    token_ids[batch.real_tokens] = block.token_ids[batch.token_rows]
+    real = torch.from_numpy(batch.real_tokens)
+    capture = bert.run(torch.from_numpy(token_ids).to(bert.device), real.to(bert.device))
+    for captured in zip(*(getattr(capture, role) for role in ROLES), strict=True):
+        query, key = (bert.split_heads(each).permute(2, 0, 1, 3).cpu().numpy() for each in captured)
+        yield query, key
+
+
+def randomize(encoder: nn.Module, spread: float, seed: int) -> None:
+    """Draw the weights of the layers as before training; the embeddings, which are no part of them, stay (Clark 2019, section 5)."""
+    generator = torch.Generator().manual_seed(seed)
+    for module in encoder.modules():
+        if isinstance(module, nn.Linear):
+            weight = torch.empty(module.weight.shape).normal_(0, spread, generator=generator)
+            module.weight.data.copy_(weight)
+            nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.LayerNorm):
+            module.reset_parameters()
+
+
+def random_blocks(blocks: Sequence[Block]) -> list[Block]:
+    """First blocks of the corpus with so many tokens together."""
+    before = np.cumsum([0, *(block.tokens for block in blocks)])[:-1]
+    return [block for block, tokens in zip(blocks, before, strict=True) if tokens < RANDOM_TOKENS]
+
+
+def sentence_patterns(
+    blocks: Sequence[Block], words: zarr.Group, wanted: Container[int], read: Callable[[Block], ReadVectors]
+) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
+    """Attention between the words of some sentences: index of the sentence, layer, (head, query_word, key_word)."""
+    with bar("antecedents", total=sum(block.tokens for block in blocks), unit="tokens") as progress:
+        for block in blocks:
+            vectors = read(block)
+            for batch in word_batches(block, BlockWords.of(words, block)):
+                numbers = block.first_sentence + batch.sentences
+                chosen = [place for place, number in enumerate(numbers) if int(number) in wanted]
+                for layer, of_layer in enumerate(vectors(batch) if chosen else ()):
+                    pattern = word_pattern(attention_pattern(*of_layer, batch.real_tokens), batch.covers)
+                    for place in chosen:
+                        size = int(batch.real_words[place].sum())
+                        yield int(numbers[place]), layer, pattern[:, place, :size, :size]
+                progress.update(int(block.lengths[batch.sentences].sum()))
