@@ -14,7 +14,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.ui.tables import heading
+from dashboard.ui.tables import heading, scrolling
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.state import WITHIN, Within
@@ -281,13 +281,7 @@ def hit_table(context: Context, sought: str, hits: Hits | None) -> list[object]:
     head = heading(("sentence", "token", "label", "text"), {"sentence", "token"})
     return [
         html.H2(f"Sentences with “{sought}”: {shown}"),
-        html.Div(
-            html.Table([head, html.Tbody(rows)], className="rows"),
-            className="scroll",
-            tabIndex=0,
-            role="region",
-            **{"aria-label": "Matching sentences"},  # type: ignore[arg-type]  # unknown to the stubs of dash
-        ),
+        scrolling(html.Table([head, html.Tbody(rows)], className="rows"), "Matching sentences"),
     ]
 
 

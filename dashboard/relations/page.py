@@ -13,7 +13,7 @@ from dashboard.ui.charts import chart, heat_map
 from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade_of
-from dashboard.ui.tables import file_href, file_links, heading
+from dashboard.ui.tables import file_href, file_links, heading, scrolling
 from dashboard.ui.text import signed, spell
 from dashboard.web.context import Context
 from store import Corpus
@@ -209,13 +209,7 @@ def _table(context: Context, best: tuple[BestHead, ...]) -> list[object]:
     return [
         html.H2(["The best head of each relation", info("random weights", _RANDOM)]),
         html.P("Chosen on one half of the sentences, reported on the other; shares in %.", className="caption"),
-        html.Div(
-            table,
-            className="scroll",
-            tabIndex=0,
-            role="region",
-            **{"aria-label": "The best head of each relation"},
-        ),
+        scrolling(table, "The best head of each relation"),
         file_links(context, "Best heads", "best-heads"),
     ]
 
