@@ -142,6 +142,14 @@ def links_of_pairs(corpus: Corpus, best: BestHead) -> tuple[NDArray[np.bool_], N
     return hits, pairs.sentence
 
 
+def sentence_link(context: Context, sentence: int, word: int, layer: int, head: int) -> str:
+    """The page of a sentence with one head of one layer, and the first wordpiece of a word selected."""
+    first = context.corpus.words.rows(sentence).start
+    token = int(context.corpus.words.table.token_start.values[first + word])
+    shown = {"layer": layer, "heads": str(head), "queries": str(token), "show": "head"}
+    return context.state.of_sentence(sentence, **shown).href
+
+
 @cached
 def _strongest(corpus: Corpus, layer: int, head: int) -> StrongestWords:
     """The strongest words of one head: arrays (word,)."""

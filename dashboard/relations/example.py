@@ -7,6 +7,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
+from dashboard.relations.data import sentence_link
 from dashboard.ui.controls import info, number
 from dashboard.ui.tables import heading
 from dashboard.web.context import Context
@@ -175,13 +176,9 @@ def _removable(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
 
 
 def _head_row(context: Context, ranked: RankedHead, pair: MarkedPair) -> list[html.Td]:
-    rows = context.corpus.words.rows(pair.sentence)
-    token = int(context.corpus.words.table.token_start.values[rows.start + pair.source])
-    state = context.state.of_sentence(
-        pair.sentence, layer=ranked.layer, heads=str(ranked.head), queries=str(token), show="head"
-    )
+    href = sentence_link(context, pair.sentence, pair.source, ranked.layer, ranked.head)
     return [
-        html.Td(dcc.Link(head_name(ranked.layer, ranked.head), href=state.href)),
+        html.Td(dcc.Link(head_name(ranked.layer, ranked.head), href=href)),
         html.Td(f"{ranked.linked}", className="number"),
         html.Td(f"{100 * ranked.weight:.1f}", className="number"),
     ]

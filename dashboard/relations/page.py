@@ -5,7 +5,16 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.relations.data import BestHead, PairExample, best_of, examples, links_of, shown_head, shown_relation
+from dashboard.relations.data import (
+    BestHead,
+    PairExample,
+    best_of,
+    examples,
+    links_of,
+    sentence_link,
+    shown_head,
+    shown_relation,
+)
 from dashboard.relations.example import by_example
 from dashboard.relations.figures import relations_by_heads, relations_of_head
 from dashboard.relations.governors import governors
@@ -181,15 +190,13 @@ def _pair_table(context: Context, title: str, pairs: tuple[PairExample, ...], he
 
 def _pair_row(context: Context, pair: PairExample, layer: int, head: int) -> list[html.Td]:
     """The sentence with the dependent and the governor marked, and where it is another, the word attended to."""
-    rows = context.corpus.words.rows(pair.sentence)
-    token = int(context.corpus.words.table.token_start.values[rows.start + pair.source])
-    link = context.state.of_sentence(pair.sentence, layer=layer, heads=str(head), queries=str(token), show="head")
+    href = sentence_link(context, pair.sentence, pair.source, layer, head)
     marks = {pair.attended: "attended", pair.source: "dependent", pair.target: "governor"}
     words = [
         html.Span([html.Mark(word, className=marks[place]) if place in marks else word, " "])
         for place, word in _around(pair)
     ]
-    return [html.Td(dcc.Link(str(pair.sentence), href=link.href), className="number"), html.Td(words)]
+    return [html.Td(dcc.Link(str(pair.sentence), href=href), className="number"), html.Td(words)]
 
 
 def _around(pair: PairExample, beside: int = 6) -> list[tuple[int, str]]:
