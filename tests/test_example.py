@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import store
-from dashboard.relations.example import MarkedPair, _written, parse_marks, patterns_of, rank_heads, written_marks
+from dashboard.relations.example import MarkedPair, _written, parse_marks, rank_heads, written_marks
 from tests.browser import Open
 from tests.client import above
 
@@ -38,22 +38,30 @@ def test_heads_are_ranked_by_links_then_weight(bank_corpus: store.Corpus) -> Non
         assert each.linked == sum(weight == other.max() for weight, other in zip(weights, others, strict=True))
 
 
-def test_the_pattern_of_a_pair_is_that_of_its_parts_of_speech(bank_corpus: store.Corpus) -> None:
-    table = bank_corpus.words.table
-    rows = bank_corpus.words.rows(0)
-    noun = int(table.governor.values[rows.start])
-    assert patterns_of(bank_corpus, [MarkedPair(0, 0, noun), MarkedPair(0, noun, 0)]) == ["DET -> NOUN", "NOUN -> DET"]
-
-
-def test_words_that_no_dependency_joins_have_no_pattern(bank_corpus: store.Corpus) -> None:
-    last = bank_corpus.words.rows(0).stop - bank_corpus.words.rows(0).start - 1
-    assert patterns_of(bank_corpus, [MarkedPair(0, 0, last)]) == []
-
-
 def test_the_page_ranks_heads_for_marked_pairs(bank_client: FlaskClient) -> None:
     page = above(bank_client, "/relations", "?example=0:0-1;1:0-1")
     assert "links, of 2" in page
     assert "(sentence 1)" in page
+
+
+def test_the_page_lists_the_sentences_of_the_first_head(bank_client: FlaskClient, bank_corpus: store.Corpus) -> None:
+    first = rank_heads(bank_corpus, [MarkedPair(0, 0, 1)])[0]
+    page = above(bank_client, "/relations", "?example=0:0-1")
+    assert f"Sentences in which L{first.layer} H{first.head} makes most links like the marked pairs" in page
+
+
+def test_the_page_lists_the_sentences_of_a_chosen_head(bank_client: FlaskClient) -> None:
+    page = above(bank_client, "/relations", "?example=0:0-1&examples=chosen&layer=1&head=1")
+    assert "Sentences in which L1 H1 makes most links like the marked pairs" in page
+
+
+def test_pairs_without_anything_in_common_have_no_sentences(
+    bank_client: FlaskClient, bank_corpus: store.Corpus
+) -> None:
+    last = bank_corpus.words.rows(0).stop - bank_corpus.words.rows(0).start - 1
+    page = above(bank_client, "/relations", f"?example=0:0-{last}.{last}-0")
+    assert "Mark pairs of one kind" in page
+    assert "like the marked pairs" not in page
 
 
 @pytest.mark.parametrize("hostile", ["0:0-1;", "x", "0:0", "9" * 30, "0:0-1" + ".0-1" * 500])

@@ -18,6 +18,7 @@ from dashboard.relations.data import (
 from dashboard.relations.example import by_example
 from dashboard.relations.figures import relations_by_heads, relations_of_head
 from dashboard.relations.governors import governors
+from dashboard.relations.ranked_heads import ranked_heads
 from dashboard.ui.charts import chart, heat_map
 from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.page import Page
@@ -74,6 +75,7 @@ def layout(context: Context) -> Page:
             html.P([*_how_to_read(context.corpus), info("accuracy", _ACCURACY)], className="how-to-read"),
             html.Div(_controls(context, relation), className="controls"),
             *_heads(context, relation),
+            *ranked_heads(context, relation),
             *_examples(context, relation),
             *by_example(context),
             *_table(context, best),
