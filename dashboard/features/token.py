@@ -96,8 +96,7 @@ def _words(shown: ShownFeatures, tokens: list[int]) -> NDArray[np.int64] | None:
         return None
     if not corpus.has_words:
         return np.full(len(tokens), -1)
-    sentence, position = (features.tokens[name].values[tokens] for name in ("sentence_index", "position"))
-    return corpus.token_words[corpus.sentences.row_start.values[sentence] + position]
+    return corpus.token_words[features.tokens.row.values[tokens]]
 
 
 def _row(shown: ShownFeatures, near: NearToken) -> html.Tr:
