@@ -12,6 +12,7 @@ from dashboard.relations.kinds import CommonKind, WordPair, common_kind
 from dashboard.relations.linked_sentences import best_sentence, most_linked, show_link
 from dashboard.ui.controls import info, number
 from dashboard.ui.tables import heading, scrolling
+from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
 from store.schema.model import head_name
@@ -83,19 +84,21 @@ def rank_heads(corpus: Corpus, pairs: Sequence[MarkedPair]) -> list[RankedHead]:
     """Every head, the one that links most of the pairs first, of equal ones the one with most weight on them."""
     linked = np.zeros((corpus.layers, corpus.heads), np.int64)
     weight = np.zeros((corpus.layers, corpus.heads))
-    patterns: dict[int, NDArray[np.float32]] = {}
     for pair in pairs:
-        if pair.sentence not in patterns:
-            patterns[pair.sentence] = corpus.word_pattern(pair.sentence).values
-        row = patterns[pair.sentence][..., pair.source, :].copy()
+        row = _weights(corpus, pair.sentence, pair.source)
         weight += row[..., pair.target] / len(pairs)
-        row[..., pair.source] = -1
-        linked += row.argmax(axis=-1) == pair.target
+        linked += np.delete(row, pair.source, axis=-1).argmax(axis=-1) == pair.target - (pair.target > pair.source)
     heads = [
         RankedHead(layer, head, int(linked[layer, head]), float(weight[layer, head]))
         for layer, head in np.ndindex(*linked.shape)
     ]
     return sorted(heads, key=lambda each: (-each.linked, -each.weight))
+
+
+@cached
+def _weights(corpus: Corpus, sentence: int, word: int) -> NDArray[np.float32]:
+    """Attention of one word of a sentence to all of its words: (layer, head, word)."""
+    return corpus.word_pattern(sentence).values[..., word, :].copy()
 
 
 def by_example(context: Context) -> list[object]:
