@@ -1,6 +1,7 @@
 """Page Relations: what it says of heads, and the pairs that it shows."""
 
 import io
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -107,6 +108,15 @@ def test_the_file_of_best_heads_has_every_relation(
 
 def test_a_store_without_words_says_how_to_get_them(client: FlaskClient) -> None:
     assert "Run `headscape ingest`" in above(client, "/relations")
+
+
+@pytest.mark.parametrize(
+    "bad", ["relation=%00", "relation=->", "example=0:0-999", "start=99999", "direction=up", "examples=all", "layer=99"]
+)
+def test_a_bad_link_has_one_notice_at_most(bad: str, bank_client: FlaskClient) -> None:
+    page = above(bank_client, "/relations", f"?{bad}")
+    assert "Heads ranked at" in page
+    assert len(re.findall(r"Ignored|Showing|; showing", page)) == (bad != "example=0:0-999")
 
 
 @pytest.mark.slow
