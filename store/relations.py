@@ -2,6 +2,7 @@
 
 import numpy as np
 import xarray as xr
+from threadpoolctl import threadpool_limits
 
 from store.kernels.bootstrap import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, WordPairs, frequent_offset, halves, linked
@@ -65,9 +66,10 @@ def count_links(strongest: xr.Dataset, pairs: WordPairs, *, sentences: int, seed
     """
     reported = halves(sentences)[pairs.sentence]
     counts = draw_counts(seed, 0, sentences)
-    layers = [
-        _layer_links(strongest.isel(layer=layer), pairs, reported, counts) for layer in range(strongest.sizes["layer"])
-    ]
+    with threadpool_limits(1, "blas"):  # the matrices are small: threads would wait for each other
+        layers = [
+            _layer_links(strongest.isel(layer=layer), pairs, reported, counts) for layer in strongest.layer.values
+        ]
     offset = frequent_offset(pairs.offsets[~reported])
     linked_pairs = np.stack([layer[0] for layer in layers], axis=2)
     of_half = np.array([(~reported).sum(), reported.sum()])

@@ -168,15 +168,15 @@ class Words:
                 f"{pattern!r} is no relation of these words. Choose one of {', '.join(self.relations)}, "
                 "or give a pattern such as ADJ -> NOUN."
             )
-        first, last = (self._matching(end) for end in ends.groups())
+        first, last = (self.matching(end) for end in ends.groups())
         dependent, governor = self.dependencies.source, self.dependencies.target
         up, down = (first[a] & last[b] for a, b in ((dependent, governor), (governor, dependent)))
         return self.pairs(
             np.concatenate([dependent[up], governor[down]]), np.concatenate([governor[up], dependent[down]])
         )
 
-    def _matching(self, end: str) -> NDArray[np.bool_]:
-        """Words that one end of a pattern stands for: (word,)."""
+    def matching(self, end: str) -> NDArray[np.bool_]:
+        """Words that one end of a pattern stands for: (word,). StoreError where nothing is called so."""
         if end == ANY:
             return np.ones(len(self), np.bool_)
         for category in ("part_of_speech", "tag", "entity"):

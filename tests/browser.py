@@ -96,6 +96,13 @@ def space_server(space_store: str) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="module")
+def bank_server(bank_store: str) -> Iterator[str]:
+    """Of a store with words."""
+    with serving(bank_store) as address:
+        yield address
+
+
 @pytest.fixture(scope="session")
 def profile(chromium: Browser) -> Iterator[BrowserContext]:
     """One for all tests: its pages need not start a process, nor fetch the scripts that a page before had."""

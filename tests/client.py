@@ -22,6 +22,12 @@ def client(tiny_store: str) -> FlaskClient:
     return create_app(Library(tiny_store)).server.test_client()
 
 
+@pytest.fixture(scope="module")
+def bank_client(bank_store: str) -> FlaskClient:
+    """Of a store with words."""
+    return create_app(Library(bank_store)).server.test_client()
+
+
 @pytest.fixture
 def base(tiny_corpus: Corpus) -> str:
     """Where the routes of the tiny store's data begin."""
@@ -65,3 +71,9 @@ def content(client: FlaskClient, url: str) -> bytes:
     response = client.get(url)
     assert response.status_code == 200, response.text
     return response.data
+
+
+def above(client: FlaskClient, pathname: str, search: str = "") -> str:
+    """What a page shows above its picture."""
+    answer = client.post("/data/page", data={"pathname": pathname, "search": search, "snapshot": ""})
+    return str(answer.json["above"])

@@ -148,6 +148,11 @@ def gap_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
     return str(made_once(tmp_path_factory, "gap", partial(ingest, data=gap, annotate="auto")))
 
 
+@pytest.fixture(scope="module")
+def bank_corpus(bank_store: str) -> store.Corpus:
+    return store.open_corpus(bank_store)
+
+
 @pytest.fixture
 def few(few_store: str, tmp_path: Path) -> str:
     """As above, to be written to."""

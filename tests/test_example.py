@@ -1,7 +1,5 @@
 """Heads by example: marked pairs in a link, and the heads that make these links."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
@@ -9,35 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import store
-from dashboard.app import create_app
-from dashboard.relations.example import MarkedPair, _written, parse_marks, patterns_of, rank_heads, written_marks
-from dashboard.web.library import Library
-from tests.browser import Open, serving
+from dashboard.relations.example import MarkedPair, _written, parse_marks, rank_heads, written_marks
+from tests.browser import Open
+from tests.client import above
 
 PAIRS = st.lists(
     st.builds(MarkedPair, st.integers(0, 99), st.integers(0, 30), st.integers(0, 30)), max_size=8, unique=True
 )
-
-
-@pytest.fixture(scope="module")
-def corpus(bank_store: str) -> Iterator[store.Corpus]:
-    return store.open_corpus(bank_store)
-
-
-@pytest.fixture(scope="module")
-def client(bank_store: str) -> FlaskClient:
-    return create_app(Library(bank_store)).server.test_client()
-
-
-@pytest.fixture(scope="module")
-def server(bank_store: str) -> Iterator[str]:
-    with serving(bank_store) as address:
-        yield address
-
-
-def above(client: FlaskClient, search: str) -> str:
-    answer = client.post("/data/page", data={"pathname": "/relations", "search": search, "snapshot": ""})
-    return str(answer.json["above"])
 
 
 @given(PAIRS)
@@ -45,51 +21,59 @@ def test_marked_pairs_survive_a_link(pairs: list[MarkedPair]) -> None:
     assert sorted(map(str, _written(written_marks(pairs) or ""))) == sorted(map(str, pairs))
 
 
-def test_a_pair_that_the_corpus_has_not_is_left_out(corpus: store.Corpus) -> None:
-    assert parse_marks(corpus, "0:0-1;0:2-2;0:0-99;99999:0-1") == (MarkedPair(0, 0, 1),)
+def test_a_pair_that_the_corpus_has_not_is_left_out(bank_corpus: store.Corpus) -> None:
+    assert parse_marks(bank_corpus, "0:0-1;0:2-2;0:0-99;99999:0-1") == (MarkedPair(0, 0, 1),)
 
 
-def test_heads_are_ranked_by_links_then_weight(corpus: store.Corpus) -> None:
+def test_heads_are_ranked_by_links_then_weight(bank_corpus: store.Corpus) -> None:
     pairs = [MarkedPair(0, 0, 1), MarkedPair(1, 2, 0)]
-    ranked = rank_heads(corpus, pairs)
-    assert len(ranked) == corpus.layers * corpus.heads
+    ranked = rank_heads(bank_corpus, pairs)
+    assert len(ranked) == bank_corpus.layers * bank_corpus.heads
     assert ranked == sorted(ranked, key=lambda each: (-each.linked, -each.weight))
     for each in ranked:
-        patterns = [corpus.word_pattern(pair.sentence, layer=each.layer, head=each.head).values for pair in pairs]
+        patterns = [bank_corpus.word_pattern(pair.sentence, layer=each.layer, head=each.head).values for pair in pairs]
         weights = [pattern[pair.source, pair.target] for pattern, pair in zip(patterns, pairs, strict=True)]
         others = [np.delete(pattern[pair.source], pair.source) for pattern, pair in zip(patterns, pairs, strict=True)]
         assert each.weight == pytest.approx(np.mean(weights), rel=1e-5)
         assert each.linked == sum(weight == other.max() for weight, other in zip(weights, others, strict=True))
 
 
-def test_the_pattern_of_a_pair_is_that_of_its_parts_of_speech(corpus: store.Corpus) -> None:
-    table = corpus.words.table
-    rows = corpus.words.rows(0)
-    noun = int(table.governor.values[rows.start])
-    assert patterns_of(corpus, [MarkedPair(0, 0, noun), MarkedPair(0, noun, 0)]) == ["DET -> NOUN", "NOUN -> DET"]
-
-
-def test_words_that_no_dependency_joins_have_no_pattern(corpus: store.Corpus) -> None:
-    last = corpus.words.rows(0).stop - corpus.words.rows(0).start - 1
-    assert patterns_of(corpus, [MarkedPair(0, 0, last)]) == []
-
-
-def test_the_page_ranks_heads_for_marked_pairs(client: FlaskClient) -> None:
-    page = above(client, "?example=0:0-1;1:0-1")
+def test_the_page_ranks_heads_for_marked_pairs(bank_client: FlaskClient) -> None:
+    page = above(bank_client, "/relations", "?example=0:0-1;1:0-1")
     assert "links, of 2" in page
     assert "(sentence 1)" in page
 
 
+def test_the_page_lists_the_sentences_of_the_first_head(bank_client: FlaskClient, bank_corpus: store.Corpus) -> None:
+    first = rank_heads(bank_corpus, [MarkedPair(0, 0, 1)])[0]
+    page = above(bank_client, "/relations", "?example=0:0-1")
+    assert f"Sentences in which L{first.layer} H{first.head} makes most links like the marked pairs" in page
+
+
+def test_the_page_lists_the_sentences_of_a_chosen_head(bank_client: FlaskClient) -> None:
+    page = above(bank_client, "/relations", "?example=0:0-1&examples=chosen&layer=1&head=1")
+    assert "Sentences in which L1 H1 makes most links like the marked pairs" in page
+
+
+def test_pairs_without_anything_in_common_have_no_sentences(
+    bank_client: FlaskClient, bank_corpus: store.Corpus
+) -> None:
+    last = bank_corpus.words.rows(0).stop - bank_corpus.words.rows(0).start - 1
+    page = above(bank_client, "/relations", f"?example=0:0-{last}.{last}-0")
+    assert "Mark pairs of one kind" in page
+    assert "like the marked pairs" not in page
+
+
 @pytest.mark.parametrize("hostile", ["0:0-1;", "x", "0:0", "9" * 30, "0:0-1" + ".0-1" * 500])
-def test_a_hostile_example_is_ignored_with_a_notice(hostile: str, client: FlaskClient) -> None:
-    page = above(client, f"?example={hostile}")
+def test_a_hostile_example_is_ignored_with_a_notice(hostile: str, bank_client: FlaskClient) -> None:
+    page = above(bank_client, "/relations", f"?example={hostile}")
     assert "Ignored an invalid parameter: example=" in page
     assert "Heads by example" in page
 
 
 @pytest.mark.slow
-def test_two_clicks_mark_a_pair_and_a_third_removes_it(server: str, open_page: Open) -> None:
-    page = open_page(f"{server}/relations")
+def test_two_clicks_mark_a_pair_and_a_third_removes_it(bank_server: str, open_page: Open) -> None:
+    page = open_page(f"{bank_server}/relations")
     page.locator(".pair.words a").nth(0).click()
     page.get_by_text("Choose the word that").wait_for()
     page.locator(".pair.words a").nth(1).click()

@@ -2,7 +2,7 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +21,6 @@ from store.repository.errors import NotIngested
 from store.repository.writer import open_writer
 
 Ingest = Callable[..., str]
-
-
-@pytest.fixture(scope="module")
-def corpus(bank_store: str) -> Iterator[store.Corpus]:
-    return store.open_corpus(bank_store)
 
 
 def one_pair(source: int, target: int) -> WordPairs:
@@ -71,56 +66,58 @@ def by_hand(corpus: store.Corpus, label: str, half: int) -> tuple[int, np.ndarra
 
 @pytest.mark.parametrize("half", [0, 1])
 @pytest.mark.parametrize("label", ["det", "nsubj", "obj"])
-def test_links_are_those_counted_sentence_by_sentence(label: str, half: int, corpus: store.Corpus) -> None:
-    count, hits = by_hand(corpus, label, half)
-    cell = corpus.relations.sel(relation=label).isel(half=half)
+def test_links_are_those_counted_sentence_by_sentence(label: str, half: int, bank_corpus: store.Corpus) -> None:
+    count, hits = by_hand(bank_corpus, label, half)
+    cell = bank_corpus.relations.sel(relation=label).isel(half=half)
     assert int(cell.pairs) == count > 0
     np.testing.assert_array_equal(cell.linked.transpose("direction", "layer", "head"), hits)
 
 
-def test_all_counts_every_label_that_joins_words(corpus: store.Corpus) -> None:
-    relations = corpus.relations
+def test_all_counts_every_label_that_joins_words(bank_corpus: store.Corpus) -> None:
+    relations = bank_corpus.relations
     labels = relations.sel(relation=[name for name in relations.relation.values if name != "all"])
     np.testing.assert_array_equal(relations.linked.sel(relation="all"), labels.linked.sum("relation"))
 
 
-def test_the_offset_is_the_most_frequent_of_the_first_half(corpus: store.Corpus) -> None:
-    pairs = corpus.words.relations["det"]
+def test_the_offset_is_the_most_frequent_of_the_first_half(bank_corpus: store.Corpus) -> None:
+    pairs = bank_corpus.words.relations["det"]
     offsets = pairs.target_word.astype(int) - pairs.source_word
-    reported = halves(corpus.n_sentences)[pairs.sentence]
+    reported = halves(bank_corpus.n_sentences)[pairs.sentence]
     [(offset, _)] = Counter(offsets[~reported].tolist()).most_common(1)
-    det = corpus.relations.sel(relation="det")
+    det = bank_corpus.relations.sel(relation="det")
     assert int(det.offset) == offset
     assert float(det.offset_accuracy) == pytest.approx((offsets[reported] == offset).mean())
 
 
-def test_the_best_head_is_chosen_on_one_half_and_reported_on_the_other(corpus: store.Corpus) -> None:
-    best = best_heads(corpus.relations).sel(relation="det")
+def test_the_best_head_is_chosen_on_one_half_and_reported_on_the_other(bank_corpus: store.Corpus) -> None:
+    best = best_heads(bank_corpus.relations).sel(relation="det")
     accuracies = [
         {cell: hits[cell] / count for cell in np.ndindex(hits.shape)}
-        for count, hits in (by_hand(corpus, "det", half) for half in (0, 1))
+        for count, hits in (by_hand(bank_corpus, "det", half) for half in (0, 1))
     ]
     chosen = max(accuracies[0], key=lambda cell: accuracies[0][cell])
     assert (list(DIRECTIONS).index(str(best.direction.values)), int(best["layer"]), int(best["head"])) == chosen
     assert float(best.accuracy) == pytest.approx(accuracies[1][chosen])
 
 
-def test_an_accuracy_lies_in_its_interval(corpus: store.Corpus) -> None:
-    accuracy, (low, high) = corpus.relations.reported_accuracy, corpus.relations.interval
+def test_an_accuracy_lies_in_its_interval(bank_corpus: store.Corpus) -> None:
+    accuracy, (low, high) = bank_corpus.relations.reported_accuracy, bank_corpus.relations.interval
     assert bool(((low <= accuracy + 1e-12) & (accuracy <= high + 1e-12)).mean() > 0.99)
 
 
-def test_intervals_are_those_of_resampled_sentences(corpus: store.Corpus) -> None:
+def test_intervals_are_those_of_resampled_sentences(bank_corpus: store.Corpus) -> None:
     cell = {"relation": "det", "direction": "forward", "layer": 1, "head": 1}
-    pairs = corpus.words.relations["det"]
-    pairs = pairs.only(halves(corpus.n_sentences)[pairs.sentence])
-    hits = linked(StrongestWords(*(array.values for array in corpus.strongest_words.values())), pairs)[0, 1, 1]
+    pairs = bank_corpus.words.relations["det"]
+    pairs = pairs.only(halves(bank_corpus.n_sentences)[pairs.sentence])
+    hits = linked(StrongestWords(*(array.values for array in bank_corpus.strongest_words.values())), pairs)[0, 1, 1]
     random = np.random.default_rng(1)
     drawn = []
     for _ in range(10 * REPLICATES):
-        count = random.multinomial(corpus.n_sentences, np.full(corpus.n_sentences, 1 / corpus.n_sentences))
+        count = random.multinomial(
+            bank_corpus.n_sentences, np.full(bank_corpus.n_sentences, 1 / bank_corpus.n_sentences)
+        )
         drawn.append((hits * count[pairs.sentence]).sum() / count[pairs.sentence].sum())
-    np.testing.assert_allclose(corpus.relations.interval.sel(cell), np.percentile(drawn, PERCENTILES), atol=0.04)
+    np.testing.assert_allclose(bank_corpus.relations.interval.sel(cell), np.percentile(drawn, PERCENTILES), atol=0.04)
 
 
 def test_random_weights_keep_the_embeddings(tiny_model: str) -> None:
@@ -133,8 +130,8 @@ def test_random_weights_keep_the_embeddings(tiny_model: str) -> None:
     assert float(model.encoder.layer[0].attention.self.query.weight.detach().std()) == pytest.approx(0.02, rel=0.2)
 
 
-def test_random_weights_have_counts_of_their_own(corpus: store.Corpus) -> None:
-    relations = corpus.relations
+def test_random_weights_have_counts_of_their_own(bank_corpus: store.Corpus) -> None:
+    relations = bank_corpus.relations
     assert (relations.random_pairs == relations.pairs).all()  # of so small a corpus, all sentences
     assert (relations.random_linked != relations.linked).any()
 

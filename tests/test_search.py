@@ -1,10 +1,13 @@
 """Searches in a corpus, against Python's own."""
 
+import numpy as np
 import pytest
+from flask.testing import FlaskClient
 
 from dashboard.points.search import folded, hits, matching_tokens, texts
 from dashboard.web.state import Within
 from store import Corpus
+from tests.client import above
 
 
 def tokens_of(corpus: Corpus, q: str, within: Within) -> list[int]:
@@ -76,10 +79,44 @@ def test_where_words_cannot_be_distinguished_the_whole_sentence_is_selected(
     assert expected
 
 
-@pytest.mark.parametrize("within", ["token", "prefix", "phrase"])
+@pytest.mark.parametrize("within", ["token", "prefix", "phrase", "lemma"])
 @pytest.mark.parametrize("q", ["", "  ", "\x00", "nowhere to be found", "\n", "İ", "(?"])
 def test_nothing_is_found_where_nothing_is(tiny_corpus: Corpus, q: str, within: Within) -> None:
     assert hits(tiny_corpus, q, within).rows == ()
+
+
+@pytest.mark.parametrize("q", ["film", " FILM ", "loved", "."])
+def test_a_lemma_selects_the_wordpieces_of_its_words(q: str, bank_corpus: Corpus) -> None:
+    words, expected = bank_corpus.words, []
+    for sentence in range(bank_corpus.n_sentences):
+        table = words.table.isel(word=words.rows(sentence))
+        first = int(np.searchsorted(bank_corpus.rows, bank_corpus.sentence_rows(sentence).start))
+        for lemma, start, stop in zip(
+            table.lemma.values, table.token_start.values, table.token_stop.values, strict=True
+        ):
+            if words.lemma_names[lemma] == q.strip().lower():
+                expected += range(first + start, first + stop)
+    assert tokens_of(bank_corpus, q, "lemma") == sorted(expected)
+    assert expected
+
+
+def test_a_corpus_without_words_has_no_lemmas(tiny_corpus: Corpus, client: FlaskClient) -> None:
+    assert tokens_of(tiny_corpus, "film", "lemma") == []
+    page = client.post("/data/page", data={"pathname": "/head", "search": "?q=film&within=lemma", "snapshot": ""}).json
+    assert str(page).count("Ignored an invalid parameter: within=lemma") == 1
+    assert "'label': 'lemma'" not in str(page)
+
+
+def test_a_lemma_can_be_chosen_where_words_are_annotated(bank_client: FlaskClient) -> None:
+    page = above(bank_client, "/head", "?q=film&within=lemma")
+    assert "'label': 'lemma'" in page
+    assert "The search matches" in page
+
+
+def test_a_whole_review_has_no_lemmas(client: FlaskClient) -> None:
+    search = "?material=review-3&q=film&within=lemma"
+    page = client.post("/data/page", data={"pathname": "/features", "search": search, "snapshot": ""}).json
+    assert str(page).count("Ignored an invalid parameter: within=lemma") == 1
 
 
 def test_hits_count_the_whole_corpus_and_show_the_first(tiny_corpus: Corpus) -> None:

@@ -1,41 +1,28 @@
 """The picture of a sentence's dependency tree, and what a head links in it."""
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
 
 import pytest
 from flask.testing import FlaskClient
 
 import store
-from dashboard.app import create_app
 from dashboard.sentence.tree import LINKED, Arc, _levels, tree_arcs, tree_svg
 from dashboard.web.http import data_link
-from dashboard.web.library import Library
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.fixture(scope="module")
-def corpus(bank_store: str) -> Iterator[store.Corpus]:
-    return store.open_corpus(bank_store)
+def test_every_dependency_but_the_root_is_an_arc(bank_corpus: store.Corpus) -> None:
+    rows = bank_corpus.words.rows(0)
+    assert len(tree_arcs(bank_corpus, 0, 0, 0)) == rows.stop - rows.start - 1
 
 
-@pytest.fixture(scope="module")
-def client(bank_store: str) -> FlaskClient:
-    return create_app(Library(bank_store)).server.test_client()
-
-
-def test_every_dependency_but_the_root_is_an_arc(corpus: store.Corpus) -> None:
-    rows = corpus.words.rows(0)
-    assert len(tree_arcs(corpus, 0, 0, 0)) == rows.stop - rows.start - 1
-
-
-def test_an_arc_is_linked_where_one_word_attends_most_to_the_other(corpus: store.Corpus) -> None:
-    pattern = corpus.word_pattern(0, layer=1, head=0).values.copy()
+def test_an_arc_is_linked_where_one_word_attends_most_to_the_other(bank_corpus: store.Corpus) -> None:
+    pattern = bank_corpus.word_pattern(0, layer=1, head=0).values.copy()
     for word in range(len(pattern)):
         pattern[word, word] = -1
     most = pattern.argmax(axis=-1)
-    for arc in tree_arcs(corpus, 0, 1, 0):
+    for arc in tree_arcs(bank_corpus, 0, 1, 0):
         assert arc.linked == (most[arc.dependent] == arc.governor or most[arc.governor] == arc.dependent)
 
 
@@ -50,19 +37,20 @@ def test_words_with_marks_of_xml_are_spelled() -> None:
     assert LINKED in {path.get("stroke") for path in drawn.iter(f"{SVG}path")}
 
 
-def test_the_picture_of_a_tree_is_served(client: FlaskClient, corpus: store.Corpus) -> None:
-    answer = client.get(f"{data_link(corpus)}/tree/0/0/0.svg")
+def test_the_picture_of_a_tree_is_served(bank_client: FlaskClient, bank_corpus: store.Corpus) -> None:
+    answer = bank_client.get(f"{data_link(bank_corpus)}/tree/0/0/0.svg")
     assert answer.mimetype == "image/svg+xml"
-    assert len(list(ElementTree.fromstring(answer.text).iter(f"{SVG}path"))) == 2 * len(tree_arcs(corpus, 0, 0, 0))
+    assert len(list(ElementTree.fromstring(answer.text).iter(f"{SVG}path"))) == 2 * len(tree_arcs(bank_corpus, 0, 0, 0))
 
 
 @pytest.mark.parametrize("place", ["9999/0/0", "0/99/0", "0/0/99"])
-def test_there_is_no_tree_of_what_the_store_has_not(place: str, client: FlaskClient, corpus: store.Corpus) -> None:
-    assert client.get(f"{data_link(corpus)}/tree/{place}.svg").status_code == 404
+def test_there_is_no_tree_of_what_the_store_has_not(
+    place: str, bank_client: FlaskClient, bank_corpus: store.Corpus
+) -> None:
+    assert bank_client.get(f"{data_link(bank_corpus)}/tree/{place}.svg").status_code == 404
 
 
-def test_a_corpus_without_words_has_no_trees(tiny_store: str, tiny_corpus: store.Corpus) -> None:
-    client = create_app(Library(tiny_store)).server.test_client()
+def test_a_corpus_without_words_has_no_trees(client: FlaskClient, tiny_corpus: store.Corpus) -> None:
     assert client.get(f"{data_link(tiny_corpus)}/tree/0/0/0.svg").status_code == 404
     page = client.post("/data/page", data={"pathname": "/sentence", "search": "", "snapshot": ""})
     assert "Dependency tree" not in str(page.json)

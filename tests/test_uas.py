@@ -1,6 +1,6 @@
 """Governors found from attention: probes, baselines and controls, on sentences whose answers are known."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -24,11 +24,6 @@ from store.schema.uas import METHODS
 
 Ingest = Callable[..., str]
 MAPS = 3
-
-
-@pytest.fixture(scope="module")
-def corpus(bank_store: str) -> Iterator[store.Corpus]:
-    return store.open_corpus(bank_store)
 
 
 def tree(number: int, words: int) -> Tree:
@@ -148,25 +143,27 @@ def test_a_control_is_the_same_for_a_spelling_and_never_the_word_itself() -> Non
 
 
 @pytest.mark.slow
-def test_every_method_is_measured_on_held_out_sentences(corpus: store.Corpus) -> None:
-    uas = corpus.uas
+def test_every_method_is_measured_on_held_out_sentences(bank_corpus: store.Corpus) -> None:
+    uas = bank_corpus.uas
     assert list(uas.method.values) == list(METHODS)
     assert bool(uas.uas.sel(decoding="each").notnull().all())
-    assert uas.attrs["trained_on"] == uas.attrs["reported_on"] == corpus.n_sentences // 2
+    assert uas.attrs["trained_on"] == uas.attrs["reported_on"] == bank_corpus.n_sentences // 2
     low, high = uas.interval.sel(decoding="each")
     assert bool(((low <= uas.uas.sel(decoding="each")) & (uas.uas.sel(decoding="each") <= high)).all())
 
 
 @pytest.mark.slow
-def test_the_next_word_is_the_governor_as_often_as_counted_in_the_words(corpus: store.Corpus) -> None:
-    table, right, words = corpus.words.table, 0, 0
-    punctuation = corpus.words.names("relation").index("punct")
-    for number in range(1, corpus.n_sentences, 2):
-        rows = table.isel(word=corpus.words.rows(number))
+def test_the_next_word_is_the_governor_as_often_as_counted_in_the_words(bank_corpus: store.Corpus) -> None:
+    table, right, words = bank_corpus.words.table, 0, 0
+    punctuation = bank_corpus.words.names("relation").index("punct")
+    for number in range(1, bank_corpus.n_sentences, 2):
+        rows = table.isel(word=bank_corpus.words.rows(number))
         for place, (governor, label) in enumerate(zip(rows.governor.values, rows.relation.values, strict=True)):
             if label != punctuation:
                 words += 1
                 last = place == rows.sizes["word"] - 1
                 right += governor == (-1 if last else place + 1)
-    assert corpus.uas.attrs["words"] == words
-    assert float(corpus.uas.uas.sel({"method": "right_branching", "decoding": "each"})) == pytest.approx(right / words)
+    assert bank_corpus.uas.attrs["words"] == words
+    assert float(bank_corpus.uas.uas.sel({"method": "right_branching", "decoding": "each"})) == pytest.approx(
+        right / words
+    )

@@ -17,7 +17,7 @@ from dashboard.web.context import Context
 #: Colours of the codes 0 to 255 by scheme, then by role.
 Ramp = Mapping[str, Mapping[str, Sequence[str]]]
 #: How a file names a search that is not for whole tokens.
-MATCH = {"prefix": " as the beginning of a token", "phrase": " as a phrase"}
+MATCH = {"prefix": " as the beginning of a token", "phrase": " as a phrase", "lemma": " as a lemma"}
 
 
 @dataclass(frozen=True, kw_only=True)

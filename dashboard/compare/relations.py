@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dashboard.compare.two_models import ModelPair
 from dashboard.relations.data import BestHead, best_of, links_of_pairs
 from dashboard.ui.controls import info
-from dashboard.ui.tables import heading
+from dashboard.ui.tables import heading, scrolling
 from dashboard.ui.text import signed
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
@@ -55,12 +55,8 @@ def relations_of_both(context: Context, two: ModelPair) -> list[object]:
     return [
         html.H2(["Relations gained and lost", info("relations of both models", _MEANING)]),
         html.P(f"{two.own.words.source.capitalize()}; in %, differences in points.", className="caption"),
-        html.Div(
-            html.Table([heading(titles, numbers), html.Tbody(rows)], className="rows"),
-            className="scroll",
-            tabIndex=0,
-            role="region",
-            **{"aria-label": "Relations gained and lost"},
+        scrolling(
+            html.Table([heading(titles, numbers), html.Tbody(rows)], className="rows"), "Relations gained and lost"
         ),
     ]
 

@@ -11,7 +11,7 @@ from dashboard.features.data import Series, pieces_of
 from dashboard.points.search import BETWEEN, Texts, folded, matches, matching_tokens, parted, spaced, tokens_of_phrase
 from dashboard.points.selection import Outline
 from dashboard.web.cache import cached
-from dashboard.web.state import MOST_SOUGHT, WITHIN, Within
+from dashboard.web.state import MOST_SOUGHT, OF_WORDS, WITHIN, Within
 from store import Corpus, StoreError
 from store.features import Features
 from store.schema.features import SAMPLE
@@ -49,7 +49,7 @@ class Region:
 
 @dataclass(frozen=True)
 class TokenSelection:
-    """A search `q` for a token, a prefix or a phrase, and a region; empty by default."""
+    """A search `q` for a token, a prefix, a phrase or a lemma, and a region; empty by default."""
 
     q: str = ""
     within: Within = "token"
@@ -73,6 +73,9 @@ def parse_token_selection(
     notices: list[str] = []
     q = spaced(fields.get("q", ""))[:MOST_SOUGHT]
     within: Within = next((match for match in WITHIN if match == fields.get("within")), "token")
+    if within in OF_WORDS and features.name != SAMPLE:
+        notices.append(f"Ignored an invalid parameter: within={within}. A whole review has no words with grammar.")
+        within = "token"
     region = _region(fields.get("flasso", ""), corpus, features, notices)
     return TokenSelection(q, within, region), tuple(notices)
 

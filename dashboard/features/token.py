@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from dashboard.features.columns import sentence_order
 from dashboard.features.data import Series, pieces_of
 from dashboard.features.shown import ShownFeatures
+from dashboard.points.token_summary import summary
 from dashboard.ui.tables import heading
 from dashboard.web.cache import current_cache
 from store.features import Features
 from store.schema.features import SAMPLE
 
-#: Nearest tokens that are listed.
-NEAR = 10
+#: Nearest tokens that are listed, and that are summarized.
+NEAR, SUMMARIZED = 10, 50
 EMPTY = "Click a token, or press p and Enter in the picture, to see its sentence and the nearest tokens."
 
 
@@ -72,17 +73,30 @@ def _page(shown: ShownFeatures, token: int) -> list[object]:
 
 def _nearest(shown: ShownFeatures, token: int, panel: str) -> list[object]:
     title = shown.series.titles[shown.series.index(panel)]
-    nearest = nearest_tokens(shown.series, panel, token)
-    body = html.Tbody([_row(shown, near) for near in nearest])
-    count = shown.series.features.n_tokens
+    nearest = nearest_tokens(shown.series, panel, token, count=SUMMARIZED)
+    body = html.Tbody([_row(shown, near) for near in nearest[:NEAR]])
+    features = shown.series.features
+    rows = [near.token for near in nearest]
     return [
         html.H3(f"Nearest at {title}"),
         html.Table([heading(("token", "cosine", "in sentence"), {"cosine"}), body], className="rows"),
         html.P(
-            f"By cosine of the vectors, not by distance in the picture; among all {count:,} tokens.",
+            f"By cosine of the vectors, not by distance in the picture; among all {features.n_tokens:,} tokens. "
+            f"The first {min(NEAR, len(rows))}; below, what the first {len(rows)} have in common.",
             className="caption",
         ),
+        *summary(shown.context, features.tokens, rows, _words(shown, rows)),
     ]
+
+
+def _words(shown: ShownFeatures, tokens: list[int]) -> NDArray[np.int64] | None:
+    """Words of the tokens as rows of the word axis of the corpus; None of a review, whose sentences are no part of it."""
+    features, corpus = shown.series.features, shown.context.corpus
+    if features.name != SAMPLE:
+        return None
+    if not corpus.has_words:
+        return np.full(len(tokens), -1)
+    return corpus.token_words[features.tokens.row.values[tokens]]
 
 
 def _row(shown: ShownFeatures, near: NearToken) -> html.Tr:

@@ -20,6 +20,7 @@ from dashboard.points.captions import (
 from dashboard.points.controls import around_picture
 from dashboard.points.picture import ShownPoints, grid_picture, head_picture
 from dashboard.points.search import hit_table
+from dashboard.points.similar import similar_part
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links
 from dashboard.web.context import Context
@@ -28,9 +29,16 @@ from store.schema.model import head_name
 
 #: Numbers of tokens to choose from.
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
+
+
+def _point_panel(context: Context, points: ShownPoints) -> list[object]:
+    """The clicked point, and the tokens most similar to it."""
+    return [*point.panel(context, points), *similar_part(context)]
+
+
 #: Tab -> its title and layout, beside the tab Statistics.
 PANELS = {
-    "point": ("Point", point.panel),
+    "point": ("Point", _point_panel),
     "selection": ("Selection", selection.panel),
     "pairs": ("Top pairs", pairs.panel),
     "distance": ("Distance", distance.panel),

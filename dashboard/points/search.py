@@ -1,4 +1,4 @@
-"""Searching the corpus for tokens, by wordpiece, by its beginning, or by a phrase of the sentence; and the results on a page.
+"""Searching the corpus for tokens, by wordpiece, by its beginning, by a phrase of the sentence, or by lemma; the results on a page.
 
 A phrase selects the tokens of the words it covers, even in part. Where the words of a sentence cannot be aligned with its
 text (it was cut, or its tokenizer splits otherwise), all its tokens are selected.
@@ -14,7 +14,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.ui.tables import heading
+from dashboard.ui.tables import heading, scrolling
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.state import WITHIN, Within
@@ -28,7 +28,7 @@ _IDEOGRAPHS = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2CEAF), (0xF900, 
 Tokens = NDArray[np.bool_]
 #: Suggested wordpieces, and the largest difference of their length.
 OFFERED, LONGER = 4, 2
-_MATCHED = {"token": "as a token", "prefix": "as a prefix", "phrase": "as a phrase"}
+_MATCHED = {"token": "as a token", "prefix": "as a prefix", "phrase": "as a phrase", "lemma": "as a lemma"}
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,19 @@ def matching_tokens(corpus: Corpus, q: str, within: Within) -> Tokens:
 
 @cached
 def _matching_tokens(corpus: Corpus, sought: str, within: Within) -> Tokens:
+    if within == "lemma":
+        return _by_lemma(corpus, sought)
     return _by_phrase(corpus, sought) if within == "phrase" else _by_piece(corpus, sought, within)
+
+
+def _by_lemma(corpus: Corpus, sought: str) -> Tokens:
+    """Tokens of words with this dictionary form; none where words are not annotated."""
+    if not (corpus.has_words and sought):
+        return np.zeros(corpus.n_tokens, bool)
+    codes = [code for code, lemma in enumerate(corpus.words.lemma_names) if folded(str(lemma)) == sought]
+    of_word = np.append(np.isin(corpus.words.table.lemma.values, codes), False)  # the last for tokens without a word
+    matching: Tokens = of_word[corpus.token_words[corpus.rows]]
+    return matching
 
 
 def _by_piece(corpus: Corpus, sought: str, within: Within) -> Tokens:
@@ -281,13 +293,7 @@ def hit_table(context: Context, sought: str, hits: Hits | None) -> list[object]:
     head = heading(("sentence", "token", "label", "text"), {"sentence", "token"})
     return [
         html.H2(f"Sentences with “{sought}”: {shown}"),
-        html.Div(
-            html.Table([head, html.Tbody(rows)], className="rows"),
-            className="scroll",
-            tabIndex=0,
-            role="region",
-            **{"aria-label": "Matching sentences"},  # type: ignore[arg-type]  # unknown to the stubs of dash
-        ),
+        scrolling(html.Table([head, html.Tbody(rows)], className="rows"), "Matching sentences"),
     ]
 
 

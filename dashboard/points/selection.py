@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dashboard.points.columns import Column, column_of, columns, values
 from dashboard.points.drawn import Drawn
 from dashboard.points.search import matching_tokens, spaced
+from dashboard.web.context import matches_of
 from dashboard.web.state import MOST_SOUGHT, WITHIN, Within
 from store import Corpus
 
@@ -225,7 +226,7 @@ def _spelled(end: float | None) -> str:
 
 @dataclass(frozen=True)
 class Selection:
-    """A search `q` for a token, a prefix or a phrase, conditions on columns, and a lasso; empty by default."""
+    """A search `q` for a token, a prefix, a phrase or a lemma, conditions on columns, and a lasso; empty by default."""
 
     q: str = ""
     within: Within = "token"
@@ -251,7 +252,7 @@ def parse_selection(fields: Mapping[str, str], corpus: Corpus) -> tuple[Selectio
     if len(q) > MOST_SOUGHT:
         notices.append(f"A search has at most {MOST_SOUGHT} characters; the rest is ignored.")
         q = spaced(q[:MOST_SOUGHT])
-    within = _within(fields.get("within", ""), notices) if q else WITHIN[0]
+    within = _within(fields.get("within", ""), corpus, notices) if q else WITHIN[0]
     return Selection(q, within, where, _lasso(fields.get("lasso", ""), corpus, notices)), tuple(notices)
 
 
@@ -280,11 +281,11 @@ def encode(selected: NDArray[np.bool_]) -> bytes:
     return MAGIC + struct.pack("<3I", *selected.shape) + np.packbits(selected).tobytes()
 
 
-def _within(text: str, notices: list[str]) -> Within:
-    for within in WITHIN:
+def _within(text: str, corpus: Corpus, notices: list[str]) -> Within:
+    for within in matches_of(corpus):
         if text in (within, ""):
             return within
-    notices.append(f"Ignored an invalid parameter: within={text[:40]}. Choose one of {', '.join(WITHIN)}.")
+    notices.append(f"Ignored an invalid parameter: within={text[:40]}. Choose one of {', '.join(matches_of(corpus))}.")
     return WITHIN[0]
 
 

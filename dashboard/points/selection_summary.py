@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dashboard.points.columns import Column, column_of, columns, values
 from dashboard.points.drawn import Drawn
 from dashboard.points.picture import ShownPoints
-from dashboard.ui.tables import file_links, heading
+from dashboard.ui.tables import file_links, heading, scrolling
 from dashboard.ui.text import signed, spell
 from dashboard.web.context import Context
 
@@ -247,7 +247,7 @@ def _table(context: Context, rows: list[Row], count: int) -> html.Div:
     return html.Div(
         [
             html.H3(f"Tokens: {shown}"),
-            html.Div(table, className="scroll", tabIndex=0, role="region", **{"aria-label": "Selected tokens"}),
+            scrolling(table, "Selected tokens"),
         ]
     )
 

@@ -126,7 +126,7 @@ def pairs_of(corpus: Corpus, relation: str) -> WordPairs:
 def examples(corpus: Corpus, relation: str, direction: str, layer: int, head: int) -> Examples:
     """Examples of one head for one relation."""
     pairs = pairs_of(corpus, relation)
-    strongest = _strongest(corpus, layer, head)
+    strongest = strongest_of(corpus, layer, head)
     hits = linked(strongest, pairs)[list(DIRECTIONS).index(direction)]
     found = [
         tuple(_example(corpus, pairs.only(chosen), number, direction, strongest) for number in range(len(chosen)))
@@ -138,12 +138,20 @@ def examples(corpus: Corpus, relation: str, direction: str, layer: int, head: in
 def links_of_pairs(corpus: Corpus, best: BestHead) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Whether the best head of a relation links each of its reported pairs, and their sentences: (pair,)."""
     pairs = pairs_of(corpus, best.relation)
-    hits = linked(_strongest(corpus, best.layer, best.head), pairs)[list(DIRECTIONS).index(best.direction)]
+    hits = linked(strongest_of(corpus, best.layer, best.head), pairs)[list(DIRECTIONS).index(best.direction)]
     return hits, pairs.sentence
 
 
+def sentence_link(context: Context, sentence: int, word: int, layer: int, head: int) -> str:
+    """The page of a sentence with one head of one layer, and the first wordpiece of a word selected."""
+    first = context.corpus.words.rows(sentence).start
+    token = int(context.corpus.words.table.token_start.values[first + word])
+    shown = {"layer": layer, "heads": str(head), "queries": str(token), "show": "head"}
+    return context.state.of_sentence(sentence, **shown).href
+
+
 @cached
-def _strongest(corpus: Corpus, layer: int, head: int) -> StrongestWords:
+def strongest_of(corpus: Corpus, layer: int, head: int) -> StrongestWords:
     """The strongest words of one head: arrays (word,)."""
     of_head = corpus.strongest_words.isel(layer=layer, head=head)
     return StrongestWords(*(of_head[name].values for name in StrongestWords._fields))

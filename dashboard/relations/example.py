@@ -1,14 +1,18 @@
 """Heads by example: a reader marks pairs of words, and the heads that make these links come first."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
+from dashboard.relations.data import sentence_link
+from dashboard.relations.kinds import CommonKind, WordPair, common_kind
+from dashboard.relations.linked_sentences import best_sentence, most_linked, show_link
 from dashboard.ui.controls import info, number
-from dashboard.ui.tables import heading
+from dashboard.ui.tables import heading, scrolling
+from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
 from store.schema.model import head_name
@@ -20,6 +24,12 @@ _MEANING = (
     "Heads are ranked by the number of marked pairs that they link, then by the mean attention from the first word to the second; "
     "of all other words of the sentence, the linked one gets most. Attention to a word is the sum over its wordpieces, from a word "
     "their mean."
+)
+
+
+_NOTHING_IN_COMMON = (
+    "The marked pairs have neither parts of speech nor a dependency in common. Mark pairs of one kind to see the sentences in "
+    "which each head makes most such links."
 )
 
 
@@ -74,14 +84,10 @@ def rank_heads(corpus: Corpus, pairs: Sequence[MarkedPair]) -> list[RankedHead]:
     """Every head, the one that links most of the pairs first, of equal ones the one with most weight on them."""
     linked = np.zeros((corpus.layers, corpus.heads), np.int64)
     weight = np.zeros((corpus.layers, corpus.heads))
-    patterns: dict[int, NDArray[np.float32]] = {}
     for pair in pairs:
-        if pair.sentence not in patterns:
-            patterns[pair.sentence] = corpus.word_pattern(pair.sentence).values
-        row = patterns[pair.sentence][..., pair.source, :].copy()
+        row = _weights(corpus, pair.sentence, pair.source)
         weight += row[..., pair.target] / len(pairs)
-        row[..., pair.source] = -1
-        linked += row.argmax(axis=-1) == pair.target
+        linked += np.delete(row, pair.source, axis=-1).argmax(axis=-1) == pair.target - (pair.target > pair.source)
     heads = [
         RankedHead(layer, head, int(linked[layer, head]), float(weight[layer, head]))
         for layer, head in np.ndindex(*linked.shape)
@@ -89,17 +95,10 @@ def rank_heads(corpus: Corpus, pairs: Sequence[MarkedPair]) -> list[RankedHead]:
     return sorted(heads, key=lambda each: (-each.linked, -each.weight))
 
 
-def patterns_of(corpus: Corpus, pairs: Sequence[MarkedPair]) -> list[str]:
-    """Patterns that the marked pairs have where a dependency joins their words, each once: `ADJ -> NOUN`."""
-    table, found = corpus.words.table, []
-    names = corpus.words.names("part_of_speech")
-    for pair in pairs:
-        first = corpus.words.rows(pair.sentence).start
-        governor = table.governor.values[first : first + max(pair.source, pair.target) + 1]
-        if governor[pair.source] == pair.target or governor[pair.target] == pair.source:
-            codes = (int(table.part_of_speech.values[first + word]) for word in (pair.source, pair.target))
-            found.append(" -> ".join(names[code] if code >= 0 else "*" for code in codes))
-    return list(dict.fromkeys(found))
+@cached
+def _weights(corpus: Corpus, sentence: int, word: int) -> NDArray[np.float32]:
+    """Attention of one word of a sentence to all of its words: (layer, head, word)."""
+    return corpus.word_pattern(sentence).values[..., word, :].copy()
 
 
 def by_example(context: Context) -> list[object]:
@@ -149,16 +148,44 @@ def _chosen(context: Context, pairs: tuple[MarkedPair, ...], word: int) -> str:
 
 
 def _marked(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
-    heads = rank_heads(context.corpus, pairs)[:LISTED]
-    titles = ("head", f"links, of {len(pairs)}", "mean weight in %")
-    rows = [html.Tr(_head_row(context, each, pairs[0])) for each in heads]
-    total = context.corpus.layers * context.corpus.heads
+    """The marked pairs, the heads that link most of them, and what they have in common in the corpus."""
+    heads, kind = rank_heads(context.corpus, pairs)[:LISTED], kind_of(context.corpus, pairs)
+    total = many(context.corpus.layers * context.corpus.heads, "head")
+    parts = [html.P(["Marked: ", *_removable(context, pairs)])]
+    if not kind.says_something:
+        return [*parts, _table(context, pairs, heads), html.P(_NOTHING_IN_COMMON, className="caption")]
+    shown = _shown(context, heads)
     return [
-        html.P(["Marked: ", *_removable(context, pairs)]),
-        html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows narrow"),
-        html.P(f"The first {len(heads)} of {many(total, 'head')}.", className="caption"),
-        *_same_pattern(context, pairs),
+        *parts,
+        html.P(["In common: ", *_kind(context, kind)], className="caption"),
+        _table(context, pairs, heads, kind),
+        html.P(f"The first {len(heads)} of {total}.", className="caption"),
+        *most_linked(context, kind, *shown),
     ]
+
+
+def _shown(context: Context, heads: list[RankedHead]) -> tuple[int, int]:
+    """The head whose sentences are listed: the first, or the chosen one."""
+    state = context.state
+    return (state.layer, state.head) if state.examples == "chosen" else (heads[0].layer, heads[0].head)
+
+
+def _table(
+    context: Context, pairs: tuple[MarkedPair, ...], heads: list[RankedHead], kind: CommonKind | None = None
+) -> html.Div:
+    """The ranked heads; where the marked pairs have something in common, with their sentences."""
+    titles = ("head", f"links, of {len(pairs)}", "mean weight in %")
+    beside = ("most such links in a sentence", "sentences") if kind else ()
+    rows = [html.Tr([*_head_row(context, each, pairs[0]), *_sentences(context, kind, each, heads)]) for each in heads]
+    table = html.Table([heading((*titles, *beside), titles[1:]), html.Tbody(rows)], className="rows narrow")
+    return scrolling(table, "Heads ranked by the marked pairs")
+
+
+def _sentences(context: Context, kind: CommonKind | None, ranked: RankedHead, heads: list[RankedHead]) -> list[html.Td]:
+    if kind is None:
+        return []
+    own = ranked.layer, ranked.head
+    return [best_sentence(context, kind, *own), show_link(context, *own, _shown(context, heads))]
 
 
 def _removable(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
@@ -175,24 +202,27 @@ def _removable(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
 
 
 def _head_row(context: Context, ranked: RankedHead, pair: MarkedPair) -> list[html.Td]:
-    rows = context.corpus.words.rows(pair.sentence)
-    token = int(context.corpus.words.table.token_start.values[rows.start + pair.source])
-    state = context.state.of_sentence(
-        pair.sentence, layer=ranked.layer, heads=str(ranked.head), queries=str(token), show="head"
-    )
+    href = sentence_link(context, pair.sentence, pair.source, ranked.layer, ranked.head)
     return [
-        html.Td(dcc.Link(head_name(ranked.layer, ranked.head), href=state.href)),
+        html.Td(dcc.Link(head_name(ranked.layer, ranked.head), href=href)),
         html.Td(f"{ranked.linked}", className="number"),
         html.Td(f"{100 * ranked.weight:.1f}", className="number"),
     ]
 
 
-def _same_pattern(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
-    """Links to the same pairs in the whole corpus, by the parts of speech of the marked words."""
-    patterns = patterns_of(context.corpus, pairs)
-    if not patterns:
-        text = "No dependency joins the words of a marked pair, so the corpus cannot be searched for the like."
-        return [html.P(text, className="caption")]
-    links = [dcc.Link(name, href=replace(context.state, relation=name).href) for name in patterns]
-    between = [part for link in links for part in (", ", link)][1:]
-    return [html.P(["All pairs of the corpus like these: ", *between, "."])]
+def kind_of(corpus: Corpus, pairs: Sequence[MarkedPair]) -> CommonKind:
+    """What the marked pairs have in common."""
+    starts = [corpus.words.rows(pair.sentence).start for pair in pairs]
+    return common_kind(
+        corpus.words,
+        [WordPair(start + pair.source, start + pair.target) for start, pair in zip(starts, pairs, strict=True)],
+    )
+
+
+def _kind(context: Context, kind: CommonKind) -> list[object]:
+    """What the marked pairs have in common, in words; a pattern that a dependency joins with a link to its heads."""
+    if not kind.joined:
+        return [f"{kind.pattern}, the parts of speech of the marked words. No dependency joins every pair."]
+    label = f"joined by {kind.label}" if kind.label else "joined by a dependency"
+    link = dcc.Link("All heads at this pattern", href=context.state.with_(relation=kind.pattern).href)
+    return [f"{kind.pattern}, the parts of speech of the marked words, {label}. ", link, "."]

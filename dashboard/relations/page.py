@@ -6,15 +6,25 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.relations.coreference import antecedents
-from dashboard.relations.data import BestHead, PairExample, best_of, examples, links_of, shown_head, shown_relation
+from dashboard.relations.data import (
+    BestHead,
+    PairExample,
+    best_of,
+    examples,
+    links_of,
+    sentence_link,
+    shown_head,
+    shown_relation,
+)
 from dashboard.relations.example import by_example
 from dashboard.relations.figures import relations_by_heads, relations_of_head
 from dashboard.relations.governors import governors
+from dashboard.relations.ranked_heads import ranked_heads
 from dashboard.ui.charts import chart, heat_map
 from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade_of
-from dashboard.ui.tables import file_href, file_links, heading
+from dashboard.ui.tables import file_href, file_links, heading, scrolling
 from dashboard.ui.text import signed, spell
 from dashboard.web.context import Context
 from store import Corpus
@@ -66,6 +76,7 @@ def layout(context: Context) -> Page:
             html.P([*_how_to_read(context.corpus), info("accuracy", _ACCURACY)], className="how-to-read"),
             html.Div(_controls(context, relation), className="controls"),
             *_heads(context, relation),
+            *ranked_heads(context, relation),
             *_examples(context, relation),
             *by_example(context),
             *_table(context, best),
@@ -183,15 +194,13 @@ def _pair_table(context: Context, title: str, pairs: tuple[PairExample, ...], he
 
 def _pair_row(context: Context, pair: PairExample, layer: int, head: int) -> list[html.Td]:
     """The sentence with the dependent and the governor marked, and where it is another, the word attended to."""
-    rows = context.corpus.words.rows(pair.sentence)
-    token = int(context.corpus.words.table.token_start.values[rows.start + pair.source])
-    link = context.state.of_sentence(pair.sentence, layer=layer, heads=str(head), queries=str(token), show="head")
+    href = sentence_link(context, pair.sentence, pair.source, layer, head)
     marks = {pair.attended: "attended", pair.source: "dependent", pair.target: "governor"}
     words = [
         html.Span([html.Mark(word, className=marks[place]) if place in marks else word, " "])
         for place, word in _around(pair)
     ]
-    return [html.Td(dcc.Link(str(pair.sentence), href=link.href), className="number"), html.Td(words)]
+    return [html.Td(dcc.Link(str(pair.sentence), href=href), className="number"), html.Td(words)]
 
 
 def _around(pair: PairExample, beside: int = 6) -> list[tuple[int, str]]:
@@ -211,13 +220,7 @@ def _table(context: Context, best: tuple[BestHead, ...]) -> list[object]:
     return [
         html.H2(["The best head of each relation", info("random weights", _RANDOM)]),
         html.P("Chosen on one half of the sentences, reported on the other; shares in %.", className="caption"),
-        html.Div(
-            table,
-            className="scroll",
-            tabIndex=0,
-            role="region",
-            **{"aria-label": "The best head of each relation"},
-        ),
+        scrolling(table, "The best head of each relation"),
         file_links(context, "Best heads", "best-heads"),
     ]
 

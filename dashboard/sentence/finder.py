@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dashboard.points.search import folded, sentences_with, spaced
 from dashboard.sentence.picture import isolated_head
 from dashboard.ui.controls import choice, number, statistic_choice
-from dashboard.ui.tables import heading
+from dashboard.ui.tables import heading, scrolling
 from dashboard.ui.text import spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
@@ -280,13 +280,7 @@ def _table(search: Search, matches: MatchingSentences) -> html.Div:
     ranked = [search.ranking.title] if search.ranking else []
     head = heading(["sentence", *ranked, "text"], {"sentence", *ranked})
     body = html.Tbody([_row(search, line) for line in matches.lines])
-    return html.Div(
-        html.Table([head, body], className="rows found"),
-        className="scroll",
-        tabIndex=0,
-        role="region",
-        **{"aria-label": "Matching sentences"},
-    )
+    return scrolling(html.Table([head, body], className="rows found"), "Matching sentences")
 
 
 def _row(search: Search, line: Line) -> html.Tr:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.picture import data_url, query_string
 from dashboard.ui.charts import RAMP, chart, colour_bar, every, layers_down, layout
+from dashboard.ui.tables import scrolling
 from dashboard.web.context import Context
 from store.schema.model import RATIOS
 
@@ -67,7 +68,7 @@ def _table(values: NDArray[np.float32], wordpieces: tuple[str, ...]) -> html.Det
     )
     rows = [_row(piece, shares) for piece, shares in zip(wordpieces, values.T, strict=True)]
     table = html.Table([head, html.Tbody(rows)], className="rows")
-    scroll = html.Div(table, className="scroll", tabIndex=0, role="region", **{"aria-label": "Mixing of each token"})
+    scroll = scrolling(table, "Mixing of each token")
     return html.Details([html.Summary("Table"), scroll])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.ui.tables import file_href
+from dashboard.ui.tables import file_href, scrolling
 from dashboard.web.context import Context
 from store import Corpus
 from store.repository.errors import NotIngested
@@ -61,7 +61,7 @@ def dependency_tree(context: Context) -> list[object]:
     )
     return [
         title,
-        html.Div(image, className="scroll", tabIndex=0, role="region", **{"aria-label": "Dependency tree"}),
+        scrolling(image, "Dependency tree"),
         html.P([caption, html.A("Save SVG", href=source, download=""), "."], className="caption"),
     ]
 

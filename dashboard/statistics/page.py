@@ -30,7 +30,7 @@ from dashboard.statistics.sections import curves, definitions, importance, mixin
 from dashboard.ui.charts import chart, heat_map
 from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
 from dashboard.ui.page import Page
-from dashboard.ui.tables import file_href, file_links
+from dashboard.ui.tables import file_href, file_links, scrolling
 from dashboard.ui.text import QUERIES, brief, model_names, signed, unit_title
 from dashboard.web.context import Context, comparable
 from dashboard.web.state import varying_statistics
@@ -290,13 +290,7 @@ def _heads_table(context: Context, heads: Heads, columns: Columns, labels: NDArr
     names = html.Tr([_sorting_link(context, None, "head", "layer and head", ""), html.Th("label"), *titles])
     top = html.Thead([names, html.Tr([html.Td(), html.Td(), *units])])
     body = html.Tbody([_head_row(context, head, columns, labels[head]) for head in heads])
-    return html.Div(
-        html.Table([top, body], className="rows heads"),
-        className="scroll",
-        tabIndex=0,
-        role="region",
-        **{"aria-label": "All heads"},
-    )
+    return scrolling(html.Table([top, body], className="rows heads"), "All heads")
 
 
 def _sorting_link(context: Context, by: str | None, title: str, what: str, kind: str = "number") -> html.Th:

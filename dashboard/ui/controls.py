@@ -6,13 +6,13 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.web.context import Context
+from dashboard.web.context import Context, matches_of
 from store import STATISTICS
 from store.schema.model import RATIOS
 from store.schema.pictures import NORMALIZATIONS, PROJECTIONS, ViewName
 
 #: How the text of a search is matched.
-MATCHES = {"token": "token", "prefix": "prefix", "phrase": "phrase"}
+MATCHES = {"token": "token", "prefix": "prefix", "phrase": "phrase", "lemma": "lemma"}
 
 
 def info(name: str, text: str) -> html.Button:
@@ -104,8 +104,9 @@ def statistic_choice(field: str, label: str, options: Mapping[str, str], value: 
 def search_controls(context: Context) -> html.Div:
     """What is searched for, and how it is matched."""
     state = context.state
+    matches = {match: MATCHES[match] for match in matches_of(context.corpus)}
     return html.Div(
-        [_search_box(state.q), choice("within", "Match", MATCHES, state.within, 108)],
+        [_search_box(state.q), choice("within", "Match", matches, state.within, 108)],
         className="controls search",
     )
 

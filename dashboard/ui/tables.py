@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import urlencode
 
 from dash import html
+from dash.development.base_component import Component
 
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
@@ -15,6 +17,12 @@ _NOTHING: Mapping[str, str | None] = MappingProxyType({})
 def heading(titles: Sequence[str], numbers: Collection[str] = ()) -> html.Thead:
     """One row of titles; those of `numbers` are aligned as numbers are."""
     return html.Thead(html.Tr([html.Th(title, className="number" if title in numbers else None) for title in titles]))
+
+
+def scrolling(content: Component, label: str) -> html.Div:
+    """What may be larger than the page in a box of its own, which a keyboard scrolls and a screen reader names."""
+    named: Any = {"aria-label": label}
+    return html.Div(content, className="scroll", tabIndex=0, role="region", **named)
 
 
 def file_links(context: Context, what: str, path: str, query: Mapping[str, str | None] = _NOTHING) -> html.P:

@@ -7,7 +7,18 @@ from urllib.parse import parse_qsl
 
 from dashboard.web.errors import remedy_text
 from dashboard.web.library import Library
-from dashboard.web.state import DEFAULTS, FIELDS, PAGES, LinkReader, LinkState, Of, varying_statistics
+from dashboard.web.state import (
+    DEFAULTS,
+    FIELDS,
+    OF_WORDS,
+    PAGES,
+    WITHIN,
+    LinkReader,
+    LinkState,
+    Of,
+    Within,
+    varying_statistics,
+)
 from store import STATISTICS, Corpus, Snapshot, StoreError
 from store.features import Features
 from store.repository.errors import SnapshotNotFound
@@ -81,6 +92,7 @@ def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
         Of.HEADS: range(corpus.heads),
         Of.TOKENS: range(corpus.n_tokens),
         Of.VIEWS: tuple(corpus.views),
+        Of.MATCHES: matches_of(corpus),
         Of.SENTENCES: range(corpus.n_sentences),
         Of.POSITIONS: range(int(corpus.attributes["config"].get("max_position_embeddings", longest))),
         Of.LENGTHS: range(1, longest + 1),
@@ -89,6 +101,11 @@ def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
         Of.OTHER_MODELS: tuple(_other_models(snapshot, corpus, page)),
         Of.TOKEN_SETS: tuple(corpus.token_sets),
     }
+
+
+def matches_of(corpus: Corpus) -> tuple[Within, ...]:
+    """How the text of a search can be matched in a corpus."""
+    return tuple(match for match in WITHIN if corpus.has_words or match not in OF_WORDS)
 
 
 def feature_bounds(corpus: Corpus, features: Features, layer: int | None) -> Bounds:

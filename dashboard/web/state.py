@@ -30,11 +30,13 @@ MOST_TYPED, MOST_OF_PAIR = 3_500, 4_000
 #: The browser cuts a text a little later than the server, which then says that it was cut.
 BEYOND_TYPED, BEYOND_PAIR = 100, 200
 
-Within = Literal["token", "prefix", "phrase"]
+Within = Literal["token", "prefix", "phrase", "lemma"]
 Lines = Literal["point", "sentence"]
 Mean = Literal["none", "heads", "layers", "both"]
 Pair = Literal["all", "aa", "ab", "ba", "bb"]
 WITHIN: tuple[Within, ...] = get_args(Within)
+#: Of these, what needs annotated words.
+OF_WORDS: tuple[Within, ...] = ("lemma",)
 LINES: tuple[Lines, ...] = get_args(Lines)
 MEANS: tuple[Mean, ...] = get_args(Mean)
 PAIRS: tuple[Pair, ...] = get_args(Pair)
@@ -56,6 +58,7 @@ class Of(Enum):
     HEADS = auto()
     TOKENS = auto()
     VIEWS = auto()
+    MATCHES = auto()
     SENTENCES = auto()
     POSITIONS = auto()
     LENGTHS = auto()
@@ -139,7 +142,7 @@ class LinkState:
     size: Annotated[str | None, Field("switch", ("norm",))] = None
     labels: Annotated[str | None, _ON] = None
     q: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
-    within: Annotated[Within, Field("choice", WITHIN)] = "token"
+    within: Annotated[Within, Field("choice", Of.MATCHES)] = "token"
     where: Annotated[str | None, Field("conditions", 2_000)] = None
     lasso: Annotated[str | None, Field("text", 1_500)] = None
     token: Annotated[int | None, Field("number", Of.TOKENS)] = None

@@ -128,7 +128,8 @@ def find_data(data: str) -> Data:
         return Data(path.stem, str(path), sha256([path]))
     if path.suffix in (*FORMS, GZIP) or is_folder(path):
         raise IngestError(
-            f"There is no data file {short(data)}. Give --data=<csv, parquet, json, jsonl or txt file> or the name of a data set on the hub."
+            f"There is no data file {short(data)}. Give --data=<csv, parquet, json, jsonl, txt, conllu, conllx, conll10, conll or tsv (GAP) file> "
+            "or the name of a data set on the hub."
         )
     return _hub_data(data)
 

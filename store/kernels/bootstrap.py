@@ -153,7 +153,8 @@ class ShareReplicates:
         drawn = counts[present].astype(np.float32)
         if len(present):
             sums = np.add.reduceat(values[..., order], start, axis=-1, dtype=np.float32)
-            self.sums += sums @ drawn
+            # One product of two matrices: numpy would multiply a stack of them one by one.
+            self.sums += (sums.reshape(-1, len(present)) @ drawn).reshape(self.sums.shape)
             self.items += size.astype(np.float32) @ drawn
 
     def interval(self) -> NDArray[np.float64]:

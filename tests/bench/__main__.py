@@ -15,6 +15,7 @@ from tests.bench.load import load
 from tests.bench.peers import compare
 from tests.bench.projections import seconds_per_head
 from tests.bench.reading import reads
+from tests.bench.relations import relations
 from tests.bench.slow import slow
 from tests.bench.statistics import computed, recomputed
 from tests.bench.typing import typing
@@ -30,6 +31,7 @@ BENCHMARKS = {
     "ingest": lambda: rate(Settings(sentences=2000)),
     "memory": lambda: memory_and_bytes((2000, 8000)),
     "reading": lambda: reads(layers=12, heads=12, channels=64, tokens=50_000),
+    "relations": lambda: relations(layers=12, heads=12, channels=64, tokens=50_000),
     "kills": lambda: kills(20),
     "flips": lambda: flips("data/headscape", 20),
     "fidelity": fidelity,

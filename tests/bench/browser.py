@@ -122,7 +122,8 @@ def pages(shapes: list[tuple[int, int, int, int]]) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for shape in shapes:
-            store = temporary_store(**dict(zip(("layers", "heads", "channels", "tokens"), shape, strict=True)))
+            layers, heads, channels, tokens = shape
+            store = temporary_store(layers=layers, heads=heads, channels=channels, tokens=tokens)
             with production_server(store) as address:
                 tokens = open_corpus(store).n_tokens
                 measured.append((f"{shape[0]}x{shape[1]}x{shape[2]}, {tokens:,} tokens", measure(browser, address)))

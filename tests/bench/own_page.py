@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from store import Corpus, open_corpus
 from tests.bench.browser import production_server
@@ -49,7 +50,7 @@ READY = 'document.querySelector("#sentence").dataset.drawn.startsWith("/data/")'
 def served(folder: Path, tokens: int) -> Iterator[tuple[str, Corpus]]:
     """The address of a dashboard on sentences of so many tokens, and the corpus: queries and keys are random."""
     data = write_sentences(folder / "sentences.txt", tokens)
-    shape = {"layers": LAYERS, "heads": HEADS, "channels": CHANNELS}
+    shape: dict[str, Any] = {"layers": LAYERS, "heads": HEADS, "channels": CHANNELS}
     store = make_store(folder / "store", **shape, sentences=SENTENCES, data=str(data), max_length=tokens)
     corpus = open_corpus(store)
     assert set(corpus.sentences.row_size.values) == {tokens}

@@ -16,6 +16,9 @@ from ingest.run.settings import Settings
 from ingest.text.blocks import Block
 from ingest.text.corpus import PlannedCorpus, prepare_corpus
 from ingest.text.reviews import find_data
+from ingest.words.annotate import annotate
+from ingest.words.relations import Relations, _counted, _offsets, _write
+from ingest.words.strongest import find_strongest_words, read_words
 from store.repository.arrays import array_of, write_block
 from store.repository.writer import Writer, open_writer
 from store.schema.array import BLOCK
@@ -25,8 +28,11 @@ from store.schema.pictures import ViewName
 VIEW = ViewName("pca", "exact", 2)
 
 
-def make_store(place: Path, *, layers: int, heads: int, channels: int, **chosen: Any) -> str:
-    """Write a store of this shape; returns its address. `chosen` are settings of an ingest: how many tokens, of which data."""
+def make_store(place: Path, *, layers: int, heads: int, channels: int, words: bool = False, **chosen: Any) -> str:
+    """Write a store of this shape; returns its address. `chosen` are settings of an ingest: how many tokens, of which data.
+
+    With `words`, annotated by the real stages; no relation is counted with random weights.
+    """
     settings = Settings(store=str(place), **chosen)
     checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
     with open_writer(settings.store) as writer:
@@ -40,7 +46,7 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, **chosen:
             "attention": "random",
         }
         model = ModelGroup(f"synthetic-{layers}x{heads}x{channels}", identity)
-        _write(writer, model, corpus, Shape(layers, heads, channels, BLOCK, settings.max_length))
+        _write_model(writer, model, corpus, Shape(layers, heads, channels, BLOCK, settings.max_length))
         provenance: dict[str, Any] = {
             "settings": {"seed": settings.seed},
             "revision": "none",
@@ -56,12 +62,16 @@ def make_store(place: Path, *, layers: int, heads: int, channels: int, **chosen:
         normalize_corpus(writer, model, corpus, split)
         head_vectors = HeadVectors(writer, model, corpus, split, seed=0, device="cpu")
         list(project_heads(head_vectors, [VIEW]))
+        if words:
+            annotate(writer, corpus, settings, data, checkpoint)
+            find_strongest_words(writer, model, corpus)
+            _write_relations(writer, model, corpus)
         complete(writer, model, corpus, views=[str(VIEW)])
         writer.publish("synthetic")
     return settings.store
 
 
-def _write(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, shape: Shape) -> None:
+def _write_model(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, shape: Shape) -> None:
     group = writer.group(model.path)
     create_model_arrays(group, shape, blocks=len(corpus.blocks))
     group.attrs.update(model.identity)
@@ -91,6 +101,16 @@ def _write_block(writer: Writer, model: ModelGroup, block: Block, random: np.ran
     writer.commit(f"block {block.index}")
 
 
-def temporary_store(*, layers: int, heads: int, channels: int, tokens: int) -> str:
+def _write_relations(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> None:
+    group, source = (writer.group(path) for path in (f"{model.path}/relations", f"corpus/{corpus.key}/words"))
+    relations = Relations.of(read_words(writer, corpus), corpus.sentences)
+    counted = _counted(writer.group(f"{model.path}/words"), source, corpus, relations, 0)
+    random = {"random_linked": np.zeros_like(counted["linked"]), "random_pairs": np.zeros_like(counted["pairs"])}
+    _write(group, relations, counted | random | _offsets(relations))
+    group.attrs.update({"relations_hash": "synthetic", "annotation": dict(source.attrs)["identity"]})
+
+
+def temporary_store(*, layers: int, heads: int, channels: int, tokens: int, words: bool = False) -> str:
     """A synthetic store in a temporary folder."""
-    return make_store(Path(tempfile.mkdtemp()) / "store", layers=layers, heads=heads, channels=channels, tokens=tokens)
+    place = Path(tempfile.mkdtemp()) / "store"
+    return make_store(place, layers=layers, heads=heads, channels=channels, tokens=tokens, words=words)

@@ -1,0 +1,94 @@
+"""Tokens of the corpus whose query, or key, is most similar to a chosen one, and what they have in common."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from dash import dcc, html
+from numpy.typing import NDArray
+
+from dashboard.points.clicked_point import SEARCHED, TILE, Point
+from dashboard.points.token_summary import summary
+from dashboard.ui.tables import heading
+from dashboard.web.cache import cached
+from dashboard.web.context import Context
+from store import Corpus
+
+#: Similar tokens that are summarized, and how many of them are listed.
+SUMMARIZED, LISTED = 50, 10
+
+
+@dataclass(frozen=True)
+class Similar:
+    """The most similar tokens of the corpus (token,), their cosines (token,), and how many tokens were searched."""
+
+    tokens: NDArray[np.int64]
+    cosines: NDArray[np.float32]
+    searched: int
+
+
+@cached
+def similar_tokens(corpus: Corpus, point: Point) -> Similar:
+    """The other tokens whose vectors of the same role have the largest cosine with the point's, the largest first."""
+    searched = min(corpus.n_tokens, SEARCHED)
+    cosines = _cosines(corpus, point, corpus.rows[:searched])
+    if point.token < searched:
+        cosines[point.token] = -np.inf
+    order = np.argsort(-cosines, kind="stable")[: min(SUMMARIZED, searched - 1)]
+    return Similar(order, cosines[order], searched)
+
+
+def _cosines(corpus: Corpus, point: Point, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Cosines of the point's vector with those of these rows, read tile by tile: (token,)."""
+    vectors = (corpus.query if point.role == "query" else corpus.key).variable[point.layer, point.head]
+    own = vectors[int(corpus.rows[point.token])].values.astype(np.float32)
+    parts = []
+    for start in range(0, len(rows), TILE):
+        tile = rows[start : start + TILE]
+        # Padding is multiplied too and dropped afterwards: faster than copying the other rows.
+        read = vectors[tile[0] : tile[-1] + 1].values.astype(np.float32)
+        norms = np.sqrt(np.einsum("tc,tc->t", read, read) * (own @ own))
+        parts.append(((read @ own) / np.maximum(norms, np.finfo(np.float32).tiny))[tile - tile[0]])
+    return np.concatenate(parts)
+
+
+def similar_part(context: Context) -> list[object]:
+    """The most similar tokens of the clicked point, and what they have in common."""
+    corpus, state = context.corpus, context.state
+    if state.token is None:
+        return []
+    point = Point(state.layer, state.head, state.role, state.token)
+    similar = similar_tokens(corpus, point)
+    names = {"query": "queries", "key": "keys"}
+    title = html.H3(f"Most similar {names[state.role]} in the corpus")
+    if not len(similar.tokens):
+        return [title, html.P("The corpus has no other token. Run `headscape ingest` with more sentences.")]
+    rows = corpus.rows[similar.tokens]
+    words = corpus.token_words[rows] if corpus.has_words else np.full(len(rows), -1)
+    searched = "all" if similar.searched == corpus.n_tokens else f"the first {similar.searched:,} of"
+    caption = (
+        f"By cosine of the {names[state.role]} of this head, over {searched} {corpus.n_tokens:,} tokens. "
+        f"The first {min(LISTED, len(rows))}; below, what the first {len(rows)} have in common."
+    )
+    return [
+        title,
+        html.Table(
+            [heading((state.role, "cosine", "sentence"), {"cosine"}), html.Tbody(_rows(context, similar))],
+            className="rows",
+        ),
+        html.P(caption, className="caption"),
+        *summary(context, corpus.tokens, rows.tolist(), words),
+    ]
+
+
+def _rows(context: Context, similar: Similar) -> list[html.Tr]:
+    corpus, tokens = context.corpus, similar.tokens[:LISTED]
+    rows = corpus.rows[tokens]
+    sentence, position = (corpus.tokens[name].values[rows] for name in ("sentence_index", "position"))
+    links = [
+        dcc.Link(piece, href=context.state.with_(token=int(token), marks=None).href)
+        for token, piece in zip(tokens, corpus.wordpieces(rows), strict=True)
+    ]
+    return [
+        html.Tr([html.Td(link), html.Td(f"{cosine:.3f}", className="number"), html.Td(f"{own:,} at {at}")])
+        for link, cosine, own, at in zip(links, similar.cosines.tolist(), sentence, position, strict=False)
+    ]

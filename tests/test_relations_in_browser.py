@@ -1,0 +1,158 @@
+"""Page Relations in a browser: every control by click and by keyboard, kept in the link; narrow windows and axe."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import store
+from tests.accessibility import is_accessible
+from tests.browser import Open, choose, followed
+
+Choose = Callable[[Page, str, str], None]
+EXAMPLE = "/relations?relation=ADJ+->+NOUN&example=0:0-1;1:0-1"
+
+
+def choose_by_arrows(page: Page, control: str, option: str) -> None:
+    """As `choose`, by the keyboard alone."""
+    page.get_by_role("textbox", name=control, exact=True).focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("option").first).to_be_visible()
+    sought = page.locator("[role=option][data-combobox-selected]", has_text=re.compile(f"^{re.escape(option)}$"))
+    with followed(page):
+        for _ in range(page.get_by_role("option").count()):
+            if sought.count():
+                break
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+
+
+WAYS = pytest.mark.parametrize("way", [choose, choose_by_arrows])
+
+
+@pytest.fixture
+def relations(open_page: Open, bank_server: str) -> Page:
+    return open_page(f"{bank_server}/relations?relation=det")
+
+
+@WAYS
+def test_a_relation_is_chosen(way: Choose, relations: Page, bank_corpus: store.Corpus) -> None:
+    pairs = int(bank_corpus.relations.pairs.sel(relation="amod")[1])
+    way(relations, "Relation", f"amod ({pairs})")
+    expect(relations).to_have_url(re.compile("relation=amod"))
+    expect(relations.get_by_role("heading", name="Heads ranked at amod")).to_be_visible()
+
+
+@WAYS
+def test_a_direction_is_chosen(way: Choose, relations: Page) -> None:
+    way(relations, "Direction", "governor attends most to dependent")
+    expect(relations).to_have_url(re.compile("direction=backward"))
+    expect(relations.get_by_role("heading", name="det: governor attends most to dependent")).to_be_visible()
+
+
+def test_a_pattern_is_typed(relations: Page) -> None:
+    box = relations.get_by_placeholder("ADJ -> NOUN, then Enter")
+    box.fill("NOUN -> VERB")
+    box.press("Enter")
+    expect(relations.get_by_role("heading", name="Heads ranked at NOUN -> VERB")).to_be_visible()
+
+
+def test_a_pattern_of_nothing_is_named_once(relations: Page) -> None:
+    box = relations.get_by_placeholder("ADJ -> NOUN, then Enter")
+    box.fill("no such")
+    box.press("Enter")
+    expect(relations.get_by_text("Showing all relations.")).to_have_count(1)
+    expect(relations.get_by_role("heading", name="Heads ranked at all")).to_be_visible()
+
+
+@WAYS
+def test_the_head_of_the_pairs_is_chosen(way: Choose, relations: Page) -> None:
+    way(relations, "Links of", "a chosen head")
+    expect(relations).to_have_url(re.compile("examples=chosen"))
+    expect(relations.get_by_role("heading", name="Pairs that L0 H0 links")).to_be_visible()
+    way(relations, "Layer", "1")
+    expect(relations.get_by_role("heading", name="Pairs that L1 H0 links")).to_be_visible()
+
+
+def test_a_ranked_head_shows_its_sentences(relations: Page) -> None:
+    show = relations.get_by_role("region", name="Heads ranked at det").get_by_role("link", name="show").first
+    name = (show.get_attribute("title") or "").removeprefix("Show the sentences of ")
+    show.focus()
+    relations.keyboard.press("Enter")
+    expect(relations.get_by_role("region", name=f"Sentences in which {name} makes most links at det")).to_be_visible()
+
+
+def test_the_best_sentence_of_a_head_opens_with_it(relations: Page) -> None:
+    table = relations.get_by_role("region", name="Heads ranked at det")
+    name = table.get_by_role("row").nth(1).get_by_role("link").first.inner_text()
+    layer, head = re.findall(r"\d+", name)
+    table.get_by_role("link", name=re.compile("^sentence ")).first.click()
+    expect(relations).to_have_url(re.compile(r"/sentence\?"))
+    expect(relations).to_have_url(re.compile(f"heads={head}"))
+    assert f"layer={layer}" in relations.url or layer == "0"
+
+
+def mark(page: Page, first: int, second: int, press: Callable[[Page, int], None]) -> None:
+    press(page, first)
+    expect(page.get_by_text("should attend to; or")).to_be_visible()
+    press(page, second)
+    expect(page.get_by_text("Choose a word, then")).to_be_visible()
+
+
+def click(page: Page, word: int) -> None:
+    page.locator(".pair.words a").nth(word).click()
+
+
+def enter(page: Page, word: int) -> None:
+    page.locator(".pair.words a").nth(word).focus()
+    page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize("press", [click, enter])
+def test_pairs_of_two_sentences_are_marked_and_removed(press: Callable[[Page, int], None], relations: Page) -> None:
+    mark(relations, 0, 1, press)
+    number = relations.get_by_role("textbox", name="Sentence", exact=True)
+    number.fill("1")
+    number.press("Enter")
+    expect(relations).to_have_url(re.compile("sentence=1"))
+    mark(relations, 0, 1, press)
+    expect(relations.get_by_role("columnheader", name="links, of 2")).to_be_visible()
+    expect(relations.get_by_text("the parts of speech of the marked words")).to_be_visible()
+    removed = relations.locator("a.remove")
+    expect(removed).to_have_count(2)
+    for left in (1, 0):
+        removed.first.focus()
+        relations.keyboard.press("Enter")
+        expect(removed).to_have_count(left)
+    expect(relations).not_to_have_url(re.compile("example="))
+
+
+def test_the_pattern_of_marked_pairs_opens_its_heads(open_page: Open, bank_server: str) -> None:
+    page = open_page(f"{bank_server}/relations?example=0:0-1")
+    page.get_by_role("link", name="All heads at this pattern").click()
+    expect(page.get_by_role("heading", name=re.compile(r"^Heads ranked at \w+ -> \w+$"))).to_be_visible()
+
+
+def test_a_ranked_head_opens_on_its_page(relations: Page) -> None:
+    link = (
+        relations.get_by_role("region", name="Heads ranked at det").get_by_role("row").nth(1).get_by_role("link").first
+    )
+    name = link.inner_text()
+    link.click()
+    expect(relations.get_by_role("heading", name=f"Queries and keys of {name}")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", [EXAMPLE, f"{EXAMPLE}&examples=chosen&layer=1", "/head?token=9&tab=point"])
+def test_axe_finds_nothing_serious(path: str, open_page: Open, bank_server: str) -> None:
+    is_accessible(open_page(bank_server + path))
+
+
+@pytest.mark.parametrize("width", [360, 900])
+@pytest.mark.parametrize("path", [EXAMPLE, "/head?token=9&tab=point"])
+def test_nothing_stands_out_of_a_narrow_window(path: str, width: int, open_page: Open, bank_server: str) -> None:
+    page = open_page(bank_server + path, width=width)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    wide, window = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert wide <= window
