@@ -155,6 +155,13 @@ def test_the_best_head_is_chosen_on_the_first_half(chains: store.Corpus) -> None
     assert found[best_antecedent_head(chains.coreference)] == found.max()
 
 
+def test_ends_of_coreference_are_a_mention_and_an_antecedent(chains_store: str) -> None:
+    answer = client_of(chains_store).post(
+        "/data/page", data={"pathname": "/relations", "search": "?relation=coreference", "snapshot": ""}
+    )
+    assert "coreference: mention attends most to antecedent" in str(answer.json)  # type: ignore[attr-defined]
+
+
 def test_coreference_is_a_relation_of_its_corpus(chains: store.Corpus) -> None:
     pairs = chains.words.find_pairs(COREFERENCE)
     texts = [chains.words.texts(rows) for rows in (pairs.source, pairs.target)]

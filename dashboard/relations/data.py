@@ -14,6 +14,7 @@ from store.kernels.words import StrongestWords
 from store.relations import best_heads, count_links
 from store.repository.errors import NotIngested
 from store.schema.relations import ALL
+from store.words import COREFERENCE
 
 #: Pairs that are shown of those that a head links, and of those that it does not.
 LISTED = 8
@@ -57,6 +58,21 @@ class Examples:
     misses: tuple[PairExample, ...]
     linked: int
     pairs: int
+
+
+def ends_of(relation: str) -> tuple[str, str]:
+    """What the two words of a pair are."""
+    return ("mention", "antecedent") if relation == COREFERENCE else ("dependent", "governor")
+
+
+def direction_titles(relation: str = ALL) -> dict[str, str]:
+    """What a head does in each direction of a relation."""
+    source, target = ends_of(relation)
+    return {
+        "forward": f"{source} attends most to {target}",
+        "backward": f"{target} attends most to {source}",
+        "received": f"{source} gets most from {target}",
+    }
 
 
 @cached

@@ -10,6 +10,8 @@ from dashboard.relations.data import (
     BestHead,
     PairExample,
     best_of,
+    direction_titles,
+    ends_of,
     examples,
     links_of,
     sentence_link,
@@ -34,12 +36,6 @@ from store.schema.model import head_name
 from store.schema.relations import ALL
 from store.wording import many
 
-#: What a head does in each direction of a relation.
-DIRECTION_TITLES = {
-    "forward": "dependent attends most to governor",
-    "backward": "governor attends most to dependent",
-    "received": "dependent gets most from governor",
-}
 _ACCURACY = (
     "Share of the pairs of a dependent and its governor that a head links: of all other words of the sentence, the first "
     "attends most to the second. Attention to a word is the sum over its wordpieces, from a word their mean; [CLS] and [SEP] "
@@ -112,7 +108,7 @@ def _controls(context: Context, relation: str) -> list[object]:
     return [
         choice("relation", "Relation", labels | ({} if relation in labels else {relation: relation}), relation, 200),
         explained(pattern, info("patterns", _PATTERN)),
-        choice("direction", "Direction", DIRECTION_TITLES, state.direction, 270),
+        choice("direction", "Direction", direction_titles(relation), state.direction, 270),
     ]
 
 
@@ -139,7 +135,7 @@ def _heads(context: Context, relation: str) -> list[object]:
     ]
     written = [[f"{100 * value:.0f}" if value == value else "" for value in row] for row in accuracy]
     return [
-        html.H2([f"{relation}: {DIRECTION_TITLES[state.direction]}", info("the best offset", _OFFSET)]),
+        html.H2([f"{relation}: {direction_titles(relation)[state.direction]}", info("the best offset", _OFFSET)]),
         *chart(
             heat_map(accuracy, written=written, hover=hover, unit="%"),
             name="heat-map",
@@ -168,7 +164,7 @@ def _examples(context: Context, relation: str) -> list[object]:
     return [
         html.H2(f"Pairs that {head_name(layer, head)} links, and pairs that it does not"),
         html.Div(controls, className="controls"),
-        html.P([caption, *_legend()], className="caption pair", role="status"),
+        html.P([caption, *_legend(relation)], className="caption pair", role="status"),
         html.Div(
             [
                 _pair_table(context, "linked", found.hits, (layer, head)),
@@ -179,8 +175,9 @@ def _examples(context: Context, relation: str) -> list[object]:
     ]
 
 
-def _legend() -> list[object]:
-    marks = {"dependent": "dependent", "governor": "governor", "attended": "word attended to instead"}
+def _legend(relation: str) -> list[object]:
+    source, target = ends_of(relation)
+    marks = {"dependent": source, "governor": target, "attended": "word attended to instead"}
     parts: list[object] = [html.Mark(title, className=name) for name, title in marks.items()]
     return [part for each in parts for part in (", ", each)][1:]
 
@@ -239,7 +236,7 @@ def _best_row(context: Context, row: BestHead) -> list[html.Td]:
     return [
         html.Td(dcc.Link(row.relation, href=state.href)),
         html.Td(dcc.Link(head_name(row.layer, row.head), href=head.href)),
-        html.Td(DIRECTION_TITLES[row.direction]),
+        html.Td(direction_titles(row.relation)[row.direction]),
         *(html.Td(number, className="number") for number in numbers),
     ]
 
@@ -264,7 +261,7 @@ def _all_relations(context: Context) -> list[object]:
         *chart(
             relations_by_heads(names, above, hover, corpus.heads),
             name="relations",
-            caption=f"Accuracy above the best offset in points, {DIRECTION_TITLES[state.direction]}. Click a cell to open the head. ",
+            caption=f"Accuracy above the best offset in points, {direction_titles()[state.direction]}. Click a cell to open the head. ",
             label=f"Accuracy of {accuracy.shape[1]} heads at {len(names)} relations above the best offset",
             data=file_href(context, "relations.csv"),
             height=70 + 18 * len(names),
@@ -292,7 +289,7 @@ def _profile(context: Context, relation: str) -> list[object]:
         *chart(
             figure,
             name="profile",
-            caption=f"{DIRECTION_TITLES[context.state.direction].capitalize()}; a bar has its 95 % interval. ",
+            caption=f"{direction_titles()[context.state.direction].capitalize()}; a bar has its 95 % interval. ",
             label=f"Accuracy of {name} at every relation",
             height=320,
         ),
