@@ -13,6 +13,7 @@ from dashboard.points.drawn import Drawn
 from store.kernels.attention import merge_words
 from store.kernels.words import strongest_words, word_pattern, word_tokens
 from store.repository.errors import NotIngested, StoreError
+from tests.published.reference import without_own
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +88,7 @@ def test_the_strongest_words_are_those_of_the_word_pattern(corpus: store.Corpus)
     stored = corpus.strongest_words
     for sentence in range(corpus.n_sentences):
         rows = corpus.words.rows(sentence)
-        pattern = corpus.word_pattern(sentence).values.copy()
-        own = np.arange(pattern.shape[-1])
-        pattern[..., own, own] = -1
+        pattern = without_own(corpus.word_pattern(sentence).values)
         np.testing.assert_array_equal(stored.most_attended.isel(word=rows), pattern.argmax(axis=-1))
         np.testing.assert_array_equal(stored.most_attending.isel(word=rows), pattern.argmax(axis=-2))
 
