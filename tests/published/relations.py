@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import store
-from ingest import pipeline
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
 from ingest.run.flags import parse_flags, setting
-from ingest.run.settings import EMBEDDED, NONE, Settings
 from tests.bench.table import show
+from tests.published.ingested import Ingested, ingested
 from tests.published.reference import (
     ReferenceSentence,
     Weights,
@@ -39,17 +38,14 @@ AGREES, DIFFERS, NOT_CHECKED = 0, 1, 2
 PATTERN_TOLERANCE = 2e-3
 #: Of the share of right governors: the head itself may be another one where two find as many.
 UAS_TOLERANCE = 0.01
-#: What needs no picture and no feature point.
-CHEAP = {"views": "pca-exact-2d", "features": NONE, "reviews": NONE}
 COLUMNS = ("", "store", "reference", "difference", "")
 
 
 @dataclass(frozen=True)
-class Flags:
+class Flags(Ingested):
     """What is checked."""
 
     data: str = setting("", "treebank, CoNLL-U or CoNLL-X; made-up sentences where none is given")
-    model: str = setting(EMBEDDED, "hub name or local folder of a BERT checkpoint")
     sentences: int = setting(100, "how many sentences", int)
 
 
@@ -77,9 +73,7 @@ def main(arguments: Sequence[str]) -> int:
 def check(flags: Flags, folder: Path) -> int:
     """Ingest the sentences into a store in a folder, and print the table."""
     data = Path(flags.data) if flags.data else write_treebank(folder / "bank.conllu", sentences=2 * flags.sentences)
-    chosen = {"model": flags.model, "data": str(data), "sentences": flags.sentences, "dtype": "float32"}
-    pipeline.run(Settings(store=str(folder / "store"), **CHEAP, **chosen))  # type: ignore[arg-type]
-    corpus = store.open_corpus(str(folder / "store"))
+    corpus = ingested(folder, flags, data=str(data))
     rows = compare(corpus, reference_sentences(corpus, data, find_checkpoint(flags.model).folder))
     show(
         f"Relations: {corpus.attributes['model_id']} on {corpus.n_sentences} sentences",
