@@ -23,7 +23,7 @@ from tests.published.reference import (
     read_bank,
     tree_governors,
 )
-from tests.published.relations import NOT_CHECKED, compare, lost_weight, main, reference_sentences
+from tests.published.relations import AGREES, NOT_CHECKED, compare, lost_weight, main, reference_sentences
 
 MULTIWORD = """# text = Don't watch the film.
 1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\t_
@@ -70,6 +70,14 @@ def test_other_grammar_is_told(corpus: store.Corpus, sentences: list[ReferenceSe
         replace(each, relation=["det" if name == "obj" else name for name in each.relation]) for each in sentences
     ]
     assert {"det:", "obj:"} <= differing(corpus, renamed)
+
+
+@pytest.mark.slow
+def test_made_up_sentences_agree_from_the_ingest_on(tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([f"--model={tiny_model}", "--sentences=10"]) == AGREES
+    printed = capsys.readouterr().out
+    assert "### Relations: tiny-bert on 10 sentences" in printed
+    assert "strongest words" in printed
 
 
 def test_a_treebank_that_is_not_there_is_one_sentence_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import xarray as xr
 from numpy.typing import NDArray
 
 import store
@@ -24,11 +23,10 @@ from ingest.run.flags import parse_flags, setting
 from ingest.run.settings import EMBEDDED, NONE
 from ingest.text.reviews import find_data, read_reviews
 from ingest.text.tokenizer import Tokenizer
-from store.repository.errors import NotIngested
 from tests.bench.table import show
 from tests.published import relation_tables
 from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows
-from tests.published.ingested import Ingested, ingested
+from tests.published.ingested import Ingested, ingested, uas_of
 from tests.published.segments import TOKENS, review_segments
 from tests.published.targets import CURVES, EXPANSION_RATE, HEADS, LAYERS, UNIFORM_ENTROPY, Target
 
@@ -117,14 +115,6 @@ def is_published(checkpoint: Checkpoint) -> bool:
         return False
     bert = Bert(checkpoint, device=find_device("auto"), dtype=torch.float32)
     return agrees({"": EXPANSION_RATE}, {"": np.array(bert.expansion_rates())})
-
-
-def uas_of(corpus: store.Corpus) -> xr.Dataset | None:
-    """Governors found from attention; None where the annotation is silver or the sentences are too few."""
-    try:
-        return corpus.uas
-    except NotIngested:
-        return None
 
 
 def show_relations(first: store.Corpus, second: store.Corpus | None, rows: Sequence[BestHead]) -> None:

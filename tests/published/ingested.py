@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import xarray as xr
+
 import store
 from ingest import pipeline
 from ingest.run.flags import setting
 from ingest.run.settings import EMBEDDED, NONE, Settings
+from store.repository.errors import NotIngested
 
 
 @dataclass(frozen=True)
@@ -33,3 +36,11 @@ def ingested(folder: Path, flags: Ingested, *, data: str = "", probes: str = "au
     )
     pipeline.run(settings)
     return store.open_corpus(settings.store)
+
+
+def uas_of(corpus: store.Corpus) -> xr.Dataset | None:
+    """Governors found from attention; None where the annotation is silver or the sentences are too few."""
+    try:
+        return corpus.uas
+    except NotIngested:
+        return None
