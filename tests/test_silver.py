@@ -9,8 +9,8 @@ from store.schema.relations import ALL, HALVES
 from tests.published.relation_tables import Cell
 from tests.published.silver import Agreement, agreements, cells, main, summary
 
-DET = Agreement("det", (200, 150), (Cell("forward", 0, 1), Cell("forward", 0, 1)), (0.9, 0.8))
-OBJ = Agreement("dobj", (200, 150), (Cell("forward", 0, 1), Cell("backward", 0, 0)), (0.5, 0.7))
+DET = Agreement("det", (200, 150), (Cell("forward", 0, 1), Cell("forward", 0, 1)), (0.9, 0.8), True)
+OBJ = Agreement("dobj", (200, 150), (Cell("forward", 0, 1), Cell("backward", 0, 0)), (0.5, 0.7), True)
 
 
 def relations(pairs: dict[str, int], best: int) -> xr.Dataset:
@@ -37,13 +37,18 @@ def test_relations_that_both_have_often_are_compared() -> None:
 
 def test_the_head_is_that_of_gold_and_the_accuracy_of_both() -> None:
     [row] = agreements(relations({"det": 300}, 1), relations({"det": 200}, 0))
-    assert row == Agreement("det", (300, 200), (Cell("forward", 0, 1), Cell("forward", 0, 0)), (0.8, 0.8))
+    assert row == Agreement("det", (300, 200), (Cell("forward", 0, 1), Cell("forward", 0, 0)), (0.8, 0.8), True)
 
 
 def test_the_summary_counts_the_same_head_in_the_same_direction() -> None:
     assert summary([DET, OBJ]) == (
-        "The best head is the same in 1 of 2 relations. The accuracy of gold's head differs by 0.150 on average."
+        "The best head is the same in 1 of 2 relations, by the two halves of gold in 2. The accuracy of gold's head differs by 0.150 on average."
     )
+
+
+def test_the_halves_of_gold_may_choose_different_heads() -> None:
+    [row] = agreements(relations({"det": 300}, 0), relations({"det": 200}, 0))
+    assert (row.same, row.repeated) == (True, False)
 
 
 def test_nothing_in_common_is_said() -> None:

@@ -27,12 +27,25 @@ COLUMNS = ("relation", "pairs: gold, silver", "best head: gold", "silver", "accu
 
 @dataclass(frozen=True)
 class Agreement:
-    """Best heads at a relation by each annotation, and accuracies of gold's head by both, on the reported half."""
+    """A relation by gold and by silver.
+
+    Attributes
+    ----------
+    pairs
+        In all sentences.
+    best
+        Head that is chosen on the one half.
+    accuracy
+        Of gold's head, on the other half.
+    repeated
+        Whether the other half of gold chooses the same head: no annotation can do better.
+    """
 
     relation: str
     pairs: tuple[int, int]
     best: tuple[Cell, Cell]
     accuracy: tuple[float, float]
+    repeated: bool
 
     @property
     def same(self) -> bool:
@@ -86,7 +99,8 @@ def _agreement(name: str, gold: xr.Dataset, silver: xr.Dataset) -> Agreement:
     first, second = (best_cell(row.chosen_accuracy) for row in rows)
     accuracy, again = (float(row.reported_accuracy.sel(first._asdict())) for row in rows)
     pairs, others = (int(row.pairs.sum()) for row in rows)
-    return Agreement(name, (pairs, others), (first, second), (accuracy, again))
+    repeated = first == best_cell(rows[0].reported_accuracy)
+    return Agreement(name, (pairs, others), (first, second), (accuracy, again), repeated)
 
 
 def summary(rows: Sequence[Agreement]) -> str:
@@ -96,7 +110,8 @@ def summary(rows: Sequence[Agreement]) -> str:
     same = sum(row.same for row in rows)
     apart = float(np.mean([abs(row.accuracy[0] - row.accuracy[1]) for row in rows]))
     return (
-        f"The best head is the same in {same} of {len(rows)} relations. "
+        f"The best head is the same in {same} of {len(rows)} relations, "
+        f"by the two halves of gold in {sum(row.repeated for row in rows)}. "
         f"The accuracy of gold's head differs by {apart:.3f} on average."
     )
 
