@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 MODEL ?=
 DATA ?=
+CHOOSE ?=
 SENTENCES ?=
 TOKENS ?=
 MAX_LENGTH ?=
@@ -34,7 +35,7 @@ TORCH ?= torch==2.13.0
 ONLY ?=
 PYTHON := .venv/bin/python
 # Recipes read variables from the environment: a shell interprets no quote, space or dash in them.
-export MODEL DATA SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
+export MODEL DATA CHOOSE SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
   ANNOTATE PROBES POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS DAYS
 
 # Images of Docker often forbid Python to write bytecode: every process would compile thousands of modules again.
@@ -116,8 +117,8 @@ check: lint test  ## lint and test: what main must always pass
 bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY=names; a wrong name lists them)
 	@$(PYTHON) -m tests.bench $(ONLY)
 
-check-published: install  ## compare bert-base-uncased with the numbers of Clark 2019 and Kobayashi 2021 (MODEL)
-	@$(PYTHON) -m tests.published '$(MODEL)'
+check-published: install  ## compare bert-base-uncased with the numbers of Clark 2019 and Kobayashi 2021; the relations of any MODEL (MODEL DATA=<treebank> CHOOSE SENTENCES)
+	@$(PYTHON) -m tests.published --model="$$MODEL" --data="$$DATA" --choose="$$CHOOSE" --sentences="$$SENTENCES"
 
 clean:      ## remove the virtual environment; the store stays
 	rm -rf .venv .lock *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -19,6 +19,7 @@ from store.kernels.words import StrongestWords
 from store.relations import best_heads
 from store.repository.errors import NotIngested
 from store.repository.writer import open_writer
+from tests.published.reference import ReferenceSentence, link_counts
 
 Ingest = Callable[..., str]
 
@@ -48,20 +49,15 @@ def test_a_pair_is_linked_as_received_where_its_second_word_attends_most_to_its_
 
 def by_hand(corpus: store.Corpus, label: str, half: int) -> tuple[int, np.ndarray]:
     """Pairs of a label in a half, and how many each head links: (direction, layer, head); from patterns of sentences."""
-    words, count = corpus.words, 0
-    hits = np.zeros((3, corpus.layers, corpus.heads), int)
-    for sentence in range(half, corpus.n_sentences, 2):
-        pattern = corpus.word_pattern(sentence).values
-        table = words.table.isel(word=words.rows(sentence))
-        own = np.arange(pattern.shape[-1])
-        pattern[..., own, own] = -1
-        for word, (governor, code) in enumerate(zip(table.governor.values, table.relation.values, strict=True)):
-            if words.names("relation")[code] == label:
-                count += 1
-                hits[0] += pattern[..., word, :].argmax(-1) == governor
-                hits[1] += pattern[..., governor, :].argmax(-1) == word
-                hits[2] += pattern[..., :, word].argmax(-1) == governor
-    return count, hits
+    count, links = link_counts([stored(corpus, number) for number in range(half, corpus.n_sentences, 2)])
+    return count[label], links[label]
+
+
+def stored(corpus: store.Corpus, number: int) -> ReferenceSentence:
+    """A sentence of the store as the reference takes it."""
+    table, names = corpus.words.table.isel(word=corpus.words.rows(number)), corpus.words.names("relation")
+    labels = [names[code] for code in table.relation.values]
+    return ReferenceSentence(corpus.word_pattern(number).values, table.governor.values.tolist(), labels)
 
 
 @pytest.mark.parametrize("half", [0, 1])

@@ -11,6 +11,7 @@ from dashboard.points.drawn import Drawn
 from store.kernels.attention import merge_words
 from store.kernels.words import strongest_words, word_pattern, word_tokens
 from store.repository.errors import NotIngested, StoreError
+from tests.published.reference import without_own
 
 # -- kernels --------------------------------------------------------------------------------------
 
@@ -79,9 +80,7 @@ def test_the_strongest_words_are_those_of_the_word_pattern(bank_corpus: store.Co
     stored = bank_corpus.strongest_words
     for sentence in range(bank_corpus.n_sentences):
         rows = bank_corpus.words.rows(sentence)
-        pattern = bank_corpus.word_pattern(sentence).values.copy()
-        own = np.arange(pattern.shape[-1])
-        pattern[..., own, own] = -1
+        pattern = without_own(bank_corpus.word_pattern(sentence).values)
         np.testing.assert_array_equal(stored.most_attended.isel(word=rows), pattern.argmax(axis=-1))
         np.testing.assert_array_equal(stored.most_attending.isel(word=rows), pattern.argmax(axis=-2))
 

@@ -10,6 +10,7 @@ import torch
 import transformers
 
 from tests.made_once import made_once
+from tests.published.reference import eager_bert
 
 _TEXT = (
     "the a film movie plot was is not very good bad great awful acting i it we loved hated scene ending and but with of"
@@ -94,10 +95,4 @@ def any_model(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture(scope="session")
 def eager() -> Callable[[Path], Any]:
     """Loads transformers' own BERT with its slow attention, which hands out the patterns, in float64."""
-
-    def load(folder: Path) -> Any:
-        return transformers.BertModel.from_pretrained(
-            folder, attn_implementation="eager", dtype=torch.float64, add_pooling_layer=False
-        ).eval()
-
-    return load
+    return eager_bert

@@ -1,20 +1,32 @@
-"""`python -m tests.published [MODEL]`: bert-base-uncased beside the published numbers; exit status 0 where they agree,
-1 where they do not, 2 where nothing was checked."""
+"""`python -m tests.published [--model=MODEL] [--data=TREEBANK] [--choose=TREEBANK]`: bert-base-uncased beside the published
+numbers; exit status 0 where they agree, 1 where they do not, 2 where nothing was compared.
+
+With data, the relations of any model are printed; those of another model are compared with nothing.
+"""
 
 import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+import store
+from dashboard.relations.data import BestHead
 from ingest.encode.bert import Bert, find_device
 from ingest.run.checkpoint import Checkpoint, find_checkpoint
 from ingest.run.errors import IngestError
-from ingest.run.settings import EMBEDDED
+from ingest.run.flags import parse_flags, setting
+from ingest.run.settings import EMBEDDED, NONE
 from ingest.text.reviews import find_data, read_reviews
 from ingest.text.tokenizer import Tokenizer
 from tests.bench.table import show
+from tests.published import relation_tables
 from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows
+from tests.published.ingested import Ingested, ingested, uas_of
 from tests.published.segments import TOKENS, review_segments
 from tests.published.targets import CURVES, EXPANSION_RATE, HEADS, LAYERS, UNIFORM_ENTROPY, Target
 
@@ -24,11 +36,21 @@ SEGMENTS = 992
 AGREES, DIFFERS, NOT_CHECKED = 0, 1, 2
 
 
-def main(arguments: list[str]) -> int:
+@dataclass(frozen=True)
+class Flags(Ingested):
+    """What is compared."""
+
+    model: str = setting(MODEL, "hub name or local folder of a BERT checkpoint")
+    choose: str = setting(
+        "", "treebank on which heads are chosen; every other sentence of the data where none is given"
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
     """Exit status; where the model cannot be had, one sentence says so."""
-    model = next((argument for argument in arguments if argument), MODEL)
     try:
-        return check(comparable_checkpoint(model))
+        flags = parse_flags(Flags, arguments, command="python -m tests.published", description=__doc__)
+        return check_relations(flags) if flags.data else check(comparable_checkpoint(flags.model))
     except IngestError as error:
         print(f"The published numbers were not checked. {error}", file=sys.stderr)
         return NOT_CHECKED
@@ -37,13 +59,18 @@ def main(arguments: list[str]) -> int:
 def comparable_checkpoint(model: str) -> Checkpoint:
     """The checkpoint, if it can be the published one."""
     checkpoint = find_checkpoint(model)
-    layers, heads = (int(checkpoint.config.get(name, 0)) for name in ("num_hidden_layers", "num_attention_heads"))
-    if (layers, heads) != (LAYERS, HEADS):
+    if _shape(checkpoint) != (LAYERS, HEADS):
+        layers, heads = _shape(checkpoint)
         raise IngestError(
             f"They are of {MODEL} with {LAYERS} layers x {HEADS} heads, {checkpoint.name} has {layers} x {heads}. "
             f"Give MODEL={MODEL} or a folder with it."
         )
     return checkpoint
+
+
+def _shape(checkpoint: Checkpoint) -> tuple[int, int]:
+    layers, heads = (int(checkpoint.config.get(name, 0)) for name in ("num_hidden_layers", "num_attention_heads"))
+    return layers, heads
 
 
 def check(checkpoint: Checkpoint, *, segments: int = SEGMENTS) -> int:
@@ -60,6 +87,62 @@ def check(checkpoint: Checkpoint, *, segments: int = SEGMENTS) -> int:
     _show_clark(statistics, curves, sum(block.sentences for block in blocks))
     same = agrees({"expansion_rate": EXPANSION_RATE}, rates) and agrees(CURVES, curves)
     return AGREES if same else DIFFERS
+
+
+def check_relations(flags: Flags) -> int:
+    """Print the tables of a model's relations, and compare them where it is the published one."""
+    checkpoint = find_checkpoint(flags.model)
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = corpora(flags, Path(folder))
+        rows = relation_tables.best_heads_of(first, second)
+        show_relations(first, second, rows)
+        if not is_published(checkpoint):
+            print(f"\n{checkpoint.name} is not {MODEL}: these numbers are compared with nothing published.")
+            return NOT_CHECKED
+        return compare_relations(second or first, rows)
+
+
+def corpora(flags: Flags, folder: Path) -> tuple[store.Corpus, store.Corpus | None]:
+    """The corpus of the data alone, or that on which heads are chosen and that of the data."""
+    if not flags.choose:
+        return ingested(folder, flags), None
+    return ingested(folder, flags, data=flags.choose, probes=NONE), ingested(folder, flags)
+
+
+def is_published(checkpoint: Checkpoint) -> bool:
+    """Whether the weights are those of the papers: expansion rates follow from them alone."""
+    if _shape(checkpoint) != (LAYERS, HEADS):
+        return False
+    bert = Bert(checkpoint, device=find_device("auto"), dtype=torch.float32)
+    return agrees({"": EXPANSION_RATE}, {"": np.array(bert.expansion_rates())})
+
+
+def show_relations(first: store.Corpus, second: store.Corpus | None, rows: Sequence[BestHead]) -> None:
+    """Print the clearest relations, and governors from attention."""
+    reported = second or first
+    name, model = reported.corpus_attributes["name"], reported.attributes["model_id"]
+    chosen = (
+        f"chosen on {first.n_sentences:,} sentences of {first.corpus_attributes['name']}" if second else "by halves"
+    )
+    title = f"Relations: {model} on {reported.n_sentences:,} sentences of {name}, {chosen}, {reported.words.source}"
+    show(title, relation_tables.HEAD_COLUMNS, list(map(relation_tables.head_cells, relation_tables.clearest(rows))))
+    uas = uas_of(reported)
+    if uas is not None:
+        words = f"{uas.attrs['words']:,} words in {uas.attrs['reported_on']:,} held-out sentences of {name}"
+        trained = f"{uas.attrs['trained_on']:,} to train on"
+        show(f"UAS: {model}, {words}, {trained}", relation_tables.UAS_COLUMNS, relation_tables.uas_cells(uas))
+
+
+def compare_relations(corpus: store.Corpus, rows: Sequence[BestHead]) -> int:
+    """Print the published numbers beside those of the reported sentences."""
+    targets = relation_tables.targets_of([row.relation for row in rows])
+    if targets is None or corpus.words.kind != "gold":
+        print("\nNothing was published of these labels.")
+        return NOT_CHECKED
+    compared = relation_tables.compare(targets, rows, corpus.relations, uas_of(corpus))
+    lines = list(map(relation_tables.compared_cells, compared))
+    show(f"{targets.title}; here {corpus.corpus_attributes['name']}", relation_tables.COMPARED_COLUMNS, lines)
+    return DIFFERS if any(each.agrees is False for each in compared) else AGREES
 
 
 def _show_clark(statistics: NDArray[np.float64], curves: dict[str, NDArray[np.float64]], segments: int) -> None:

@@ -22,7 +22,8 @@ def head_statistics(bert: Bert, blocks: Sequence[Block]) -> NDArray[np.float64]:
     shape = Shape(bert.layers, bert.heads, bert.channels, blocks[0].length, int(blocks[0].lengths.max()))
     buffers = BlockBuffers(shape, bert.device, torch.zeros(bert.layers, bert.heads, bert.channels))
     encoder = Encoder(bert)
-    sums, counts = 0.0, 0
+    sums: NDArray[np.generic] | float = 0.0
+    counts: NDArray[np.generic] | int = 0
     for block in blocks:
         encoder.encode(block, buffers)
         sums = sums + buffers.per_block["block_sum"].cpu().numpy()

@@ -1,0 +1,46 @@
+"""A corpus from the product's own ingest, in a store that lasts no longer than the folder it is in."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import xarray as xr
+
+import store
+from ingest import pipeline
+from ingest.run.flags import setting
+from ingest.run.settings import EMBEDDED, NONE, Settings
+from store.repository.errors import NotIngested
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """Flags of an ingest that a comparison passes on."""
+
+    data: str = setting("", "treebank, CoNLL-U or CoNLL-X, or other data, as of an ingest")
+    model: str = setting(EMBEDDED, "hub name or local folder of a BERT checkpoint")
+    sentences: int | None = setting(None, "how many sentences of each file", int)
+
+
+def ingested(folder: Path, flags: Ingested, *, data: str = "", probes: str = "auto") -> store.Corpus:
+    """Ingest the data of the flags, or other data, into the store of a folder, without what is only looked at."""
+    settings = Settings(
+        store=str(folder / "store"),
+        data=data or flags.data,
+        model=flags.model,
+        sentences=flags.sentences,
+        dtype="float32",
+        views="pca-exact-2d",
+        features=NONE,
+        reviews=NONE,
+        probes=probes,
+    )
+    pipeline.run(settings)
+    return store.open_corpus(settings.store)
+
+
+def uas_of(corpus: store.Corpus) -> xr.Dataset | None:
+    """Governors found from attention; None where the annotation is silver or the sentences are too few."""
+    try:
+        return corpus.uas
+    except NotIngested:
+        return None
