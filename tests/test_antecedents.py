@@ -1,28 +1,30 @@
-"""Antecedents that each head finds, against transformers' attentions, spaCy's head words, and counts one by one."""
+"""Antecedents that each head finds, against the reference of `tests.published.coreference`."""
 
 import io
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from flask.testing import FlaskClient
-from spacy import load
-from spacy.tokens import Doc
-from transformers import AutoModel, AutoTokenizer
 
 import store
 from dashboard.app import create_app
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
-from ingest.words.pipelines import ENGLISH
 from store.antecedents import best_antecedent_head
 from store.repository.errors import NotIngested
 from store.words import COREFERENCE
-from tests.coreference import write_chains
+from tests.coreference import write_chains, write_gap
+from tests.published.coreference import (
+    count_chains,
+    count_gap,
+    gap_answers,
+    halves,
+    passages_of,
+    stored_counts,
+)
 
 Ingest = Callable[..., str]
 Mention = tuple[int, int, int]
@@ -38,93 +40,30 @@ def gap(gap_store: str) -> Iterator[store.Corpus]:
     return store.open_corpus(gap_store)
 
 
-@pytest.fixture(scope="module")
-def weights(tiny_model: Path) -> Callable[[str], tuple[Doc, np.ndarray]]:
-    """Words of a text by spaCy, and the attention between them by transformers: (layer, head, word, word)."""
-    bert = AutoModel.from_pretrained(tiny_model, attn_implementation="eager").double().eval()
-    tokenizer, pipeline = AutoTokenizer.from_pretrained(tiny_model), load(ENGLISH)
-
-    @cache
-    def of_text(text: str) -> tuple[Doc, np.ndarray]:
-        encoded = tokenizer(text, return_tensors="pt", return_offsets_mapping=True, truncation=True, max_length=128)
-        offsets = encoded.pop("offset_mapping")[0].tolist()
-        with torch.no_grad():
-            attention = torch.stack(bert(**encoded, output_attentions=True).attentions)[:, 0].numpy()
-        doc = pipeline(text)
-        words = np.zeros((*attention.shape[:2], len(doc), len(doc)))
-        pieces = [
-            [place for place, (start, stop) in enumerate(offsets) if start < word.idx + len(word) and stop > word.idx]
-            for word in doc
-        ]
-        for query, rows in enumerate(pieces):
-            for key, columns in enumerate(pieces):
-                words[:, :, query, key] = attention[:, :, rows][..., columns].sum(axis=-1).mean(axis=-1)
-        return doc, words
-
-    return of_text
-
-
 def client_of(place: str) -> FlaskClient:
     return create_app(Library(place)).server.test_client()
 
 
-def mentions_of(corpus: store.Corpus, sentence: int) -> list[Mention]:
-    """First character, end and entity of the stored mentions of a sentence."""
-    table = corpus.words.mentions.table  # type: ignore[union-attr]
-    rows = np.flatnonzero(table.sentence.values == sentence)
-    return [tuple(int(table[name][row]) for name in ("character_start", "character_stop", "entity")) for row in rows]  # type: ignore[misc]
-
-
-def root(doc: Doc, mention: Mention) -> int:
-    span = doc.char_span(mention[0], mention[1])
-    assert span is not None
-    return int(span.root.i)
-
-
-def chains_by_hand(
-    corpus: store.Corpus, weights: Callable[[str], tuple[Doc, np.ndarray]], half: int
-) -> tuple[int, np.ndarray]:
-    """Mentions with an antecedent in a half, and those whose antecedent a head finds among mentions, and among words."""
-    count, found = 0, np.zeros((2, corpus.layers, corpus.heads), int)
-    for sentence in range(half, corpus.n_sentences, 2):
-        doc, attention = weights(str(corpus.sentences.text.values[sentence]))
-        heads = [(root(doc, mention), mention[2]) for mention in mentions_of(corpus, sentence)]
-        for own, entity in heads:
-            right = {word for word, other in heads if word < own and other == entity}
-            before = sorted({word for word, _ in heads if word < own})
-            if not right:
-                continue
-            count += 1
-            for layer in range(corpus.layers):
-                for head in range(corpus.heads):
-                    row = attention[layer, head, own].copy()
-                    found[0, layer, head] += before[int(row[before].argmax())] in right
-                    row[own] = -1
-                    found[1, layer, head] += int(row.argmax()) in right
-    return count, found
-
-
 @pytest.mark.parametrize("half", [0, 1])
-def test_found_antecedents_are_those_counted_one_by_one(
-    chains: store.Corpus, weights: Callable[[str], tuple[Doc, np.ndarray]], half: int
-) -> None:
-    count, found = chains_by_hand(chains, weights, half)
-    every = chains.coreference.sel(kind="all")
-    assert int(every.mentions[half]) == count
+def test_found_antecedents_are_those_counted_one_by_one(chains: store.Corpus, tiny_model: Path, half: int) -> None:
+    passages = passages_of(chains, tiny_model)
+    counts, stored = count_chains(list(map(passages, halves(chains, half)))), stored_counts(chains, half)
+    assert stored.mentions == counts.mentions
     # Stored keys and queries have 16 bits: of two almost equal weights either may be larger.
-    np.testing.assert_allclose(every.found.values[half], found, atol=2)
+    np.testing.assert_allclose(stored.found, counts.found, atol=2)
 
 
-def test_answers_of_gap_are_those_counted_one_by_one(
-    gap: store.Corpus, weights: Callable[[str], tuple[Doc, np.ndarray]]
-) -> None:
-    found = np.zeros((gap.layers, gap.heads), int)
-    for sentence in range(1, gap.n_sentences, 2):
-        doc, attention = weights(str(gap.sentences.text.values[sentence]))
-        pronoun, *names = mentions_of(gap, sentence)
-        two = attention[:, :, root(doc, pronoun), [root(doc, name) for name in names]]
-        found += np.array([name[2] == pronoun[2] for name in names])[two.argmax(axis=-1)]
-    np.testing.assert_allclose(gap.coreference.found.sel(gender="all").values[1], found, atol=1)
+def test_answers_of_gap_are_those_counted_one_by_one(gap: store.Corpus, tiny_model: Path) -> None:
+    passages = passages_of(gap, tiny_model)
+    counts, stored = count_gap(list(map(passages, halves(gap, 1)))), stored_counts(gap, 1)
+    assert stored.mentions == counts.mentions
+    np.testing.assert_allclose(stored.found, counts.found, atol=1)
+
+
+def test_a_row_of_gap_is_answered_with_one_name(gap: store.Corpus, tmp_path: Path) -> None:
+    answers = [line.split() for line in gap_answers(gap, write_gap(tmp_path / "gap.tsv"))]
+    assert len(answers) == gap.n_sentences
+    assert {tuple(sorted(names)) for _, *names in answers} == {("FALSE", "TRUE")}
 
 
 def test_f1_of_gap_is_that_of_its_scorer(gap: store.Corpus) -> None:

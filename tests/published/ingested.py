@@ -21,13 +21,16 @@ class Ingested:
     sentences: int | None = setting(None, "how many sentences of each file", int)
 
 
-def ingested(folder: Path, flags: Ingested, *, data: str = "", probes: str = "auto") -> store.Corpus:
+def ingested(
+    folder: Path, flags: Ingested, *, data: str = "", probes: str = "auto", max_length: int = 128
+) -> store.Corpus:
     """Ingest the data of the flags, or other data, into the store of a folder, without what is only looked at."""
     settings = Settings(
         store=str(folder / "store"),
         data=data or flags.data,
         model=flags.model,
         sentences=flags.sentences,
+        max_length=max_length,
         dtype="float32",
         views="pca-exact-2d",
         features=NONE,
