@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import torch
+from threadpoolctl import threadpool_limits
 
 from ingest.encode.bert import find_device, find_dtype
 from ingest.encode.feature_points import FeaturePoints, check_features
@@ -137,9 +138,12 @@ class Ingest:
         added = keep_mentions(self.writer, self.corpus, self.settings, self.data)
         added |= annotate(self.writer, self.corpus, self.settings, self.data, self.checkpoint)
         if annotated_sentences(self.writer, self.corpus) >= self.corpus.sentences:
-            added |= find_strongest_words(self.writer, self.model, self.corpus)
-            for find in (find_relations, find_coreference):
-                added |= find(self.writer, self.model, self.corpus, self.checkpoint, self.device, self.settings.seed)
+            with threadpool_limits(1, "blas"):  # the matrices are small: threads would wait for each other
+                added |= find_strongest_words(self.writer, self.model, self.corpus)
+                for find in (find_relations, find_coreference):
+                    added |= find(
+                        self.writer, self.model, self.corpus, self.checkpoint, self.device, self.settings.seed
+                    )
         if added:
             self.changed = True
             self._show_early()
@@ -149,7 +153,8 @@ class Ingest:
         if annotated_sentences(self.writer, self.corpus) < self.corpus.sentences or not self._wants_probes():
             return
         writer, settings = self.writer, self.settings
-        self.changed |= find_uas(writer, self.model, self.corpus, self.checkpoint, self.device, settings.seed)
+        with threadpool_limits(1, "blas"):  # as above
+            self.changed |= find_uas(writer, self.model, self.corpus, self.checkpoint, self.device, settings.seed)
 
     def _wants_probes(self) -> bool:
         kind = annotation_kind(self.writer, self.corpus)
