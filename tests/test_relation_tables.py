@@ -12,6 +12,7 @@ import store
 from dashboard.relations.data import BestHead
 from store.kernels.relations import DIRECTIONS, frequent_offset
 from store.relations import best_heads
+from store.schema.coreference import BASELINES, CANDIDATES, KINDS
 from store.schema.relations import ALL
 from store.schema.uas import DECODINGS, METHODS
 from tests.published import __main__ as command
@@ -23,11 +24,20 @@ from tests.published.relation_tables import (
     best_heads_of,
     clearest,
     compare,
+    compare_antecedents,
     compared_cells,
     reported_head,
     targets_of,
 )
-from tests.published.targets import CLARK, EWT, HeadTarget, RelationTargets, ShareTarget
+from tests.published.targets import (
+    CLARK,
+    COREFERENCE_HEAD,
+    EWT,
+    TABLE_2,
+    HeadTarget,
+    RelationTargets,
+    ShareTarget,
+)
 from tests.treebanks import write_treebank
 
 ROW = BestHead("det", "forward", 0, 1, 0.9, (0.8, 1.0), 1, 0.5, 0.6, 120)
@@ -165,3 +175,38 @@ def test_relations_of_the_published_model_are_compared(
     monkeypatch.setattr(relation_tables, "RELATIONS", (RelationTargets("a paper", "det", heads, {}),))
     monkeypatch.setattr(command, "is_published", lambda _: True)
     assert main([f"--model={tiny_model}", "--data=bank.conllu"]) == status
+
+
+def published_table() -> xr.Dataset:
+    """Numbers of 12 x 12 heads that are those of Clark's Table 2."""
+    head, *baselines = TABLE_2.values()
+    of_heads = np.zeros((2, len(CANDIDATES), 12, 12, len(KINDS)))
+    of_heads[:, 0, *COREFERENCE_HEAD] = head
+    return xr.Dataset(
+        {
+            "accuracy": (("half", "candidates", "layer", "head", "kind"), of_heads),
+            "baseline_accuracy": (("half", "baseline", "kind"), np.array([baselines, baselines])),
+        },
+        {"candidates": list(CANDIDATES), "baseline": list(BASELINES), "kind": list(KINDS)},
+    )
+
+
+def test_the_numbers_of_table_2_agree_with_themselves() -> None:
+    compared = compare_antecedents(published_table())
+    assert len(compared) == len(TABLE_2) * len(KINDS)
+    assert all(each.agrees for each in compared)
+
+
+def test_a_head_that_finds_fewer_antecedents_differs_from_table_2() -> None:
+    table = published_table()
+    compared = compare_antecedents(table.assign(accuracy=table.accuracy - 0.2))
+    assert [each.title for each in compared if not each.agrees] == [f"head L4 H3, {kind}" for kind in KINDS]
+
+
+def test_coreference_is_printed_where_the_data_has_it(
+    chains_store: str, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = store.open_corpus(chains_store)
+    monkeypatch.setattr(command, "corpora", lambda *_: (corpus, None))
+    assert main([f"--model={tiny_model}", "--data=chains.conll"]) == NOT_CHECKED
+    assert "| nearest mention before it |" in capsys.readouterr().out

@@ -23,6 +23,7 @@ from ingest.run.flags import parse_flags, setting
 from ingest.run.settings import EMBEDDED, NONE
 from ingest.text.reviews import find_data, read_reviews
 from ingest.text.tokenizer import Tokenizer
+from store.schema.coreference import CHAINS
 from tests.bench.table import show
 from tests.published import relation_tables
 from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows
@@ -96,6 +97,7 @@ def check_relations(flags: Flags) -> int:
         first, second = corpora(flags, Path(folder))
         rows = relation_tables.best_heads_of(first, second)
         show_relations(first, second, rows)
+        show_coreference(second or first)
         if not is_published(checkpoint):
             print(f"\n{checkpoint.name} is not {MODEL}: these numbers are compared with nothing published.")
             return NOT_CHECKED
@@ -133,8 +135,19 @@ def show_relations(first: store.Corpus, second: store.Corpus | None, rows: Seque
         show(f"UAS: {model}, {words}, {trained}", relation_tables.UAS_COLUMNS, relation_tables.uas_cells(uas))
 
 
+def show_coreference(corpus: store.Corpus) -> None:
+    """Print antecedents that heads find, where the data has coreference."""
+    if corpus.words.mentions:
+        title = f"Coreference: {corpus.attributes['model_id']}, {corpus.corpus_attributes['name']}, gold; {corpus.words.source}"
+        coreference = corpus.coreference
+        columns = relation_tables.antecedent_columns(coreference)
+        show(title, columns, relation_tables.antecedent_cells(coreference))
+
+
 def compare_relations(corpus: store.Corpus, rows: Sequence[BestHead]) -> int:
     """Print the published numbers beside those of the reported sentences."""
+    if corpus.words.mentions and corpus.words.mentions.scheme == CHAINS:
+        return compare_coreference(corpus)
     targets = relation_tables.targets_of([row.relation for row in rows])
     if targets is None or corpus.words.kind != "gold":
         print("\nNothing was published of these labels.")
@@ -142,6 +155,15 @@ def compare_relations(corpus: store.Corpus, rows: Sequence[BestHead]) -> int:
     compared = relation_tables.compare(targets, rows, corpus.relations, uas_of(corpus))
     lines = list(map(relation_tables.compared_cells, compared))
     show(f"{targets.title}; here {corpus.corpus_attributes['name']}", relation_tables.COMPARED_COLUMNS, lines)
+    return DIFFERS if any(each.agrees is False for each in compared) else AGREES
+
+
+def compare_coreference(corpus: store.Corpus) -> int:
+    """Print Clark's Table 2 beside the numbers of the reported passages."""
+    compared = relation_tables.compare_antecedents(corpus.coreference)
+    lines = list(map(relation_tables.compared_cells, compared))
+    title = f"Clark et al. 2019, Table 2; here {corpus.corpus_attributes['name']}"
+    show(title, relation_tables.COMPARED_COLUMNS, lines)
     return DIFFERS if any(each.agrees is False for each in compared) else AGREES
 
 

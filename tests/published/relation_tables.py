@@ -8,13 +8,24 @@ import numpy as np
 import xarray as xr
 
 import store
+from dashboard.relations.coreference import rows_of
 from dashboard.relations.data import BestHead, best_of
 from store.kernels.bootstrap import ShareReplicates, draw_counts
 from store.kernels.relations import DIRECTIONS, WordPairs, frequent_offset, linked
 from store.kernels.words import StrongestWords
+from store.schema.coreference import BASELINES, GAP, KINDS
 from store.schema.relations import ALL
 from store.schema.uas import DECODINGS, METHODS
-from tests.published.targets import ACCURACY_TOLERANCE, RELATIONS, HeadTarget, RelationTargets, ShareTarget
+from tests.published.targets import (
+    ACCURACY_TOLERANCE,
+    COREFERENCE_HEAD,
+    COREFERENCE_TOLERANCE,
+    RELATIONS,
+    TABLE_2,
+    HeadTarget,
+    RelationTargets,
+    ShareTarget,
+)
 
 CLEAREST = 10
 #: Fewer pairs say little.
@@ -188,6 +199,41 @@ def compare_share(title: str, target: ShareTarget, share: float) -> Compared:
     """A published share beside ours."""
     agrees = None if target.tolerance is None else bool(np.abs(share - target.share) <= target.tolerance)
     return Compared(title, f"{target.share:.3f}", f"{share:.3f}", agrees)
+
+
+def antecedent_cells(coreference: xr.Dataset) -> list[list[str]]:
+    """Lines of the table of antecedents: accuracy with its interval by kind or gender; of GAP F1 too."""
+    return [
+        [row.title, *map(_share_cell, row.accuracy.values, row.low, row.high), *_f1_cells(row.f1)]
+        for row in rows_of(coreference)
+    ]
+
+
+def _share_cell(share: float, low: float, high: float) -> str:
+    return f"{share:.3f}" + (f" ({_range(low, high)})" if low == low else "")
+
+
+def _f1_cells(f1: xr.DataArray | None) -> list[str]:
+    return [] if f1 is None else [f"{share:.3f}" for share in f1.values]
+
+
+def antecedent_columns(coreference: xr.Dataset) -> list[str]:
+    """Titles of its columns."""
+    gap = coreference.attrs["scheme"] == GAP
+    groups = [str(name) for name in coreference["gender" if gap else "kind"].values]
+    return ["antecedent", *groups, *(f"F1, {group}" for group in groups if gap)]
+
+
+def compare_antecedents(coreference: xr.Dataset) -> list[Compared]:
+    """Table 2 beside ours: the published head, and the baselines, by kind of mention."""
+    layer, head = COREFERENCE_HEAD
+    of_head = coreference.accuracy.sel({"candidates": "mentions", "layer": layer, "head": head})
+    here = {name: coreference.baseline_accuracy.sel(baseline=name) for name in BASELINES}
+    return [
+        compare_share(f"{name}, {kind}", ShareTarget(share, COREFERENCE_TOLERANCE), float(accuracy))
+        for (name, published), ours in zip(TABLE_2.items(), (of_head, *here.values()), strict=True)
+        for kind, share, accuracy in zip(KINDS, published, ours.values[1], strict=True)
+    ]
 
 
 def compared_cells(compared: Compared) -> list[str]:
