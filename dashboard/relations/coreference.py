@@ -10,7 +10,7 @@ from dash import html
 from dashboard.ui.controls import info
 from dashboard.ui.files import Table
 from dashboard.ui.progress import unmade_of
-from dashboard.ui.tables import file_links, heading
+from dashboard.ui.tables import file_links, heading, scrolling
 from dashboard.web.context import Context
 from store import Corpus
 from store.antecedents import best_antecedent_head
@@ -86,7 +86,7 @@ def antecedents(context: Context) -> list[object]:
     return [
         html.H2([TITLE, info("coreference", _GAP if gap else _CHAINS)]),
         html.P(_caption(context.corpus, groups), className="caption"),
-        html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows"),
+        scrolling(html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows"), TITLE),
         file_links(context, "Antecedents", "coreference"),
     ]
 

@@ -4,7 +4,7 @@ from dash import html
 
 from dashboard.ui.controls import info
 from dashboard.ui.progress import unmade_of
-from dashboard.ui.tables import file_links, heading
+from dashboard.ui.tables import file_links, heading, scrolling
 from dashboard.web.context import Context
 from store import Corpus
 from store.repository.errors import NotIngested
@@ -18,11 +18,16 @@ _MEANING = (
     "probe less its accuracy in the control task, in which the right answer is drawn for every spelling (Clark et al. 2019, "
     "section 5; Hewitt & Liang 2019)."
 )
+_PASSAGES = (
+    "Passages of several sentences have several roots. Ingest single sentences, such as a treebank, for this table."
+)
 
 
 def governors(context: Context) -> list[object]:
     """The table of every method, or how to get it."""
     title = html.H2([TITLE, info("UAS", _MEANING)])
+    if context.corpus.words.mentions:
+        return [title, html.P(_PASSAGES, className="caption")]
     try:
         uas = context.corpus.uas
     except NotIngested as error:
@@ -37,7 +42,7 @@ def governors(context: Context) -> list[object]:
     return [
         title,
         html.P(caption, className="caption"),
-        html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows"),
+        scrolling(html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows"), TITLE),
         file_links(context, "UAS", "uas"),
     ]
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.relations.data import ends_of
 from store.kernels.relations import DIRECTIONS, WordPairs, linked
 from store.kernels.words import StrongestWords
 from store.schema.relations import ALL
@@ -34,9 +35,13 @@ class NamedKind:
     relation: str
     direction: str
 
-    #: What both words of a pair are called, and what can be linked.
-    ends = ("dependent", "governor")
+    #: What can be linked.
     counted = "pair"
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """What both words of a pair are called."""
+        return ends_of(self.relation)
 
     @property
     def such(self) -> str:
