@@ -2,7 +2,7 @@
 
 import sys
 
-from ingest.run.settings import Settings
+from ingest.run.settings import NONE, Settings
 from store import StoreError
 from tests.bench.attentionviz import against_attentionviz
 from tests.bench.browser import pages
@@ -19,6 +19,7 @@ from tests.bench.relations import relations
 from tests.bench.slow import slow
 from tests.bench.statistics import computed, recomputed
 from tests.bench.typing import typing
+from tests.bench.words import words
 
 
 def statistics() -> None:
@@ -43,6 +44,7 @@ BENCHMARKS = {
     "slow": slow,
     "statistics": statistics,
     "features": lambda: features_page("data/headscape"),
+    "words": lambda: words(Settings(views="pca-exact-2d", features=NONE, reviews=NONE)),
     "load": lambda: load("data/headscape"),
 }
 
