@@ -29,7 +29,7 @@ from ingest.run.settings import Settings
 from ingest.text.blocks import short_key
 from ingest.text.corpus import PlannedCorpus, find_corpus, prepare_corpus, stored_corpus
 from ingest.text.reviews import Data, find_data
-from ingest.words.annotate import annotate, annotated_sentences, annotation_kind
+from ingest.words.annotate import annotate, annotated_sentences, annotation_kind, check_annotation
 from ingest.words.coreference import find_coreference, keep_mentions
 from ingest.words.relations import find_relations
 from ingest.words.strongest import find_strongest_words
@@ -49,6 +49,7 @@ def run(settings: Settings) -> None:
     check_length(checkpoint, settings.max_length)
     check_model(settings, checkpoint)
     check_features(settings, checkpoint, data)
+    check_annotation(settings, data)
     device = find_device(settings.device)
     dtype = find_dtype(settings.dtype, device)
     check_shapes(checkpoint)

@@ -108,3 +108,18 @@ def test_gold_annotation_takes_no_pipeline(ingest: Ingest, tmp_path: Path) -> No
     bank = write_treebank(tmp_path / "bank.conllu")
     with pytest.raises(IngestError, match=r"has gold annotation\. Leave --annotate out, or give --annotate=none\.$"):
         ingest(tmp_path / "store", data=bank, annotate=ENGLISH)
+
+
+def test_an_unknown_pipeline_is_refused_before_anything_is_computed(ingest: Ingest, tmp_path: Path) -> None:
+    with pytest.raises(IngestError, match="is a spaCy pipeline"):
+        ingest(tmp_path / "store", annotate="no-such-pipeline")
+    assert not (tmp_path / "store").exists()
+
+
+def test_words_of_a_sentence_of_300_are_those_that_the_model_sees(ingest: Ingest, tmp_path: Path) -> None:
+    rows = [f"{word}\tfilm\tfilm\tNOUN\tNN\t_\t{word - 1}\tdep\t_\t_" for word in range(1, 301)]
+    (tmp_path / "long.conllu").write_text(
+        "\n".join([*rows, "", "1\tgood\tgood\tADJ\tJJ\t_\t0\troot\t_\t_", ""]), "utf-8"
+    )
+    corpus = store.open_corpus(ingest(tmp_path / "store", data=tmp_path / "long.conllu", annotate="auto"))
+    assert sorted(corpus.words.size.tolist()) == sorted((corpus.sentences.row_size - 2).values.tolist())

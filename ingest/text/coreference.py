@@ -108,7 +108,7 @@ def _add(document: _Document, fields: list[str], where: str) -> None:
     """Add a line of a word with the brackets of the mentions that begin or end there."""
     if len(fields) != SHORT_COLUMNS and len(fields) < LONG_COLUMNS:
         raise IngestError(
-            f"{where} has {len(fields)} columns, not {SHORT_COLUMNS}, or {LONG_COLUMNS} and more. Save the file as CoNLL-2012."
+            f"{where} has {many(len(fields), 'column')}, not {SHORT_COLUMNS}, or {LONG_COLUMNS} and more. Save the file as CoNLL-2012."
         )
     word = len(document.words)
     document.words.append(fields[SHORT_WORD if len(fields) == SHORT_COLUMNS else LONG_WORD])
@@ -192,7 +192,7 @@ def read_gap(lines: Iterable[str], name: str) -> Iterator[tuple[str, MentionSpan
 
 def _gap_row(titles: list[str], fields: list[str]) -> dict[str, str]:
     if len(fields) != len(titles):
-        raise ValueError(f"has {len(fields)} columns, not {len(titles)}")
+        raise ValueError(f"has {many(len(fields), 'column')}, not {len(titles)}")
     return dict(zip(titles, fields, strict=True))
 
 

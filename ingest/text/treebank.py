@@ -70,7 +70,9 @@ def _add(sentence: _Sentence, line: str, where: str) -> None:
     """Add a line of a word, a multiword token or an empty node to its sentence."""
     fields = line.split("\t")
     if len(fields) != COLUMNS:
-        raise IngestError(f"{where} has {len(fields)} columns between tabs, not {COLUMNS}. Save the file as CoNLL-U.")
+        raise IngestError(
+            f"{where} has {many(len(fields), 'column')} between tabs, not {COLUMNS}. Save the file as CoNLL-U."
+        )
     first, dash, last = fields[0].partition("-")
     following = str(len(sentence.words) + 1)
     if dash and first == following and last.isdecimal() and int(last) >= int(first):

@@ -77,6 +77,15 @@ def annotate(writer: Writer, corpus: PlannedCorpus, settings: Settings, data: Da
     return True
 
 
+def check_annotation(settings: Settings, data: Data) -> None:
+    """Say what is wrong with the annotation of the settings, before anything is computed."""
+    if settings.annotate in ("auto", NONE):
+        return
+    if data.is_treebank:
+        raise IngestError(f"{data.name} has gold annotation. Leave --annotate out, or give --annotate=none.")
+    find_pipeline(settings.annotate)
+
+
 def annotated_sentences(writer: Writer, corpus: PlannedCorpus) -> int:
     """Sentences whose words are in the store."""
     return _annotated(writer.group(f"corpus/{corpus.key}/words"))
@@ -101,8 +110,6 @@ def _annotator(source: zarr.Group, settings: Settings, data: Data) -> Annotator 
     if settings.annotate == NONE:
         return None
     if data.is_treebank:
-        if settings.annotate != "auto":
-            raise IngestError(f"{data.name} has gold annotation. Leave --annotate out, or give --annotate=none.")
         return _gold(source, read_reviews(data, text=settings.text, label=settings.label))
     if settings.annotate == "auto" and not is_english(_texts(source, 0, TOLD_FROM)):
         say(
