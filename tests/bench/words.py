@@ -17,12 +17,13 @@ def words(defaults: Settings) -> None:
         before, _ = ingested(settings)
         added, corpus = ingested(replace(settings, annotate=defaults.annotate))
         pairs = int(corpus.relations.pairs[:, 0].sum())
-    title = f"Words: {corpus.attributes['model_id']}, {corpus.n_sentences:,} sentences, {corpus.n_tokens:,} tokens"
-    rows = [
-        ("sentences, vectors, statistics and one picture", f"{before:.0f} s"),
-        (f"{len(corpus.words):,} words and {pairs:,} pairs of {corpus.layers * corpus.heads} heads", f"{added:.0f} s"),
-    ]
-    show(title, ("", "added"), rows)
+        title = f"Words: {corpus.attributes['model_id']}, {corpus.n_sentences:,} sentences, {corpus.n_tokens:,} tokens"
+        heads = corpus.layers * corpus.heads
+        rows = [
+            ("sentences, vectors, statistics and one picture", f"{before:.0f} s"),
+            (f"{len(corpus.words):,} words, and {pairs:,} pairs counted for {heads} heads", f"{added:.0f} s"),
+        ]
+        show(title, ("", "added"), rows)
 
 
 def ingested(settings: Settings) -> tuple[float, Corpus]:
