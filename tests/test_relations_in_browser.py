@@ -110,12 +110,15 @@ def enter(page: Page, word: int) -> None:
 
 
 @pytest.mark.parametrize("press", [click, enter])
-def test_pairs_of_two_sentences_are_marked_and_removed(press: Callable[[Page, int], None], relations: Page) -> None:
+def test_pairs_of_two_sentences_are_marked_and_removed(
+    press: Callable[[Page, int], None], relations: Page, bank_corpus: store.Corpus
+) -> None:
     mark(relations, 0, 1, press)
     number = relations.get_by_role("textbox", name="Sentence", exact=True)
     number.fill("1")
     number.press("Enter")
-    expect(relations).to_have_url(re.compile("sentence=1"))
+    spelled = " ".join(bank_corpus.words.texts(bank_corpus.words.rows(1)))
+    expect(relations.locator(".pair.words")).to_have_text(spelled)
     mark(relations, 0, 1, press)
     expect(relations.get_by_role("columnheader", name="links, of 2")).to_be_visible()
     expect(relations.get_by_text("the parts of speech of the marked words")).to_be_visible()
