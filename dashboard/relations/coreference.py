@@ -34,7 +34,7 @@ _GAP = (
 
 
 @dataclass(frozen=True)
-class Shares:
+class AntecedentShares:
     """One row: how an antecedent is found, and the shares (group,) that are right with their bounds; NaN where there are none."""
 
     title: str
@@ -44,7 +44,7 @@ class Shares:
     f1: xr.DataArray | None = None
 
 
-def rows_of(coreference: xr.Dataset) -> Iterator[Shares]:
+def rows_of(coreference: xr.Dataset) -> Iterator[AntecedentShares]:
     """The best head, the baselines, and the best head of random weights, on the passages that are reported."""
     gap = coreference.attrs["scheme"] == GAP
     for candidates in [None] if gap else CANDIDATES:
@@ -55,14 +55,14 @@ def rows_of(coreference: xr.Dataset) -> Iterator[Shares]:
         yield _head(coreference, "random_", candidates)
 
 
-def _head(coreference: xr.Dataset, of: str, candidates: str | None) -> Shares:
+def _head(coreference: xr.Dataset, of: str, candidates: str | None) -> AntecedentShares:
     layer, head = best_antecedent_head(coreference, of)
     cell = {"layer": layer, "head": head} | ({"candidates": candidates} if candidates else {})
     title = f"{'random weights, ' if of else ''}head {head_name(layer, head)}"
     return _shares(coreference, f"{title}: {CANDIDATES[candidates]}" if candidates else title, of, cell)
 
 
-def _shares(coreference: xr.Dataset, title: str, of: str, cell: dict[str, object]) -> Shares:
+def _shares(coreference: xr.Dataset, title: str, of: str, cell: dict[str, object]) -> AntecedentShares:
     def reported(name: str) -> xr.DataArray:
         return coreference[f"{of}{name}"].sel(cell).isel(half=1)
 
@@ -70,7 +70,7 @@ def _shares(coreference: xr.Dataset, title: str, of: str, cell: dict[str, object
     accuracy = reported("accuracy")
     unknown = np.full((2, accuracy.size), np.nan)
     low, high = coreference[bounds].sel(cell).values if bounds else unknown
-    return Shares(title, accuracy, low, high, reported("f1") if f"{of}f1" in coreference else None)
+    return AntecedentShares(title, accuracy, low, high, reported("f1") if f"{of}f1" in coreference else None)
 
 
 def antecedents(context: Context) -> list[object]:
@@ -101,7 +101,7 @@ def _caption(corpus: Corpus, groups: list[str]) -> str:
     )
 
 
-def _cells(row: Shares) -> Iterator[html.Td]:
+def _cells(row: AntecedentShares) -> Iterator[html.Td]:
     for share, low, high in zip(row.accuracy.values, row.low, row.high, strict=True):
         interval = f" ({100 * low:.1f} to {100 * high:.1f})" if low == low else ""
         yield html.Td(f"{100 * share:.1f}{interval}" if share == share else "", className="number")

@@ -3,18 +3,43 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Self
 
 from store.schema.words import NO_GOVERNOR
 
 
 @dataclass(frozen=True)
-class Annotation:
-    """The words of one text in their order; every field has one entry per word.
+class TextSpans:
+    """Parts of one text, with one entry per part in every field.
 
     Attributes
     ----------
     start, stop
-        First character of the word in the text, and the one after its last.
+        First character of the part in the text, and the one after its last.
+    """
+
+    start: Sequence[int]
+    stop: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def to_json(self) -> str:
+        """As a line of JSON, for the table of a data file."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Back from `to_json`."""
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True)
+class Annotation(TextSpans):
+    """The words of one text in their order.
+
+    Attributes
+    ----------
     governor
         Index of the word it depends on; `ROOT` for a root, `NO_GOVERNOR` where it is not known.
     relation
@@ -23,8 +48,6 @@ class Annotation:
         Dictionary form, universal part of speech, part of speech of the annotation's own scheme, kind of the named entity.
     """
 
-    start: Sequence[int]
-    stop: Sequence[int]
     governor: Sequence[int]
     relation: Sequence[str]
     lemma: Sequence[str]
@@ -32,21 +55,9 @@ class Annotation:
     tag: Sequence[str]
     entity: Sequence[str]
 
-    def __len__(self) -> int:
-        return len(self.start)
-
     def only(self, kept: Sequence[int]) -> "Annotation":
         """Some of the words, by ascending index. What depends on a word that is left out has `NO_GOVERNOR`."""
         new = {old: number for number, old in enumerate(kept)}
         chosen = {name: [values[word] for word in kept] for name, values in vars(self).items()}
         governors = [new.get(word, NO_GOVERNOR) if word >= 0 else word for word in chosen["governor"]]
         return replace(Annotation(**chosen), governor=governors)
-
-    def to_json(self) -> str:
-        """As a line of JSON, for the table of a data file."""
-        return json.dumps(asdict(self), separators=(",", ":"))
-
-    @classmethod
-    def from_json(cls, text: str) -> "Annotation":
-        """Back from `to_json`."""
-        return cls(**json.loads(text))

@@ -1,13 +1,13 @@
 """Passages with their mentions: CoNLL-2012 (Pradhan et al. 2012), also as GUM's three columns, and GAP (Webster et al. 2018)."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from ingest.run.errors import IngestError, short
 from ingest.run.progress import say
+from ingest.text.annotation import TextSpans
 from store.schema.coreference import GENDERS
 from store.wording import many
 
@@ -23,32 +23,16 @@ GAP_VALUES = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
-class MentionSpans:
-    """Mentions of one text; every field has one entry per mention.
+class MentionSpans(TextSpans):
+    """Mentions of one text.
 
     Attributes
     ----------
-    start, stop
-        First character of the mention in the text, and the one after its last.
     entity
         Number of what it stands for: mentions of one text with the same number corefer.
     """
 
-    start: Sequence[int]
-    stop: Sequence[int]
     entity: Sequence[int]
-
-    def __len__(self) -> int:
-        return len(self.start)
-
-    def to_json(self) -> str:
-        """As a line of JSON, for the table of a data file."""
-        return json.dumps(asdict(self), separators=(",", ":"))
-
-    @classmethod
-    def from_json(cls, text: str) -> "MentionSpans":
-        """Back from `to_json`."""
-        return cls(**json.loads(text))
 
 
 @dataclass

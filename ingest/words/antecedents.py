@@ -167,8 +167,7 @@ class GapPronouns:
         return found
 
 
-def antecedents_of(words: Words) -> Antecedents | None:
-    """What is counted of a corpus; None where its data has no coreference."""
-    if words.mentions is None:
-        return None
+def antecedents_of(words: Words) -> Antecedents:
+    """What is counted of a corpus with mentions."""
+    assert words.mentions is not None
     return (GapPronouns if words.mentions.scheme == GAP else Chains)(words, words.mentions)

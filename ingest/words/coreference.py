@@ -45,7 +45,6 @@ def keep_mentions(writer: Writer, corpus: PlannedCorpus, settings: Settings, dat
     spans = [reviews.mentions(int(document)) for document in documents]
     sizes = np.array([len(each) for each in spans], np.int32)
     create_arrays(group, MENTION_ARRAYS, {"sentence": len(sizes), "mention": int(sizes.sum())})
-    array_of(group, "mention_start")[:] = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     array_of(group, "mention_size")[:] = sizes
     for name, field in (("character_start", "start"), ("character_stop", "stop"), ("entity", "entity")):
         array_of(group, name)[:] = _column(spans, field)
@@ -63,11 +62,13 @@ def find_coreference(
     writer: Writer, model: ModelGroup, corpus: PlannedCorpus, checkpoint: Checkpoint, device: torch.device, seed: int
 ) -> bool:
     """Bring the numbers up to date; False if there was nothing to do, or if the data has no coreference."""
+    if "mentions" not in writer.group(f"corpus/{corpus.key}"):
+        return False
     source, group = writer.group(f"corpus/{corpus.key}/words"), writer.group(f"{model.path}/coreference")
     identity = content_of_words(writer, model, corpus, version=VERSION, seed=seed)
-    antecedents = antecedents_of(read_words(writer, corpus))
-    if antecedents is None or group.attrs.get("coreference_hash") == identity:
+    if group.attrs.get("coreference_hash") == identity:
         return False
+    antecedents = antecedents_of(read_words(writer, corpus))
     wanted = frozenset(antecedents.sentence.tolist())
     stored = sentence_patterns(corpus.blocks, source, wanted, partial(stored_vectors, writer.group(model.path)))
     first = random_blocks(corpus.blocks)
@@ -97,7 +98,7 @@ def found_by_heads(antecedents: Antecedents, shape: tuple[int, int], patterns: P
 
 def totals(antecedents: Antecedents, found: NDArray[np.bool_], counted: NDArray[np.bool_]) -> Counts:
     """Sums over the counted items of each half and group: `mentions`, `answered`, and `found` (half, ..., group)."""
-    reported = halves(int(antecedents.sentence.max(initial=0)) + 1)[antecedents.sentence]
+    reported = _reported(antecedents)
     masks = np.stack([antecedents.groups & counted & half for half in (~reported, reported)])
     hits = [found.astype(np.int64) @ half.T.astype(np.int64) for half in masks]
     return {
@@ -119,9 +120,14 @@ def measured(antecedents: Antecedents, found: NDArray[np.bool_], counts: NDArray
     }
 
 
+def _reported(antecedents: Antecedents) -> NDArray[np.bool_]:
+    """Which items are in the half that numbers are reported on: (item,)."""
+    return halves(int(antecedents.sentence.max(initial=0)) + 1)[antecedents.sentence]
+
+
 def _intervals(antecedents: Antecedents, found: NDArray[np.bool_], counts: NDArray[np.floating]) -> NDArray[np.float64]:
     """95 % intervals of the shares of the second half (bound, ..., group)."""
-    reported = halves(int(antecedents.sentence.max(initial=0)) + 1)[antecedents.sentence]
+    reported = _reported(antecedents)
     bounds = []
     for group in antecedents.groups:
         items = np.flatnonzero(group & reported & antecedents.resolvable)

@@ -42,13 +42,8 @@ def _mention(dtype: str, meaning: str) -> Array:
     return Array(("mention",), dtype, (MENTIONS,), meaning, fill=-1)
 
 
-def _sentence(dtype: str, meaning: str) -> Array:
-    return Array(("sentence",), dtype, (MENTIONS,), meaning, fill=0)
-
-
 MENTION_ARRAYS: Mapping[str, Array] = {
-    "mention_start": _sentence("int64", "first mention of the sentence"),
-    "mention_size": _sentence("int32", "mentions of the sentence"),
+    "mention_size": Array(("sentence",), "int32", (MENTIONS,), "mentions of the sentence", fill=0),
     "character_start": _mention("int32", "first character in the text of the sentence"),
     "character_stop": _mention("int32", "character after the last"),
     "entity": _mention("int32", "what it stands for: mentions of one sentence with the same number corefer"),
