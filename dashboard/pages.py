@@ -13,6 +13,7 @@ from dashboard.canvas.spec import Picture
 from dashboard.compare import page as compare
 from dashboard.features import page as features
 from dashboard.head_map import page as head_map
+from dashboard.overview import page as overview
 from dashboard.points import page as points
 from dashboard.relations import page as relations
 from dashboard.sentence import page as sentence
@@ -26,6 +27,7 @@ from dashboard.web.errors import ReaderLeft
 from dashboard.web.library import Library
 
 PAGES: dict[str, Callable[[Context], Page]] = {
+    "overview": overview.layout,
     "heads": points.all_heads,
     "head": partial(points.one_head, statistics=head_statistics),
     "statistics": statistics.layout,

@@ -1,5 +1,6 @@
 """The shell around every page: header, navigation, notices."""
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -23,6 +24,7 @@ from dashboard.web.state import encode_fields
 from store import Snapshot
 
 TITLES = {
+    "overview": "Overview",
     "heads": "Heads",
     "head": "Head",
     "statistics": "Statistics",
@@ -33,11 +35,33 @@ TITLES = {
     "compare": "Compare",
     "about": "About this store",
 }
+#: The letter that opens a page after `g`.
+LETTERS = {
+    "overview": "o",
+    "heads": "h",
+    "head": "d",
+    "statistics": "s",
+    "map": "m",
+    "relations": "r",
+    "features": "f",
+    "sentence": "e",
+    "compare": "c",
+    "about": "a",
+}
+#: Keys of a picture -> what they do.
+PICTURE_KEYS = {
+    "arrow keys": "next head",
+    "Enter": "open the head",
+    "+  -  0": "zoom, reset",
+    "p, then Shift + arrow keys": "step through points",
+    "Escape": "back",
+}
 #: Pages with controls whose values the link does not hold.
 CHOICES = {"features": features.choices, "compare": comparison.choices, "sentence": finder.choices}
 #: The width (Mantine's 62em) below which the navigation is a drawer.
 NARROW = "md"
 PAGES_LABEL: Any = {"aria-label": "Pages"}
+SHORTCUTS: Any = {"aria-label": "Keyboard shortcuts", "aria-haspopup": "dialog"}
 #: Milliseconds between two checks of an open tab for newer data.
 POLL_MILLISECONDS = 5_000
 
@@ -62,10 +86,42 @@ def layout() -> dmc.MantineProvider:
             ),
             _drawer(),
             html.Div(id="newer", className="newer", role="status"),
+            _shortcuts(),
         ],
         theme=MANTINE,
         defaultColorScheme="auto",
     )
+
+
+def _shortcuts() -> html.Dialog:
+    """The list of keys, opened by `?` or its button (assets/web/shortcuts.mjs)."""
+    pages = {f"g {letter}": TITLES[page] for page, letter in LETTERS.items()}
+    named: Any = {"aria-labelledby": "shortcuts-title"}
+    return html.Dialog(
+        [
+            html.Div(
+                [
+                    html.H2("Keyboard shortcuts", id="shortcuts-title"),
+                    html.Button("Close", id="close-shortcuts", type="button", className="plain"),
+                ],
+                className="dialog-title",
+            ),
+            html.Div(
+                [
+                    _keys("Everywhere", {"?": "this list", "/": "search"} | pages),
+                    _keys("In a picture (Tab to it first)", PICTURE_KEYS),
+                ],
+                className="key-lists",
+            ),
+        ],
+        id="shortcuts",
+        **named,
+    )
+
+
+def _keys(title: str, keys: Mapping[str, str]) -> html.Section:
+    rows = [html.Div([html.Dt([html.Kbd(key)]), html.Dd(action)]) for key, action in keys.items()]
+    return html.Section([html.H3(title), html.Dl(rows)])
 
 
 def _drawer() -> dmc.Drawer:
@@ -109,6 +165,9 @@ def _header() -> html.Div:
             dcc.Link("Headscape", href="/", className="brand"),
             html.Div(id="what-is-shown", className="what-is-shown"),
             dmc.Button("Copy link", id="copy-link", variant="default", size="xs"),
+            html.Button(
+                "?", id="open-shortcuts", type="button", className="plain", title="Keyboard shortcuts", **SHORTCUTS
+            ),
             dmc.ColorSchemeToggle(
                 lightIcon=html.Span("☀", **{"aria-hidden": "true"}),
                 darkIcon=html.Span("☾", **{"aria-hidden": "true"}),
@@ -133,7 +192,8 @@ def drawer(context: Context, newest: str) -> list[html.A]:
 
 def _page_link(context: Context, page: str, title: str) -> html.A:
     current: Any = {"aria-current": "page"} if page == context.state.page else {}
-    return html.A(title, href=context.state.on(page).href, className="page-link", **current, **{FOLLOWED: ""})
+    letter: Any = {"data-letter": LETTERS[page], FOLLOWED: ""}
+    return html.A(title, href=context.state.on(page).href, className="page-link", **current, **letter)
 
 
 def shown(context: Context, search: str, of_page: tuple[str, ...] = ()) -> dict[str, object]:
@@ -153,7 +213,8 @@ def shown(context: Context, search: str, of_page: tuple[str, ...] = ()) -> dict[
         fields, defaults = fields | chosen, defaults | standard
     link = valid_search(context, search, of_page)
     written = {} if link == search else {"written": search}
-    return fields | provenance_of(context) | {"defaults": defaults, "link": link[:MAX_QUERY]} | written
+    link_parts = {"path": urlsplit(state.href).path, "link": link[:MAX_QUERY]}
+    return fields | provenance_of(context) | {"defaults": defaults} | link_parts | written
 
 
 def what_is_shown(context: Context, newest: str) -> list[object]:

@@ -73,7 +73,7 @@ def test_each_module_is_fetched_once(chromium: Browser, tiny_server: str) -> Non
     page = chromium.new_page()
     urls: list[str] = []
     page.on("request", lambda request: urls.append(request.url.removeprefix(tiny_server)))
-    page.goto(tiny_server)
+    page.goto(f"{tiny_server}/heads")
     drawn(page)
     fetched = [url for url in urls if ".mjs" in url]
     assert sorted(fetched) == sorted(f"{path}?m={version}" for path, version in assets.modules().items())
@@ -93,7 +93,7 @@ def test_components_are_there_before_dash_starts_however_late_a_module_comes(
         route.continue_()
 
     page.route("**/camera.mjs*", delay)
-    page.goto(tiny_server)
+    page.goto(f"{tiny_server}/heads")
     drawn(page)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     assert errors == []

@@ -75,7 +75,7 @@ def test_a_link_is_no_program(open_page: Open, space_server: str) -> None:
     assert page.title() == "Headscape"
 
 
-@pytest.mark.parametrize("path", ["/", "/head"])
+@pytest.mark.parametrize("path", ["/heads", "/head"])
 def test_an_odd_link_shows_a_picture(open_page: Open, space_server: str, path: str) -> None:
     page = drawn(open_page(space_server + path))
     for query in ODD:

@@ -75,7 +75,7 @@ def test_the_legend_of_a_data_column_counts_its_categories(open_page: Open, spac
     expect(page.locator("#above .legend")).to_contain_text(f"{2 * (codes < 0).sum():,} points without a value")
 
 
-@pytest.mark.parametrize("path", ["/?", "/head?layer=1&head=0&"])
+@pytest.mark.parametrize("path", ["/heads?", "/head?layer=1&head=0&"])
 def test_colours_stay_readable_on_every_page_in_the_dark(open_page: Open, space_server: str, path: str) -> None:
     page = drawn(open_page(f"{space_server}{path}colour=entropy", scheme="dark"))
     assert np.ptp(picture(page), axis=(0, 1)).min() > 100

@@ -14,7 +14,7 @@ def ring(page: Page) -> Locator:
 
 
 def test_a_key_is_not_lost_to_a_picture_that_moves(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(tiny_server))
+    page = drawn(open_page(f"{tiny_server}/heads"))
     page.locator(".frame").focus()
     never_there(page)
     page.keyboard.press("Enter")
@@ -34,7 +34,7 @@ def test_while_all_heads_load_the_link_says_nothing_of_where_one_looks(open_page
         route.continue_()
 
 
-@pytest.mark.parametrize("path", ["/head?layer=1&head=0", "/"])
+@pytest.mark.parametrize("path", ["/head?layer=1&head=0", "/heads"])
 def test_in_a_window_of_another_size_the_ring_goes_with_what_it_is_round(
     open_page: Open, tiny_server: str, path: str
 ) -> None:

@@ -25,6 +25,7 @@ FOLDERS = {
             "sentence",
             "compare",
             "about",
+            "overview",
         ),
     ),
 }

@@ -25,7 +25,8 @@ CUT = (
 @pytest.mark.parametrize(
     "path",
     [
-        "/?q=film",
+        "/",
+        "/heads?q=film",
         "/head?tab=distance",
         "/head?token=5&lines=sentence",
         "/head?where=position:1..4;kind:word",
@@ -45,7 +46,7 @@ def test_a_page_can_be_used_in_a_narrow_window(open_page: Open, tiny_server: str
     [
         ("/sentence?sentence=3", ".tokens .token"),
         ("/sentence?sentence=3", ".one-model"),
-        ("/", ".points"),
+        ("/heads", ".points"),
         ("/features?point=L00.mixed", ".player output"),
         ("/about", ".wide"),
     ],

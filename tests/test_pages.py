@@ -43,7 +43,7 @@ def test_pages_of_two_heads_have_the_same_components(client: FlaskClient) -> Non
 def test_an_empty_form_is_answered_with_the_first_page(client: FlaskClient, form: dict[str, str]) -> None:
     response = client.post("/data/page", data=form)
     assert response.status_code == 200
-    assert "Queries and keys of all" in response.text
+    assert "What the heads of" in response.text
 
 
 def test_a_tab_keeps_its_snapshot_while_newer_ones_are_published(few: str, ingest: Callable[..., str]) -> None:
@@ -88,5 +88,5 @@ def test_nothing_is_computed_for_a_reader_who_left_the_page(
     monkeypatch.setattr("dashboard.pages.reader_left", lambda: True)
     monkeypatch.setattr("dashboard.pages.picture_of", computed.append)
     monkeypatch.setitem(PAGES, "heads", computed.append)
-    assert page(client, "/")["picture"] is None
+    assert page(client, "/heads")["picture"] is None
     assert computed == []

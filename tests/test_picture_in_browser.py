@@ -14,7 +14,7 @@ HEADS = "Queries and keys of all 4 heads"
 
 @pytest.fixture
 def heads(open_page: Open, space_server: str) -> Page:
-    return drawn(open_page(space_server))
+    return drawn(open_page(f"{space_server}/heads"))
 
 
 @pytest.fixture

@@ -197,7 +197,7 @@ def test_a_piece_of_the_sentence_is_a_link_to_its_point(chosen: Page, space: Cor
 
 
 def test_the_keyboard_alone_goes_from_all_heads_to_a_sentence(open_page: Open, space_server: str) -> None:
-    page = drawn(open_page(space_server, motion="reduce"))
+    page = drawn(open_page(f"{space_server}/heads", motion="reduce"))
     tab_to(page, "document.activeElement.matches('.frame')")
     for key in ("ArrowRight", "Enter"):
         page.keyboard.press(key)

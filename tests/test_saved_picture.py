@@ -26,7 +26,7 @@ NOTE = """() => {
   };
 }"""
 LINKS = {
-    "all heads": "/?",
+    "all heads": "/heads?",
     "one head": "/head?layer=1&head=0",
     "all points": "/features?",
     "one point": "/features?point=L00.mixed",

@@ -16,7 +16,7 @@ MATCHES = {"token": "token", "prefix": "prefix", "phrase": "phrase"}
 
 @pytest.fixture
 def heads(open_page: Open, space_server: str) -> Page:
-    return drawn(open_page(space_server))
+    return drawn(open_page(f"{space_server}/heads"))
 
 
 def ask(page: Page, text: str) -> None:

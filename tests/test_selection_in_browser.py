@@ -75,7 +75,7 @@ def paled(plain: np.ndarray, panel: np.ndarray) -> int:
 
 
 def test_a_selection_made_in_one_head_stands_out_in_all(open_page: Open, space_server: str, boxed: Page) -> None:
-    before = picture(drawn(open_page(space_server)))
+    before = picture(drawn(open_page(f"{space_server}/heads")))
     boxed.locator(".frame").press("Backspace")
     expect_title(boxed, "Queries and keys of all 4 heads")
     expect(

@@ -22,7 +22,7 @@ def test_about_tells_where_every_number_comes_from(open_page: Open, tiny_server:
 
 
 def test_the_header_names_snapshot_and_date(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
-    page = open_page(tiny_server)
+    page = open_page(f"{tiny_server}/heads")
     expect(
         page.get_by_text(re.compile(rf"snapshot {tiny_corpus.snapshot[:8]}, \d+ \w+ \d{{4}}, \d\d:\d\d UTC"))
     ).to_be_visible()
@@ -32,7 +32,7 @@ def test_a_publication_moves_nothing_and_waits_until_its_reader_asks_for_it(
     open_page: Open, few: str, ingest: Callable[..., str]
 ) -> None:
     with serving(few) as address:
-        page = drawn(open_page(address))
+        page = drawn(open_page(f"{address}/heads"))
         before = page.locator(".frame").bounding_box()
         ingest(Path(few), sentences=20)
         newest = page.locator("#newer").get_by_role("link", name="Open the newest")
@@ -47,7 +47,7 @@ def test_a_publication_moves_nothing_and_waits_until_its_reader_asks_for_it(
 
 
 def test_in_a_narrow_window_the_pages_are_a_drawer(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(tiny_server, width=360, height=740))
+    page = drawn(open_page(f"{tiny_server}/heads", width=360, height=740))
     drawer, button = page.get_by_role("dialog", name="Pages"), page.get_by_role("button", name="Open the pages")
     closings: list[Callable[[], None]] = [
         lambda: page.keyboard.press("Escape"),
@@ -68,7 +68,7 @@ def test_in_a_narrow_window_the_pages_are_a_drawer(open_page: Open, tiny_server:
 
 def test_in_a_narrow_window_the_newest_is_in_the_drawer(open_page: Open, few: str, ingest: Callable[..., str]) -> None:
     with serving(few) as address:
-        page = drawn(open_page(address, width=360, height=740))
+        page = drawn(open_page(f"{address}/heads", width=360, height=740))
         ingest(Path(few), sentences=20)
         notice = page.locator("#newer")
         notice.get_by_role("button", name="Close").click(timeout=15_000)
@@ -84,7 +84,7 @@ def test_a_tab_opened_before_a_publication_still_gets_its_own_snapshot(
     open_page: Open, few: str, ingest: Callable[..., str]
 ) -> None:
     with serving(few) as address:
-        page = drawn(open_page(address))
+        page = drawn(open_page(f"{address}/heads"))
         before = page.locator(".frame").get_attribute("data-drawn") or ""
         ingest(Path(few), sentences=20)
         answer = page.request.get(address + before)
@@ -97,7 +97,7 @@ def test_one_of_several_models_can_be_chosen(
 ) -> None:
     ingest(Path(few), sentences=10, model=str(odd_model))
     with serving(few) as address:
-        page = drawn(open_page(address))
+        page = drawn(open_page(f"{address}/heads"))
         expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of all 12 heads")
         page.get_by_role("textbox", name="Model and corpus").click()
         page.get_by_role("option").filter(has_text="tiny-bert").click()
@@ -109,7 +109,8 @@ def test_one_of_several_models_can_be_chosen(
 PATHS = (
     "/",
     "/about",
-    "/?colour=entropy&q=film&where=position:1..9;label:positive&labels=1&size=norm",
+    "/heads",
+    "/heads?colour=entropy&q=film&where=position:1..9;label:positive&labels=1&size=norm",
     "/head?layer=1&head=1&colour=data.genre",
     "/head?tab=point",
     "/head?token=5&marks=1-2&lines=sentence&labels=1&colour=norm",
@@ -166,7 +167,7 @@ def without_webgl(chromium: Browser) -> Iterator[Browser]:
 
 def test_without_webgl2_the_server_draws(tiny_server: str, without_webgl: Browser) -> None:
     page = without_webgl.new_page()
-    page.goto(tiny_server)
+    page.goto(f"{tiny_server}/heads")
     drawn(page)
     expect(page.locator(".frame img")).to_be_visible()
     assert page.evaluate("document.querySelector('.frame img').naturalWidth") > 300
@@ -205,7 +206,7 @@ def test_a_corrupt_chunk_gets_a_message_of_one_sentence(few: str, chromium: Brow
         for chunk in (Path(few) / "chunks").iterdir():
             chunk.write_bytes(chunk.read_bytes()[: chunk.stat().st_size // 3])
         page = chromium.new_page()
-        page.goto(address)
+        page.goto(f"{address}/heads")
         expect(page.locator("body")).to_contain_text("Run `headscape verify`")
         page.close()
 
@@ -227,6 +228,6 @@ def test_a_page_that_fails_says_it_once(open_page: Open, tiny_server: str, monke
         raise StoreError("The store is gone. Ingest again.")
 
     monkeypatch.setattr("dashboard.pages.resolve", fail)
-    page = open_page(tiny_server)
+    page = open_page(f"{tiny_server}/heads")
     expect(page.locator("#above .problem")).to_contain_text("The store is gone. Ingest again.")
     expect(page.locator(".problem:visible")).to_have_count(1)

@@ -56,7 +56,7 @@ def test_a_read_is_found(text: str, names: set[str]) -> None:
     assert reads(text) == names
 
 
-@pytest.mark.parametrize("search", ["", "head?token=3", "features", "features?point=L00.mixed&ftoken=3"])
+@pytest.mark.parametrize("search", ["heads", "head?token=3", "features", "features?point=L00.mixed&ftoken=3"])
 def test_a_picture_is_sent_with_every_field(tiny_store: str, search: str) -> None:
     path, _, query = search.partition("?")
     picture = picture_of(resolve(Library(tiny_store), path, f"?{query}"))

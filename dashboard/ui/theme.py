@@ -27,7 +27,7 @@ PALETTE: Mapping[Scheme, Mapping[str, str]] = {
 }
 
 MANTINE = {
-    "fontFamily": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif",
+    "fontFamily": "Roboto, system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', sans-serif",
     "primaryColor": "blue",
     "primaryShade": {"light": 8, "dark": 5},
     "defaultRadius": "md",

@@ -9,10 +9,11 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 
 from dash import Dash
-from flask import Flask, Response, request
+from flask import Flask, Response, abort, request
 
 from dashboard.web.http import lasting
 from dashboard.web.library import Library
@@ -20,6 +21,9 @@ from dashboard.web.state import browser_table
 
 DASHBOARD = Path(__file__).parents[1]
 ASSETS = DASHBOARD / "assets"
+#: Files of the typeface in its package, by the name in their address; `assets/typeface.css` names them.
+TYPEFACE = files("xstatic.pkg.roboto_fontface") / "data/fonts/roboto"
+FONTS = ("Roboto-Regular.woff2", "Roboto-Medium.woff2")
 #: The module that registers our components and callbacks with Dash.
 ENTRY = "/assets/headscape.mjs"
 #: Assets that the page names itself, where Dash would add a script for each.
@@ -49,6 +53,7 @@ def index_string() -> str:
 def _tags(versions: Mapping[str, str]) -> Iterator[str]:
     addresses = {path: f"{path}?m={version}" for path, version in versions.items()}
     yield f'<script type="importmap">{json.dumps({"imports": addresses})}</script>'
+    yield from (f'<link rel="preload" as="font" type="font/woff2" href="/fonts/{name}" crossorigin>' for name in FONTS)
     yield from (f'<link rel="modulepreload" href="{address}">' for address in addresses.values())
     yield f'<script type="module" src="{addresses[ENTRY]}"></script>'
 
@@ -67,5 +72,11 @@ def register(server: Flask, _library: Library) -> None:
         version = request.args.get("m") if request.path.startswith("/assets/") else None
         is_current = version is not None and version == versions.get(request.path, version)
         return lasting(response) if is_current and response.status_code == 200 else response
+
+    @server.get("/fonts/<name>")
+    def font(name: str) -> Response:
+        if name not in FONTS:
+            abort(404, f"There is no font {name[:40]}. There are {', '.join(FONTS)}.")
+        return lasting(Response((TYPEFACE / name).read_bytes(), mimetype="font/woff2"))
 
     server.after_request(keep_versioned)

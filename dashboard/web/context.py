@@ -10,6 +10,7 @@ from dashboard.web.library import Library
 from dashboard.web.state import (
     DEFAULTS,
     FIELDS,
+    OF_SNAPSHOT,
     OF_WORDS,
     PAGES,
     WITHIN,
@@ -66,7 +67,8 @@ class Context:
 def resolve(library: Library, pathname: str | None, search: str | None, standing: str | None = None) -> Context:
     """What a link means in a tab that shows the snapshot `standing`. Raises StoreError only where nothing can be shown."""
     notices: list[str] = []
-    written, page = _written(search or "", notices), _page(pathname, notices)
+    written = _written(search or "", notices)
+    page = _page(pathname, written, notices)
     snapshot, missing = _snapshot(library, written.get("snapshot"), standing)
     corpus = _corpus(snapshot, written.get("model"), notices)
     ingest = library.ingest
@@ -184,12 +186,14 @@ def _written(search: str, notices: list[str]) -> dict[str, str]:
     return dict(parse_qsl(search[:MAX_QUERY].lstrip("?"), max_num_fields=None))
 
 
-def _page(pathname: str | None, notices: list[str]) -> str:
-    name = (pathname or "/").strip("/")[:80] or "heads"
+def _page(pathname: str | None, written: Mapping[str, str], notices: list[str]) -> str:
+    """The page of a link. Before Overview was the first page, all heads were: links such as `/?colour=norm` show them."""
+    name = (pathname or "/").strip("/")[:80]
     if name in PAGES:
         return name
-    notices.append(f"Unknown page: {name}; showing all heads")
-    return "heads"
+    if name:
+        notices.append(f"Unknown page: {name}; showing the overview")
+    return "overview" if name or not written.keys() & (FIELDS.keys() - OF_SNAPSHOT) else "heads"
 
 
 def _snapshot(library: Library, named: str | None, standing: str | None) -> tuple[Snapshot, str | None]:

@@ -15,7 +15,9 @@ from store.kernels.relations import DIRECTIONS
 from store.schema.model import RATIOS, ROLES, SOURCES
 from store.schema.relations import ALL
 
-PAGES = ("heads", "head", "statistics", "map", "relations", "features", "sentence", "compare", "about")
+PAGES = ("overview", "heads", "head", "statistics", "map", "relations", "features", "sentence", "compare", "about")
+#: Fields that every page has. A link without a page and without other fields shows the first page.
+OF_SNAPSHOT = frozenset({"model", "snapshot"})
 #: Tokens drawn on the page of a head, by default and at most.
 HEAD_TOKENS, MOST_TOKENS = 20_000, 1_000_000
 #: Lines per token by default and at most, and the minimum weight of a line by default (AttentionViz).
@@ -129,7 +131,7 @@ class LinkState:
     A field that is as by default is not in the link.
     """
 
-    page: str = "heads"
+    page: str = "overview"
     model: Annotated[str | None, Field("choice", Of.MODELS, moves=True)] = None
     snapshot: Annotated[str | None, Field("text", 80)] = None
 
@@ -209,8 +211,9 @@ class LinkState:
     @property
     def href(self) -> str:
         """The link that restores this state."""
-        query = encode_fields({name: value for name, value in self.fields.items() if self._is_written(name, value)})
-        return f"/{'' if self.page == 'heads' else self.page}" + (f"?{query}" if query else "")
+        written = {name: value for name, value in self.fields.items() if self._is_written(name, value)}
+        first = self.page == "overview" and written.keys() <= OF_SNAPSHOT
+        return f"/{'' if first else self.page}" + (f"?{encode_fields(written)}" if written else "")
 
     def _is_written(self, name: str, value: object) -> bool:
         return value is not None and (FIELDS[name].always == self.page or value != DEFAULTS[name])

@@ -80,7 +80,7 @@ test("another text clears the second sentence of a pair", () => {
 
 for (const [sent, link] of [
   ["opened", "/head?layer=4&head=5&view=pca-raw-2d&where=kind%3Aword"],
-  ["left", "/?view=pca-raw-2d&where=kind%3Aword"],
+  ["left", "/heads?view=pca-raw-2d&where=kind%3Aword"],
 ])
   test(`a picture that was ${sent} leads to ${link}`, () => {
     trigger(`points.${sent}`);

@@ -1,8 +1,10 @@
 // Labels of the points of a head: first those of the clicked point's sentence, then as many others as fit.
 
+import { FAMILY } from "../web/elements.mjs";
+
 const MOST_LABELS = 300;
 const LINE_HEIGHT = 15;
-const FONTS = { plain: "11px system-ui, sans-serif", strong: "600 12px system-ui, sans-serif" };
+const FONTS = { plain: `11px ${FAMILY}`, strong: `600 12px ${FAMILY}` };
 const widths = new Map();
 
 function measure(context, kind, text) {

@@ -1,5 +1,6 @@
 // Layout of the panels: their positions in the frame, places of pixels in a panel, names beside or above them, and the
 // size of the canvases. Pixels are CSS pixels from the upper left.
+import { FAMILY } from "../web/elements.mjs";
 import { dataToScreen, fillingZoom, screenToData } from "./camera.mjs";
 
 const GAP = 4;
@@ -102,7 +103,7 @@ export function fillingCamera(layout, camera, panel) {
   return { ...camera, x: left / layout.width, y: 1 - top / layout.height, zoom: fillingZoom(layout) };
 }
 
-const FONT = "11px system-ui, sans-serif";
+const FONT = `11px ${FAMILY}`;
 /** Pixels between the frame and the names beside it. */
 const NAMES_APART = 7;
 

@@ -1,15 +1,14 @@
 // A picture as it is drawn, {width, height, ground, title, shapes}: on a canvas, or as the text of an SVG file. Colours
 // are #rrggbb; a shape is a line, a box, a text or an image. Colour ramps: one hue from zero to the largest weight, two
 // hues around zero.
-import { escapeXml, shortNumber, svgElement, svgFile } from "../web/elements.mjs";
+import { FAMILY, escapeXml, shortNumber, svgElement, svgFile } from "../web/elements.mjs";
 
-const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 /** Largest side and area of a canvas that browsers allow. */
 const SIDE = 16000;
 const AREA = 1.2e8;
 const ALIGN = { start: "left", middle: "center", end: "right" };
 
-export const fontOf = (size = 13, weight = 400) => `${weight} ${size}px ${FONT}`;
+export const fontOf = (size = 13, weight = 400) => `${weight} ${size}px ${FAMILY}`;
 let sheet = null;
 const measuring = () => (sheet ||= document.createElement("canvas").getContext("2d"));
 
@@ -124,7 +123,7 @@ function svgShape(shape) {
 /** The picture as the text of an SVG file. */
 export function svgText({ width, height, ground, title, source, shapes }) {
   const [w, h] = [width, height].map(Math.ceil);
-  const size = { width: w, height: h, viewBox: `0 0 ${w} ${h}`, "font-family": FONT };
+  const size = { width: w, height: h, viewBox: `0 0 ${w} ${h}`, "font-family": FAMILY };
   return svgFile({ size, ground, title, source }, shapes.map(svgShape));
 }
 

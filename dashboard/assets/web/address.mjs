@@ -165,7 +165,7 @@ export function stepTexts(step, places, picture) {
 function headsLink() {
   const fields = fieldsNow();
   for (const field of ["layer", "head", "at"]) fields.delete(field);
-  return "/" + link(fields);
+  return "/heads" + link(fields);
 }
 
 /** The link after a panel was opened or a head was left. */

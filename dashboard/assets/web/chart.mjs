@@ -1,4 +1,5 @@
 // Saves charts as files: plotly draws them again with a title, a PNG at double size.
+import { FAMILY } from "./elements.mjs";
 import { breakLines } from "./files.mjs";
 
 const SHARP = 2;
@@ -7,7 +8,6 @@ const PAUSE = 100;
 const [TITLE, SMALL, BESIDE, ROOM] = [15, 11, 12, 18];
 /** Pixels by which plotly sets a title of several lines too high. */
 const LIFT = 8;
-const FONT = "system-ui, sans-serif";
 /** Colours of a file, which is on white in either theme. */
 const [INK, PAPER] = ["#1a1b1e", "#ffffff"];
 
@@ -73,7 +73,7 @@ function titled(chart, title, source) {
 /** A text in lines that fit the width, in plotly's HTML. */
 function wrapped(text, size, width) {
   const context = document.createElement("canvas").getContext("2d");
-  context.font = `600 ${size}px ${FONT}`;
+  context.font = `600 ${size}px ${FAMILY}`;
   const wide = ({ word }) => context.measureText(word).width;
   const groups = text.split(" ").map((word) => [{ word }]);
   const lines = breakLines(groups, width - 2 * BESIDE, { wide, apart: context.measureText(" ").width });

@@ -1,5 +1,8 @@
 // Makes elements of a page, and those of an SVG file. Text is always text: a wordpiece is never read as HTML or XML.
 
+/** The typeface of pages, on canvases and in saved files. */
+export const FAMILY = "Roboto, system-ui, -apple-system, 'Segoe UI', sans-serif";
+
 const PROPERTIES = new Set(["className", "textContent", "hidden", "type", "title", "tabIndex", "disabled", "dir"]);
 
 export function make(tag, attributes = {}, ...children) {

@@ -1,5 +1,7 @@
 // Files that the browser makes for a reader: their names, and the caption of a picture in lines that fit its width.
 
+import { FAMILY } from "./elements.mjs";
+
 const slug = (text) =>
   text
     .toLowerCase()
@@ -22,7 +24,7 @@ function save(blob, named, ending) {
 export const saveText = (text, type, named, ending) => save(new Blob([text], { type }), named, ending);
 export const saveCanvas = (canvas, named) => canvas.toBlob((blob) => save(blob, named, "png"), "image/png");
 
-const FONT = { plain: "12px system-ui, sans-serif", strong: "600 15px system-ui, sans-serif" };
+const FONT = { plain: `12px ${FAMILY}`, strong: `600 15px ${FAMILY}` };
 const HEIGHT = { plain: 18, strong: 22 };
 const SWATCH = 11;
 /** Between pieces, between the entries of a legend, between paragraphs. */

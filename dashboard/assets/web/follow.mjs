@@ -185,14 +185,16 @@ export async function followPage(pathname, search) {
 }
 
 /**
- * Replaces the link of the page on screen by one without the invalid values that its notice names: the notice is shown
- * once. Not where the reader or the camera has changed the link meanwhile.
+ * Replaces the link of the page on screen by one with the path of the page, as older links have another, and without
+ * the invalid values that its notice names: the notice is shown once. Not where the reader or the camera has changed
+ * the link meanwhile.
  */
-export function dropInvalid({ link, written }) {
+export function dropInvalid({ path, link, written }) {
   const { pathname, search, hash } = window.location;
-  if (written === undefined || written !== search) return;
-  window.history.replaceState(window.history.state, "", pathname + link + hash);
-  dropped = pathname + window.location.search;
+  const isShown = document.getElementById("page").dataset.link === pathname + search;
+  if (written === undefined ? path === pathname || !isShown : written !== search) return;
+  window.history.replaceState(window.history.state, "", path + link + hash);
+  dropped = path + window.location.search;
   document.getElementById("page").dataset.link = dropped;
   window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // Dash follows the address bar
 }

@@ -1,0 +1,124 @@
+"""Cards of the clearest heads: the picture of the head beside one sentence with the lines of its attention."""
+
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from dash import dcc, html
+from dash.development.base_component import Component
+from numpy.typing import NDArray
+
+from dashboard.overview.kinds import BEHAVIOURS, MOST, KindExample, examples_of
+from dashboard.ui.markup import FOLLOWED
+from dashboard.ui.text import spell
+from dashboard.web.cache import cached
+from dashboard.web.context import Context
+from dashboard.web.http import data_link
+from store import Corpus
+from store.schema.model import head_name
+
+#: Pixels of a token's line, of the space in which lines of attention run, and of the picture of a head.
+LINE, ACROSS, PICTURE = 20, 44, 92
+#: Tokens drawn in the picture of a head.
+DRAWN = 4_000
+#: Smallest attention weight that is drawn as a line.
+LEAST = 0.05
+
+
+def example_cards(context: Context) -> list[object]:
+    """One card for each kind of heads; nothing where no head has a label."""
+    cards: list[Any] = [_card(context, example) for example in examples_of(context.corpus)]
+    if not cards:
+        return []
+    return [
+        html.H2("The clearest head of each kind"),
+        html.P(
+            "Left: queries (blue) and keys (orange) of the head. Right: its attention in a typical sentence, queries to keys.",
+            className="caption",
+        ),
+        html.Ul(cards, className="cards"),
+    ]
+
+
+def _card(context: Context, example: KindExample) -> html.Li:
+    layer, head = example.head
+    kind = example.kind
+    link = context.state.on("head").with_(layer=layer, head=head).href
+    return html.Li(
+        [
+            html.H3(
+                [
+                    dcc.Link(head_name(layer, head), href=link),
+                    html.Span(BEHAVIOURS[kind.label].replace("attend", "attends")),
+                ]
+            ),
+            html.P(f"Mean {kind.title}: {spell(kind.values[0], 'share')}.", className="evidence"),
+            html.Div(
+                [picture_of_head(context, layer, head, PICTURE), _sentence(context, example)], className="pair-of"
+            ),
+        ],
+        className="card",
+    )
+
+
+def picture_of_head(context: Context, layer: int, head: int, side: int) -> Component:
+    """The points of a head as an image for each colour scheme, a link to its page; nothing before there is a picture."""
+    corpus = context.corpus
+    if not corpus.views:
+        return html.Div(className="no-picture")
+    url = f"{data_link(corpus)}/raster/{context.view}/{layer}/{head}.png?tokens={DRAWN}&side={side}"
+    drawn = min(DRAWN, corpus.n_tokens)
+    alt = f"Queries and keys of {head_name(layer, head)}, {drawn:,} of {corpus.n_tokens:,} tokens"
+    images = [_image(url, scheme, alt, side) for scheme in ("light", "dark")]
+    href = context.state.on("head").with_(layer=layer, head=head).href
+    return dcc.Link(images, href=href, className="head-picture")
+
+
+def _image(url: str, scheme: str, alt: str, side: int) -> html.Span:
+    """A background: browsers do not fetch that of an element which the other scheme hides."""
+    named: Any = {"aria-label": alt, "role": "img"}
+    style = {"backgroundImage": f'url("{url}&scheme={scheme}")', "width": side, "height": side}
+    return html.Span(className=f"only-{scheme}", style=style, **named)
+
+
+def _sentence(context: Context, example: KindExample) -> html.A:
+    """The sentence with lines from queries to keys; a link to the page Sentence."""
+    layer, head = example.head
+    corpus = context.corpus
+    tokens = corpus.wordpieces(corpus.sentence_rows(example.typical))[:MOST]
+    pattern = _pattern(corpus, example.typical, layer, head)[:MOST, :MOST]
+    link = context.state.of_sentence(example.typical, layer=layer, heads=str(head), head=head).href
+    height = LINE * len(tokens)
+    lines: Any = {"maskImage": f'url("{attention_lines(pattern)}")', "height": height, "width": ACROSS}
+    columns = [
+        html.Div([html.Span(token) for token in tokens], className="column query"),
+        html.Div(style=lines, className="lines"),
+        html.Div([html.Span(token) for token in tokens], className="column key"),
+    ]
+    label: Any = {"aria-label": f"Attention of {head_name(layer, head)} in sentence {example.typical:,}", FOLLOWED: ""}
+    return html.A(html.Div(columns, className="mini-lines"), href=link, className="of-sentence", **label)
+
+
+@cached
+def _pattern(corpus: Corpus, sentence: int, layer: int, head: int) -> NDArray[np.float32]:
+    pattern: NDArray[np.float32] = corpus.pattern(sentence, layer=layer, head=head).values
+    return pattern
+
+
+def attention_lines(pattern: NDArray[np.floating]) -> str:
+    """Lines from each query (left) to the keys (right) it attends to, the stronger the more opaque: an SVG as a data URL.
+
+    `pattern` (query_token, key_token). The page colours it: it is used as a mask.
+    """
+    rows, columns = np.nonzero(pattern >= LEAST)
+    height = LINE * max(pattern.shape)
+    lines = "".join(
+        f'<line x1="0" y1="{LINE * (row + 0.5):g}" x2="{ACROSS}" y2="{LINE * (column + 0.5):g}" '
+        f'stroke-opacity="{pattern[row, column]:.2f}"/>'
+        for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
+    )
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {ACROSS} {height}" width="{ACROSS}" height="{height}">'
+        f'<g stroke="#000" stroke-width="2">{lines}</g></svg>'
+    )
+    return f"data:image/svg+xml,{quote(svg)}"

@@ -1,0 +1,286 @@
+"""Page Overview: plain sentences on what heads do, each with its evidence and a link to it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from dash import dcc, html
+from numpy.typing import NDArray
+
+from dashboard.overview.cards import example_cards, picture_of_head
+from dashboard.overview.kinds import BEHAVIOURS, SINK_SHARE, Kind, KindExample, examples_of, heads_on_sinks, kinds_of
+from dashboard.overview.layers import where_attention_goes
+from dashboard.points.captions import FIDELITY, shown_fidelity
+from dashboard.relations.data import BestHead, best_of
+from dashboard.statistics.divergence import divergence_info, mean_divergence
+from dashboard.ui.controls import info
+from dashboard.ui.markup import FOLLOWED
+from dashboard.ui.page import Page
+from dashboard.ui.progress import unmade, unmade_of
+from dashboard.ui.tables import heading
+from dashboard.ui.text import spell
+from dashboard.web.cache import cached
+from dashboard.web.context import Context
+from store import Corpus
+from store.kernels.labels import LABELS
+from store.repository.errors import NotIngested
+from store.schema.model import head_name
+from store.schema.relations import ALL
+from store.wording import many
+
+#: Relations that are listed, and how many pairs a relation needs to be among them.
+LISTED, PAIRS = 5, 100
+#: Labels that are too long for a cell.
+SHORT = {"previous": "prev", "punctuation": "punct"}
+_LABELS = (
+    "A head has a label where its attention passes the threshold of Clark et al. (2019): "
+    + "; ".join(f"{label}: {rule}" for label, rule in LABELS.items())
+    + "."
+)
+_SINKS = "A sink is a token to which most queries of its sentence attend strongly. A head can also have a label."
+_RELATIONS = (
+    "Share of the word pairs of a relation that the head links, in sentences that did not choose it; beside it the share that the "
+    "most frequent offset between the two words finds, and the best head with random weights."
+)
+
+
+def layout(context: Context) -> Page:
+    """The page of a link."""
+    corpus = context.corpus
+    model, name = str(corpus.attributes["model_id"]), str(corpus.corpus_attributes["name"])
+    size = (
+        f"{many(corpus.layers, 'layer')} of {many(corpus.heads, 'head')}; {many(corpus.n_sentences, 'sentence')}, "
+        f"{many(corpus.n_tokens, 'token')}. Every figure is computed from them."
+    )
+    return Page(
+        above=[
+            html.H1(f"What the heads of {short_name(model)} do on {name}"),
+            html.P(size, className="how-to-read"),
+            html.Div(
+                [
+                    _section([*_kinds(context)]),
+                    _section(where_attention_goes(context)),
+                    _section(example_cards(context), "wide"),
+                    _section([*_relations(context), *_pictures(context)]),
+                    _section(_unusual(context)),
+                ],
+                className="overview",
+            ),
+        ]
+    )
+
+
+def short_name(model: str) -> str:
+    """The last part of a model's name or folder."""
+    return model.rstrip("/").rpartition("/")[2]
+
+
+def _section(content: Iterable[object], width: str = "") -> html.Section | None:
+    children: list[Any] = list(content)
+    return html.Section(children, className=width or None) if children else None
+
+
+def _kinds(context: Context) -> list[object]:
+    """How many heads have each label, and which."""
+    corpus = context.corpus
+    kinds, heads = kinds_of(corpus), corpus.layers * corpus.heads
+    labelled = sum(len(kind.heads) for kind in kinds)
+    rows: list[Any] = [_kind(context, kind) for kind in kinds]
+    sinks = heads_on_sinks(corpus)
+    on_sinks = context.state.on("statistics").with_(statistic="to_sink").href
+    return [
+        html.H2(["Kinds of heads", info("the kinds of heads", _LABELS)]),
+        html.P([html.Strong(f"{labelled} of {heads} heads have one clear behaviour"), "; the others mix several."]),
+        html.Ul(rows, className="kinds"),
+        html.P(
+            [
+                dcc.Link(many(sinks, "head"), href=on_sinks),
+                f" {'gives' if sinks == 1 else 'give'} more than {100 * SINK_SHARE:.0f} % of attention to sinks.",
+                info("sinks", _SINKS),
+            ]
+        ),
+        _label_table(context),
+    ]
+
+
+def _kind(context: Context, kind: Kind) -> html.Li:
+    layer, head = kind.heads[0]
+    state = context.state
+    count = dcc.Link(many(len(kind.heads), "head"), href=state.on("statistics").with_(statistic=kind.statistic).href)
+    verb = BEHAVIOURS[kind.label].replace("attend", "attends", 1) if len(kind.heads) == 1 else BEHAVIOURS[kind.label]
+    clearest = dcc.Link(head_name(layer, head), href=state.on("head").with_(layer=layer, head=head).href)
+    return html.Li(
+        [
+            html.Span(className=f"label-mark label-{list(LABELS).index(kind.label)}"),
+            html.Span([count, f" {verb}; clearest: ", clearest, f", {spell(kind.values[0], 'share')}."]),
+        ]
+    )
+
+
+def _label_table(context: Context) -> html.Div:
+    """The label of every head, layers down and heads across; each cell opens its head."""
+    labels = context.corpus.head_labels.values
+    heads = [html.Th(f"H{head}", scope="col") for head in range(labels.shape[1])]
+    rows = [
+        html.Tr(
+            [
+                html.Th(f"L{layer}", scope="row"),
+                *(_cell(context, layer, head, str(label)) for head, label in enumerate(row)),
+            ]
+        )
+        for layer, row in enumerate(labels)
+    ]
+    label: Any = {"aria-label": "Label of every head", "role": "region"}
+    table = html.Table([html.Thead(html.Tr([html.Td(), *heads])), html.Tbody(rows)], className="label-table")
+    return html.Div(table, className="label-table-frame", tabIndex=0, **label)
+
+
+def _cell(context: Context, layer: int, head: int, label: str) -> html.Td:
+    name = head_name(layer, head)
+    number = list(LABELS).index(label) if label else "none"
+    named: Any = {"aria-label": f"{name}: {label or 'unlabelled'}", FOLLOWED: ""}
+    href = context.state.on("head").with_(layer=layer, head=head).href
+    link = html.A(html.Span(SHORT.get(label, label)), href=href, title=f"{name}: {label or 'unlabelled'}", **named)
+    return html.Td(link, className=f"label-{number}")
+
+
+def _relations(context: Context) -> list[object]:
+    """The relations that a head finds best beyond the offset of their words."""
+    title = html.H2(["Grammar that heads follow", info("relations", _RELATIONS)])
+    try:
+        best = clearest_relations(best_of(context.corpus))
+    except NotIngested as error:
+        return [title, html.P(unmade_of(context, error), className="caption")]
+    if not best:
+        return [
+            title,
+            html.P(
+                f"No head links the pairs of a relation more often than the offset of its words. Relations with fewer than {PAIRS} pairs are left out."
+            ),
+        ]
+    first = best[0]
+    rows: list[Any] = [_relation(context, row) for row in best]
+    columns = ("relation", "head", "pairs linked", "best offset", "random weights")
+    return [
+        title,
+        html.P(
+            [
+                html.Strong(
+                    f"{head_name(first.layer, first.head)} links {100 * first.accuracy:.0f} % of the pairs of {first.relation}"
+                ),
+                f"; the best offset finds {100 * first.offset_accuracy:.0f} %. Words: {context.corpus.words.kind}. ",
+                dcc.Link("All relations", href=context.state.on("relations").href),
+                ".",
+            ]
+        ),
+        html.Table([heading(columns, columns[2:]), html.Tbody(rows)], className="rows"),
+    ]
+
+
+def clearest_relations(best: Iterable[BestHead]) -> list[BestHead]:
+    """Relations whose best head exceeds the offset most; those with few pairs are left out."""
+    enough = [row for row in best if row.relation != ALL and row.pairs >= PAIRS and _gain(row) > 0]
+    return sorted(enough, key=lambda row: -_gain(row))[:LISTED]
+
+
+def _gain(row: BestHead) -> float:
+    return row.accuracy - max(row.offset_accuracy, row.random)
+
+
+def _relation(context: Context, row: BestHead) -> html.Tr:
+    state = context.state.with_(layer=row.layer, head=row.head)
+    relation = dcc.Link(
+        row.relation, href=state.on("relations").with_(relation=row.relation, direction=row.direction).href
+    )
+    head = dcc.Link(head_name(row.layer, row.head), href=state.on("head").href)
+    shares = (row.accuracy, row.offset_accuracy, row.random)
+    return html.Tr(
+        [html.Td(relation), html.Td(head), *(html.Td(f"{100 * share:.0f} %", className="number") for share in shares)]
+    )
+
+
+def _unusual(context: Context) -> list[object]:
+    """Sentences in which the clearest heads do not do as usual, and the head least like any other."""
+    items: list[Any] = [_exception(context, example) for example in examples_of(context.corpus)]
+    outlier = _outlier(context)
+    if not items and not outlier:
+        return []
+    return [html.H2("What is unusual in this corpus"), html.Ul([*items, *outlier], className="findings")]
+
+
+def _exception(context: Context, example: KindExample) -> html.Li:
+    layer, head = example.head
+    kind = example.kind
+    text = str(context.corpus.sentences.text.values[example.unusual])
+    link = context.state.of_sentence(example.unusual, layer=layer, head=head, heads=str(head)).href
+    return html.Li(
+        [
+            f"{head_name(layer, head)}: {kind.title} is ",
+            html.Strong(spell(example.lowest, "share")),
+            f" instead of {spell(kind.values[0], 'share')} in ",
+            dcc.Link(html.Q(text if len(text) <= 90 else f"{text[:90]} ..."), href=link),
+        ]
+    )
+
+
+def _outlier(context: Context) -> list[Any]:
+    """The head whose nearest head is farthest; nothing where divergences are not computed."""
+    try:
+        divergence = mean_divergence(context.corpus)
+    except NotIngested:
+        return []
+    heads = divergence.shape[0] * divergence.shape[1]
+    if heads < 3:
+        return []
+    pairs = divergence.reshape(heads, heads) + np.diag(np.full(heads, np.inf))
+    farthest = int(pairs.min(axis=1).argmax())
+    layer, head = divmod(farthest, divergence.shape[1])
+    link = dcc.Link(head_name(layer, head), href=context.state.on("map").with_(layer=layer, head=head).href)
+    nearest = head_name(*divmod(int(pairs[farthest].argmin()), divergence.shape[1]))
+    return [
+        html.Li(
+            [
+                link,
+                f" attends least like any other head: the nearest, {nearest}, diverges by {pairs[farthest].min():.2f} nats per token.",
+                divergence_info(),
+            ]
+        )
+    ]
+
+
+def _pictures(context: Context) -> list[object]:
+    """The most and the least faithful picture of a head, in the default view."""
+    corpus = context.corpus
+    title = html.H2(["How faithful the pictures are", info("fidelity", FIDELITY)])
+    if not corpus.views:
+        return [title, html.P(unmade(context, "This model has no picture yet."))]
+    spearman = _spearman(corpus, context.view)
+    ends = [np.unravel_index(index, spearman.shape) for index in (np.nanargmin(spearman), np.nanargmax(spearman))]
+    figures: list[Any] = [
+        _faithful(context, which, int(layer), int(head), float(spearman[layer, head]))
+        for which, (layer, head) in zip(("Most", "Least"), ends, strict=True)
+    ]
+    every = dcc.Link("All heads", href=context.state.on("heads").href)
+    return [
+        title,
+        html.P(
+            [
+                f"Attention and distance on screen correlate by {np.nanmean(spearman):.2f} on average; -1 is perfect. ",
+                every,
+                ".",
+            ]
+        ),
+        html.Div(figures, className="faithful"),
+    ]
+
+
+@cached
+def _spearman(corpus: Corpus, view: str) -> NDArray[np.float64]:
+    """Rank correlation of attention and distance in a view: (layer, head)."""
+    values: NDArray[np.float64] = shown_fidelity(corpus.view(view)).sel(measure="spearman").values
+    return values
+
+
+def _faithful(context: Context, which: str, layer: int, head: int, spearman: float) -> html.Figure:
+    caption = html.Figcaption(f"{which} faithful: {head_name(layer, head)}, {spearman:.2f}")
+    return html.Figure([picture_of_head(context, layer, head, 132), caption])
