@@ -34,7 +34,7 @@ PAGES: dict[str, Callable[[Context], Page]] = {
     "features": features.layout,
     "sentence": sentence.layout,
     "compare": compare.layout,
-    "about": about.layout,
+    "store": about.layout,
 }
 PICTURES = {"heads": points.picture_of_heads, "head": points.picture_of_head, "compare": compare.picture}
 #: Parts of pages that take long and are filled after the page, by their names (`dashboard.ui.page`).

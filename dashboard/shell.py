@@ -31,7 +31,7 @@ TITLES = {
     "features": "Features",
     "sentence": "Sentence",
     "compare": "Compare",
-    "about": "About this store",
+    "store": "Store",
 }
 #: Pages with controls whose values the link does not hold.
 CHOICES = {"features": features.choices, "compare": comparison.choices, "sentence": finder.choices}

@@ -12,6 +12,7 @@ from dashboard.web.state import (
     FIELDS,
     OF_WORDS,
     PAGES,
+    RENAMED_PAGES,
     WITHIN,
     LinkReader,
     LinkState,
@@ -186,6 +187,7 @@ def _written(search: str, notices: list[str]) -> dict[str, str]:
 
 def _page(pathname: str | None, notices: list[str]) -> str:
     name = (pathname or "/").strip("/")[:80] or "heads"
+    name = RENAMED_PAGES.get(name, name)
     if name in PAGES:
         return name
     notices.append(f"Unknown page: {name}; showing all heads")
