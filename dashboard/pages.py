@@ -40,6 +40,8 @@ PICTURES = {"heads": points.picture_of_heads, "head": points.picture_of_head, "c
 #: Parts of pages that take long and are filled after the page, by their names (`dashboard.ui.page`).
 DEFERRED: dict[str, Callable[[Context], list[object]]] = {
     "changes": compare.deferred_changes,
+    "largest": compare.deferred_largest,
+    "typed": compare.deferred_typed,
     "sentences": compare.deferred_sentences,
     "points": compare.deferred_similarity,
 }
