@@ -11,6 +11,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.compare.data import head_divergence, head_sample
+from dashboard.compare.head_lines import head_views
 from dashboard.compare.names import LETTERS, MINUS, lettered, marked
 from dashboard.compare.two_models import ModelPair, sample_caption
 from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
@@ -223,7 +224,7 @@ def _sentence(context: Context, two: ModelPair) -> list[object]:
     where = f"compare/{two.other.name}/pattern/{state.sentence}/{state.layer}/{state.head}.csv"
     return [
         html.P(sentence.text, className="sentence-text", dir="auto"),
-        drawn_patterns(two, weights, sentence.wordpieces),
+        *drawn_patterns(two, weights, sentence.wordpieces),
         html.P(
             [
                 f"Sentence {state.sentence:,} of {two.sentences:,}{f', {sentence.label}' if sentence.label else ''}, "
@@ -243,10 +244,10 @@ def _named(tokens: int) -> str:
     return "" if step == 1 else f"The axes name one token in {step}. "
 
 
-def drawn_patterns(two: ModelPair, weights: Floats, tokens: tuple[str, ...]) -> html.Div:
-    """Weights (2, query, key) of A and of B on one scale, and their difference."""
+def drawn_patterns(two: ModelPair, weights: Floats, tokens: tuple[str, ...]) -> list[object]:
+    """Weights (2, query, key) of A and of B on one scale, their difference, and their head views."""
     drawn = [_matrix(two, 0, weights, tokens), _matrix(two, 1, weights, tokens), _difference(weights, tokens)]
-    return html.Div(drawn, className="figures")
+    return [html.Div(drawn, className="figures"), *head_views(two, weights, tokens)]
 
 
 def _matrix(two: ModelPair, place: int, weights: Floats, tokens: tuple[str, ...]) -> html.Div:

@@ -44,7 +44,7 @@ def typed_patterns(context: Context, two: ModelPair) -> list[object]:
     cut = " It was cut to the longest that the corpus has." if own.cut else ""
     return [
         html.P(own.text, className="sentence-text", dir="auto"),
-        drawn_patterns(two, weights, own.wordpieces),
+        *drawn_patterns(two, weights, own.wordpieces),
         html.P(
             f"Typed sentence, {many(len(own.wordpieces), 'token')}; one colour scale. "
             f"Mean divergence {sentence_divergence(weights):.4f} nats.{cut}",
