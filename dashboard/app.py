@@ -10,14 +10,14 @@ from dashboard.statistics import counting
 from dashboard.statistics import page as statistics
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import problem
-from dashboard.ui.progress import UNDER_WAY
+from dashboard.ui.progress import UNDER_WAY, under_way
 from dashboard.web import assets, security
 from dashboard.web import errors as problems
 from dashboard.web.cache import Cache
 from dashboard.web.callbacks import STANDING, DeferredPart, Painted, Shown, Text, snapshot_of, validated
 from dashboard.web.connections import BODY
 from dashboard.web.context import resolve
-from dashboard.web.errors import sentence_for, stage_line
+from dashboard.web.errors import sentence_for
 from dashboard.web.library import Library
 from dashboard.web.security import AllowedHosts
 
@@ -233,7 +233,7 @@ def _notice_new_data(app: Dash, library: Library) -> None:
         shown: Shown | None,
     ) -> tuple[object, ...]:
         newest, current = library.newest, snapshot_of(shown)
-        lines = [stage_line(library.ingest)] * len(waits)
+        lines = [under_way(library.ingest, place) for place in waits]
         if current in (None, newest):
             return None, None, lines
         context = resolve(library, pathname, search, current)

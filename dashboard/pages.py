@@ -36,12 +36,14 @@ PAGES: dict[str, Callable[[Context], Page]] = {
     "features": features.layout,
     "sentence": sentence.layout,
     "compare": compare.layout,
-    "about": about.layout,
+    "store": about.layout,
 }
 PICTURES = {"heads": points.picture_of_heads, "head": points.picture_of_head, "compare": compare.picture}
 #: Parts of pages that take long and are filled after the page, by their names (`dashboard.ui.page`).
 DEFERRED: dict[str, Callable[[Context], list[object]]] = {
     "changes": compare.deferred_changes,
+    "largest": compare.deferred_largest,
+    "typed": compare.deferred_typed,
     "sentences": compare.deferred_sentences,
     "points": compare.deferred_similarity,
 }

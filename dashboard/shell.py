@@ -33,7 +33,7 @@ TITLES = {
     "features": "Features",
     "sentence": "Sentence",
     "compare": "Compare",
-    "about": "About this store",
+    "store": "Store",
 }
 #: The letter that opens a page after `g`.
 LETTERS = {
@@ -46,7 +46,7 @@ LETTERS = {
     "features": "f",
     "sentence": "e",
     "compare": "c",
-    "about": "a",
+    "store": "t",
 }
 #: Keys of a picture -> what they do.
 PICTURE_KEYS = {

@@ -5,15 +5,29 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+import zarr
+
 from store.repository.arrays import array_of
 from store.repository.history import history
 from store.snapshot import Snapshot
 from store.wording import many, utc
 
+#: Stages of an ingest after the vectors and statistics: the group of each, and an attribute that it has once it is finished.
+STAGES: Mapping[str, tuple[str, str]] = {
+    "highest-scoring pairs": ("pairs", "sentences"),
+    "divergence between heads": ("divergence", "tokens"),
+    "attention between words": ("words", "sentences"),
+    "relations": ("relations", "relations_hash"),
+    "coreference": ("coreference", "coreference_hash"),
+    "governors from attention": ("uas", "uas_hash"),
+    "feature points": ("features", "materials"),
+    "head importance": ("importance", "importance_hash"),
+}
+
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """A model of the store on its corpus."""
+    """A model of the store on its corpus; `stages` are the titles of the finished ones of `STAGES`."""
 
     key: str
     model: str
@@ -27,6 +41,7 @@ class ModelDescription:
     attention: str
     weights_sha256: str
     views: list[str]
+    stages: list[str]
     token_sets: list["TokenSetDescription"]
     finished: str
     provenance: Mapping[str, Any]
@@ -101,9 +116,15 @@ def describe_model(snapshot: Snapshot, key: str) -> ModelDescription:
         layers=layers,
         heads=heads,
         channels=channels,
+        stages=_finished_stages(snapshot.group(f"models/{key}")),
         token_sets=[describe_token_set(snapshot, key, name) for name in snapshot.corpus(key).token_sets],
         **{name: attributes[name] for name in names},
     )
+
+
+def _finished_stages(model: zarr.Group) -> list[str]:
+    groups = dict(model.groups())
+    return [title for title, (name, finished) in STAGES.items() if name in groups and finished in groups[name].attrs]
 
 
 def describe_token_set(snapshot: Snapshot, key: str, name: str) -> TokenSetDescription:
@@ -148,6 +169,7 @@ def _lines_of(model: ModelDescription, size: int | None) -> list[str]:
         f"    {model.layers} layers x {model.heads} heads x {model.channels} channels, {model.dtype}, weights {model.weights_sha256[:12]}",
         f"    {many(model.sentences, 'sentence')}, {many(model.tokens, 'token')} of {model.corpus}{per_token}",
         f"    views: {', '.join(model.views) or 'none'}; finished {_date(model.finished)}",
+        f"    stages: {', '.join(model.stages) or 'none'}",
         *(
             f"    {token_set.points} feature points of {token_set.title}; views: {', '.join(token_set.views) or 'none'}"
             for token_set in model.token_sets

@@ -123,7 +123,7 @@ def test_pointing_at_a_token_rings_it_in_both_panels(page: Page) -> None:
 
 
 def test_a_sentence_has_three_matrices(page: Page) -> None:
-    for which in ("this", "other", "difference"):
+    for which in ("a", "b", "difference"):
         expect(page.locator(f"#pattern-{which} .heatmaplayer image")).to_be_attached()
 
 
@@ -192,3 +192,48 @@ def test_a_store_with_one_model_says_how_to_get_another(open_page: Open, tiny_se
     expect(page.locator("#no-other")).to_contain_text(
         "Run `headscape finetune`, then `headscape ingest --model=data/finetuned`."
     )
+
+
+def test_models_are_a_and_b_with_their_names(page: Page, alike: ModelPair) -> None:
+    names = page.locator(".rows.changes thead .model-name")
+    expect(names).to_have_text([f"{letter} {name}" for letter, name in 2 * list(zip("AB", alike.names, strict=True))])
+    expect(page.get_by_text(re.compile(r"\bother - this\b"))).to_have_count(0)
+
+
+def test_the_three_largest_changes_stay_in_view(page: Page, alike: ModelPair) -> None:
+    changed = changes(alike, "to_sep", "all")
+    links = page.get_by_role("group", name="Largest changes").get_by_role("link")
+    expect(links.locator("strong")).to_have_text([head_name(*head) for head in ranked_heads(changed, "divergence")[:3]])
+    page.locator("#likeness").scroll_into_view_if_needed()
+    expect(links.first).to_be_in_viewport()
+    page.evaluate("window.scrollTo(0, 0)")
+
+
+def test_one_of_the_largest_changes_opens_the_head_on_the_page(
+    open_page: Open, three_server: str, alike: ModelPair
+) -> None:
+    page = compare_page(open_page, three_server, alike)
+    page.get_by_role("group", name="Largest changes").get_by_role("link").first.click()
+    layer, head = ranked_heads(changes(alike, "to_sep", "all"), "divergence")[0]
+    expect(page.get_by_role("heading", name=f"The same sentence in both models, L{layer} H{head}")).to_be_visible()
+    expect(page.get_by_role("heading", name="Pictures in both models")).to_be_in_viewport()
+
+
+def test_models_without_counterparts_have_their_largest_changes_of_statistics(
+    open_page: Open, three_server: str, unlike: ModelPair
+) -> None:
+    page = open_page(f"{three_server}/compare?model={unlike.own.name}&other={unlike.other.name}")
+    links = page.get_by_role("group", name="Largest changes").get_by_role("link")
+    expect(links).to_have_count(3)
+    expect(links.first).to_contain_text("mean over heads")
+
+
+def test_a_typed_sentence_runs_through_both_models(open_page: Open, three_server: str, alike: ModelPair) -> None:
+    page = compare_page(open_page, three_server, alike)
+    page.get_by_role("textbox", name="Your own sentence").fill("The film was good.")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(re.compile(r"Typed sentence, \d+ tokens; one colour scale"))).to_be_visible(timeout=60_000)
+    for which in ("a", "b", "difference"):
+        expect(page.locator(f"#pattern-{which} .heatmaplayer image")).to_be_attached()
+    page.get_by_role("link", name="Back to the sentences of the corpus").click()
+    expect(page.get_by_text("Sentence 0 of 40")).to_be_visible()

@@ -30,7 +30,7 @@ def test_the_table_is_a_file_with_every_head_and_its_intervals(three_client: Fla
     assert [row["name"] for row in rows] == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
     expected = {
         "divergence_low": changed.divergence.low,
-        "other": changed.difference.other,
+        "b": changed.difference.other,
         "difference_high": changed.difference.change.high,
     }
     for column, values in expected.items():
@@ -43,7 +43,7 @@ def test_what_changed_most_of_each_head_is_in_the_file_with_its_unit_and_interva
     rows = rows_of(three_client.get(f"{base_of(alike)}/changes.csv").text)
     for row in rows:
         assert row["most_changed_unit"] == STATISTICS[row["most_changed"]].unit
-        less = float(row["most_changed_other"]) - float(row["most_changed_this"])
+        less = float(row["most_changed_b"]) - float(row["most_changed_a"])
         assert float(row["most_changed_difference"]) == pytest.approx(less, abs=1e-6)
         assert float(row["most_changed_difference_low"]) < less < float(row["most_changed_difference_high"])
 

@@ -108,7 +108,7 @@ def test_charts_are_there_again_on_the_way_back(open_page: Open, tiny_server: st
     page = drawn(open_page(f"{tiny_server}/features"))
     chart = page.get_by_role("img", name="CKA of every two feature points")
     expect(chart).to_be_visible()
-    page.get_by_role("link", name="About this store").click()
+    page.get_by_role("link", name="Store", exact=True).click()
     expect(chart).to_have_count(0)
     page.get_by_role("link", name="Features", exact=True).click()
     expect(chart).to_be_visible()

@@ -10,6 +10,8 @@ from dashboard.web.library import Library
 
 #: A link, the state that it showed on the tiny store at 7a23341, written as a link, and how many notices that took.
 LINKS = json.loads(Path(__file__).with_name("golden_links.json").read_text("utf-8"))
+#: Pages that have another path since.
+MOVED = {"/about": "/store"}
 
 
 @pytest.fixture(scope="module")
@@ -23,4 +25,10 @@ def test_links_of_before_show_the_same_state(library: Library) -> None:
         path, _, query = link.partition("?")
         view = resolve(library, path, query)
         shown.append([link, view.state.href, len(view.notices)])
-    assert shown == LINKS
+    assert shown == [[link, moved(href), notices] for link, href, notices in LINKS]
+
+
+def moved(href: str) -> str:
+    """The same link under the path that its page has now."""
+    path, mark, query = href.partition("?")
+    return MOVED.get(path, path) + mark + query

@@ -20,14 +20,14 @@ def test_the_settings_of_the_tiny_store_name_folders(tiny_corpus: Corpus) -> Non
     assert all(place.is_absolute() for place in asked_for(tiny_corpus))
 
 
-@pytest.mark.parametrize("page", ["about", "heads", "compare"])
+@pytest.mark.parametrize("page", ["store", "heads", "compare"])
 def test_no_page_names_a_folder_of_the_server(page: str, tiny_store: str, tiny_corpus: Corpus) -> None:
     says = str(PAGES[page](resolve(Library(tiny_store), page, "")).above)
     assert [place for place in asked_for(tiny_corpus) if str(place.parent) in says] == []
 
 
-def test_about_names_model_and_corpus(tiny_store: str, tiny_corpus: Corpus) -> None:
-    says = str(PAGES["about"](resolve(Library(tiny_store), "about", "")).above)
+def test_store_names_model_and_corpus(tiny_store: str, tiny_corpus: Corpus) -> None:
+    says = str(PAGES["store"](resolve(Library(tiny_store), "store", "")).above)
     assert f"Model {tiny_corpus.attributes['model_id']}" in says
     assert f"Corpus {tiny_corpus.corpus_attributes['name']}" in says
 

@@ -34,7 +34,7 @@ CUT = (
         "/map",
         "/features",
         "/sentence?queries=2&by=to_sep",
-        "/about",
+        "/store",
     ],
 )
 def test_a_page_can_be_used_in_a_narrow_window(open_page: Open, tiny_server: str, path: str) -> None:
@@ -48,7 +48,7 @@ def test_a_page_can_be_used_in_a_narrow_window(open_page: Open, tiny_server: str
         ("/sentence?sentence=3", ".one-model"),
         ("/heads", ".points"),
         ("/features?point=L00.mixed", ".player output"),
-        ("/about", ".wide"),
+        ("/store", ".wide"),
     ],
 )
 def test_nothing_is_cut_off_in_a_narrow_window(open_page: Open, tiny_server: str, path: str, parts: str) -> None:

@@ -100,7 +100,7 @@ def test_pictures_of_neighbours_are_fitted_on_fewer_tokens(name: str, corpus: st
     assert corpus.view(name).attrs["sample_tokens"] == ends[ends <= NEIGHBOUR_TOKENS].max()
 
 
-@pytest.mark.parametrize("page", ["about", "heads", "head"])
+@pytest.mark.parametrize("page", ["store", "heads", "head"])
 def test_the_attentionviz_look_says_how_many_tokens_its_authors_fit(page: str, rich_store: str) -> None:
     def shown(view: str) -> str:
         context = resolve(Library(rich_store), page, f"view={view}")
@@ -108,7 +108,7 @@ def test_the_attentionviz_look_says_how_many_tokens_its_authors_fit(page: str, r
         return f"{drawn.above} {drawn.below}"
 
     assert "(AttentionViz: 5,021)" in shown("attentionviz-centroid-2d")
-    assert page == "about" or "AttentionViz:" not in shown("pca-exact-2d")
+    assert page == "store" or "AttentionViz:" not in shown("pca-exact-2d")
 
 
 # -- places -------------------------------------------------------------------------------------------------

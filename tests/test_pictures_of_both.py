@@ -168,9 +168,7 @@ def test_the_selected_points_of_each_model_are_counted(link: Link) -> None:
     statistics = (model.token_statistic.sel(statistic="entropy").values[1, 1] for model in (two.own, two.other))
     own, other = (2 * int((entropy[two.own.rows[:100]] <= 1.2).sum()) for entropy in statistics)
     assert own != other
-    caption = (
-        f"Selected of the drawn queries and keys: {own} of 200 in {two.names[0]} and {other} of 200 in {two.names[1]}."
-    )
+    caption = f"Selected of the drawn queries and keys: {own} of 200 in A: {two.names[0]} and {other} of 200 in B: {two.names[1]}."
     assert caption in str(above_pictures(context, two))
 
 

@@ -25,7 +25,7 @@ def library(tiny_store: str) -> Library:
         ("head", " across sentences (-1 is perfect), recall@3 0."),
         ("heads", " across sentences (-1 is perfect), recall@3 0."),
         ("sentence?show=neuron", "the logit q.k / sqrt(channels)"),
-        ("about", "# delete snapshots replaced more than 7 days ago"),
+        ("store", "# delete snapshots replaced more than 7 days ago"),
         ("head?tab=point&token=5", "clear"),
         ("features?point=embedding&ftoken=3", "clear"),
         ("map", "Divergence between heads"),
@@ -38,10 +38,10 @@ def test_a_page_names_things_in_plain_words(library: Library, link: str, words: 
     assert words in str([PAGES[page](context), context.notices])
 
 
-def test_page_about_writes_its_times_for_a_reader(library: Library) -> None:
-    context = resolve(library, "about", "")
+def test_page_store_writes_its_times_for_a_reader(library: Library) -> None:
+    context = resolve(library, "store", "")
     published = context.snapshot.published
-    written = str(PAGES["about"](context))
+    written = str(PAGES["store"](context))
     assert f"{published.day} {published:%b %Y, %H:%M} UTC" in written
     assert re.findall(r"\d{4}-\d\d-\d\dT\d\d:\d\d", written) == []
 

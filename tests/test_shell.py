@@ -12,12 +12,12 @@ from tests.accessibility import is_accessible
 from tests.browser import CHROMIUM, FLAGS, Open, canvas_place, drawn, followed, serving
 
 
-def test_about_tells_where_every_number_comes_from(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
-    page = open_page(f"{tiny_server}/about")
+def test_page_store_tells_where_every_number_comes_from(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
+    page = open_page(f"{tiny_server}/store")
     expect(page.get_by_role("row").filter(has_text="weights sha256")).to_contain_text(
         tiny_corpus.attributes["weights_sha256"]
     )
-    expect(page.get_by_role("row").filter(has_text="sentences, tokens")).to_contain_text(f"{tiny_corpus.n_tokens:,}")
+    expect(page.locator("#above table").first).to_contain_text(f"{tiny_corpus.n_tokens:,}")
     expect(page.get_by_text("headscape ingest --store=").first).to_be_visible()
 
 
@@ -61,8 +61,8 @@ def test_in_a_narrow_window_the_pages_are_a_drawer(open_page: Open, tiny_server:
         expect(drawer).to_be_hidden()
         expect(button).to_be_focused()
     button.click()
-    drawer.get_by_role("link", name="About this store").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("About this store")
+    drawer.get_by_role("link", name="Store", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Store")
     expect(drawer).to_be_hidden()
 
 
@@ -108,7 +108,7 @@ def test_one_of_several_models_can_be_chosen(
 #: A page in each of its states.
 PATHS = (
     "/",
-    "/about",
+    "/store",
     "/heads",
     "/heads?colour=entropy&q=film&where=position:1..9;label:positive&labels=1&size=norm",
     "/head?layer=1&head=1&colour=data.genre",

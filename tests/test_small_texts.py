@@ -193,7 +193,7 @@ def tables_in(part: object) -> list[html.Table]:
     ("page", "query"),
     [
         ("statistics", ""),
-        ("about", ""),
+        ("store", ""),
         ("heads", "q=film"),
         ("sentence", "by=entropy"),
         ("sentence", "show=mixing"),

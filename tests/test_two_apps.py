@@ -31,7 +31,7 @@ def clients(libraries: tuple[Library, Library]) -> tuple[FlaskClient, FlaskClien
 
 
 def page(client: FlaskClient, host: str = "localhost") -> str:
-    form = {"pathname": "/about", "search": "", "snapshot": ""}
+    form = {"pathname": "/store", "search": "", "snapshot": ""}
     return client.post("/data/page", data=form, headers={"Host": host}).text
 
 

@@ -212,7 +212,7 @@ def most_changed(two: ModelPair) -> NDArray[np.object_]:
 
 
 def changes_table(two: ModelPair, statistic: str, source: str) -> Table:
-    """A row for each head and its counterpart, with 95 % intervals; `this` and `other` are means of the statistic."""
+    """A row for each head and its counterpart, with 95 % intervals; `a` and `b` are means of the statistic in A and in B."""
     changed = changes(two, statistic, source)
     layer, head = _heads(two)
     divergence, change = changed.divergence, changed.difference.change
@@ -223,14 +223,14 @@ def changes_table(two: ModelPair, statistic: str, source: str) -> Table:
         "divergence_high": divergence.high.ravel(),
         "statistic": np.full(len(layer), statistic, object),
         "source": np.full(len(layer), source, object),
-        "this": changed.difference.own.ravel(),
-        "other": changed.difference.other.ravel(),
+        "a": changed.difference.own.ravel(),
+        "b": changed.difference.other.ravel(),
         "difference": change.mean.ravel(),
         "difference_low": change.low.ravel(),
         "difference_high": change.high.ravel(),
         **_changed_most(changed),
-        "label": changed.labels[0].ravel(),
-        "other_label": changed.labels[1].ravel(),
+        "label_a": changed.labels[0].ravel(),
+        "label_b": changed.labels[1].ravel(),
     }
 
 
@@ -250,8 +250,8 @@ def _changed_most(changed: Changes) -> Table:
     return {
         "most_changed": names,
         "most_changed_unit": np.array([STATISTICS[name].unit for name in names], object),
-        "most_changed_this": most.own.ravel(),
-        "most_changed_other": most.other.ravel(),
+        "most_changed_a": most.own.ravel(),
+        "most_changed_b": most.other.ravel(),
         "most_changed_difference": most.change.mean.ravel(),
         "most_changed_difference_low": most.change.low.ravel(),
         "most_changed_difference_high": most.change.high.ravel(),

@@ -11,6 +11,7 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import FileSource, Panel, Picture
+from dashboard.compare.names import lettered
 from dashboard.compare.picture import MAKE_PICTURE, SIDE, BothPlaces, on_one_scale
 from dashboard.compare.two_models import ModelPair, cached_result
 from dashboard.features.captions import TRUST
@@ -203,11 +204,11 @@ def _picture_of_point(context: Context, two: ModelPair, point: ShownPoint) -> Pi
     where = f"{point.view}/{quote(point.point)}"
     panels = [
         Panel(
-            name=f"{which}: {name}",
+            name=name,
             summary=point_title(point.point),
             fields={"point": point.point, "model": model.name},
         )
-        for which, name, model in zip(("this", "other"), two.names, (two.own, two.other), strict=True)
+        for name, model in zip(lettered(two), (two.own, two.other), strict=True)
     ]
     return Picture(
         roles=ROLES,
@@ -250,7 +251,7 @@ def similarity_panel(context: Context, two: ModelPair) -> list[object]:
 def _similarity_caption(two: ModelPair, similarity: PointSimilarity, tokens: int) -> str:
     cosine = "cosine: mean over tokens. " if similarity.cosine is not None else f"no cosine{_sizes(two)}. "
     each = [len(model.features(SAMPLE).points) for model in (two.own, two.other)]
-    some = f"Only the {len(similarity.points)} common points, of {each[0]} of this and {each[1]} of the other model. "
+    some = f"Only the {len(similarity.points)} common points, of {each[0]} of A and {each[1]} of B. "
     missing = "" if each == [len(similarity.points)] * 2 else some
     return f"{similarity.tokens:,} of {tokens:,} tokens; {cosine}{missing}"
 
@@ -306,8 +307,8 @@ def below_point(context: Context, two: ModelPair) -> list[object]:
     apart = point_places(two, point.both, point.view, point.point).apart
     return [
         caption(
-            f"{point.both.tokens:,} of {two.tokens:,} tokens, the same in both. {_title(point, point.view)}, fitted for each model; the other model's "
-            f"points are aligned to this one's (orthogonal Procrustes), with a mean distance of {100 * apart:.1f} % of the side. {_trustworthiness(two, point)}"
+            f"{point.both.tokens:,} of {two.tokens:,} tokens, the same in both. {_title(point, point.view)}, fitted for each model; the points of B "
+            f"are aligned to those of A (orthogonal Procrustes), with a mean distance of {100 * apart:.1f} % of the side. {_trustworthiness(two, point)}"
         ),
         html.P(
             "Hover a token for its card; it is ringed in both panels. A click opens the point in that model.",

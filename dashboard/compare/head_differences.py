@@ -3,6 +3,7 @@
 from dash import dcc, html
 
 from dashboard.compare.data import Changes, changes, changes_are_cached, divergence_sample, ranked_heads
+from dashboard.compare.names import LETTERS, MINUS, marked
 from dashboard.compare.two_models import MeanInterval, ModelPair, sample_caption
 from dashboard.statistics.data import difference_grid, values_of
 from dashboard.statistics.sections import definitions
@@ -17,10 +18,10 @@ from store.schema.model import head_name
 from store.wording import many
 
 CHANGES = (
-    "Every head is compared with the head of the same layer and number in the other model. Divergence: Jensen-Shannon divergence "
+    "Every head of A is compared with the head of the same layer and number in B. Divergence: Jensen-Shannon divergence "
     "of the attention weights, mean over queries, 0 (alike) to ln 2 = 0.693 nats. Below a number: its 95 % interval, by a paired "
     "bootstrap over sentences. Changed most: the statistic of all queries with the largest difference in standard deviations "
-    "among this model's heads; its interval ignores this selection."
+    "among the heads of A; its interval ignores this selection."
 )
 #: Number of listed heads.
 LISTED = 10
@@ -60,7 +61,6 @@ def _table(context: Context, two: ModelPair, changed: Changes) -> html.Div:
 
 
 def _titles(context: Context, two: ModelPair) -> html.Thead:
-    own, other = two.names
     statistic = STATISTICS[context.state.statistic]
     rows = "" if context.state.source == "all" else f", {QUERIES[context.state.source]}"
     first = [
@@ -70,14 +70,14 @@ def _titles(context: Context, two: ModelPair) -> html.Thead:
         html.Th("changed most", rowSpan=2),
         html.Th("label", colSpan=2, scope="colgroup"),
     ]
-    second = [("this", own), ("other", other), (_change_title(statistic.unit), None), ("this", own), ("other", other)]
-    classes = ["number"] * 3 + [None] * 2
-    names = [html.Th(name, title=title, className=kind) for (name, title), kind in zip(second, classes, strict=True)]
-    return html.Thead([html.Tr(first), html.Tr(names)])
+    both = [html.Th(marked(two, place), title=two.names[place], className="number") for place in (0, 1)]
+    labels = [html.Th(marked(two, place), title=two.names[place]) for place in (0, 1)]
+    change = html.Th(_change_title(statistic.unit), className="number")
+    return html.Thead([html.Tr(first), html.Tr([*both, change, *labels])])
 
 
 def _change_title(unit: str) -> str:
-    return f"other - this, {difference_unit(unit)}"
+    return f"{MINUS}, {difference_unit(unit)}"
 
 
 def _row(context: Context, changed: Changes, head: tuple[int, int]) -> html.Tr:
@@ -143,7 +143,7 @@ def _selection_note(two: ModelPair, changed: Changes) -> str:
     """How the statistic that changed most is chosen, and over which sentences."""
     own, other = two.own.n_sentences, two.other.n_sentences
     same = own == other == changed.most_difference.sample.sentences
-    by = "these means" if same else f"means over all {own:,} sentences of this and {other:,} of the other model"
+    by = "these means" if same else f"means over all {own:,} sentences of A and {other:,} of B"
     return f"Changed most: by {by}."
 
 
@@ -167,18 +167,19 @@ def _divergence_map(context: Context, two: ModelPair, changed: Changes) -> list[
 
 
 def differences(context: Context, two: ModelPair) -> list[object]:
-    """The heat map of the differences, other - this."""
-    state, (own, _) = context.state, two.names
+    """The heat map of the differences, B - A."""
+    state = context.state
+    title = STATISTICS[state.statistic].title
     values, against = (values_of(model.head_statistic, state.statistic, state.source) for model in (two.other, two.own))
-    grid = difference_grid(values, against, state.statistic, f"that of {own}")
+    grid = difference_grid(values, against, state.statistic, LETTERS[0])
     rows = f", {QUERIES[state.source]}" if state.source != "all" else ""
     return [
-        html.H3([f"{grid.title[0].upper()}{grid.title[1:]}{rows}", statistic_info(state.statistic)]),
+        html.H3([f"{title[0].upper()}{title[1:]}{rows}: {MINUS}", statistic_info(state.statistic)]),
         *chart(
             heat_map(grid.values, written=grid.written, hover=grid.hover, unit=grid.unit, diverging=True),
             name="differences",
-            caption=f"Other - this. {_sample_note(two)} Click a head to open it. ",
-            label=f"Heat map of {two.own.layers} by {two.own.heads} heads: {grid.title}",
+            caption=f"{_sample_note(two)} Click a head to open it. ",
+            label=f"Heat map of {two.own.layers} by {two.own.heads} heads: {title}, {MINUS}",
             data=file_href(context, f"compare/{two.other.name}/differences.csv", {"source": state.source}),
             height=70 + 34 * two.own.layers,
             opens=True,
@@ -192,11 +193,7 @@ def _sample_note(two: ModelPair) -> str:
     own, other = (
         f"{many(model.n_sentences, 'sentence')} ({many(model.n_tokens, 'token')})" for model in (two.own, two.other)
     )
-    return (
-        f"Means over {own} of both models."
-        if own == other
-        else f"Means over {other} of the other and {own} of this model."
-    )
+    return f"Means over {own} of both models." if own == other else f"Means over {own} of A and {other} of B."
 
 
 def means_over_heads(context: Context, two: ModelPair) -> html.Details:
@@ -204,7 +201,7 @@ def means_over_heads(context: Context, two: ModelPair) -> html.Details:
     names = html.Tr(
         [
             html.Th("mean over all heads"),
-            *(html.Th(title, className="number") for title in ("this", "other", "other - this")),
+            *(html.Th(title, className="number") for title in (marked(two, 0), marked(two, 1), MINUS)),
         ]
     )
     body = html.Tbody([_mean_row(two, name, context.state.source) for name in varying_statistics(context.state.source)])
@@ -224,7 +221,7 @@ def means_over_heads(context: Context, two: ModelPair) -> html.Details:
 
 def _head_counts(two: ModelPair) -> str:
     own, other = (many(model.layers * model.heads, "head") for model in (two.own, two.other))
-    return f"{own} of each model." if own == other else f"{own} of this and {other} of the other model."
+    return f"{own} of each model." if own == other else f"{own} of A and {other} of B."
 
 
 def _mean_row(two: ModelPair, name: str, source: str) -> html.Tr:

@@ -18,6 +18,8 @@ from dashboard.compare.feature_points import (
     similarity_panel,
 )
 from dashboard.compare.head_differences import CHANGES, changed_heads, differences, is_computed, means_over_heads
+from dashboard.compare.largest import changed_most, largest_changes
+from dashboard.compare.names import badge, lettered, marked
 from dashboard.compare.picture import (
     both_picture,
     both_places,
@@ -29,8 +31,17 @@ from dashboard.compare.picture import (
     shown_view,
 )
 from dashboard.compare.relations import relations_of_both
-from dashboard.compare.sentences import DIVERGENCE, patterns, ranked_by, search_in_both, standard_ranking
+from dashboard.compare.sentences import (
+    DIVERGENCE,
+    patterns,
+    ranked_by,
+    search_in_both,
+    sentence_title,
+    standard_ranking,
+    typed_choices,
+)
 from dashboard.compare.two_models import ModelPair, is_cached, pair_of, pictures_of
+from dashboard.compare.typed import typed_patterns, typed_section
 from dashboard.points.captions import caption, head_fidelity_caption
 from dashboard.points.colours import legend_line, marks_line
 from dashboard.points.controls import colour_choice, count_line, selection_count
@@ -113,7 +124,7 @@ def _selected(context: Context, two: ModelPair, points: ShownPoints) -> html.P:
     own, other = drawn_of_both(two, context.state.layer, context.state.head, context.state.tokens)
     counts = selected_in_both(own, other, points.selection).sum(axis=(1, 2))
     drawn = 2 * len(own.rows)
-    each = [f"{count:,} of {drawn:,} in {name}" for count, name in zip(counts, two.names, strict=True)]
+    each = [f"{count:,} of {drawn:,} in {name}" for count, name in zip(counts, lettered(two), strict=True)]
     return count_line(points, f"Selected of the drawn queries and keys: {' and '.join(each)}.")
 
 
@@ -126,8 +137,8 @@ def _below_head(context: Context, two: ModelPair) -> list[object]:
     title = two.own.view(view).attrs["title"]
     return [
         caption(
-            f"{shown:,} of {two.tokens:,} tokens, the same in both. {title}, fitted for each model; the other model's points are aligned to this "
-            f"one's (orthogonal Procrustes), with a mean distance of {100 * aligned.apart:.1f} % of the side; one colour scale."
+            f"{shown:,} of {two.tokens:,} tokens, the same in both. {title}, fitted for each model; the points of B are aligned to those "
+            f"of A (orthogonal Procrustes), with a mean distance of {100 * aligned.apart:.1f} % of the side; one colour scale."
         ),
         *_faithful(context, two, view),
         html.P(
@@ -140,7 +151,7 @@ def _below_head(context: Context, two: ModelPair) -> list[object]:
 
 def _faithful(context: Context, two: ModelPair, view: str) -> list[html.P]:
     state = context.state
-    models = zip((two.own, two.other), two.names, strict=True)
+    models = zip((two.own, two.other), lettered(two), strict=True)
     return [head_fidelity_caption(model, view, state.layer, state.head, of=f", {name}") for model, name in models]
 
 
@@ -176,6 +187,18 @@ def deferred_sentences(context: Context) -> list[object]:
     return finder(context, search_in_both(context, two)) if two and two.same_heads else []
 
 
+def deferred_largest(context: Context) -> list[object]:
+    """The three largest changes."""
+    two = pair_of(context)
+    return changed_most(context, two) if two else []
+
+
+def deferred_typed(context: Context) -> list[object]:
+    """The typed sentence in both models."""
+    two = pair_of(context)
+    return typed_patterns(context, two) if two and two.same_heads and context.state.text else []
+
+
 def _without_other(context: Context) -> Page:
     name = context.corpus.attributes["model_id"]
     missing = (
@@ -188,7 +211,16 @@ def _without_other(context: Context) -> Page:
 
 def _of_two(context: Context, two: ModelPair) -> Page:
     unlike = [dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()]
-    above = [html.H1(TITLE), _model_choice(context, two), *unlike, *_heads(context, two), *above_pictures(context, two)]
+    ready = not two.same_heads or is_computed(context, two)
+    largest = largest_changes(context, two, ready=ready)
+    above = [
+        html.H1(TITLE),
+        _model_choice(context, two),
+        largest,
+        *unlike,
+        *_heads(context, two),
+        *above_pictures(context, two),
+    ]
     notices = _notices(context, two)
     below = [
         *below_pictures(context, two),
@@ -209,8 +241,16 @@ def _sentences(context: Context, two: ModelPair) -> list[object]:
     if not two.same_heads:
         return []
     ready = ranked_by(context, two) != DIVERGENCE or head_divergence_is_cached(two, layer, head)
+    if context.state.text:
+        patterns_shown = [
+            sentence_title(context),
+            html.Div(typed_choices(context), className="controls"),
+            *typed_section(context, two),
+        ]
+    else:
+        patterns_shown = patterns(context, two)
     finding = deferred("sentences", COMPUTING_SENTENCES, ready, lambda: finder(context, search_in_both(context, two)))
-    return [*patterns(context, two), html.H3("Find a sentence"), finding]
+    return [*patterns_shown, html.H3("Find a sentence"), finding]
 
 
 def _model_choice(context: Context, two: ModelPair) -> html.Div:
@@ -219,12 +259,12 @@ def _model_choice(context: Context, two: ModelPair) -> html.Div:
     models = {name: str(context.snapshot.models[name]["model_id"]) for name in others}
     repeated = {name: f"{title} ({name})" for name, title in models.items() if list(models.values()).count(title) > 1}
     swapped = context.state.with_(model=two.other.name, other=two.own.name)
-    own, other = two.names
     return html.Div(
         [
-            choice("other", "Other model", models | repeated, two.other.name, 300),
-            html.P(["This: ", html.Strong(own), ", other: ", html.Strong(other), ". "]),
-            dcc.Link("Swap", href=swapped.href),
+            marked(two, 0),
+            badge(1),
+            choice("other", "Model B", models | repeated, two.other.name, 300),
+            dcc.Link("Swap A and B", href=swapped.href),
         ],
         className="controls which",
     )

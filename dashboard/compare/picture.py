@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import FileSource, Panel, Picture
+from dashboard.compare.names import lettered
 from dashboard.compare.two_models import ModelPair, cached_result
 from dashboard.points.drawn import Drawn
 from dashboard.points.picture import ShownPoints
@@ -137,6 +138,6 @@ def _panels(context: Context, two: ModelPair, name: str) -> list[Panel]:
     state = context.state
     fields = {"layer": str(state.layer), "head": str(state.head)}
     return [
-        Panel(name=f"{which}: {title}", summary=name, fields=fields | {"model": model.name})
-        for which, title, model in zip(("this", "other"), two.names, (two.own, two.other), strict=True)
+        Panel(name=title, summary=name, fields=fields | {"model": model.name})
+        for title, model in zip(lettered(two), (two.own, two.other), strict=True)
     ]

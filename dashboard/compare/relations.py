@@ -6,6 +6,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
+from dashboard.compare.names import lettered
 from dashboard.compare.two_models import ModelPair
 from dashboard.relations.data import BestHead, best_of, links_of_pairs
 from dashboard.ui.controls import info
@@ -19,7 +20,7 @@ from store.repository.errors import NotIngested
 from store.schema.model import head_name
 
 _MEANING = (
-    "Accuracy of the best head of each model at a relation, each chosen on one half of the sentences, and their difference on the "
+    "Accuracy of the best head of each model at a relation, each chosen on one half of the sentences, and their difference (B - A) on the "
     "other half, with a 95 % interval by bootstrap over the same sentences of both."
 )
 
@@ -40,7 +41,7 @@ def relations_of_both(context: Context, two: ModelPair) -> list[object]:
         changes = changed_relations(two.own, two.other)
     except NotIngested:
         return []
-    own, other = two.names
+    own, other = lettered(two)
     titles = (
         "relation",
         f"best head of {own}",

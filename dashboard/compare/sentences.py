@@ -11,8 +11,11 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.compare.data import head_divergence, head_sample
+from dashboard.compare.head_lines import head_views
+from dashboard.compare.names import LETTERS, MINUS, lettered, marked
 from dashboard.compare.two_models import ModelPair, sample_caption
 from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
+from dashboard.sentence.page import text_input
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.charts import DIVERGING, RAMP, Layout, chart, colour_bar, every, layout, square
 from dashboard.ui.controls import head_choices, number
@@ -47,7 +50,7 @@ def sentence_divergence(patterns: Floats) -> float:
 
 
 def patterns_table(two: ModelPair, sentence: int, layer: int, head: int) -> Table:
-    """A row for each query and key, with its weight in both models and other - this."""
+    """A row for each query and key, with its weight in A (`a`) and B (`b`) and their difference B - A."""
     pieces = np.array(stored_sentence(two.own, sentence).wordpieces, object)
     own, other = both_patterns(two, sentence, layer, head).reshape(2, -1)
     positions = np.arange(len(pieces))
@@ -56,8 +59,8 @@ def patterns_table(two: ModelPair, sentence: int, layer: int, head: int) -> Tabl
         "query_position": np.repeat(positions, len(pieces)),
         "key": np.tile(pieces, len(pieces)),
         "key_position": np.tile(positions, len(pieces)),
-        "this": np.array(significant(own.tolist())),
-        "other": np.array(significant(other.tolist())),
+        "a": np.array(significant(own.tolist())),
+        "b": np.array(significant(other.tolist())),
         "difference": np.array(significant((other - own).tolist())),
     }
 
@@ -121,7 +124,7 @@ def standard_ranking(two: ModelPair) -> str:
 def search_in_both(context: Context, two: ModelPair) -> Search:
     """The search on page Compare; its links stay on the page."""
     by = ranked_by(context, two)
-    names = {name: title if name == ORDER else f"{title}, this" for name, title in RANKINGS.items()}
+    names = {name: title if name == ORDER else f"{title} in A" for name, title in RANKINGS.items()}
     own = {DIVERGENCE: "divergence"} if two.same_heads else {}
     if by == DIVERGENCE:
         ranking: Ranking | None = _divergence_ranking(context, two)
@@ -134,7 +137,7 @@ def search_in_both(context: Context, two: ModelPair) -> Search:
 
 def sentence_href(context: Context, sentence: int) -> str:
     """A link to the page with another sentence, scrolled to its patterns."""
-    return f"{context.state.with_(sentence=sentence).href}#sentence-in-both"
+    return f"{context.state.with_(sentence=sentence, text=None, second=None).href}#sentence-in-both"
 
 
 def _divergence_ranking(context: Context, two: ModelPair) -> Ranking:
@@ -143,7 +146,7 @@ def _divergence_ranking(context: Context, two: ModelPair) -> Ranking:
 
 
 def _of_this(ranking: Ranking | None) -> Ranking | None:
-    return ranking and replace(ranking, title=f"{ranking.title}, this")
+    return ranking and replace(ranking, title=f"{ranking.title} in A")
 
 
 def _search_note(two: ModelPair, by: str) -> str:
@@ -160,12 +163,22 @@ def _search_note(two: ModelPair, by: str) -> str:
 
 def patterns(context: Context, two: ModelPair) -> list[object]:
     """The patterns of the link's sentence and head, where both models have them."""
-    state = context.state
-    title = html.H2(f"The same sentence in both models, {head_name(state.layer, state.head)}", id="sentence-in-both")
+    state, title = context.state, sentence_title(context)
     if state.sentence >= two.sentences:
         missing = f"{two.names[1]} has only the first {two.sentences:,} sentences. Choose sentence 0 to {two.sentences - 1:,}."
         return [title, _choices(context, two), html.P(missing, role="status")]
     return [title, _choices(context, two), *_sentence(context, two)]
+
+
+def sentence_title(context: Context) -> html.H2:
+    """The heading of the patterns in both models."""
+    name = head_name(context.state.layer, context.state.head)
+    return html.H2(f"The same sentence in both models, {name}", id="sentence-in-both")
+
+
+def typed_choices(context: Context) -> list[Any]:
+    """The head, and the field of a sentence that a reader types: both models run on it."""
+    return [*_heads(context), text_input("text", "Your own sentence", "type, then Enter", context.state.text, 300)]
 
 
 def _choices(context: Context, two: ModelPair) -> html.Div:
@@ -180,7 +193,7 @@ def _choices(context: Context, two: ModelPair) -> html.Div:
     ]
     return html.Div(
         [
-            *_heads(context),
+            *typed_choices(context),
             number("sentence", "Sentence", own, 0, count - 1, 1),
             html.Nav(links, className="neighbours", **{"aria-label": "Other sentences"}),
             *_pages(context, two),
@@ -201,7 +214,7 @@ def _pages(context: Context, two: ModelPair) -> list[dcc.Link]:
         return []
     return [
         dcc.Link(f"all heads of {name}", href=state.of_sentence(state.sentence, model=model.name, other=None).href)
-        for name, model in zip(two.names, (two.own, two.other), strict=True)
+        for name, model in zip(LETTERS, (two.own, two.other), strict=True)
     ]
 
 
@@ -209,14 +222,9 @@ def _sentence(context: Context, two: ModelPair) -> list[object]:
     state, sentence = context.state, stored_sentence(two.own, context.state.sentence)
     weights = both_patterns(two, state.sentence, state.layer, state.head)
     where = f"compare/{two.other.name}/pattern/{state.sentence}/{state.layer}/{state.head}.csv"
-    drawn = [
-        _matrix(weights[0], sentence.wordpieces, "this", two.names[0], float(weights.max())),
-        _matrix(weights[1], sentence.wordpieces, "other", two.names[1], float(weights.max())),
-        _difference(weights[1] - weights[0], sentence.wordpieces),
-    ]
     return [
         html.P(sentence.text, className="sentence-text", dir="auto"),
-        html.Div(drawn, className="figures"),
+        *drawn_patterns(two, weights, sentence.wordpieces),
         html.P(
             [
                 f"Sentence {state.sentence:,} of {two.sentences:,}{f', {sentence.label}' if sentence.label else ''}, "
@@ -236,19 +244,31 @@ def _named(tokens: int) -> str:
     return "" if step == 1 else f"The axes name one token in {step}. "
 
 
-def _matrix(weights: Any, tokens: tuple[str, ...], which: str, name: str, most: float) -> html.Div:
-    return _figure(f"pattern-{which}", f"{which}: {name}", pattern_matrix(weights, tokens, most=most))
+def drawn_patterns(two: ModelPair, weights: Floats, tokens: tuple[str, ...]) -> list[object]:
+    """Weights (2, query, key) of A and of B on one scale, their difference, and their head views."""
+    drawn = [_matrix(two, 0, weights, tokens), _matrix(two, 1, weights, tokens), _difference(weights, tokens)]
+    return [html.Div(drawn, className="figures"), *head_views(two, weights, tokens)]
 
 
-def _difference(change: Any, tokens: tuple[str, ...]) -> html.Div:
+def _matrix(two: ModelPair, place: int, weights: Floats, tokens: tuple[str, ...]) -> html.Div:
+    """The weights of one of the models, on the scale of both."""
+    drawn = pattern_matrix(weights[place], tokens, most=float(weights.max()))
+    return _figure(f"pattern-{LETTERS[place].lower()}", marked(two, place), lettered(two)[place], drawn)
+
+
+def _difference(weights: Floats, tokens: tuple[str, ...]) -> html.Div:
+    change = weights[1] - weights[0]
     most = float(np.abs(change).max()) or 1.0
     return _figure(
-        "pattern-difference", "other - this, in points", pattern_matrix(change, tokens, most=most, diverging=True)
+        "pattern-difference",
+        html.Span(f"{MINUS}, in points"),
+        f"{MINUS}, in points",
+        pattern_matrix(change, tokens, most=most, diverging=True),
     )
 
 
-def _figure(name: str, title: str, drawn: Any) -> html.Div:
-    label = f"Queries downwards, keys across: weights of {title}"
+def _figure(name: str, title: html.Span, text: str, drawn: Any) -> html.Div:
+    label = f"Queries downwards, keys across: weights of {text}"
     return html.Div(
         [html.H3(title), *chart(drawn, name=name, caption="", label=label, height=325, turns=True)], className="figure"
     )

@@ -5,6 +5,7 @@ from dash import dcc, html
 
 from dashboard.canvas.spec import Picture
 from dashboard.features.captions import captions, headline, panel_texts, text_of
+from dashboard.features.contrast import selection_contrast
 from dashboard.features.data import ROLES, drawn_token_sets, is_drawn, token_set_title
 from dashboard.features.figures import feature_charts
 from dashboard.features.picture import features_picture
@@ -38,7 +39,12 @@ def layout(context: Context) -> Page:
     return Page(
         above=[_title(shown), _how_to_read(shown), *_controls(shown)],
         beside=[] if shown.panel is None else feature_token(shown),
-        below=[*overlay_legend(overlays_of_feature(context.state)), *captions(shown), *_files(shown)],
+        below=[
+            *overlay_legend(overlays_of_feature(context.state)),
+            *captions(shown),
+            *selection_contrast(shown),
+            *_files(shown),
+        ],
         notices=shown.notices,
     )
 

@@ -215,6 +215,10 @@ class TypedSentences:
         check_words(bool(request[1]), "")
         return current_cache().get(self, request, lambda: self._encoder.encode(*request, has_left))
 
+    def is_encoded(self, corpus: Corpus, text: str, second: str = "") -> bool:
+        """Whether `encode` would answer at once: the sentence is cached."""
+        return current_cache().find(self, (CorpusModel.of(corpus), _readable(text), _readable(second))) is not None
+
 
 def shown_sentence(context: Context) -> Sentence:
     """The sentence of a page: the typed one, else one of the corpus."""

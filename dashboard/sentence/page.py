@@ -74,9 +74,9 @@ def own_text(context: Context) -> html.Div:
     """Text fields for a sentence, or for a pair."""
     return html.Div(
         [
-            _text_input("text", "Your own sentence", "type, then Enter", context.state.text, 360),
+            text_input("text", "Your own sentence", "type, then Enter", context.state.text, 360),
             *(
-                [_text_input("second", "Second sentence (Sentence B)", "optional", context.state.second, 260)]
+                [text_input("second", "Second sentence (Sentence B)", "optional", context.state.second, 260)]
                 if context.state.text
                 else []
             ),
@@ -154,7 +154,8 @@ def _weight_choice(state: LinkState) -> html.Div:
     return explained(control, info("weights", _WEIGHTS_OF_ROLLOUT if state.rollout else _WEIGHTS))
 
 
-def _text_input(field: str, label: str, placeholder: str, value: str | None, width: int) -> dmc.TextInput:
+def text_input(field: str, label: str, placeholder: str, value: str | None, width: int) -> dmc.TextInput:
+    """A field of a typed text, taken at Enter or when it is left."""
     return dmc.TextInput(
         id={"choose": field, "by": "own"},
         label=label,

@@ -1,13 +1,17 @@
 """What a page says of a part of the store that is not there yet: how to get it, or that an ingest is under way."""
 
+import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.web.context import Context
 from dashboard.web.errors import stage_line
 from store.repository.errors import NotIngested
+from store.repository.progress import IngestProgress
 
 #: The part of the id of a line that follows the ingest; `app.py` fills it as often as a tab asks for newer snapshots.
 UNDER_WAY = "under-way"
+#: Its value on page Store, which also says where no ingest runs.
+STORE = "store"
 RUN = "Run `headscape ingest`."
 
 
@@ -26,3 +30,17 @@ def unmade(context: Context, missing: str, remedy: str = RUN, afterwards: str = 
 def unmade_of(context: Context, error: NotIngested) -> list[object]:
     """The same for what the store says of it."""
     return unmade(context, error.missing, error.remedy)
+
+
+def ingest_state(running: IngestProgress | None) -> list[object]:
+    """The ingest that runs now, with its stage, the time left and a bar; or that none runs."""
+    if running is None:
+        return [html.P("No ingest is running.")]
+    share = running.share
+    bar = dmc.Progress(value=100 * (share or 0), size="sm", **{"aria-label": "Progress of the stage"})
+    return [html.P(stage_line(running)), bar]
+
+
+def under_way(running: IngestProgress | None, place: object) -> object:
+    """What the part of a page with the id `place` says of the ingest."""
+    return ingest_state(running) if place == {UNDER_WAY: STORE} else stage_line(running)

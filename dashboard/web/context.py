@@ -13,6 +13,7 @@ from dashboard.web.state import (
     OF_SNAPSHOT,
     OF_WORDS,
     PAGES,
+    RENAMED_PAGES,
     WITHIN,
     LinkReader,
     LinkState,
@@ -189,6 +190,7 @@ def _written(search: str, notices: list[str]) -> dict[str, str]:
 def _page(pathname: str | None, written: Mapping[str, str], notices: list[str]) -> str:
     """The page of a link. Before Overview was the first page, all heads were: links such as `/?colour=norm` show them."""
     name = (pathname or "/").strip("/")[:80]
+    name = RENAMED_PAGES.get(name, name)
     if name in PAGES:
         return name
     if name:

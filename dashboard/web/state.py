@@ -15,9 +15,11 @@ from store.kernels.relations import DIRECTIONS
 from store.schema.model import RATIOS, ROLES, SOURCES
 from store.schema.relations import ALL
 
-PAGES = ("overview", "heads", "head", "statistics", "map", "relations", "features", "sentence", "compare", "about")
+PAGES = ("overview", "heads", "head", "statistics", "map", "relations", "features", "sentence", "compare", "store")
 #: Fields that every page has. A link without a page and without other fields shows the first page.
 OF_SNAPSHOT = frozenset({"model", "snapshot"})
+#: Former names of pages, in older links.
+RENAMED_PAGES = {"about": "store"}
 #: Tokens drawn on the page of a head, by default and at most.
 HEAD_TOKENS, MOST_TOKENS = 20_000, 1_000_000
 #: Lines per token by default and at most, and the minimum weight of a line by default (AttentionViz).
@@ -134,6 +136,7 @@ class LinkState:
     page: str = "overview"
     model: Annotated[str | None, Field("choice", Of.MODELS, moves=True)] = None
     snapshot: Annotated[str | None, Field("text", 80)] = None
+    since: Annotated[str | None, Field("text", 80)] = None
 
     # The pictures of heads.
     layer: Annotated[int, Field("number", Of.LAYERS, moves=True, always="head")] = 0

@@ -140,7 +140,7 @@ class Mix:
             "map": {},
             "features": {"q": self._word()},
             "sentence": {"sentence": f"{self._sentence()}", "show": self._random.choice(SHOWS), "find": self._word()},
-            "about": {},
+            "store": {},
         }
         page, more = self._random.choice(list(searches.items()))
         return f"/{page}", f"?{urlencode(more)}&{self._layer_and_head()}"

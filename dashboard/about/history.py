@@ -1,0 +1,143 @@
+"""The history of a store on its page: published snapshots, and what changed between one of them and the shown one."""
+
+from datetime import datetime
+
+from dash import dcc, html
+
+from dashboard.about.table import stacked_table
+from dashboard.ui.controls import info
+from dashboard.ui.tables import scrolling
+from dashboard.ui.text import brief, difference_unit, signed, unit_title
+from dashboard.web.context import Context
+from store import STATISTICS, Snapshot, StoreError
+from store.changes import HeadChange, ListChange, ModelChange, changes_between
+from store.describe import Description
+from store.schema.model import head_name
+from store.wording import utc
+
+#: Heads listed of a model at most.
+LISTED = 8
+#: The part of the page that shows the changes.
+CHANGES = "changes"
+_MEANING = (
+    "For each head the statistic that changed most: by the difference of its means over all queries, in standard deviations "
+    "among the heads of the older snapshot."
+)
+_UNREADABLE = (
+    "This snapshot cannot be opened: it was deleted, or written by another version. Choose one of the history."
+)
+
+
+def published_at(noted: str) -> str:
+    """A noted moment as in `22 Nov 2026, 05:35 UTC`."""
+    return utc(datetime.fromisoformat(noted))
+
+
+def history_section(described: Description, context: Context) -> list[object]:
+    """Published snapshots, newest first, each with a link to what has changed since."""
+    rows = [_publication(context, old) for old in described.history]
+    alone = " This is the only snapshot: the next ingest adds one." if len(rows) == 1 else ""
+    shown = "" if context.state.snapshot is None else " This link shows an older snapshot."
+    table = stacked_table(("published", "contents", "snapshot", "changes"), rows)
+    return [
+        html.H2("History"),
+        html.P(f"Snapshots published up to the shown one, newest first.{alone}{shown}", className="caption"),
+        scrolling(table, "History"),
+    ]
+
+
+def _publication(context: Context, old: dict[str, str]) -> list[object]:
+    snapshot, when = old["snapshot"], published_at(old["published"])
+    opened = context.state.with_(page="heads", snapshot=snapshot, since=None, model=None, at=None).href
+    compared = f"{context.state.with_(since=snapshot).href}#{CHANGES}"
+    link = dcc.Link("compare with now", href=compared, title=f"What changed since {when}")
+    changes = "shown now" if snapshot == context.snapshot.id else link
+    return [
+        when,
+        old["message"],
+        dcc.Link(f"open {snapshot[:8]}", href=opened, title=f"The dashboard as it was, {when}"),
+        changes,
+    ]
+
+
+def changes_section(context: Context) -> list[object]:
+    """What changed since the snapshot of the link; nothing where the link names none."""
+    since = context.state.since
+    if since is None:
+        return []
+    try:
+        older = context.library.snapshot(since)
+        changes = changes_between(older, context.snapshot)
+    except StoreError:
+        return [html.H2("Changes", id=CHANGES), html.P(_UNREADABLE, role="status")]
+    models = _models(changes.models, older, context.snapshot)
+    return [
+        html.H2(f"Changes since {utc(older.published)}", id=CHANGES),
+        html.P([_between(context, older), " ", dcc.Link("Close", href=context.state.with_(since=None).href)]),
+        *([html.P(models)] if models else []),
+        *[part for change in changes.changed for part in _model(context, older, change)],
+    ]
+
+
+def _between(context: Context, older: Snapshot) -> str:
+    return f"From snapshot {older.id[:8]} to {context.snapshot.id[:8]}, published {utc(context.snapshot.published)}."
+
+
+def _models(models: ListChange, older: Snapshot, newer: Snapshot) -> str:
+    names = {key: str(attributes["model_id"]) for key, attributes in {**older.models, **newer.models}.items()}
+    listed = (("added", models.added), ("removed", models.removed))
+    return " ".join(f"Models {what}: {', '.join(names[key] for key in keys)}." for what, keys in listed if keys)
+
+
+def _model(context: Context, older: Snapshot, change: ModelChange) -> list[object]:
+    title = f"{change.newer.model} on {change.newer.corpus}"
+    return [html.H3(title), _contents(change), *_heads(context, older, change)]
+
+
+def _contents(change: ModelChange) -> html.Table:
+    was, now = change.older, change.newer
+    rows: list[list[object]] = [
+        ["sentences", f"{was.sentences:,}", f"{now.sentences:,}", _growth(was.sentences, now.sentences)],
+        ["tokens", f"{was.tokens:,}", f"{now.tokens:,}", _growth(was.tokens, now.tokens)],
+        ["pictures of heads", len(was.views), len(now.views), _listed(change.views)],
+        ["stages", len(was.stages), len(now.stages), _listed(change.stages)],
+    ]
+    return stacked_table(("contents", "then", "now", "change"), rows, numbers=("then", "now"))
+
+
+def _growth(was: int, now: int) -> str:
+    return "none" if was == now else f"{now - was:+,}"
+
+
+def _listed(names: ListChange) -> str:
+    listed = (("added", names.added), ("removed", names.removed))
+    return "; ".join(f"{what}: {', '.join(some)}" for what, some in listed if some) or "none"
+
+
+def _heads(context: Context, older: Snapshot, change: ModelChange) -> list[object]:
+    """The largest changes of head statistics, with links to the head in both snapshots."""
+    if not change.heads:
+        return [html.P("The statistics of all heads are the same in both snapshots.", className="caption")]
+    rows = [_head(context, older, change, head) for head in change.heads[:LISTED]]
+    columns = ("head", "statistic", "then", "now", "change", "in standard deviations")
+    total = change.newer.layers * change.newer.heads
+    caption = (
+        f"The {len(rows)} largest changes of {len(change.heads)} changed heads, of {total}. A number opens its head."
+    )
+    return [
+        html.P([caption, info("changes of heads", _MEANING)], className="caption"),
+        stacked_table(columns, rows, numbers=columns[2:]),
+    ]
+
+
+def _head(context: Context, older: Snapshot, change: ModelChange, head: HeadChange) -> list[object]:
+    statistic = STATISTICS[head.statistic]
+    unit, scale = statistic.unit, 100 if statistic.unit == "share" else 1
+    name = head_name(head.layer, head.head)
+    shown = context.state.with_(model=change.newer.key, layer=head.layer, head=head.head).on("head")
+    then, now = (
+        dcc.Link(f"{brief(value, unit)} {unit_title(unit)}", href=shown.with_(snapshot=snapshot, since=None).href)
+        for value, snapshot in ((head.older, older.id), (head.newer, context.state.snapshot))
+    )
+    difference = f"{signed(scale * (head.newer - head.older), 2)} {difference_unit(unit)}"
+    return [name, statistic.title, then, now, difference, signed(head.deviations, 2)]

@@ -1,0 +1,41 @@
+"""What selected tokens hold against the rest."""
+
+import numpy as np
+import pytest
+
+from dashboard.features.contrast import WORDPIECES, contrast_of, contrasts, selection_contrast
+from dashboard.features.shown import ShownFeatures
+from dashboard.web.context import resolve
+from dashboard.web.library import Library
+
+
+@pytest.fixture
+def shown(tiny_store: str) -> ShownFeatures:
+    return ShownFeatures.of(resolve(Library(tiny_store), "features", "?q=the"))
+
+
+def test_shares_are_those_of_the_selected_tokens_and_of_the_others() -> None:
+    a, b = contrast_of("letter", ["a", "a", "b", "b", "b"], np.array([True, True, True, False, False]))
+    assert (a.inside, a.outside, a.share, a.share_outside) == (2, 0, pytest.approx(2 / 3), 0)
+    assert (b.inside, b.outside, b.difference) == (1, 2, pytest.approx(1 / 3 - 1))
+
+
+def test_what_is_searched_for_is_the_wordpiece_that_differs_most(shown: ShownFeatures) -> None:
+    wordpieces = [contrast for contrast in contrasts(shown) if contrast.group == "wordpiece"]
+    first = wordpieces[0]
+    assert (first.value, first.share, first.share_outside) == ("the", 1, 0)
+    assert len(wordpieces) <= WORDPIECES
+
+
+def test_token_types_and_labels_are_counted_once_for_every_token(shown: ShownFeatures) -> None:
+    for group in ("token type", "label"):
+        counted = sum(c.inside + c.outside for c in contrasts(shown) if c.group == group)
+        assert counted == shown.tokens
+
+
+def test_nothing_is_contrasted_without_a_selection(tiny_store: str) -> None:
+    assert selection_contrast(ShownFeatures.of(resolve(Library(tiny_store), "features", ""))) == []
+
+
+def test_a_selection_has_a_table(shown: ShownFeatures) -> None:
+    assert "Selected tokens against the others" in str(selection_contrast(shown))

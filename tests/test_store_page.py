@@ -1,0 +1,127 @@
+"""Page Store: settings in words, the ingest under way, the history and what changed since a snapshot."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dashboard.about.history import history_section
+from dashboard.about.settings import PLACES, command, readable_settings
+from dashboard.pages import PAGES
+from dashboard.ui.progress import STORE, UNDER_WAY, under_way
+from dashboard.web.context import resolve
+from dashboard.web.library import Library
+from ingest.run.settings import Settings
+from store import open_snapshot
+from store.describe import describe
+from store.repository.history import history
+from store.wording import utc
+from tests.accessibility import is_accessible
+from tests.browser import Open, serving
+from tests.test_waiting_pages import running
+
+DEFAULTS = asdict(Settings())
+#: Every setting, as it is not by default.
+CHANGED: dict[str, object] = {
+    **dict.fromkeys(("device", "dtype", "text", "label", "annotate", "probes", "points"), "other"),
+    **dict.fromkeys(("sentences", "tokens", "batch", "importance", "max_length", "seed", "neighbors", "min_dist"), 7),
+    "reviews": "7",
+    "metric": "cosine",
+    "views": "pca-raw-3d",
+    "features": "pca-joint",
+}
+
+
+@pytest.fixture(scope="module")
+def oldest(three: str) -> str:
+    """Id of the first of three publications."""
+    return history(open_snapshot(three).repository, three)[-1].snapshot
+
+
+@pytest.fixture(scope="module")
+def three_publications(three: str) -> Iterator[str]:
+    with serving(three) as address:
+        yield address
+
+
+def shown(library: Library, search: str = "") -> str:
+    return str(PAGES["store"](resolve(library, "store", search)).above)
+
+
+@pytest.mark.parametrize("name", sorted(DEFAULTS.keys() - {*PLACES, "stage"}))
+def test_every_setting_of_an_ingest_is_read_in_words(name: str) -> None:
+    assert readable_settings(DEFAULTS | {name: CHANGED[name]}) != readable_settings(DEFAULTS)
+
+
+def test_settings_of_an_older_ingest_are_read_as_far_as_they_go() -> None:
+    assert readable_settings({"seed": 3}) == {"sentences": "as many as by default", "sample": "seed 3"}
+
+
+def test_a_command_repeats_the_settings_without_places() -> None:
+    written = command(DEFAULTS | {"model": "/home/reader/bert", "max_length": 64})
+    assert "--max-length=64" in written
+    assert "--model" not in written
+
+
+def test_the_former_name_of_the_page_still_leads_to_it(tiny_store: str) -> None:
+    context = resolve(Library(tiny_store), "/about", "?layer=1")
+    assert (context.state.href, context.notices) == ("/store?layer=1", ())
+
+
+def test_a_running_ingest_shows_its_stage_and_the_time_left() -> None:
+    state = str(under_way(running(), {UNDER_WAY: STORE}))
+    assert re.search(r"pairs, 50 %, about \d+ s left in this stage", state)
+
+
+def test_a_page_says_that_no_ingest_runs(tiny_store: str) -> None:
+    assert "No ingest is running." in shown(Library(tiny_store))
+
+
+def test_requested_pictures_that_are_not_made_are_listed_during_an_ingest(
+    tiny_store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Library, "ingest", running())
+    library = Library(tiny_store)
+    settings = library.snapshot().corpus().attributes["provenance"]["settings"]
+    monkeypatch.setitem(settings, "views", f"{settings['views']},umap-raw-3d")
+    assert "Requested pictures not made yet: umap-raw-3d." in shown(library)
+
+
+def test_a_store_with_one_snapshot_says_so(tiny_store: str) -> None:
+    context = resolve(Library(tiny_store), "store", "")
+    described = describe(context.snapshot)
+    alone = replace(described, history=described.history[:1])
+    assert "This is the only snapshot" in str(history_section(alone, context))
+
+
+def test_a_snapshot_that_is_not_there_cannot_be_compared(three: str) -> None:
+    assert "This snapshot cannot be opened" in shown(Library(three), "?since=GONE")
+
+
+@pytest.fixture
+def compared(open_page: Open, three_publications: str, oldest: str) -> Page:
+    """What changed between the first publication and the newest."""
+    page = open_page(f"{three_publications}/store")
+    page.get_by_role("link", name="compare with now").last.click()
+    expect(page.get_by_role("heading", name="Changes since")).to_be_visible()
+    assert f"since={oldest}" in page.url
+    return page
+
+
+def test_a_snapshot_is_compared_with_the_shown_one(compared: Page, three: str, oldest: str) -> None:
+    expect(compared.get_by_role("heading", name=re.compile("Changes"))).to_contain_text(
+        utc(open_snapshot(three, oldest).published)
+    )
+    expect(compared.get_by_role("row").filter(has_text="sentences").filter(has_text="+10")).to_be_visible()
+
+
+def test_a_number_of_a_changed_head_opens_it_in_its_snapshot(compared: Page, oldest: str) -> None:
+    changed = compared.locator("table").filter(has_text="in standard deviations").get_by_role("row").nth(1)
+    changed.get_by_role("link").first.click()
+    expect(compared).to_have_url(re.compile(f"/head.*snapshot={oldest}|/head.*{oldest}"))
+
+
+def test_axe_finds_nothing_serious_in_changes(compared: Page) -> None:
+    is_accessible(compared)
