@@ -10,6 +10,7 @@ from dashboard.canvas.spec import Picture
 from dashboard.points import clicked_point as point
 from dashboard.points import distance, pairs
 from dashboard.points import selection_summary as selection
+from dashboard.points.arrangement import arrangement, arrangement_controls, nothing_shown
 from dashboard.points.captions import (
     fidelity_caption,
     head_fidelity_caption,
@@ -45,8 +46,8 @@ PANELS = {
 }
 
 
-def picture_of_heads(context: Context) -> Picture:
-    """The picture of all heads."""
+def picture_of_heads(context: Context) -> Picture | None:
+    """The picture of all heads; None where none passes the conditions of the link."""
     return grid_picture(context, _points_of_heads(context))
 
 
@@ -56,10 +57,12 @@ def all_heads(context: Context) -> Page:
     if not corpus.views:
         return without_picture(context, "Heads")
     points = _points_of_heads(context)
+    shown = arrangement(corpus, context.state)
     above = [
         html.H1(f"Queries and keys of all {corpus.layers * corpus.heads} heads"),
-        _how_to_read_heads(),
-        *around_picture(context, points, head=False),
+        _how_to_read_heads(context, packed=shown.packed),
+        *around_picture(context, points, arrangement_controls(context, shown), head=False),
+        *([] if shown.heads else [nothing_shown(context)]),
     ]
     tokens = points.drawn.tokens
     below = [
@@ -71,12 +74,13 @@ def all_heads(context: Context) -> Page:
     return Page(above=above, below=below, notices=points.notices)
 
 
-def _how_to_read_heads() -> html.P:
-    return html.P(
-        "One panel per head: layers down, heads across. A key near a query receives much of its attention. Click a head, or press "
-        f"Enter, to open it; the wheel zooms. Numbers count from 0: {head_name(7, 9)} is head 8-10 of the papers.",
-        className="how-to-read",
+def _how_to_read_heads(context: Context, *, packed: bool) -> html.P:
+    order = ", the largest value first" if context.state.arranged else "" if packed else ": layers down, heads across"
+    text = (
+        f"One panel per head{order}. A key near a query receives much of its attention. Click a head, or press "
+        f"Enter, to open it; the wheel zooms. Numbers count from 0: {head_name(7, 9)} is head 8-10 of the papers."
     )
+    return html.P(text, className="how-to-read")
 
 
 def _points_of_heads(context: Context) -> ShownPoints:

@@ -173,6 +173,7 @@ export function createPainter(canvas) {
     gl.enable(gl.SCISSOR_TEST);
     gl.clearColor(...rgb(palette.panel), 1);
     for (let panel = 0; panel < layout.count; panel++) {
+      if (slotOf(layout, panel) < 0) continue;
       const [left, top, side] = layout.single ? [0, 0, layout.width] : panelBox(layout, camera, panel);
       gl.scissor(...[left, layout.height - top - side, side, side].map((pixels) => Math.round(pixels * scale)));
       gl.clear(gl.COLOR_BUFFER_BIT);
@@ -191,11 +192,10 @@ export function createPainter(canvas) {
     const count = Math.min(each, most);
     if (only !== undefined) return [[only * each, count, shift]];
     if (count === each && !layout.slots) return [[0, parts.points.panels * each, shift]];
-    return Array.from({ length: parts.points.panels }, (_, panel) => [
-      panel * each,
-      count,
-      shift + slotOf(layout, panel) - panel,
-    ]);
+    const panels = Array.from({ length: parts.points.panels }, (_, panel) => panel);
+    return panels
+      .filter((panel) => slotOf(layout, panel) >= 0)
+      .map((panel) => [panel * each, count, shift + slotOf(layout, panel) - panel]);
   }
 
   /**
