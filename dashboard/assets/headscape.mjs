@@ -6,9 +6,11 @@ import { saveChart } from "./web/chart.mjs";
 import { keepFocus } from "./web/focus.mjs";
 import { Markup, dropInvalid, followPage, scrollToParts, toggleDrawer } from "./web/follow.mjs";
 import { explainButtons } from "./web/info.mjs";
+import { showExampleOnce } from "./web/worked_example.mjs";
 
 keepFocus();
 explainButtons();
+showExampleOnce();
 scrollToParts();
 
 window.headscape = {

@@ -22,6 +22,7 @@ from dashboard.points.controls import around_picture
 from dashboard.points.picture import ShownPoints, grid_picture, head_picture
 from dashboard.points.search import hit_table
 from dashboard.points.similar import similar_part
+from dashboard.points.worked_example import example_card, example_link
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links
 from dashboard.web.context import Context
@@ -62,6 +63,7 @@ def all_heads(context: Context) -> Page:
         html.H1(f"Queries and keys of all {corpus.layers * corpus.heads} heads"),
         _how_to_read_heads(context, packed=shown.packed),
         *around_picture(context, points, arrangement_controls(context, shown), head=False),
+        *example_card(context),
         *([] if shown.heads else [nothing_shown(context)]),
     ]
     tokens = points.drawn.tokens
@@ -78,9 +80,9 @@ def _how_to_read_heads(context: Context, *, packed: bool) -> html.P:
     order = ", the largest value first" if context.state.arranged else "" if packed else ": layers down, heads across"
     text = (
         f"One panel per head{order}. A key near a query receives much of its attention. Click a head, or press "
-        f"Enter, to open it; the wheel zooms. Numbers count from 0: {head_name(7, 9)} is head 8-10 of the papers."
+        f"Enter, to open it; the wheel zooms. Numbers count from 0: {head_name(7, 9)} is head 8-10 of the papers. "
     )
-    return html.P(text, className="how-to-read")
+    return html.P([text, *example_link(context)], className="how-to-read")
 
 
 def _points_of_heads(context: Context) -> ShownPoints:
