@@ -225,10 +225,11 @@ def drawn(page: Page) -> Page:
 
 
 def canvas_place(page: Page, x: float, y: float) -> tuple[float, float]:
-    """A place in the window from a place 0..1 in the picture, from its upper left."""
+    """A place in the window from a place 0..1 in the picture, from its upper left; one panel stands in the middle."""
     shown = page.locator(".frame canvas:visible, .frame img:visible").first.bounding_box()
     assert shown is not None
-    return shown["x"] + x * shown["width"], shown["y"] + y * shown["height"]
+    wide = shown["height"] if page.locator(".points.single").count() else shown["width"]
+    return shown["x"] + shown["width"] / 2 + (x - 0.5) * wide, shown["y"] + y * shown["height"]
 
 
 def picture(page: Page) -> np.ndarray:

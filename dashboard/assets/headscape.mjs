@@ -6,11 +6,13 @@ import { saveChart } from "./web/chart.mjs";
 import { keepFocus } from "./web/focus.mjs";
 import { Markup, dropInvalid, followPage, scrollToParts, toggleDrawer } from "./web/follow.mjs";
 import { explainButtons } from "./web/info.mjs";
+import { sizeInspector } from "./web/inspector.mjs";
 import { showExampleOnce } from "./web/worked_example.mjs";
 
 keepFocus();
 explainButtons();
 showExampleOnce();
+sizeInspector();
 scrollToParts();
 
 window.headscape = {

@@ -1,6 +1,7 @@
 """Pages Heads and Head: queries and keys of every head, one panel each; and of one head, with tabs beside the picture."""
 
 from collections.abc import Callable
+from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -38,6 +39,8 @@ def _point_panel(context: Context, points: ShownPoints) -> list[object]:
     return [*point.panel(context, points), *similar_part(context)]
 
 
+#: Pixels of the tabs where their reader has chosen no others (assets/points.css).
+INSPECTOR = 380
 #: Tab -> its title and layout, beside the tab Statistics.
 PANELS = {
     "point": ("Point", _point_panel),
@@ -139,7 +142,18 @@ def _beside(context: Context, points: ShownPoints, statistics: Callable[[Context
     names = [dmc.TabsTab(title, value=tab) for tab, title in titles.items()]
     drawn = statistics(context) if shown == "statistics" else PANELS[shown][1](context, points)
     panel = dmc.TabsPanel(drawn, value=shown, pt="sm")
-    return [dmc.Tabs([dmc.TabsList(names), panel], id={"choose": "tab", "by": "tabs"}, value=shown)]
+    tabs = dmc.Tabs([dmc.TabsList(names), panel], id={"choose": "tab", "by": "tabs"}, value=shown)
+    return [*_inspector_frame(), html.Div(tabs, className="inspector")]
+
+
+def _inspector_frame() -> list[object]:
+    """What makes the tabs wider, narrower, or leaves them out (assets/web/inspector.mjs)."""
+    border: Any = {"aria-orientation": "vertical", "aria-label": "Width of the tabs", "aria-valuenow": INSPECTOR}
+    turn: Any = {"aria-label": "Show or hide the tabs"}
+    return [
+        html.Div(role="separator", tabIndex=0, className="inspector-border", **border),
+        html.Button("", type="button", className="inspector-turn", title="Show or hide the tabs", **turn),
+    ]
 
 
 def _typed(context: Context) -> list[object]:

@@ -1,6 +1,6 @@
 // Layout of the panels: their positions in the frame, places of pixels in a panel, names beside or above them, and the
 // size of the canvases. Pixels are CSS pixels from the upper left.
-import { dataToScreen, fillingZoom, screenToData } from "./camera.mjs";
+import { acrossScreen, dataToScreen, fillingZoom, screenToData, squareWidth } from "./camera.mjs";
 
 const GAP = 4;
 const SMALLEST_PANEL = 20;
@@ -39,7 +39,8 @@ export function fitPanels({ count, columns: given, slots, flows, titled, least, 
   const legible = flows ? LEGIBLE_TITLE : least || LEGIBLE;
   const high = single ? Math.max(320, height) : Math.max(legible, height / rows - GAP - title);
   const side = Math.max(SMALLEST_PANEL, Math.floor(Math.min(across, high)));
-  const sizes = { width: columns * (side + GAP) - GAP, height: rows * (side + GAP + title) - GAP };
+  const wide = single ? Math.max(side, Math.floor(width)) : columns * (side + GAP) - GAP;
+  const sizes = { width: wide, height: rows * (side + GAP + title) - GAP };
   return {
     columns,
     rows,
@@ -64,20 +65,23 @@ export const panelIn = (layout, slot) => (layout.slots ? layout.slots.indexOf(sl
 
 const step = (layout) => [layout.side + layout.gap, layout.side + layout.gap + layout.title];
 
-/** Upper left of a panel, below its title. */
+/** Upper left of a panel, below its title; a single panel stands in the middle of its frame. */
 function corner(layout, panel) {
+  if (layout.single) return [(layout.width - layout.side) / 2, 0];
   const [slot, [across, down]] = [slotOf(layout, panel), step(layout)];
   return [(slot % layout.columns) * across, Math.floor(slot / layout.columns) * down + layout.title];
 }
 
+const acrossFrame = (layout, x) => layout.width / 2 + (x - 0.5) * squareWidth(layout);
+
 /** Pixel on screen of a pixel of the unmoved frame, and the way back. */
 function onScreen(layout, camera, px, py) {
-  const [sx, sy] = dataToScreen(camera, px / layout.width, 1 - py / layout.height);
-  return [sx * layout.width, (1 - sy) * layout.height];
+  const [sx, sy] = dataToScreen(camera, acrossScreen(layout, px), 1 - py / layout.height);
+  return [acrossFrame(layout, sx), (1 - sy) * layout.height];
 }
 function inFrame(layout, camera, px, py) {
-  const [x, y] = screenToData(camera, px / layout.width, 1 - py / layout.height);
-  return [x * layout.width, (1 - y) * layout.height];
+  const [x, y] = screenToData(camera, acrossScreen(layout, px), 1 - py / layout.height);
+  return [acrossFrame(layout, x), (1 - y) * layout.height];
 }
 
 /** Pixel of a place of a panel's square. */
@@ -244,7 +248,8 @@ function layoutOf({ picture, host, frame, single }) {
   const { panels, columns, slots, flows, titled, min_side, dimensions } = picture;
   const isBelow = !single && matchMedia(TOOLS_BELOW).matches;
   const beside = BESIDE[single ? "single" : titled ? "titled" : "grid"] - (isBelow ? BESIDE.single : 0);
-  const width = host.clientWidth - beside;
+  const { paddingLeft, paddingRight } = getComputedStyle(host);
+  const width = host.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) - beside;
   const height = window.innerHeight - frame.getBoundingClientRect().top - window.scrollY - BELOW;
   const room = { width, height };
   return fitPanels({ count: panels.length, columns, slots, flows, titled, least: min_side, dimensions, ...room });
@@ -261,9 +266,17 @@ function spread({ layout, scale, host, canvas, image, overlay }) {
   return sized.length > 0;
 }
 
+/** Moves the frame to a whole pixel, where its points are sharp: what stands above ends anywhere. */
+function snap({ host, frame }) {
+  host.style.marginTop = "";
+  const top = frame.getBoundingClientRect().top + window.scrollY;
+  host.style.marginTop = `${Math.ceil(top) - top}px`;
+}
+
 /** Fits the picture into the window. */
 export function resize(panels) {
   if (!panels.picture || !panels.host.clientWidth) return;
+  snap(panels);
   const [layout, scale] = [layoutOf(panels), window.devicePixelRatio || 1];
   if (panels.scale === scale && sameLayout(panels.layout, layout)) return;
   Object.assign(panels, { layout, scale });
@@ -272,5 +285,5 @@ export function resize(panels) {
   placeNames(panels);
   // Another size empties a canvas at once; what it shows has to be there before the next frame.
   if (emptied && panels.painter) panels.paintNow();
-  else panels.paint();
+  else panels.repaint();
 }

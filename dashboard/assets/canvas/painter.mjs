@@ -1,6 +1,6 @@
 // Paints all panels with one call on one WebGL2 canvas; selected points are painted once more, on top. Where painting
 // all points is slow, fewer are painted while the camera moves.
-import { rotationRows } from "./camera.mjs";
+import { rotationRows, squareWidth } from "./camera.mjs";
 import { selectedPoints, spreadOverPanels } from "./decode.mjs";
 import { panelBox, slotOf } from "./layout.mjs";
 
@@ -151,7 +151,7 @@ export function createPainter(canvas) {
     }))
       gl.uniform1f(at[name], value);
     gl.uniform2f(at.canvas, width, height);
-    gl.uniform2f(at.centre, camera.x * width, (1 - camera.y) * height);
+    gl.uniform2f(at.centre, camera.x * squareWidth(layout) * scale, (1 - camera.y) * height);
     const colours = {
       firstColour: palette[roles[0]],
       secondColour: palette[roles[1] || roles[0]],

@@ -95,7 +95,7 @@ export class Panels {
   watch() {
     this.on(this.canvas, "webglcontextlost", (event) => event.preventDefault());
     this.on(this.canvas, "webglcontextrestored", () => (this.painter.restore(), this.paint()));
-    this.watchers = [new ResizeObserver(() => resize(this)), new MutationObserver(() => this.schemeChanged())];
+    this.watchers = [new ResizeObserver(() => resize(this)), new MutationObserver(() => this.repaint())];
     this.watchers[0].observe(this.host.parentElement);
     this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
   }
@@ -264,7 +264,8 @@ export class Panels {
       : { only: Math.max(0, this.gridPanel), shift: -Math.max(0, this.gridPanel) };
   }
 
-  schemeChanged() {
+  /** In other colours, or at another size: a still picture comes anew. */
+  repaint() {
     if (!this.picture) return;
     if (this.painter) this.paint();
     else showStillPicture(this);
