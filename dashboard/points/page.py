@@ -1,6 +1,6 @@
 """Pages Heads and Head: queries and keys of every head, one panel each; and of one head, with tabs beside the picture."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -40,14 +40,19 @@ def _point_panel(context: Context, points: ShownPoints) -> list[object]:
 
 
 #: Pixels of the tabs where their reader has chosen no others (assets/points.css).
-INSPECTOR = 380
-#: Tab -> its title and layout, beside the tab Statistics.
+INSPECTOR = 440
+Layout = Callable[[Context], list[object]]
+#: Tab -> its title and layout, beside the tabs Statistics and Positions.
 PANELS = {
     "point": ("Point", _point_panel),
     "selection": ("Selection", selection.panel),
     "pairs": ("Top pairs", pairs.panel),
     "distance": ("Distance", distance.panel),
 }
+
+
+#: Titles of all tabs in their order.
+TITLES = {"statistics": "Statistics"} | {tab: title for tab, (title, _) in PANELS.items()} | {"positions": "Positions"}
 
 
 def picture_of_heads(context: Context) -> Picture | None:
@@ -97,8 +102,8 @@ def picture_of_head(context: Context) -> Picture:
     return head_picture(context, _points_of_head(context))
 
 
-def one_head(context: Context, statistics: Callable[[Context], list[object]]) -> Page:
-    """Page Head; `statistics` is the layout of the tab Statistics."""
+def one_head(context: Context, statistics: Layout, positions: Layout) -> Page:
+    """Page Head; `statistics` and `positions` are the layouts of tabs that other topics have."""
     corpus, state = context.corpus, context.state
     name = head_name(state.layer, state.head)
     if not corpus.views:
@@ -112,7 +117,10 @@ def one_head(context: Context, statistics: Callable[[Context], list[object]]) ->
         *_typed(context),
     ]
     return Page(
-        above=above, beside=_beside(context, points, statistics), below=_below(context, points), notices=points.notices
+        above=above,
+        beside=_beside(context, points, {"statistics": statistics, "positions": positions}),
+        below=_below(context, points),
+        notices=points.notices,
     )
 
 
@@ -135,12 +143,11 @@ def _below(context: Context, points: ShownPoints) -> list[object]:
     ]
 
 
-def _beside(context: Context, points: ShownPoints, statistics: Callable[[Context], list[object]]) -> list[object]:
+def _beside(context: Context, points: ShownPoints, others: Mapping[str, Layout]) -> list[object]:
     """The tabs; only the layout of the open one is computed."""
     shown = tab_of(context.state)
-    titles = {"statistics": "Statistics"} | {tab: title for tab, (title, _) in PANELS.items()}
-    names = [dmc.TabsTab(title, value=tab) for tab, title in titles.items()]
-    drawn = statistics(context) if shown == "statistics" else PANELS[shown][1](context, points)
+    names = [dmc.TabsTab(title, value=tab) for tab, title in TITLES.items()]
+    drawn = others[shown](context) if shown in others else PANELS[shown][1](context, points)
     panel = dmc.TabsPanel(drawn, value=shown, pt="sm")
     tabs = dmc.Tabs([dmc.TabsList(names), panel], id={"choose": "tab", "by": "tabs"}, value=shown)
     return [*_inspector_frame(), html.Div(tabs, className="inspector")]

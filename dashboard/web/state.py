@@ -41,7 +41,7 @@ OF_WORDS: tuple[Within, ...] = ("lemma",)
 LINES: tuple[Lines, ...] = get_args(Lines)
 MEANS: tuple[Mean, ...] = get_args(Mean)
 PAIRS: tuple[Pair, ...] = get_args(Pair)
-TABS = ("statistics", "point", "selection", "pairs", "distance")
+TABS = ("statistics", "point", "selection", "pairs", "distance", "positions")
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 #: What the heat map of all heads shows of a statistic.
 VALUES = ("value", "rank", "difference")
