@@ -1,4 +1,4 @@
-// The worked example of page Heads: shown until its reader has got it, and again by a button. Nothing of it is in a link.
+// The worked example of page Heads: shown until its reader has got it, and again by a button. It is not in the link.
 import { recall, remember } from "./remembered.mjs";
 
 const NAME = "example";
