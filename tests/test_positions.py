@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
+from dashboard.pages import PAGES
 from dashboard.sentence import positions as module
 from dashboard.sentence.picture import sentence_picture
 from dashboard.sentence.positions import PositionMeans, position_figure, position_means
@@ -96,3 +97,9 @@ def test_a_head_is_computed_once(corpus: Corpus) -> None:
 
 def test_no_cell_is_empty(corpus: Corpus) -> None:
     assert position_means(corpus, 0, 0).count.min() > 0
+
+
+def test_page_head_shows_the_positions_of_its_head(tiny_store: str) -> None:
+    beside = str(PAGES["head"](resolve(Library(tiny_store), "head", "?layer=1&head=0&tab=positions")).beside)
+    assert "Attention of L1 H0 by position" in beside
+    assert "the sentence's matrix" not in beside

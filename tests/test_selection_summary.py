@@ -9,7 +9,7 @@ from dashboard.points.columns import column_of, values
 from dashboard.points.drawn import Drawn
 from dashboard.points.picture import ShownPoints
 from dashboard.points.selection import mask, parse_selection
-from dashboard.points.selection_summary import Share, panel, selected_rows, summarize
+from dashboard.points.selection_summary import Share, panel, summarize
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus
@@ -26,27 +26,6 @@ def drawn(two_views: Corpus) -> Drawn:
 def selected(drawn: Drawn) -> np.ndarray:
     """Keys of [CLS] and words near the start."""
     return mask(drawn, parse_selection({"where": "position:0..2;role:key"}, drawn.corpus)[0])
-
-
-def test_a_table_names_the_first_selected_points(drawn: Drawn, selected: np.ndarray) -> None:
-    rows = selected_rows(drawn, selected, limit=4)
-    pieces = drawn.corpus.wordpieces(drawn.rows)
-    assert [(row.token, row.position, row.sentence, row.role) for row in rows[:3]] == [
-        (0, 0, 0, "key"),
-        (1, 1, 0, "key"),
-        (2, 2, 0, "key"),
-    ]
-    assert [row.wordpiece for row in rows] == [pieces[row.token] for row in rows]
-    assert len(rows) == 4
-    names = drawn.corpus.corpus_attributes["label_names"]
-    assert rows[3].label == names[int(drawn.corpus.sentences.label.values[rows[3].sentence])]
-
-
-def test_a_table_of_all_heads_has_what_is_selected_in_any(two_views: Corpus) -> None:
-    drawn = Drawn(two_views, TOKENS)
-    every = np.zeros((4, TOKENS, 2), bool)
-    every[2, 5, 1] = every[3, 4, 0] = True
-    assert [(row.token, row.role) for row in selected_rows(drawn, every)] == [(4, "query"), (5, "key")]
 
 
 def test_a_summary_counts(drawn: Drawn, selected: np.ndarray) -> None:
@@ -114,4 +93,3 @@ def test_all_or_nothing_can_be_summarized(drawn: Drawn, everything: bool) -> Non
     summary = summarize(drawn, np.full((1, TOKENS, 2), everything))
     assert summary.share == everything
     assert all(isnan(difference.standardized) for difference in summary.differences)
-    assert selected_rows(drawn, np.zeros((1, TOKENS, 2), bool)) == []

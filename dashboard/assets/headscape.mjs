@@ -6,10 +6,14 @@ import { saveChart } from "./web/chart.mjs";
 import { keepFocus } from "./web/focus.mjs";
 import { Markup, dropInvalid, followPage, scrollToParts, toggleDrawer } from "./web/follow.mjs";
 import { explainButtons } from "./web/info.mjs";
+import { sizeInspector } from "./web/inspector.mjs";
 import { followShortcuts } from "./web/shortcuts.mjs";
+import { showExampleOnce } from "./web/worked_example.mjs";
 
 keepFocus();
 explainButtons();
+showExampleOnce();
+sizeInspector();
 followShortcuts();
 scrollToParts();
 

@@ -27,6 +27,10 @@ class Panel:
     name: str
     #: One line about it, shown on hover after its name.
     summary: str = ""
+    #: A word in its corner.
+    tag: str = ""
+    #: A number after its name, where it has its name above it.
+    value: str = ""
     #: Fields of the link that opens it, where that is not a head.
     fields: Mapping[str, str] | None = None
 
@@ -107,8 +111,10 @@ class Picture:
     dimensions: int
     #: Layers and heads of the model, where the single panel is one of its heads.
     shape: tuple[int, int] | None = None
-    #: The place of each panel in the grid, where some places stay empty.
+    #: The place of each panel in the grid, where that is not its own number; -1 for a panel that is left out.
     slots: Sequence[int] | None = None
+    #: Whether the window decides how many panels stand in a row.
+    flows: bool = False
     #: Whether each panel has its name above it.
     titled: bool = False
     #: Smallest side of a panel in pixels.

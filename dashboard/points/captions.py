@@ -90,6 +90,8 @@ def overlays_of_head(state: LinkState) -> list[tuple[str, str]]:
         drawn.insert(len(drawn) - (state.token is not None), ("line", "attention weight: thicker is more"))
     if state.marks and state.token is not None:
         drawn.append(("pair", "marked pair"))
+    if state.size:
+        drawn.append(("size", "larger: larger query or key norm"))
     return [*drawn, LASSO] if state.lasso else drawn
 
 

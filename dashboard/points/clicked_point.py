@@ -10,6 +10,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.points.picture import NEAR, ShownPoints, marks
+from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.ui.controls import number
 from dashboard.ui.tables import heading
 from dashboard.web.context import Context
@@ -323,23 +324,15 @@ def _near_table(context: Context, point_focus: dict[str, Any]) -> list[object]:
     """The keys of a query, or the queries of a key, with the largest logits in the corpus."""
     role = "query" if context.state.role == "key" else "key"
     names = {"key": "keys", "query": "queries"}
-    rows = [_near_row(context, role, near) for near in point_focus["near"]]
-    head = heading((role, "logit", "sentence"), {"logit"})
+    found = [FoundToken(near["token"], role, f"{near['score']:.2f}") for near in point_focus["near"]]
     searched = (
         "all" if point_focus["searched"] == point_focus["tokens"] else f"the first {point_focus['searched']:,} of"
     )
     return [
         html.H3(f"Highest-scoring {names[role]} in the corpus"),
-        html.Table([head, html.Tbody(rows)], className="rows"),
+        groups_table(context, found, (role, "logit")),
         html.P(
             f"By q.k / sqrt(channels), over {searched} {point_focus['tokens']:,} tokens; each wordpiece at most three times.",
             className="caption",
         ),
     ]
-
-
-def _near_row(context: Context, role: str, near: dict[str, Any]) -> html.Tr:
-    """A row of the table: a token, linked to it in this role."""
-    link = dcc.Link(near["piece"], href=context.state.with_(token=near["token"], role=role, marks=None).href)
-    where = f"{near['sentence']:,} at {near['position']}" + (" (its own)" if near["same_sentence"] else "")
-    return html.Tr([html.Td(link), html.Td(f"{near['score']:.2f}", className="number"), html.Td(where)])

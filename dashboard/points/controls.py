@@ -22,9 +22,9 @@ from store.wording import many
 OFFERED = 100
 
 
-def around_picture(context: Context, points: ShownPoints, *, head: bool) -> list[object]:
-    """Every control, then what colours mean, and how many points are selected."""
-    rows = [_picture_controls(context, head=head), search_controls(context), filter_controls(context, points)]
+def around_picture(context: Context, points: ShownPoints, *more: html.Div, head: bool) -> list[object]:
+    """Every control and the rows of `more`, then what colours mean, and how many points are selected."""
+    rows = [_picture_controls(context, head=head), search_controls(context), filter_controls(context, points), *more]
     return [
         html.Div(rows, className="control-rows"),
         legend_line(points.legend) if points.coloured else marks_line(),

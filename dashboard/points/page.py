@@ -1,6 +1,7 @@
 """Pages Heads and Head: queries and keys of every head, one panel each; and of one head, with tabs beside the picture."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -10,6 +11,7 @@ from dashboard.canvas.spec import Picture
 from dashboard.points import clicked_point as point
 from dashboard.points import distance, pairs
 from dashboard.points import selection_summary as selection
+from dashboard.points.arrangement import arrangement, arrangement_controls, nothing_shown
 from dashboard.points.captions import (
     fidelity_caption,
     head_fidelity_caption,
@@ -21,6 +23,7 @@ from dashboard.points.controls import around_picture
 from dashboard.points.picture import ShownPoints, grid_picture, head_picture
 from dashboard.points.search import hit_table
 from dashboard.points.similar import similar_part
+from dashboard.points.worked_example import example_card, example_link
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links
 from dashboard.web.context import Context
@@ -36,7 +39,10 @@ def _point_panel(context: Context, points: ShownPoints) -> list[object]:
     return [*point.panel(context, points), *similar_part(context)]
 
 
-#: Tab -> its title and layout, beside the tab Statistics.
+#: Pixels of the tabs where their reader has chosen no others (assets/points.css).
+INSPECTOR = 440
+Layout = Callable[[Context], list[object]]
+#: Tab -> its title and layout, beside the tabs Statistics and Positions.
 PANELS = {
     "point": ("Point", _point_panel),
     "selection": ("Selection", selection.panel),
@@ -45,8 +51,12 @@ PANELS = {
 }
 
 
-def picture_of_heads(context: Context) -> Picture:
-    """The picture of all heads."""
+#: Titles of all tabs in their order.
+TITLES = {"statistics": "Statistics"} | {tab: title for tab, (title, _) in PANELS.items()} | {"positions": "Positions"}
+
+
+def picture_of_heads(context: Context) -> Picture | None:
+    """The picture of all heads; None where none passes the conditions of the link."""
     return grid_picture(context, _points_of_heads(context))
 
 
@@ -56,10 +66,13 @@ def all_heads(context: Context) -> Page:
     if not corpus.views:
         return without_picture(context, "Heads")
     points = _points_of_heads(context)
+    shown = arrangement(corpus, context.state)
     above = [
         html.H1(f"Queries and keys of all {corpus.layers * corpus.heads} heads"),
-        _how_to_read_heads(),
-        *around_picture(context, points, head=False),
+        _how_to_read_heads(context, packed=shown.packed),
+        *around_picture(context, points, arrangement_controls(context, shown), head=False),
+        *example_card(context),
+        *([] if shown.heads else [nothing_shown(context)]),
     ]
     tokens = points.drawn.tokens
     below = [
@@ -71,12 +84,13 @@ def all_heads(context: Context) -> Page:
     return Page(above=above, below=below, notices=points.notices)
 
 
-def _how_to_read_heads() -> html.P:
-    return html.P(
-        "One panel per head: layers down, heads across. A key near a query receives much of its attention. Click a head, or press "
-        f"Enter, to open it; the wheel zooms. Numbers count from 0: {head_name(7, 9)} is head 8-10 of the papers.",
-        className="how-to-read",
+def _how_to_read_heads(context: Context, *, packed: bool) -> html.P:
+    order = ", the largest value first" if context.state.arranged else "" if packed else ": layers down, heads across"
+    text = (
+        f"One panel per head{order}. A key near a query receives much of its attention. Click a head, or press "
+        f"Enter, to open it; the wheel zooms. Numbers count from 0: {head_name(7, 9)} is head 8-10 of the papers. "
     )
+    return html.P([text, *example_link(context)], className="how-to-read")
 
 
 def _points_of_heads(context: Context) -> ShownPoints:
@@ -88,8 +102,8 @@ def picture_of_head(context: Context) -> Picture:
     return head_picture(context, _points_of_head(context))
 
 
-def one_head(context: Context, statistics: Callable[[Context], list[object]]) -> Page:
-    """Page Head; `statistics` is the layout of the tab Statistics."""
+def one_head(context: Context, statistics: Layout, positions: Layout) -> Page:
+    """Page Head; `statistics` and `positions` are the layouts of tabs that other topics have."""
     corpus, state = context.corpus, context.state
     name = head_name(state.layer, state.head)
     if not corpus.views:
@@ -103,7 +117,10 @@ def one_head(context: Context, statistics: Callable[[Context], list[object]]) ->
         *_typed(context),
     ]
     return Page(
-        above=above, beside=_beside(context, points, statistics), below=_below(context, points), notices=points.notices
+        above=above,
+        beside=_beside(context, points, {"statistics": statistics, "positions": positions}),
+        below=_below(context, points),
+        notices=points.notices,
     )
 
 
@@ -126,14 +143,24 @@ def _below(context: Context, points: ShownPoints) -> list[object]:
     ]
 
 
-def _beside(context: Context, points: ShownPoints, statistics: Callable[[Context], list[object]]) -> list[object]:
+def _beside(context: Context, points: ShownPoints, others: Mapping[str, Layout]) -> list[object]:
     """The tabs; only the layout of the open one is computed."""
     shown = tab_of(context.state)
-    titles = {"statistics": "Statistics"} | {tab: title for tab, (title, _) in PANELS.items()}
-    names = [dmc.TabsTab(title, value=tab) for tab, title in titles.items()]
-    drawn = statistics(context) if shown == "statistics" else PANELS[shown][1](context, points)
+    names = [dmc.TabsTab(title, value=tab) for tab, title in TITLES.items()]
+    drawn = others[shown](context) if shown in others else PANELS[shown][1](context, points)
     panel = dmc.TabsPanel(drawn, value=shown, pt="sm")
-    return [dmc.Tabs([dmc.TabsList(names), panel], id={"choose": "tab", "by": "tabs"}, value=shown)]
+    tabs = dmc.Tabs([dmc.TabsList(names), panel], id={"choose": "tab", "by": "tabs"}, value=shown)
+    return [*_inspector_frame(), html.Div(tabs, className="inspector")]
+
+
+def _inspector_frame() -> list[object]:
+    """What makes the tabs wider, narrower, or leaves them out (assets/web/inspector.mjs)."""
+    border: Any = {"aria-orientation": "vertical", "aria-label": "Width of the tabs", "aria-valuenow": INSPECTOR}
+    turn: Any = {"aria-label": "Show or hide the tabs"}
+    return [
+        html.Div(role="separator", tabIndex=0, className="inspector-border", **border),
+        html.Button("", type="button", className="inspector-turn", title="Show or hide the tabs", **turn),
+    ]
 
 
 def _typed(context: Context) -> list[object]:

@@ -8,16 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import ChosenPoint, FileSource, Panel, Picture
+from dashboard.points.arrangement import arrangement, value_text
 from dashboard.points.captions import shown_fidelity
 from dashboard.points.colours import Legend, legend
 from dashboard.points.columns import Column, columns
 from dashboard.points.drawn import Drawn
 from dashboard.points.search import Hits, hits
 from dashboard.points.selection import FIELDS, Selection, mask, parse_selection
+from dashboard.ui.text import unit_title
 from dashboard.ui.theme import ramp
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
-from dashboard.web.state import encode_fields
+from dashboard.web.state import UNLABELLED, LinkState, encode_fields
 from store import STATISTICS, Corpus
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
@@ -84,12 +86,34 @@ class ShownPoints:
         return hits(self.drawn.corpus, selection.q, selection.within, limit=LISTED) if selection.q else None
 
 
-def grid_picture(context: Context, points: ShownPoints) -> Picture:
-    """The picture of all heads."""
-    corpus = context.corpus
+def grid_picture(context: Context, points: ShownPoints) -> Picture | None:
+    """The picture of all heads, or of those that the link shows; None where it shows none."""
+    corpus, state = context.corpus, context.state
+    shown = arrangement(corpus, state)
+    if not shown.heads:
+        return None
     panels = head_panels(corpus, context.view)
+    if shown.values is not None:
+        panels = [
+            replace(panel, value=value_text(state, value)) for panel, value in zip(panels, shown.values, strict=True)
+        ]
+    picture = _picture(context, points, "grid", panels=panels, columns=corpus.heads, label=grid_label(corpus, state))
+    if not shown.packed:
+        return picture
+    raster = f"{picture.raster}&heads={'.'.join(map(str, shown.heads))}"
+    return replace(picture, slots=shown.slots, titled=True, flows=True, raster=raster)
+
+
+def grid_label(corpus: Corpus, state: LinkState) -> str:
+    """What the picture of all heads shows, in words."""
     label = f"Queries and keys of {corpus.layers} by {corpus.heads} heads"
-    return _picture(context, points, "grid", panels=panels, columns=corpus.heads, label=label)
+    if state.tagged:
+        label += f", those labelled {state.tagged}" if state.tagged != UNLABELLED else ", those without a label"
+    if state.arranged:
+        statistic = STATISTICS[state.arranged]
+        label += f", by {statistic.title}"
+        label += f" (at least {state.above} {unit_title(statistic.unit)})" if state.above else ""
+    return label
 
 
 def head_picture(context: Context, points: ShownPoints) -> Picture:
@@ -160,13 +184,15 @@ def marks(text: str | None) -> list[list[int]]:
 
 
 def head_panels(corpus: Corpus, view: str) -> list[Panel]:
-    """A panel for every head, with a line of statistics that the grid shows on hover."""
+    """A panel for every head, with its label, and a line of statistics that the grid shows on hover."""
+    labels = corpus.head_labels.values
     shares = corpus.head_statistic.sel(source="all", statistic=list(SHARES)).values
     entropy = corpus.head_statistic.sel(source="all", statistic="entropy").values
     fidelity = shown_fidelity(corpus.view(view)).sel(measure=["spearman", "recall"]).values
     return [
         Panel(
             name=head_name(layer, head),
+            tag=str(labels[layer, head]),
             summary=_panel_line(shares[:, layer, head], entropy[layer, head], fidelity[:, layer, head]),
         )
         for layer in range(corpus.layers)

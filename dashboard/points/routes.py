@@ -1,6 +1,7 @@
 """Routes of points: what the canvas draws, cards and lines of single points, and files."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -79,8 +80,7 @@ def _rasters(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/raster/<view>/grid.png")
     def grid_raster(snapshot: str, model: str, view: str) -> Response:
         drawn = _grid_of(library, snapshot, model)
-        side, gap = bounded("side", 96, MOST_GRID_SIDE), bounded("gap", 4, 20)
-        return png(_grid_raster(drawn.corpus, drawn.tokens, view, side, gap, scheme()))
+        return png(_grid_raster(drawn.corpus, drawn.tokens, view, _panels_of(drawn.corpus), scheme()))
 
     @server.get(f"{BASE}/raster/<view>/{ONE_HEAD}.png")
     def head_raster(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
@@ -89,10 +89,37 @@ def _rasters(server: Flask, library: Library) -> None:
         return png(draw_panels(drawn.places(view), columns=1, side=side, gap=0, scheme=scheme()))
 
 
+@dataclass(frozen=True)
+class _Panels:
+    """Which heads an image shows, by their numbers layer by layer, and how they stand; in pixels."""
+
+    heads: tuple[int, ...]
+    columns: int
+    side: int
+    gap: int
+    title: int
+
+
+def _panels_of(corpus: Corpus) -> _Panels:
+    """What the query string asks for: by default every head, a layer in a row."""
+    every = range(corpus.layers * corpus.heads)
+    asked = request.args.get("heads", "").split(".")
+    heads = tuple(int(head) for head in asked if head.isascii() and head.isdigit() and len(head) < 9)
+    return _Panels(
+        heads=tuple(head for head in dict.fromkeys(heads) if head in every) or tuple(every),
+        columns=bounded("columns", corpus.heads, len(every)),
+        side=bounded("side", 96, MOST_GRID_SIDE),
+        gap=bounded("gap", 4, 20),
+        title=bounded("title", 0, 40, fewest=0),
+    )
+
+
 @cached
-def _grid_raster(corpus: Corpus, tokens: int, view: str, side: int, gap: int, palette: Scheme) -> bytes:
-    places = Drawn(corpus, tokens).places(view)
-    return draw_panels(places, columns=corpus.heads, side=side, gap=gap, scheme=palette)
+def _grid_raster(corpus: Corpus, tokens: int, view: str, panels: _Panels, palette: Scheme) -> bytes:
+    places = Drawn(corpus, tokens).places(view)[list(panels.heads)]
+    return draw_panels(
+        places, columns=panels.columns, side=panels.side, gap=panels.gap, title=panels.title, scheme=palette
+    )
 
 
 def _colours(server: Flask, library: Library) -> None:

@@ -28,6 +28,8 @@ _IDEOGRAPHS = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2CEAF), (0xF900, 
 Tokens = NDArray[np.bool_]
 #: Suggested wordpieces, and the largest difference of their length.
 OFFERED, LONGER = 4, 2
+#: Wordpieces whose matches are counted.
+COUNTED = 12
 _MATCHED = {"token": "as a token", "prefix": "as a prefix", "phrase": "as a phrase", "lemma": "as a lemma"}
 
 
@@ -293,8 +295,26 @@ def hit_table(context: Context, sought: str, hits: Hits | None) -> list[object]:
     head = heading(("sentence", "token", "label", "text"), {"sentence", "token"})
     return [
         html.H2(f"Sentences with “{sought}”: {shown}"),
+        *_by_wordpiece(context, sought),
         scrolling(html.Table([head, html.Tbody(rows)], className="rows"), "Matching sentences"),
     ]
+
+
+def _by_wordpiece(context: Context, sought: str) -> list[html.P]:
+    """How many matching tokens are of which wordpiece, each a search of its own; nothing where all are of one."""
+    corpus, state = context.corpus, context.state
+    ids = corpus.tokens.token_id.values[corpus.rows[matching_tokens(corpus, sought, state.within)]]
+    different, counts = np.unique(ids, return_counts=True)
+    if len(different) < 2 or state.within == "phrase":
+        return []
+    order = np.argsort(-counts, kind="stable")
+    pieces = [(str(corpus.vocab[different[piece]]), int(counts[piece])) for piece in order[:COUNTED]]
+    links = [
+        html.Span([dcc.Link(piece, href=state.with_(q=piece, within="token").href), f" {count:,}"], className="chip")
+        for piece, count in pieces
+    ]
+    more = [f"and {many(len(order) - COUNTED, 'other wordpiece')}"] if len(order) > COUNTED else []
+    return [html.P([html.Span("Tokens by wordpiece:"), *links, *more], className="legend")]
 
 
 def _hit_row(context: Context, sentence: SentenceHit) -> html.Tr:

@@ -7,40 +7,27 @@ is left out of the summary.
 from dataclasses import dataclass
 
 import numpy as np
-from dash import dcc, html
+from dash import html
 from numpy.typing import NDArray
 
-from dashboard.points.columns import Column, column_of, columns, values
+from dashboard.points.columns import Column, columns, values
 from dashboard.points.drawn import Drawn
 from dashboard.points.picture import ShownPoints
+from dashboard.points.token_groups import PIECES as GROUPS
+from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.ui.tables import file_links, heading, scrolling
 from dashboard.ui.text import signed, spell
 from dashboard.web.context import Context
+from store.schema.model import ROLES
 
-#: Rows of the table.
-ROWS = 200
 #: Wordpieces compared.
 PIECES = 12
 CATEGORIES = ("role", "kind", "label")
 NUMBERS = ("norm", "position", "sentence_length", "received", "entropy")
 Mask = NDArray[np.bool_]
-#: Rows of the table beside the picture; the files have all.
-SHOWN = 60
 #: Titles of columns of numbers.
-NUMBER_COLUMNS = ("selected", "rest", "d", "points", "at", "sentence")
+NUMBER_COLUMNS = ("selected", "rest", "d", "points")
 EMPTY = "Search, filter, or draw a lasso or box in the picture to compare the selected points with the rest."
-
-
-@dataclass(frozen=True)
-class Row:
-    """A selected point."""
-
-    token: int
-    wordpiece: str
-    position: int
-    sentence: int
-    label: str
-    role: str
 
 
 @dataclass(frozen=True)
@@ -86,21 +73,6 @@ class Summary:
     share: float
     comparisons: tuple[Comparison, ...]
     differences: tuple[Difference, ...]
-
-
-def selected_rows(drawn: Drawn, selected: Mask, *, limit: int = ROWS) -> list[Row]:
-    """The first selected points of a mask (panel, token, role)."""
-    points = np.flatnonzero(selected.any(axis=0))[:limit]
-    tokens = points // 2
-    rows = drawn.rows[tokens]
-    labels = _names(drawn, "label")
-    position, sentence = (drawn.corpus.tokens[name].values[rows] for name in ("position", "sentence_index"))
-    return [
-        Row(int(token), piece, int(context), int(own), labels[token], ("query", "key")[point % 2])
-        for point, token, piece, context, own in zip(
-            points, tokens, drawn.corpus.wordpieces(rows), position, sentence, strict=True
-        )
-    ]
 
 
 def summarize(drawn: Drawn, selected: Mask) -> Summary:
@@ -156,14 +128,6 @@ def _difference(drawn: Drawn, column: Column, selected: Mask) -> Difference:
     return Difference(column.name, column.title, column.unit, mean, rest, standardized)
 
 
-def _names(drawn: Drawn, name: str) -> list[str]:
-    """Category of every drawn token, empty where there is none."""
-    if name not in columns(drawn.corpus):
-        return [""] * len(drawn.rows)
-    column = column_of(drawn.corpus, name)
-    return [column.category(code) if code >= 0 else "" for code in values(column, drawn)[0, :, 0].tolist()]
-
-
 def panel(context: Context, points: ShownPoints) -> list[object]:
     """The tab Selection."""
     title = html.H2("Selection")
@@ -178,7 +142,7 @@ def panel(context: Context, points: ShownPoints) -> list[object]:
         html.P(f"{summary.count:,} of {summary.of:,} drawn queries and keys ({100 * summary.share:.1f} %)."),
         _differences(summary),
         *[_share_table(comparison) for comparison in summary.comparisons],
-        _table(context, selected_rows(points.drawn, selected, limit=SHOWN), summary.count),
+        _tokens(context, selected),
         file_links(
             context,
             "All selected points",
@@ -240,22 +204,16 @@ def _share_table(comparison: Comparison) -> html.Div:
     return html.Div([html.H3(comparison.title), _rows(("", "points", "selected", "rest"), rows)])
 
 
-def _table(context: Context, rows: list[Row], count: int) -> html.Div:
-    shown = f"the first {len(rows)} of {count:,}" if count > len(rows) else f"all {count:,}"
-    names = ("token", "role", "at", "sentence", "label")
-    table = _rows(names, [_row(context, row) for row in rows])
-    return html.Div(
-        [
-            html.H3(f"Tokens: {shown}"),
-            scrolling(table, "Selected tokens"),
-        ]
-    )
-
-
-def _row(context: Context, row: Row) -> html.Tr:
-    href = context.state.with_(token=row.token, role=row.role, tab="point", marks=None).href
-    cells = [html.Td(dcc.Link(row.wordpiece, href=href)), html.Td(row.role), html.Td(row.position, className="number")]
-    return html.Tr([*cells, html.Td(f"{row.sentence:,}", className="number"), html.Td(row.label)])
+def _tokens(context: Context, selected: Mask) -> html.Div:
+    """The selected points by wordpiece, each role with its mark."""
+    tokens, roles = np.nonzero(selected.any(axis=0))
+    found = [
+        FoundToken(token, ROLES[role], ROLES[role]) for token, role in zip(tokens.tolist(), roles.tolist(), strict=True)
+    ]
+    pieces = len(np.unique(context.corpus.tokens.token_id.values[context.corpus.rows[tokens]]))
+    shown = f"the {GROUPS} most frequent of {pieces:,}" if pieces > GROUPS else f"all {pieces:,}"
+    table = groups_table(context, found, ("wordpiece", "role"), unit="point")
+    return html.Div([html.H3(f"Wordpieces: {shown}"), scrolling(table, "Selected tokens")])
 
 
 def _rows(names: tuple[str, ...], rows: list[html.Tr]) -> html.Table:

@@ -3,18 +3,19 @@
 from dataclasses import dataclass
 
 import numpy as np
-from dash import dcc, html
+from dash import html
 from numpy.typing import NDArray
 
 from dashboard.points.clicked_point import SEARCHED, TILE, Point
+from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.points.token_summary import summary
-from dashboard.ui.tables import heading
+from dashboard.ui.tables import scrolling
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
 
-#: Similar tokens that are summarized, and how many of them are listed.
-SUMMARIZED, LISTED = 50, 10
+#: Similar tokens that are listed and summarized.
+SUMMARIZED = 50
 
 
 @dataclass(frozen=True)
@@ -65,30 +66,17 @@ def similar_part(context: Context) -> list[object]:
     rows = corpus.rows[similar.tokens]
     words = corpus.token_words[rows] if corpus.has_words else np.full(len(rows), -1)
     searched = "all" if similar.searched == corpus.n_tokens else f"the first {similar.searched:,} of"
+    found = [
+        FoundToken(token, state.role, f"{cosine:.3f}")
+        for token, cosine in zip(similar.tokens.tolist(), similar.cosines.tolist(), strict=True)
+    ]
     caption = (
         f"By cosine of the {names[state.role]} of this head, over {searched} {corpus.n_tokens:,} tokens. "
-        f"The first {min(LISTED, len(rows))}; below, what the first {len(rows)} have in common."
+        f"The first {len(rows)} by wordpiece; below, what they have in common."
     )
     return [
         title,
-        html.Table(
-            [heading((state.role, "cosine", "sentence"), {"cosine"}), html.Tbody(_rows(context, similar))],
-            className="rows",
-        ),
+        scrolling(groups_table(context, found, (state.role, "cosine")), f"Most similar {names[state.role]}"),
         html.P(caption, className="caption"),
         *summary(context, corpus.tokens, rows.tolist(), words),
-    ]
-
-
-def _rows(context: Context, similar: Similar) -> list[html.Tr]:
-    corpus, tokens = context.corpus, similar.tokens[:LISTED]
-    rows = corpus.rows[tokens]
-    sentence, position = (corpus.tokens[name].values[rows] for name in ("sentence_index", "position"))
-    links = [
-        dcc.Link(piece, href=context.state.with_(token=int(token), marks=None).href)
-        for token, piece in zip(tokens, corpus.wordpieces(rows), strict=True)
-    ]
-    return [
-        html.Tr([html.Td(link), html.Td(f"{cosine:.3f}", className="number"), html.Td(f"{own:,} at {at}")])
-        for link, cosine, own, at in zip(links, similar.cosines.tolist(), sentence, position, strict=False)
     ]

@@ -114,9 +114,10 @@ def positions(context: Context) -> list[object]:
     means = position_means(context.corpus, state.layer, state.head)
     name = head_name(state.layer, state.head)
     data = file_href(context, f"positions/{state.layer}/{state.head}.csv")
+    scale = "; on the colour scale of the sentence's matrix" if state.page == "sentence" else ""
     caption = (
         f"Mean weight over the first {means.sentences:,} of {many(context.corpus.n_sentences, 'sentence')}, for each cell those with both "
-        f"positions{_cut(means)}; on the colour scale of the sentence's matrix. "
+        f"positions{_cut(means)}{scale}. "
     )
     return [
         html.H2(f"Attention of {name} by position"),

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from urllib.parse import quote_plus, urlencode
 
 from store import STATISTICS
+from store.kernels.labels import LABELS
 from store.kernels.relations import DIRECTIONS
 from store.schema.model import RATIOS, ROLES, SOURCES
 from store.schema.relations import ALL
@@ -44,10 +45,12 @@ OF_WORDS: tuple[Within, ...] = ("lemma",)
 LINES: tuple[Lines, ...] = get_args(Lines)
 MEANS: tuple[Mean, ...] = get_args(Mean)
 PAIRS: tuple[Pair, ...] = get_args(Pair)
-TABS = ("statistics", "point", "selection", "pairs", "distance")
+TABS = ("statistics", "point", "selection", "pairs", "distance", "positions")
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 #: What the heat map of all heads shows of a statistic.
 VALUES = ("value", "rank", "difference")
+#: The heads without a label, as a choice beside the labels.
+UNLABELLED = "none"
 #: Sentences in the order of the corpus, instead of a statistic that ranks them.
 ORDER = "order"
 
@@ -122,6 +125,7 @@ _NUMBERS = re.compile(r"\d{1,4}(\.\d{1,4}){0,600}")
 _RANGES = r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}"
 _MARKS = r"\d{1,8}:\d{1,3}-\d{1,3}(\.\d{1,3}-\d{1,3}){0,20}"
 _EXAMPLE = rf"{_MARKS}(;{_MARKS}){{0,20}}"
+_MINIMUM = r"\d{1,5}(\.\d{1,3})?"
 _CAMERA = r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}"
 _ON = Field("switch", ("1",))
 
@@ -158,6 +162,13 @@ class LinkState:
     marks: Annotated[str | None, Field("pattern", _RANGES)] = None
     tab: Annotated[str | None, Field("choice", TABS)] = None
     at: Annotated[str | None, Field("pattern", _CAMERA)] = None
+
+    # Which heads page Heads shows, in which order.
+    arranged: Annotated[
+        str | None, Field("choice", tuple(varying_statistics("all")), clears=("above",), moves=True)
+    ] = None
+    tagged: Annotated[str | None, Field("choice", (*LABELS, UNLABELLED), moves=True)] = None
+    above: Annotated[str | None, Field("pattern", _MINIMUM, moves=True)] = None
 
     # A sentence, of the corpus or typed.
     sentence: Annotated[int, Field("number", Of.SENTENCES)] = 0

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fitPanels, panelAt, panelBox, panelToPixel, pixelToPanel } from "../../dashboard/assets/canvas/layout.mjs";
+import {
+  fitPanels,
+  panelAt,
+  panelBox,
+  panelIn,
+  panelToPixel,
+  pixelToPanel,
+} from "../../dashboard/assets/canvas/layout.mjs";
 
 test("the panel under a pixel is the panel that shows it", () => {
   const layout = fitPanels({ count: 144, columns: 12, dimensions: 2, width: 900, height: 900 });
@@ -21,4 +28,19 @@ test("panels with titles and empty slots are under the pixels where they are dra
   const [left, top, side] = panelBox(layout, camera, 4);
   assert.deepEqual(under, [0, 1, 2, 3, 4, 5, 6, 7]);
   assert.equal(panelAt(layout, camera, left - 0.5 * side, top + 0.5 * side), -1);
+});
+
+test("panels that flow fill the room, and the ones left out have no place", () => {
+  const slots = [-1, 1, 0, 2];
+  const layout = fitPanels({ count: 4, columns: 2, slots, flows: true, titled: true, width: 700, height: 300 });
+  assert.equal(layout.columns, 3);
+  assert.deepEqual(
+    [0, 1, 2, 3].map((slot) => panelIn(layout, slot)),
+    [2, 1, 3, -1],
+  );
+});
+
+test("where titles would be cut, panels that flow take more height", () => {
+  const layout = fitPanels({ count: 72, columns: 12, flows: true, titled: true, width: 360, height: 300 });
+  assert.ok(layout.side >= 80 && layout.columns === 4 && layout.height > 300);
 });

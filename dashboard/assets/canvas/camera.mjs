@@ -86,6 +86,12 @@ const [DURATION, WRITE_PAUSE] = [350, 250];
 export const ease = (part) => part * part * (3 - 2 * part);
 export const isReduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
+/** Pixels across the frame that are the whole square of places: a single panel has room beside its square. */
+export const squareWidth = (layout) => (layout.single ? layout.side : layout.width);
+
+/** Place across the screen of a pixel of the frame, 0..1 within the square. */
+export const acrossScreen = (layout, px) => 0.5 + (px - layout.width / 2) / squareWidth(layout);
+
 /** The zoom at which one panel fills the frame. */
 export const fillingZoom = (layout) => Math.min(layout.width, layout.height) / layout.side;
 
@@ -107,12 +113,12 @@ export function createCameraControl(panels) {
     if (!panels.painter || state.animating) return;
     const { layout, single } = panels;
     const most = single ? undefined : fillingZoom(layout);
-    look(zoomCamera(panels.camera, factor, px / layout.width, 1 - py / layout.height, most));
+    look(zoomCamera(panels.camera, factor, acrossScreen(layout, px), 1 - py / layout.height, most));
     if (!single && factor > 1 && panels.camera.zoom >= OPENS_AT * most) panels.openAt(px, py);
   }
 
   function pan(dx, dy) {
-    look(panCamera(panels.camera, dx / panels.layout.width, -dy / panels.layout.height));
+    look(panCamera(panels.camera, dx / squareWidth(panels.layout), -dy / panels.layout.height));
   }
 
   function turn(yaw, pitch) {

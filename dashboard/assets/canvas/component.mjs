@@ -28,7 +28,16 @@ const titles = (make, panels) =>
   make(
     "div",
     { key: "panel-names", className: "panel-names", "aria-hidden": true },
-    panels.map(({ name }) => make("span", { key: name }, name)),
+    panels.map(({ name, value }) =>
+      make("div", { key: name }, [make("span", { key: "name" }, name), make("b", { key: "value" }, value)]),
+    ),
+  );
+
+const tags = (make, panels) =>
+  make(
+    "div",
+    { key: "panel-tags", className: "panel-tags", "aria-hidden": true },
+    panels.map(({ name, tag }) => make("span", { key: name }, tag)),
   );
 
 function frame(make, picture) {
@@ -67,6 +76,7 @@ export function PointPanels({ id, picture, setProps }) {
       names(make, "column-names", columns, "H"),
       names(make, "row-names", rows, "L"),
       titles(make, titled ? picture.panels : []),
+      tags(make, picture && !single ? picture.panels : []),
       make("div", { key: "player", className: "player", role: "group", "aria-label": "Points of the model in order" }),
       frame(make, picture),
       make("canvas", { key: "overlay", className: "overlay", "aria-hidden": true }),

@@ -1,7 +1,7 @@
 // Layout of the panels: their positions in the frame, places of pixels in a panel, names beside or above them, and the
 // size of the canvases. Pixels are CSS pixels from the upper left.
 import { FAMILY } from "../web/elements.mjs";
-import { dataToScreen, fillingZoom, screenToData } from "./camera.mjs";
+import { acrossScreen, dataToScreen, fillingZoom, screenToData, squareWidth } from "./camera.mjs";
 
 const GAP = 4;
 const SMALLEST_PANEL = 20;
@@ -13,18 +13,35 @@ const CUBE = 0.8;
 /** The line above a panel that says which it is, where panels are not named by their row and column. */
 const TITLE = 17;
 
+/** Smallest side of a panel whose title has a name and a number, and largest side of panels that flow. */
+const [LEGIBLE_TITLE, LARGEST] = [86, 360];
+
+/** As many columns as make panels largest; where titles would be cut, as many as have room for theirs. */
+function columnsFor(shown, { width, height }) {
+  const across = (columns) => (width + GAP) / columns - GAP;
+  const sideOf = (columns) => Math.min(across(columns), height / Math.ceil(shown / columns) - GAP - TITLE);
+  const counts = Array.from({ length: shown }, (_, i) => i + 1);
+  const best = counts.reduce((found, columns) => (sideOf(columns) > sideOf(found) ? columns : found), 1);
+  if (sideOf(best) >= LEGIBLE_TITLE) return best;
+  return Math.max(1, Math.min(shown, Math.floor((width + GAP) / (LEGIBLE_TITLE + GAP))));
+}
+
 /**
- * Panels as large as the room lets them be, but not lower than `least`. Where `slots` are given, some places of the
- * grid stay empty.
+ * Panels as large as the room lets them be, but not lower than `least`. Where `slots` are given, they say the place of
+ * each panel, and some places of the grid stay empty; where panels `flow`, the room decides how many stand in a row.
  */
-export function fitPanels({ count, columns, slots, titled, least, dimensions, width, height }) {
-  const rows = Math.ceil((slots ? Math.max(...slots) + 1 : count) / columns);
+export function fitPanels({ count, columns: given, slots, flows, titled, least, dimensions, width, height }) {
+  const places = slots ? Math.max(...slots) + 1 : count;
+  const columns = flows ? columnsFor(places, { width, height }) : given;
+  const rows = Math.ceil(places / columns);
   const single = count === 1;
   const title = titled && !single ? TITLE : 0;
-  const across = (width + GAP) / columns - GAP;
-  const high = single ? Math.max(320, height) : Math.max(least || LEGIBLE, height / rows - GAP - title);
+  const across = Math.min((width + GAP) / columns - GAP, flows ? LARGEST : Infinity);
+  const legible = flows ? LEGIBLE_TITLE : least || LEGIBLE;
+  const high = single ? Math.max(320, height) : Math.max(legible, height / rows - GAP - title);
   const side = Math.max(SMALLEST_PANEL, Math.floor(Math.min(across, high)));
-  const sizes = { width: columns * (side + GAP) - GAP, height: rows * (side + GAP + title) - GAP };
+  const wide = single ? Math.max(side, Math.floor(width)) : columns * (side + GAP) - GAP;
+  const sizes = { width: wide, height: rows * (side + GAP + title) - GAP };
   return {
     columns,
     rows,
@@ -43,26 +60,29 @@ export function fitPanels({ count, columns, slots, titled, least, dimensions, wi
 const sameLayout = (layout, other) =>
   Boolean(layout) && Object.keys(other).every((name) => layout[name] === other[name]);
 
-/** The place of the grid at which a panel stands, and the panel of a place, -1 where there is none. */
+/** The place of the grid at which a panel stands, -1 for none, and the panel of a place, -1 where there is none. */
 export const slotOf = (layout, panel) => (layout.slots ? layout.slots[panel] : panel);
 export const panelIn = (layout, slot) => (layout.slots ? layout.slots.indexOf(slot) : slot < layout.count ? slot : -1);
 
 const step = (layout) => [layout.side + layout.gap, layout.side + layout.gap + layout.title];
 
-/** Upper left of a panel, below its title. */
+/** Upper left of a panel, below its title; a single panel stands in the middle of its frame. */
 function corner(layout, panel) {
+  if (layout.single) return [(layout.width - layout.side) / 2, 0];
   const [slot, [across, down]] = [slotOf(layout, panel), step(layout)];
   return [(slot % layout.columns) * across, Math.floor(slot / layout.columns) * down + layout.title];
 }
 
+const acrossFrame = (layout, x) => layout.width / 2 + (x - 0.5) * squareWidth(layout);
+
 /** Pixel on screen of a pixel of the unmoved frame, and the way back. */
 function onScreen(layout, camera, px, py) {
-  const [sx, sy] = dataToScreen(camera, px / layout.width, 1 - py / layout.height);
-  return [sx * layout.width, (1 - sy) * layout.height];
+  const [sx, sy] = dataToScreen(camera, acrossScreen(layout, px), 1 - py / layout.height);
+  return [acrossFrame(layout, sx), (1 - sy) * layout.height];
 }
 function inFrame(layout, camera, px, py) {
-  const [x, y] = screenToData(camera, px / layout.width, 1 - py / layout.height);
-  return [x * layout.width, (1 - y) * layout.height];
+  const [x, y] = screenToData(camera, acrossScreen(layout, px), 1 - py / layout.height);
+  return [acrossFrame(layout, x), (1 - y) * layout.height];
 }
 
 /** Pixel of a place of a panel's square. */
@@ -123,13 +143,31 @@ function along(panels, className, axis, panelOf, long) {
   });
 }
 
-/** Where panels have a name each: at the left end of the line above it. */
+/** Where panels have a name each: on the line above it. */
 function above(panels) {
   const { layout, camera } = panels;
   return elements(panels, ".panel-names").map((element, panel) => {
     const [left, top, side] = panelBox(layout, camera, panel);
-    const seen = left >= -1 && left + 20 <= layout.width && top >= layout.title - 1 && top <= layout.height;
-    return { element, at: [left, top], most: side, seen };
+    const inside = left >= -1 && left + 20 <= layout.width && top >= layout.title - 1 && top <= layout.height;
+    return { element, at: [left, top], most: side, seen: inside && slotOf(layout, panel) >= 0 };
+  });
+}
+
+/** Pixels between a tag and the border of its panel, and of the panel that it may cover across at most. */
+const [TAG_APART, TAG_SHARE] = [3, 0.8];
+const TAG_FONT = "600 10px system-ui, sans-serif";
+
+/** Tags of panels with their places in the frame: in the upper left corner, where they fit. */
+function tagged(panels) {
+  const { layout, camera } = panels;
+  const most = { width: layout.width, height: layout.height };
+  return elements(panels, ".panel-tags").map((element, panel) => {
+    const [left, top, side] = panelBox(layout, camera, panel);
+    const [width, height] = [element.offsetWidth, element.offsetHeight];
+    const [right, bottom] = [left + TAG_APART + width, top + TAG_APART + height];
+    const inside = left >= -TAG_APART && top >= -TAG_APART && right <= most.width && bottom <= most.height;
+    const fits = width <= TAG_SHARE * side && element.textContent !== "" && slotOf(layout, panel) >= 0;
+    return { element, at: [left + TAG_APART, top + TAG_APART], size: [width, height], seen: inside && fits };
   });
 }
 
@@ -157,6 +195,11 @@ export function placeNames(panels) {
     element.style.maxWidth = most === undefined ? "" : `${most}px`;
     element.style.visibility = seen ? "visible" : "hidden";
   }
+  const tags = tagged(panels);
+  for (const { element, at, seen } of tags) {
+    element.style.transform = `translate(${at[0]}px, ${at[1]}px)`;
+    element.style.visibility = seen ? "visible" : "hidden";
+  }
 }
 
 /** The same names on a canvas on which the frame stands so far from the left and the top. */
@@ -172,19 +215,45 @@ export function drawNames(context, panels, left, top) {
       textBaseline: baseline,
       fillStyle: getComputedStyle(element).color,
     });
-    context.fillText(element.textContent, left + at[0], top + at[1] + (most === undefined ? 0 : middle), most);
+    if (most === undefined) context.fillText(element.textContent, left + at[0], top + at[1]);
+    else drawTitle(context, element, left + at[0], top + at[1] + middle, most);
+  }
+  drawTags(context, panels, left, top);
+}
+
+/** A name, and the number after it. */
+function drawTitle(context, element, x, y, most) {
+  const [name, value] = [...element.children].map(({ textContent }) => textContent);
+  context.fillText(value ? `${name}  ${value}` : name, x, y, most);
+}
+
+function drawTags(context, panels, left, top) {
+  for (const { element, at, size, seen } of tagged(panels)) {
+    if (!seen) continue;
+    const { color, backgroundColor } = getComputedStyle(element);
+    const [x, y] = [left + at[0], top + at[1]];
+    context.fillStyle = backgroundColor;
+    context.fillRect(x, y, ...size);
+    Object.assign(context, { font: TAG_FONT, textAlign: "center", textBaseline: "middle", fillStyle: color });
+    context.fillText(element.textContent, x + size[0] / 2, y + size[1] / 2);
   }
 }
 
 /** Pixels for the names and the tools beside the frame, and for what is below it. */
 const BESIDE = { grid: 74, titled: 44, single: 42 };
+/** Where the tools of a grid are below it (window.css). */
+const TOOLS_BELOW = "(max-width: 36em)";
 const BELOW = 24;
 
 function layoutOf({ picture, host, frame, single }) {
-  const { panels, columns, slots, titled, min_side, dimensions } = picture;
-  const width = host.clientWidth - (single ? BESIDE.single : titled ? BESIDE.titled : BESIDE.grid);
+  const { panels, columns, slots, flows, titled, min_side, dimensions } = picture;
+  const isBelow = !single && matchMedia(TOOLS_BELOW).matches;
+  const beside = BESIDE[single ? "single" : titled ? "titled" : "grid"] - (isBelow ? BESIDE.single : 0);
+  const { paddingLeft, paddingRight } = getComputedStyle(host);
+  const width = host.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) - beside;
   const height = window.innerHeight - frame.getBoundingClientRect().top - window.scrollY - BELOW;
-  return fitPanels({ count: panels.length, columns, slots, titled, least: min_side, dimensions, width, height });
+  const room = { width, height };
+  return fitPanels({ count: panels.length, columns, slots, flows, titled, least: min_side, dimensions, ...room });
 }
 
 /** Sets the size of all canvases; returns whether that emptied one. */
@@ -198,9 +267,17 @@ function spread({ layout, scale, host, canvas, image, overlay }) {
   return sized.length > 0;
 }
 
+/** Moves the frame to a whole pixel, where its points are sharp: what stands above ends anywhere. */
+function snap({ host, frame }) {
+  host.style.marginTop = "";
+  const top = frame.getBoundingClientRect().top + window.scrollY;
+  host.style.marginTop = `${Math.ceil(top) - top}px`;
+}
+
 /** Fits the picture into the window. */
 export function resize(panels) {
   if (!panels.picture || !panels.host.clientWidth) return;
+  snap(panels);
   const [layout, scale] = [layoutOf(panels), window.devicePixelRatio || 1];
   if (panels.scale === scale && sameLayout(panels.layout, layout)) return;
   Object.assign(panels, { layout, scale });
@@ -209,5 +286,5 @@ export function resize(panels) {
   placeNames(panels);
   // Another size empties a canvas at once; what it shows has to be there before the next frame.
   if (emptied && panels.painter) panels.paintNow();
-  else panels.paint();
+  else panels.repaint();
 }

@@ -1,6 +1,6 @@
 // Paints all panels with one call on one WebGL2 canvas; selected points are painted once more, on top. Where painting
 // all points is slow, fewer are painted while the camera moves.
-import { rotationRows } from "./camera.mjs";
+import { rotationRows, squareWidth } from "./camera.mjs";
 import { selectedPoints, spreadOverPanels } from "./decode.mjs";
 import { panelBox, slotOf } from "./layout.mjs";
 
@@ -151,7 +151,7 @@ export function createPainter(canvas) {
     }))
       gl.uniform1f(at[name], value);
     gl.uniform2f(at.canvas, width, height);
-    gl.uniform2f(at.centre, camera.x * width, (1 - camera.y) * height);
+    gl.uniform2f(at.centre, camera.x * squareWidth(layout) * scale, (1 - camera.y) * height);
     const colours = {
       firstColour: palette[roles[0]],
       secondColour: palette[roles[1] || roles[0]],
@@ -173,6 +173,7 @@ export function createPainter(canvas) {
     gl.enable(gl.SCISSOR_TEST);
     gl.clearColor(...rgb(palette.panel), 1);
     for (let panel = 0; panel < layout.count; panel++) {
+      if (slotOf(layout, panel) < 0) continue;
       const [left, top, side] = layout.single ? [0, 0, layout.width] : panelBox(layout, camera, panel);
       gl.scissor(...[left, layout.height - top - side, side, side].map((pixels) => Math.round(pixels * scale)));
       gl.clear(gl.COLOR_BUFFER_BIT);
@@ -191,11 +192,10 @@ export function createPainter(canvas) {
     const count = Math.min(each, most);
     if (only !== undefined) return [[only * each, count, shift]];
     if (count === each && !layout.slots) return [[0, parts.points.panels * each, shift]];
-    return Array.from({ length: parts.points.panels }, (_, panel) => [
-      panel * each,
-      count,
-      shift + slotOf(layout, panel) - panel,
-    ]);
+    const panels = Array.from({ length: parts.points.panels }, (_, panel) => panel);
+    return panels
+      .filter((panel) => slotOf(layout, panel) >= 0)
+      .map((panel) => [panel * each, count, shift + slotOf(layout, panel) - panel]);
   }
 
   /**

@@ -17,6 +17,10 @@ const STILL = "This browser has no WebGL2: this is a still picture, without colo
 
 const schemeNow = () => document.documentElement.getAttribute("data-mantine-color-scheme") || "light";
 const placeOf = (picture) => picture?.points.split("?")[0];
+/** The panel in the first place of the grid. */
+const firstPanel = ({ slots }) => (slots ? slots.indexOf(0) : 0);
+/** Whether two pictures have their panels at the same places. */
+const standAlike = (before, picture) => String(before?.slots || "") === String(picture.slots || "");
 
 /** Where there is no WebGL2: a picture from the server, and a line that says what it lacks. */
 function showStillPicture(panels) {
@@ -30,7 +34,8 @@ function showStillPicture(panels) {
   if (deep || !layout) return panels.finish("", true);
   const pixels = (length) => Math.round(length * scale);
   const [side, gap, title] = [layout.side, layout.gap, layout.title].map(pixels);
-  image.src = `${picture.raster}&side=${side}&gap=${gap}&title=${title}&scheme=${schemeNow()}`;
+  const columns = picture.flows ? `&columns=${layout.columns}` : "";
+  image.src = `${picture.raster}&side=${side}&gap=${gap}&title=${title}&scheme=${schemeNow()}${columns}`;
 }
 
 export class Panels {
@@ -90,7 +95,7 @@ export class Panels {
   watch() {
     this.on(this.canvas, "webglcontextlost", (event) => event.preventDefault());
     this.on(this.canvas, "webglcontextrestored", () => (this.painter.restore(), this.paint()));
-    this.watchers = [new ResizeObserver(() => resize(this)), new MutationObserver(() => this.schemeChanged())];
+    this.watchers = [new ResizeObserver(() => resize(this)), new MutationObserver(() => this.repaint())];
     this.watchers[0].observe(this.host.parentElement);
     this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
   }
@@ -104,7 +109,8 @@ export class Panels {
     this.picture = picture;
     if (!picture?.after) this.askAfter("");
     if (!picture) return this.hide();
-    const isElsewhere = placeOf(before) !== placeOf(picture) && !shareSequence(before, picture);
+    const isOther = placeOf(before) !== placeOf(picture) || !standAlike(before, picture);
+    const isElsewhere = isOther && !shareSequence(before, picture);
     if (isElsewhere) this.arrive(before, picture);
     this.player.renew(isElsewhere);
     resize(this);
@@ -133,13 +139,15 @@ export class Panels {
       before && before.panels.length > picture.panels.length ? [before, picture] : [picture, before];
     const across = before && grid.panels.length > 1 && single.panels.length === 1;
     this.gridPanel = across ? grid.panels.findIndex((panel) => panel.name === single.panels[0].name) : -1;
+    if (across && grid.slots?.[this.gridPanel] < 0) this.gridPanel = -1;
     this.emerging = Boolean(this.gridPanel >= 0 && grid === picture && !picture.at && this.painter);
     const turned = before && !picture.at && before.dimensions === 3 && picture.dimensions === 3;
     const { yaw, pitch } = this.camera;
     this.camera = parseCamera(picture.at, picture.dimensions);
     if (turned) this.camera = { ...this.camera, yaw, pitch };
     this.cameraLink.write();
-    this.hover.focus = grid === picture ? Math.max(0, this.gridPanel) : 0;
+    const isOutOfHead = grid === picture && this.gridPanel >= 0;
+    this.hover.focus = isOutOfHead ? this.gridPanel : firstPanel(picture);
     this.frame.dataset.zoom = this.camera.zoom.toFixed(2);
   }
 
@@ -256,7 +264,8 @@ export class Panels {
       : { only: Math.max(0, this.gridPanel), shift: -Math.max(0, this.gridPanel) };
   }
 
-  schemeChanged() {
+  /** In other colours, or at another size: a still picture comes anew. */
+  repaint() {
     if (!this.picture) return;
     if (this.painter) this.paint();
     else showStillPicture(this);

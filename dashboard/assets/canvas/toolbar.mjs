@@ -1,6 +1,6 @@
 // The buttons beside the picture, drawing a region with two of them, and the menu that saves a file.
 import { boxOutline, formatLasso, outlineArea } from "./lasso.mjs";
-import { pixelToPanel } from "./layout.mjs";
+import { pixelToPanel, resize } from "./layout.mjs";
 import { savePicture, sheetOf } from "./save.mjs";
 import { make } from "../web/elements.mjs";
 
@@ -16,7 +16,8 @@ const ICONS = {
   clear: "M3.5 3.5l9 9M12.5 3.5l-9 9",
   in: "M8 3v10M3 8h10",
   out: "M3 8h10",
-  reset: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10",
+  reset: "M3.4 9.5a5 5 0 1 0 .7-4.6M3.2 2.4v3h3",
+  full: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10",
   save: "M8 2v8M4.8 7 8 10.2 11.2 7M2.5 13.5h11",
 };
 
@@ -42,11 +43,24 @@ export function createToolbar(panels) {
       panels.single && panels.camera.zoom === 1 ? panels.leave() : panels.cameraControl.zoom(1 / 1.5),
     ),
     reset: button("reset", "Reset", () => panels.cameraControl.reset()),
+    full: button("full", "Full screen", turnFullScreen),
     save: button("save", "Save"),
   };
   for (const name of OF_HEAD) buttons[name].classList.add("of-head");
   panels.tools.replaceChildren(...Object.values(buttons), createSaveMenu(panels, buttons.save));
+  buttons.full.hidden = !document.fullscreenEnabled;
+  panels.on(document, "fullscreenchange", showFullScreen);
   choose("move");
+
+  function turnFullScreen() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else panels.host.requestFullscreen();
+  }
+
+  function showFullScreen() {
+    buttons.full.setAttribute("aria-pressed", String(document.fullscreenElement === panels.host));
+    resize(panels);
+  }
 
   function button(name, label, act) {
     const element = Object.assign(document.createElement("button"), { type: "button", title: label });

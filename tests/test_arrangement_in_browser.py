@@ -1,0 +1,102 @@
+"""Page Heads in a browser: labels on panels, sorting, and heads that are left out."""
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from store import Corpus
+from store.schema.model import head_name
+from tests.accessibility import is_accessible
+from tests.browser import Open, choose_by_enter, drawn, expect_title, followed, picture, seen
+
+
+@pytest.fixture
+def ranked(tiny_corpus: Corpus) -> list[str]:
+    """Names of the heads by entropy, descending."""
+    values = tiny_corpus.head_statistic.sel(source="all", statistic="entropy").values
+    return [head_name(*np.unravel_index(head, values.shape)) for head in np.argsort(-values, axis=None)]
+
+
+def test_sorted_panels_say_their_name_and_value(open_page: Open, tiny_server: str, ranked: list[str]) -> None:
+    page = drawn(open_page(tiny_server))
+    choose_by_enter(page, "Sort heads by", "attention entropy")
+    shown = sorted(page.locator(".panel-names > div").all(), key=placed)
+    assert [title.locator("span").text_content() for title in shown] == ranked
+    assert all(float(title.locator("b").text_content() or "") > 0 for title in shown)
+
+
+def placed(title: object) -> tuple[float, float]:
+    """From top to bottom, in a row from left to right."""
+    box = title.bounding_box()  # type: ignore[attr-defined]
+    return box["y"], box["x"]
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+def test_a_click_opens_the_head_at_its_place_in_the_order(
+    open_page: Open, tiny_server: str, ranked: list[str], rank: int
+) -> None:
+    page = drawn(open_page(f"{tiny_server}/?arranged=entropy"))
+    title = page.locator(".panel-names > div", has_text=ranked[rank]).bounding_box()
+    assert title is not None
+    page.mouse.click(title["x"] + 20, title["y"] + title["height"] + 20)
+    expect_title(page, f"Queries and keys of {ranked[rank]}")
+
+
+def test_arrow_keys_follow_the_shown_order(open_page: Open, tiny_server: str, ranked: list[str]) -> None:
+    page = drawn(open_page(f"{tiny_server}/?arranged=entropy"))
+    page.locator(".frame").focus()
+    said = page.locator(".points .announcement[aria-live]")
+    page.keyboard.press("ArrowLeft")
+    expect(said).to_contain_text(ranked[0])
+    page.keyboard.press("ArrowRight")
+    expect(said).to_contain_text(ranked[1])
+
+
+def test_another_order_repaints_the_points_without_fetching_them(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(tiny_server))
+    before, fetched = picture(page), []
+    page.on("request", lambda request: fetched.append(request.url) if "/points/" in request.url else None)
+    choose_by_enter(page, "Sort heads by", "mean attention distance")
+    seen(page, lambda shown: shown.shape != before.shape or bool((shown != before).any()))
+    assert fetched == []
+
+
+def test_a_minimum_leaves_heads_out_and_says_how_many_are_shown(
+    open_page: Open, tiny_server: str, tiny_corpus: Corpus
+) -> None:
+    values = np.sort(tiny_corpus.head_statistic.sel(source="all", statistic="entropy").values, axis=None)
+    page = drawn(open_page(f"{tiny_server}/?arranged=entropy"))
+    box = page.get_by_role("textbox", name="At least, nats")
+    with followed(page):
+        box.fill(f"{values[1:3].mean():.3f}")
+        box.press("Enter")
+    expect(page.get_by_text("2 of 4 heads")).to_be_visible()
+    expect(page.locator(".panel-names > div:visible")).to_have_count(2)
+
+
+def test_where_no_head_passes_all_can_be_shown_again(open_page: Open, tiny_server: str) -> None:
+    page = open_page(f"{tiny_server}/?arranged=entropy&above=999")
+    page.get_by_role("link", name="Show all heads").click()
+    drawn(page)
+    expect(page.get_by_text("4 of 4 heads")).to_be_visible()
+
+
+def test_a_label_stands_in_the_corner_of_its_panel(open_page: Open, bank_server: str) -> None:
+    page = drawn(open_page(bank_server))
+    tags = page.locator(".panel-tags span:visible")
+    assert tags.count() == page.evaluate(
+        "[...document.querySelectorAll('.panel-tags span')].filter(t => t.textContent).length"
+    )
+
+
+def test_a_head_leads_back_to_the_order_it_was_opened_from(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/head?layer=1&head=1&arranged=entropy"))
+    page.locator(".frame").press("Backspace")
+    expect(page.locator(".panel-names b").first).not_to_be_empty()
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_sorted_heads_fit_the_window(open_page: Open, tiny_server: str, width: int) -> None:
+    page = drawn(open_page(f"{tiny_server}/?arranged=entropy", width=width))
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    is_accessible(page)

@@ -1,0 +1,116 @@
+"""The worked example of page Heads: a query and a key of the store that are near because of their weight."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dashboard.points import worked_example
+from dashboard.points.page import all_heads
+from dashboard.points.worked_example import WorkedExample
+from dashboard.web.context import resolve
+from dashboard.web.library import Library
+from store import Corpus
+from tests.accessibility import is_accessible
+from tests.browser import canvas_place, drawn, expect_title, serving, until
+
+TITLE = "How to read a panel"
+
+
+Find = Callable[[Corpus], WorkedExample]
+
+
+@pytest.fixture
+def find_any(monkeypatch: pytest.MonkeyPatch) -> Find:
+    """A random model has no large weights: any pair of words is an example."""
+    for name, value in {"LARGE": 0.0, "NEAR": 1.0, "APART": 0.0, "TOGETHER": 2.0, "BORDER": -1.0}.items():
+        monkeypatch.setattr(worked_example, name, value)
+
+    def find(corpus: Corpus) -> WorkedExample:
+        found = worked_example.worked_example(corpus, corpus.views[0])
+        assert found is not None
+        return found
+
+    return find
+
+
+@pytest.fixture
+def example(find_any: Find, tiny_corpus: Corpus) -> WorkedExample:
+    return find_any(tiny_corpus)
+
+
+@pytest.fixture
+def newcomer(chromium: Browser, tiny_store: str, example: WorkedExample) -> Iterator[Page]:
+    """Page Heads in a browser that has never shown it; no error on its console."""
+    errors: list[str] = []
+    with serving(tiny_store) as address, chromium.new_context(viewport={"width": 1440, "height": 900}) as context:
+        page = context.new_page()
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.goto(address)
+        drawn(page)
+        expect(page.get_by_text(f"(weight {example.weight:.2f})")).to_be_visible()
+        yield page
+    assert errors == []
+
+
+def test_the_weight_is_that_of_the_store(example: WorkedExample, tiny_corpus: Corpus) -> None:
+    sentence = int(tiny_corpus.tokens.sentence_index.values[tiny_corpus.rows[example.token]])
+    pattern = tiny_corpus.pattern(sentence, layer=example.layer, head=example.head).values
+    assert example.weight == pytest.approx(pattern[example.query, example.key], abs=0.005)
+
+
+def test_the_dots_stand_where_the_picture_has_them(example: WorkedExample, tiny_corpus: Corpus) -> None:
+    rows = tiny_corpus.rows[[example.token, example.token + example.key - example.query]]
+    places = tiny_corpus.places(tiny_corpus.views[0], rows, layer=example.layer, head=example.head)
+    np.testing.assert_allclose(example.query_place, places[0, 0], atol=1e-6)
+    np.testing.assert_allclose(example.key_place, places[1, 1], atol=1e-6)
+
+
+def test_a_key_that_is_far_or_hidden_is_no_example() -> None:
+    keys = np.array([[0.5, 0.7], [0.1, 0.1]], np.float32)
+    far, near, hidden = (np.array([[0.5, 0.5], key], np.float32) for key in ([0.9, 0.9], [0.5, 0.7], [0.5, 0.51]))
+    assert [worked_example._are_near(pair, keys) for pair in (far, near, hidden)] == [False, True, False]
+
+
+def test_without_an_example_there_is_no_way_to_it(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worked_example, "LARGE", 2.0)
+    page = all_heads(resolve(Library(tiny_store), "heads", ""))
+    assert TITLE not in str(page.above)
+    assert "How to read this" not in str(page.above)
+
+
+def test_the_first_visit_shows_three_steps_and_the_sentence(newcomer: Page) -> None:
+    card = newcomer.get_by_role("region", name=TITLE)
+    expect(card.get_by_role("listitem")).to_have_count(3)
+    expect(card.locator("mark")).to_have_count(2)
+
+
+def test_got_it_lasts_and_moves_nothing(newcomer: Page) -> None:
+    before = newcomer.locator(".frame").bounding_box()
+    newcomer.get_by_role("button", name="Got it").click()
+    expect(newcomer.get_by_role("region", name=TITLE)).to_be_hidden()
+    assert newcomer.locator(".frame").bounding_box() == before
+    newcomer.reload()
+    drawn(newcomer)
+    expect(newcomer.get_by_role("region", name=TITLE)).to_be_hidden()
+
+
+def test_a_link_brings_it_back_and_the_keyboard_follows(newcomer: Page) -> None:
+    newcomer.get_by_role("button", name="Got it").press("Enter")
+    expect(newcomer.get_by_role("button", name="How to read this")).to_be_focused()
+    newcomer.keyboard.press("Enter")
+    expect(newcomer.get_by_role("button", name="Got it")).to_be_focused()
+    newcomer.keyboard.press("Escape")
+    expect(newcomer.get_by_role("region", name=TITLE)).to_be_hidden()
+
+
+def test_the_panels_beside_it_can_be_opened(newcomer: Page) -> None:
+    newcomer.mouse.click(*canvas_place(newcomer, 0.1, 0.25))
+    expect_title(newcomer, "Queries and keys of L0 H0")
+
+
+def test_it_is_accessible_and_fits_a_narrow_window(newcomer: Page) -> None:
+    newcomer.set_viewport_size({"width": 360, "height": 800})
+    until(newcomer, "document.documentElement.scrollWidth <= 360")
+    is_accessible(newcomer)
