@@ -87,7 +87,7 @@ def _kinds(context: Context) -> list[object]:
     labelled = sum(len(kind.heads) for kind in kinds)
     rows: list[Any] = [_kind(context, kind) for kind in kinds]
     sinks = heads_on_sinks(corpus)
-    on_sinks = context.state.on("statistics").with_(statistic="to_sink").href
+    on_sinks = context.state.on("heads").with_(arranged="to_sink", above=f"{100 * SINK_SHARE:g}").href
     return [
         html.H2(["Kinds of heads", info("the kinds of heads", _LABELS)]),
         html.P([html.Strong(f"{labelled} of {heads} heads have one clear behaviour"), "; the others mix several."]),
@@ -106,7 +106,9 @@ def _kinds(context: Context) -> list[object]:
 def _kind(context: Context, kind: Kind) -> html.Li:
     layer, head = kind.heads[0]
     state = context.state
-    count = dcc.Link(many(len(kind.heads), "head"), href=state.on("statistics").with_(statistic=kind.statistic).href)
+    count = dcc.Link(
+        many(len(kind.heads), "head"), href=state.on("heads").with_(tagged=kind.label, arranged=kind.statistic).href
+    )
     verb = BEHAVIOURS[kind.label].replace("attend", "attends", 1) if len(kind.heads) == 1 else BEHAVIOURS[kind.label]
     clearest = dcc.Link(head_name(layer, head), href=state.on("head").with_(layer=layer, head=head).href)
     return html.Li(

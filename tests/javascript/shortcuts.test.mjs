@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { actionOf } from "../../dashboard/assets/web/shortcuts.mjs";
+
+for (const [key, afterG, action] of [
+  ["?", false, { list: true }],
+  ["/", false, { search: true }],
+  ["g", false, { wait: true }],
+  ["s", true, { page: "s" }],
+  ["g", true, { page: "g" }],
+  ["s", false, null],
+  ["1", true, null],
+])
+  test(`${afterG ? "after g, " : ""}${key} does ${JSON.stringify(action)}`, () => {
+    assert.deepEqual(actionOf(key, afterG), action);
+  });

@@ -1,0 +1,121 @@
+"""Page Overview: each sentence is what the store says, each link leads to it."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+from dashboard.overview.cards import attention_lines
+from dashboard.overview.kinds import FEWEST, MOST, examples_of, heads_on_sinks, kinds_of
+from dashboard.overview.layers import layer_shares, mean_shares
+from dashboard.overview.page import clearest_relations, layout
+from dashboard.relations.data import BestHead
+from dashboard.web.context import resolve
+from dashboard.web.library import Library
+from store import Corpus, open_corpus
+
+
+@pytest.fixture(scope="module")
+def corpus(bank_store: str) -> Corpus:
+    return open_corpus(bank_store)
+
+
+def links(node: Any) -> Iterator[str]:
+    """Every link of a page."""
+    if href := getattr(node, "href", None):
+        yield href
+    children = getattr(node, "children", node)
+    for child in children if isinstance(children, list | tuple) else [children]:
+        if hasattr(child, "children"):
+            yield from links(child)
+
+
+def texts(node: Any) -> Iterator[str]:
+    if isinstance(node, str):
+        yield node
+    children = getattr(node, "children", node)
+    for child in children if isinstance(children, list | tuple) else [children]:
+        if child is not node and child is not None:
+            yield from texts(child)
+
+
+def test_every_labelled_head_is_in_one_kind(corpus: Corpus) -> None:
+    heads = [head for kind in kinds_of(corpus) for head in kind.heads]
+    assert sorted(heads) == [tuple(head) for head in np.argwhere(corpus.head_labels.values != "").tolist()]
+
+
+def test_the_clearest_head_of_a_kind_has_its_largest_value(corpus: Corpus) -> None:
+    for kind in kinds_of(corpus):
+        means = corpus.head_statistic.sel(source="all", statistic=kind.statistic).values
+        assert means[kind.heads[0]] == max(means[head] for head in kind.heads)
+
+
+def test_sentences_of_an_example_are_the_nearest_to_the_mean_and_the_lowest(corpus: Corpus) -> None:
+    sizes = corpus.sentences.row_size.values
+    readable = np.flatnonzero((sizes >= FEWEST) & (sizes <= MOST))
+    for example in examples_of(corpus):
+        largest = np.log(sizes) if example.kind.label == "broad" else np.ones(len(sizes))
+        statistic = corpus.token_statistic.sel(statistic=example.kind.statistic)[example.head]
+        means = np.array([float(statistic[corpus.sentence_rows(int(one))].mean()) / largest[one] for one in readable])
+        assert means[list(readable).index(example.unusual)] == pytest.approx(means.min(), abs=1e-3)
+        nearest = np.abs(means - example.kind.values[0]).min()
+        assert abs(example.value - example.kind.values[0]) == pytest.approx(nearest, abs=1e-3)
+
+
+def test_heads_on_sinks_give_them_more_than_half_of_their_attention(corpus: Corpus) -> None:
+    shares = corpus.head_statistic.sel(source="all", statistic="to_sink").values.ravel().tolist()
+    assert heads_on_sinks(corpus) == sum(share > 0.5 for share in shares)
+
+
+def test_shares_of_a_layer_are_those_of_its_patterns_and_sum_to_one(corpus: Corpus) -> None:
+    to_cls = np.mean(
+        [corpus.pattern(sentence).values[:, :, :, 0].mean(axis=-1) for sentence in range(corpus.n_sentences)], axis=0
+    )
+    for layer, shares in enumerate(layer_shares(corpus)):
+        assert shares.weight["[CLS]"] == pytest.approx(to_cls[layer].mean(), abs=2e-3)
+        assert sum(shares.weight.values()) == pytest.approx(1)
+        assert sum(shares.norm.values()) == pytest.approx(1)
+    assert mean_shares(corpus).weight["[CLS]"] == pytest.approx(to_cls.mean(), abs=2e-3)
+
+
+def relation(name: str, accuracy: float, offset: float, pairs: int = 500, random: float = 0.1) -> BestHead:
+    return BestHead(name, "forward", 0, 0, accuracy, (0, 1), 1, offset, random, pairs)
+
+
+def test_relations_are_listed_by_what_the_head_finds_beyond_offset_and_random_weights() -> None:
+    rows = [relation("a", 0.9, 0.75), relation("b", 0.7, 0.2), relation("c", 0.7, 0.1, random=0.6)]
+    assert [row.relation for row in clearest_relations(rows)] == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize(
+    "left_out", [relation("all", 0.9, 0.1), relation("few", 0.9, 0.1, pairs=9), relation("worse", 0.3, 0.4)]
+)
+def test_relations_that_no_head_clearly_follows_are_left_out(left_out: BestHead) -> None:
+    assert clearest_relations([left_out]) == []
+
+
+def test_a_line_joins_each_query_to_each_key_it_attends_to() -> None:
+    svg = unquote(attention_lines(np.array([[1.0, 0.0], [0.25, 0.75]])))
+    assert svg.count("<line") == 3
+    assert 'y1="30" x2="44" y2="10" stroke-opacity="0.25"' in svg
+
+
+def test_every_link_of_the_page_leads_to_a_page_as_it_is_written(bank_store: str) -> None:
+    library = Library(bank_store)
+    page = layout(resolve(library, "/", ""))
+    followed = [href for part in page.above for href in links(part)]
+    assert len(followed) > 10
+    for href in followed:
+        path, _, query = href.partition("?")
+        assert resolve(library, path, query).notices == ()
+
+
+def test_without_labelled_heads_the_page_says_so(bank_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    context = resolve(Library(bank_store), "/", "")
+    none = context.corpus.head_labels.copy(data=np.full(context.corpus.head_labels.shape, "", "U11"))
+    monkeypatch.setitem(context.corpus.__dict__, "head_labels", none)
+    words = " ".join(text for part in layout(context).above for text in texts(part))
+    assert f"0 of {none.size} heads have one clear behaviour" in words
+    assert "The clearest head" not in words
