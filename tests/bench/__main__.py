@@ -19,6 +19,7 @@ from tests.bench.relations import relations
 from tests.bench.slow import slow
 from tests.bench.statistics import computed, recomputed
 from tests.bench.typing import typing
+from tests.bench.vitals import vitals
 from tests.bench.words import words
 
 
@@ -39,6 +40,7 @@ BENCHMARKS = {
     "attentionviz": lambda: against_attentionviz(STORE),
     "projections": lambda: seconds_per_head(STORE),
     "browser": lambda: pages([(12, 12, 64, 50_000), (12, 12, 16, 1_000_000)]),
+    "vitals": lambda: vitals("data/headscape"),
     "peers": compare,
     "typing": typing,
     "slow": slow,

@@ -6,7 +6,7 @@ const WAIT = 1500;
 
 const isTyped = (target) => target.closest?.("input, textarea, select, [contenteditable='true'], [role='textbox']");
 const pageLink = (letter) => document.querySelector(`#navigation a[data-letter="${letter}"]`);
-const searchBox = () => document.querySelector('#page input[type="text"][placeholder]:not([aria-haspopup])');
+const searchBox = () => document.querySelector("#page input[placeholder]:not([aria-haspopup])");
 
 /** What a key does; null where it does nothing. `afterG`: the key before was g. */
 export function actionOf(key, afterG) {

@@ -1,0 +1,76 @@
+"""What a reader's browser measures of each page, with an empty cache: paints, shifts of the layout, long tasks, bytes."""
+
+from statistics import median
+from typing import Any
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.bench.browser import production_server
+from tests.bench.table import show
+from tests.browser import CHROMIUM, FLAGS
+
+ROUNDS = 3
+PAGES = (
+    "",
+    "heads",
+    "head?layer=0&head=0",
+    "statistics",
+    "map",
+    "relations",
+    "features",
+    "sentence",
+    "compare",
+    "store",
+)
+#: Milliseconds in which nothing is asked of the server before a page counts as complete, and seconds until it must be.
+QUIET, PATIENCE = 1_000, 60
+#: Notes what the browser reports while the page loads.
+OBSERVE = """
+window.vitals = { largest: 0, shift: 0, task: 0, blocked: 0 };
+const observe = (type, note) =>
+  new PerformanceObserver((list) => list.getEntries().forEach(note)).observe({ type, buffered: true });
+observe("largest-contentful-paint", (entry) => (vitals.largest = entry.startTime));
+observe("layout-shift", (entry) => (vitals.shift += entry.hadRecentInput ? 0 : entry.value));
+observe("longtask", ({ duration }) => {
+  vitals.task = Math.max(vitals.task, duration);
+  vitals.blocked += duration - 50;
+});
+"""
+READ = """() => ({
+  ...vitals,
+  first: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN,
+})"""
+
+
+def vitals(store: str) -> None:
+    """One row for each page: medians of `ROUNDS`, after one visit that warms the server."""
+    with production_server(store) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        rows = [_row(browser, address, page) for page in PAGES]
+    columns = ("", "first paint", "largest paint", "layout shift", "longest task", "blocked", "on the wire")
+    show(f"Pages, medians of {ROUNDS}, empty cache (headless Chromium, software WebGL, 1440x900)", columns, rows)
+
+
+def _row(browser: Browser, address: str, page: str) -> tuple[str, ...]:
+    visits = [_visit(browser, f"{address}/{page}") for _ in range(ROUNDS + 1)][1:]
+    middle = {name: median(visit[name] for visit in visits) for name in visits[0]}
+    times = (f"{middle[name]:,.0f} ms" for name in ("first", "largest"))
+    tasks = (f"{middle[name]:,.0f} ms" for name in ("task", "blocked"))
+    return f"/{page}", *times, f"{middle['shift']:.3f}", *tasks, f"{middle['bytes'] / 1e6:.2f} MB"
+
+
+def _visit(browser: Browser, url: str) -> dict[str, Any]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.add_init_script(OBSERVE)
+    received: list[float] = []
+    session = context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.on("Network.loadingFinished", lambda event: received.append(event["encodedDataLength"]))
+    page.goto(url)
+    page.wait_for_selector("#page:not([aria-busy]) #above > *", timeout=1000 * PATIENCE)
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(QUIET)
+    measured: dict[str, Any] = page.evaluate(READ)
+    context.close()
+    return measured | {"bytes": sum(received)}
