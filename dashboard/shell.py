@@ -15,6 +15,7 @@ from dashboard.points.selection import FIELDS as SELECTION
 from dashboard.points.selection import parse_selection
 from dashboard.sentence import finder
 from dashboard.sentence.picture import SentenceViews
+from dashboard.statistics import data as statistics
 from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.text import model_names
@@ -57,7 +58,12 @@ PICTURE_KEYS = {
     "Escape": "back",
 }
 #: Pages with controls whose values the link does not hold.
-CHOICES = {"features": features.choices, "compare": comparison.choices, "sentence": finder.choices}
+CHOICES = {
+    "statistics": statistics.choices,
+    "features": features.choices,
+    "compare": comparison.choices,
+    "sentence": finder.choices,
+}
 #: The width (Mantine's 62em) below which the navigation is a drawer.
 NARROW = "md"
 PAGES_LABEL: Any = {"aria-label": "Pages"}

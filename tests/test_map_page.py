@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from store import Corpus
 from tests.browser import Open, choose, serving
-from tests.statistics_page import click_cell, click_dot, has_head, hover_dot, settled
+from tests.statistics_page import click_cell, has_head, hover_dot, settled
 from tests.tiny_models import save_model
 
 
@@ -54,8 +54,15 @@ def test_dots_stand_where_the_store_says(page: Page, space: Corpus) -> None:
     np.testing.assert_allclose(apart[0] / apart[0].max(), apart[1] / apart[1].max(), atol=0.02)
 
 
-def test_a_dot_opens_its_head(page: Page) -> None:
-    click_dot(page, "#head-map", 2, "L1 H0")
+def test_a_dot_selects_its_head_and_a_link_beside_the_map_opens_it(page: Page, space: Corpus) -> None:
+    expect(hover_dot(page, "#head-map", 2)).to_contain_text("L1 H0")
+    page.mouse.down()
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"/map\?layer=1$"))
+    beside = page.locator(".split > div:last-child")
+    expect(beside.get_by_role("heading", name="L1 H0", exact=True)).to_be_visible()
+    expect(beside).to_contain_text(str(space.head_labels.values[1, 0]) or "Unlabelled")
+    beside.get_by_role("link", name="Open the head").click()
     has_head(page, 1, 0)
 
 
@@ -126,7 +133,8 @@ def test_the_nearest_heads_are_links_by_divergence(page: Page, space: Corpus) ->
     expect(rows.locator("td:first-child")).to_have_text([f"L{at // 2} H{at % 2}" for at in order])
     expect(rows.locator("td:last-child")).to_have_text([f"{mean[at]:.3f}" for at in order])
     rows.first.get_by_role("link").click()
-    has_head(page, *divmod(order[0], 2))
+    nearest = divmod(order[0], 2)
+    expect(page.get_by_role("heading", name=f"Nearest to L{nearest[0]} H{nearest[1]}")).to_be_visible()
 
 
 def test_both_figures_are_saved(page: Page) -> None:

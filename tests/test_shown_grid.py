@@ -39,7 +39,7 @@ def name(library: Library) -> str:
 
 
 def test_the_other_model_is_named_with_its_corpus(library: Library) -> None:
-    assert difference(library, "")[1].title == f"attention to [SEP] minus that of {name(library)}"
+    assert difference(library, "statistic=to_sep")[1].title == f"attention to [SEP] minus that of {name(library)}"
 
 
 def test_files_of_a_difference_name_both_models_and_corpora(library: Library) -> None:

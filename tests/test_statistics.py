@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -19,6 +20,7 @@ from store.kernels.statistics import (
     offset_profile,
     row_weights,
     source_rows,
+    spread_between_heads,
     sum_over_sentences,
     summed_pattern,
     token_statistics,
@@ -376,3 +378,18 @@ def test_head_means_divide_by_the_sentences_of_each_source() -> None:
 
 def test_a_source_without_sentences_has_no_mean() -> None:
     assert np.isnan(mean_over_sentences(np.zeros((1, 1, 1, 1)), np.array([0]))).all()
+
+
+def test_the_difference_between_heads_is_their_deviation_as_a_share_of_the_range_of_a_row() -> None:
+    means = xr.DataArray(
+        np.zeros((1, len(STATISTICS), 1, 2)),
+        dims=("source", "statistic", "layer", "head"),
+        coords={"source": ["all"], "statistic": list(STATISTICS)},
+    )
+    for statistic, values in {"to_sep": (0, 1), "entropy": (0, np.log(3)), "participation": (1, 3)}.items():
+        means.loc["all", statistic] = [values]
+    spread = spread_between_heads(means, np.array([3, 3]))
+    assert {name: round(value, 6) for name, value in spread.items() if value} == dict.fromkeys(
+        ("to_sep", "entropy", "participation"), 0.5
+    )
+    assert "received" not in spread

@@ -25,13 +25,13 @@ FIGURES = (
 @pytest.fixture(scope="module")
 def page(open_shared: Open, space_server: str) -> Page:
     """One page for the tests that only read."""
-    return statistics_page(open_shared, space_server)
+    return statistics_page(open_shared, space_server, "?statistic=to_sep")
 
 
 @pytest.fixture
 def fresh(open_page: Open, space_server: str) -> Page:
     """A page to change."""
-    return statistics_page(open_page, space_server)
+    return statistics_page(open_page, space_server, "?statistic=to_sep")
 
 
 def names(page: Page) -> list[str]:
@@ -90,7 +90,7 @@ def test_the_definition_is_one_click_away(page: Page) -> None:
 
 
 def test_a_difference_of_two_models(open_page: Open, three_server: str, alike: ModelPair) -> None:
-    page = statistics_page(open_page, three_server, f"?values=difference&model={alike.own.name}")
+    page = statistics_page(open_page, three_server, f"?statistic=to_sep&values=difference&model={alike.own.name}")
     page.get_by_role("textbox", name="model", exact=True).click()
     page.get_by_role("option", name=re.compile("second")).click()
     expect(page.get_by_role("heading", name=re.compile("minus that of .*second"))).to_be_visible()

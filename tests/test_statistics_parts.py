@@ -17,9 +17,12 @@ from dashboard.pages import PAGES
 from dashboard.statistics.divergence import nearest
 from dashboard.statistics.parts import PartCounts, part_of
 from dashboard.ui.page import Page
+from dashboard.ui.text import signed
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
-from store import Corpus
+from store import STATISTICS, Corpus
+from store.kernels.statistics import spread_between_heads
+from store.schema.model import head_name
 from tests.client import content
 from tests.counts import counted, mean, shares
 
@@ -79,6 +82,17 @@ def options(page: Page, field: str) -> list[str]:
     return [option["value"] for option in control.data]
 
 
+def _children(part: object) -> list[object]:
+    children = getattr(part, "children", None)
+    return children if isinstance(children, list) else []
+
+
+def infos(page: Page) -> dict[str, str]:
+    """The texts behind every (i), by its name."""
+    about = [part.to_plotly_json()["props"] for part in parts(page) if getattr(part, "className", None) == "info"]
+    return {properties["aria-label"]: properties["data-info"] for properties in about}
+
+
 def label_of(page: Page, of: str) -> str:
     return str(getattr(next(part for part in parts(page) if getattr(part, "id", None) == of), "aria-label"))
 
@@ -101,18 +115,36 @@ def test_another_statistic_has_its_own_cells(library: Library, tiny_corpus: Corp
     assert found == [f"{number:.1f}" for number in mean(tiny_corpus, "entropy").ravel()]
 
 
+def test_the_page_opens_on_the_statistic_in_which_heads_differ_most(library: Library, tiny_corpus: Corpus) -> None:
+    spread = spread_between_heads(tiny_corpus.head_statistic, tiny_corpus.sentences.row_size.values)
+    most = max(spread, key=lambda name: spread[name])
+    assert figure(page_of(library), "heat-map") == figure(page_of(library, f"statistic={most}"), "heat-map")
+    assert (
+        f"{STATISTICS[most].title} {spread[most]:.2f}" in infos(page_of(library))["About the difference between heads"]
+    )
+
+
+@pytest.mark.parametrize(("query", "linked"), [("", False), ("statistic=to_sep", True)])
+def test_where_another_statistic_is_shown_the_one_with_most_difference_is_a_link(
+    library: Library, query: str, linked: bool
+) -> None:
+    line = next(part for part in parts(page_of(library, query)) if "Heads differ most in " in _children(part))
+    assert any(isinstance(part, dcc.Link) for part in line.children) == linked
+
+
 def test_means_may_be_over_other_rows(library: Library, tiny_corpus: Corpus) -> None:
-    assert cells(page_of(library, "source=cls")) == shares(mean(tiny_corpus, "to_sep", "cls"))
+    assert cells(page_of(library, "statistic=to_sep&source=cls")) == shares(mean(tiny_corpus, "to_sep", "cls"))
 
 
 def test_ranks_are_those_of_the_means(library: Library, tiny_corpus: Corpus) -> None:
     order = (-mean(tiny_corpus, "to_sep").ravel()).argsort().argsort()
-    assert cells(page_of(library, "values=rank")) == [str(rank + 1) for rank in order]
+    assert cells(page_of(library, "statistic=to_sep&values=rank")) == [str(rank + 1) for rank in order]
 
 
 def test_a_difference_of_two_statistics(library: Library, tiny_corpus: Corpus) -> None:
     less = 100 * (mean(tiny_corpus, "to_sep") - mean(tiny_corpus, "to_self"))
-    assert cells(page_of(library, "values=difference&against=to_self")) == [f"{number:+.1f}" for number in less.ravel()]
+    page = page_of(library, "statistic=to_sep&values=difference&against=to_self")
+    assert cells(page) == [f"{number:+.1f}" for number in less.ravel()]
 
 
 # -- filters --------------------------------------------------------------------------------------------
@@ -120,7 +152,7 @@ def test_a_difference_of_two_statistics(library: Library, tiny_corpus: Corpus) -
 
 @pytest.mark.parametrize("where", FILTERS.values(), ids=FILTERS)
 def test_a_filter_recomputes_every_number(space_store: str, space: Corpus, where: str) -> None:
-    page, part = page_of(Library(space_store), f"where={quote(where)}"), part_of(space, where)
+    page, part = page_of(Library(space_store), f"statistic=to_sep&where={quote(where)}"), part_of(space, where)
     assert 0 < part.tokens < space.n_tokens
     expected = counted(space, part).means.sel(statistic="to_sep", source="all").values
     assert cells(page) == shares(expected)
@@ -128,6 +160,41 @@ def test_a_filter_recomputes_every_number(space_store: str, space: Corpus, where
         f"{part.tokens:,} of {space.n_tokens:,} tokens ({100 * part.tokens / space.n_tokens:.1f} %)"
         f" in {part.sentences:,} of"
     ) in text(page)
+
+
+def test_a_part_minus_the_whole_corpus_is_the_difference_of_their_means(library: Library, tiny_corpus: Corpus) -> None:
+    page = page_of(library, "where=kind:word&statistic=to_self&values=part")
+    own = counted(tiny_corpus, part_of(tiny_corpus, "kind:word")).means.sel(statistic="to_self", source="all").values
+    difference = 100 * (own - mean(tiny_corpus, "to_self"))
+    assert cells(page) == [signed(float(number), 1) for number in difference.ravel()]
+    colours = figure(page, "heat-map").data[0]
+    assert (colours.zmid, colours.zmin) == (0, -colours.zmax)
+
+
+def test_the_heads_that_differ_most_from_the_whole_corpus_are_links_with_their_difference(
+    library: Library, tiny_corpus: Corpus
+) -> None:
+    page = page_of(library, "where=kind:word&statistic=to_self&values=part")
+    own = counted(tiny_corpus, part_of(tiny_corpus, "kind:word")).means.sel(statistic="to_self", source="all").values
+    difference = own - mean(tiny_corpus, "to_self")
+    order = np.argsort(-np.abs(difference), axis=None, kind="stable")
+    line = next(part for part in parts(page) if "Largest differences: " in _children(part))
+    links = [str(part.children) for part in line.children if isinstance(part, dcc.Link)]
+    assert links == [head_name(*divmod(int(at), 2)) for at in order]
+    assert signed(100 * float(difference.ravel()[order[0]]), 1) in str(line)
+
+
+@pytest.mark.parametrize(("where", "offered"), [("", False), ("where=kind:word", True)])
+def test_the_difference_from_the_whole_corpus_is_offered_where_tokens_are_filtered(
+    library: Library, where: str, offered: bool
+) -> None:
+    assert ("part" in options(page_of(library, where), "values")) == offered
+
+
+def test_the_whole_corpus_minus_itself_is_shown_as_values_with_a_notice(library: Library) -> None:
+    page = page_of(library, "values=part")
+    assert figure(page, "heat-map") == figure(page_of(library), "heat-map")
+    assert page.notices == ("No filter is set, so there is no part to compare with the corpus: showing values.",)
 
 
 def test_a_part_without_tokens_says_what_to_do(library: Library) -> None:
@@ -227,9 +294,9 @@ def test_attention_received_over_all_queries_is_no_colour_of_the_map(library: Li
 
 def test_a_link_to_what_all_tokens_receive_says_what_to_do(library: Library) -> None:
     context = place_of(library, "statistics", "statistic=received")
-    assert context.state.statistic == "to_sep"
+    assert context.state.statistic is None
     assert context.notices == (
-        "Over all queries, attention received is 1 in every head; showing attention to [SEP]. Choose other queries.",
+        "Over all queries, attention received is 1 in every head; showing another statistic. Choose other queries.",
     )
 
 

@@ -20,13 +20,15 @@ from dashboard.compare.two_models import (
     segments_of,
 )
 from dashboard.ui.files import Table
-from dashboard.web.state import varying_statistics
+from dashboard.web.state import LinkState, varying_statistics
 from store import STATISTICS, Corpus
 from store.kernels.attention import attention_pattern
 from store.kernels.bootstrap import Segments
 from store.kernels.divergence import row_divergence
 from store.schema.model import head_name
 
+#: The statistic that is compared where a link names none.
+STANDARD = "to_sep"
 #: Most tokens whose statistics are read: at most 0.4 GB for 12 by 12 heads.
 STATISTIC_TOKENS = 200_000
 Floats = NDArray[np.float64]
@@ -37,6 +39,11 @@ DIVERGENCE_TOKENS = 5_000
 #: Tokens whose rows are compared of one head alone: 0.3 s for 26,000 of 32 channels on one core.
 HEAD_TOKENS = 50_000
 Weights = NDArray[np.float32]
+
+
+def statistic_of(state: LinkState) -> str:
+    """The statistic that a link compares."""
+    return state.statistic or STANDARD
 
 
 @dataclass(frozen=True, eq=False)

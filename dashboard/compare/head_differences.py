@@ -2,7 +2,14 @@
 
 from dash import dcc, html
 
-from dashboard.compare.data import Changes, changes, changes_are_cached, divergence_sample, ranked_heads
+from dashboard.compare.data import (
+    Changes,
+    changes,
+    changes_are_cached,
+    divergence_sample,
+    ranked_heads,
+    statistic_of,
+)
 from dashboard.compare.names import LETTERS, MINUS, marked
 from dashboard.compare.two_models import MeanInterval, ModelPair, sample_caption
 from dashboard.statistics.data import difference_grid, values_of
@@ -29,12 +36,12 @@ LISTED = 10
 
 def is_computed(context: Context, two: ModelPair) -> bool:
     """Whether the numbers are cached."""
-    return changes_are_cached(two, context.state.statistic, context.state.source)
+    return changes_are_cached(two, statistic_of(context.state), context.state.source)
 
 
 def changed_heads(context: Context, two: ModelPair) -> list[object]:
     """The table and the heat map; computed at the first request."""
-    changed = changes(two, context.state.statistic, context.state.source)
+    changed = changes(two, statistic_of(context.state), context.state.source)
     return [
         _table(context, two, changed),
         _caption(context, two, changed),
@@ -45,7 +52,7 @@ def changed_heads(context: Context, two: ModelPair) -> list[object]:
 
 
 def _query(state: LinkState) -> dict[str, str]:
-    return {"statistic": state.statistic, "source": state.source}
+    return {"statistic": statistic_of(state), "source": state.source}
 
 
 def _table(context: Context, two: ModelPair, changed: Changes) -> html.Div:
@@ -61,7 +68,7 @@ def _table(context: Context, two: ModelPair, changed: Changes) -> html.Div:
 
 
 def _titles(context: Context, two: ModelPair) -> html.Thead:
-    statistic = STATISTICS[context.state.statistic]
+    statistic = STATISTICS[statistic_of(context.state)]
     rows = "" if context.state.source == "all" else f", {QUERIES[context.state.source]}"
     first = [
         html.Th("head", rowSpan=2),
@@ -82,7 +89,7 @@ def _change_title(unit: str) -> str:
 
 def _row(context: Context, changed: Changes, head: tuple[int, int]) -> html.Tr:
     href = f"{context.state.on('compare').with_(layer=head[0], head=head[1]).href}#pictures-of-both"
-    divergence, difference, unit = changed.divergence, changed.difference, STATISTICS[context.state.statistic].unit
+    divergence, difference, unit = changed.divergence, changed.difference, STATISTICS[statistic_of(context.state)].unit
     own, other = (str(label) or "-" for label in changed.labels[:, *head])
     return html.Tr(
         [
@@ -169,12 +176,14 @@ def _divergence_map(context: Context, two: ModelPair, changed: Changes) -> list[
 def differences(context: Context, two: ModelPair) -> list[object]:
     """The heat map of the differences, B - A."""
     state = context.state
-    title = STATISTICS[state.statistic].title
-    values, against = (values_of(model.head_statistic, state.statistic, state.source) for model in (two.other, two.own))
-    grid = difference_grid(values, against, state.statistic, LETTERS[0])
+    title = STATISTICS[statistic_of(state)].title
+    values, against = (
+        values_of(model.head_statistic, statistic_of(state), state.source) for model in (two.other, two.own)
+    )
+    grid = difference_grid(values, against, statistic_of(state), LETTERS[0])
     rows = f", {QUERIES[state.source]}" if state.source != "all" else ""
     return [
-        html.H3([f"{title[0].upper()}{title[1:]}{rows}: {MINUS}", statistic_info(state.statistic)]),
+        html.H3([f"{title[0].upper()}{title[1:]}{rows}: {MINUS}", statistic_info(statistic_of(state))]),
         *chart(
             heat_map(grid.values, written=grid.written, hover=grid.hover, unit=grid.unit, diverging=True),
             name="differences",

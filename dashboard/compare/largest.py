@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from dash import dcc, html
 
-from dashboard.compare.data import changes, ranked_heads
+from dashboard.compare.data import changes, ranked_heads, statistic_of
 from dashboard.compare.names import LETTERS
 from dashboard.compare.two_models import ModelPair
 from dashboard.statistics.data import values_of
@@ -35,7 +35,7 @@ def changed_most(context: Context, two: ModelPair) -> list[Any]:
 
 
 def _heads(context: Context, two: ModelPair) -> list[Any]:
-    changed = changes(two, context.state.statistic, context.state.source)
+    changed = changes(two, statistic_of(context.state), context.state.source)
     links = []
     for head in ranked_heads(changed, "divergence")[:LISTED]:
         most = changed.most_difference

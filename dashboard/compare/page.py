@@ -6,7 +6,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.canvas.spec import Picture
-from dashboard.compare.data import head_divergence_is_cached
+from dashboard.compare.data import STANDARD, head_divergence_is_cached, statistic_of
 from dashboard.compare.feature_points import (
     SIMILARITY,
     ShownPoint,
@@ -74,8 +74,8 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     two = pair_of(context)
     if two is None:
         return {}, {}
-    current: dict[str, object] = {"other": two.other.name}
-    defaults: dict[str, object] = {"other": on_same_corpus(context.snapshot, context.corpus)[0]}
+    current: dict[str, object] = {"other": two.other.name, "statistic": statistic_of(context.state)}
+    defaults: dict[str, object] = {"other": on_same_corpus(context.snapshot, context.corpus)[0], "statistic": STANDARD}
     if two.same_heads:
         current["by"], defaults["by"] = ranked_by(context, two), standard_ranking(two)
     if view := shown_view(context, two):
@@ -294,7 +294,7 @@ def _choices(context: Context) -> html.Div:
     return html.Div(
         [
             choice("ranked", "Ranked by", RANKED, state.ranked, 210),
-            statistic_choice("statistic", "Statistic", statistics, state.statistic, 230),
+            statistic_choice("statistic", "Statistic", statistics, statistic_of(state), 230),
             _source(context),
         ],
         className="controls",

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from dashboard.canvas.encoding import encode as encode_points
 from dashboard.canvas.raster import draw_panels
-from dashboard.compare.data import changes_table, differences_table
+from dashboard.compare.data import STANDARD, changes_table, differences_table
 from dashboard.compare.feature_points import (
     BothFeatures,
     both_features,
@@ -166,7 +166,7 @@ def _alike(two: ModelPair) -> ModelPair:
 
 
 def _statistic(source: str) -> str:
-    statistic = request.args.get("statistic", "to_sep")
+    statistic = request.args.get("statistic", STANDARD)
     if statistic not in varying_statistics(source):
         abort(404, f"Heads do not differ in “{statistic[:40]}”. Choose one of {', '.join(varying_statistics(source))}.")
     return statistic

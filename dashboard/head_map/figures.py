@@ -6,30 +6,47 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
+from plotly.colors import sample_colorscale
 
-from dashboard.ui.charts import QUIET, RAMP, SERIES, STEPS, colour_bar_above, layout, names, square
+from dashboard.ui.charts import QUIET, RAMP, SERIES, STEPS, colour_bar_above, every, layout, names, square
 from store.kernels.labels import LABELS
 
 #: Symbols and hues of labels.
 _SYMBOLS = ("circle", "diamond", "square", "star", "triangle-up", "triangle-down", "cross")
 _HUES = (*SERIES[:3], "#1A1B1E", "#E69F00", "#CC79A7", "#56B4E9")
-#: Most heads whose names fit on the axes of the matrix.
-NAMED = 30
+#: Most heads whose names fit on an axis of the matrix.
+NAMED = 24
+#: Pixels from the middle of the selected dot to its ring.
+RING = 10
 
 Floats = NDArray[np.float64]
 Texts = list[list[str]]
 
 
 def by_number(places: Floats, values: Floats, hover: Texts, title: str, chosen: tuple[int, int]) -> go.Figure:
-    """Dots at (layer, head, component) coloured by numbers (layer, head); layers in even steps."""
-    marker = {
-        "size": 13,
-        "color": values.ravel(),
-        "colorscale": STEPS if title == "layer" else RAMP,
-        "line": {"color": QUIET, "width": 1},
-        "colorbar": colour_bar_above(title),
-    }
+    """Dots at (layer, head, component) coloured by numbers (layer, head)."""
+    marker = _filled(values) | {"colorscale": RAMP, "colorbar": colour_bar_above(title)}
     return _map([_dots(places, hover, np.ones(values.size, bool), marker, "")], places, chosen)
+
+
+def by_layer(places: Floats, hover: Texts, chosen: tuple[int, int]) -> go.Figure:
+    """Dots at (layer, head, component), each layer with a step of one ordered scale."""
+    layers, heads = places.shape[:2]
+    ticks = list(range(0, layers, every(layers)))
+    bar = colour_bar_above("layer") | {"tickvals": ticks, "ticktext": [f"L{layer}" for layer in ticks]}
+    bands = {"colorscale": _bands(layers), "cmin": -0.5, "cmax": layers - 0.5, "colorbar": bar}
+    marker = _filled(np.repeat(np.arange(layers, dtype=float), heads)) | bands
+    return _map([_dots(places, hover, np.ones(layers * heads, bool), marker, "")], places, chosen)
+
+
+def _bands(count: int) -> list[tuple[float, str]]:
+    """A colour scale of so many even steps, without a transition between them."""
+    colours = sample_colorscale(list(STEPS), np.linspace(0, 1, count) if count > 1 else [0.5])
+    return [(edge / count, colour) for step, colour in enumerate(colours) for edge in (step, step + 1)]
+
+
+def _filled(values: Floats) -> dict[str, Any]:
+    return {"size": 13, "color": values.ravel(), "line": {"color": QUIET, "width": 1}}
 
 
 def by_label(places: Floats, labels: NDArray[np.str_], hover: Texts, chosen: tuple[int, int]) -> go.Figure:
@@ -69,7 +86,11 @@ def _map(traces: list[Any], places: Floats, chosen: tuple[int, int]) -> go.Figur
     figure.update_yaxes(scaleanchor="x", scaleratio=1)
     x, y = places[chosen][:2]
     name = names(*places.shape[:2])[chosen[0]][chosen[1]]
-    figure.add_annotation(x=x, y=y, text=name, ax=0, ay=-26, arrowcolor=QUIET)
+    around = {"x0": -RING, "x1": RING, "y0": -RING, "y1": RING}
+    figure.add_shape(
+        type="circle", xsizemode="pixel", ysizemode="pixel", xanchor=x, yanchor=y, **around, line={"width": 2}
+    )
+    figure.add_annotation(x=x, y=y, text=f"<b>{name}</b>", showarrow=False, yshift=RING + 10)
     return figure
 
 
@@ -85,7 +106,9 @@ def divergence_matrix(divergence: Floats, heads: Sequence[str]) -> go.Figure:
         colorbar=colour_bar_above("nats per token"),
         hovertemplate="%{y} and %{x}: %{z:.3f} nats<extra></extra>",
     )
-    named = {"type": "category", "showticklabels": len(heads) <= NAMED, "tickfont": {"size": 9}}
-    margin = {"l": 44, "r": 4, "t": 8, "b": 44}
-    figure = square(go.Figure(heat, layout(named, named | {"autorange": "reversed"}, margin=margin)))
+    ticks = {"tickvals": list(heads[:: every(len(heads), NAMED)]), "tickfont": {"size": 9}}
+    named = {"type": "category", "title": "layer and head", **ticks}
+    margin = {"l": 64, "r": 4, "t": 8, "b": 64}
+    down = named | {"autorange": "reversed"}
+    figure = square(go.Figure(heat, layout(named | {"tickangle": -90}, down, margin=margin)))
     return figure.update_yaxes(constraintoward="top")

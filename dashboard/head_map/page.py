@@ -5,9 +5,10 @@ import numpy as np
 import plotly.graph_objects as go
 from dash import html
 
-from dashboard.head_map.figures import by_label, by_number, divergence_matrix
+from dashboard.head_map.figures import by_label, by_layer, by_number, divergence_matrix
+from dashboard.head_map.selected_head import selected_head
 from dashboard.statistics.data import hover_texts, values_of
-from dashboard.statistics.divergence import divergence_info, divergence_sample, mean_divergence, nearest
+from dashboard.statistics.divergence import divergence_info, divergence_sample, mean_divergence
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, explained, head_choices, info, statistic_info
 from dashboard.ui.page import Page
@@ -41,14 +42,14 @@ def layout(context: Context) -> Page:
     except NotIngested as error:
         return _without(title, unmade_of(context, error))
     how_to_read = (
-        "Each dot is a head; nearby heads attend alike; the axes have no meaning. Click a dot to open the head."
+        "Each dot is a head; nearby heads attend alike; the axes have no meaning. Click a dot to select its head."
     )
     return Page(
         above=[
             html.H1(title),
             html.P([how_to_read, _scaling_info(context)], className="how-to-read"),
             html.Div([_colour_choice(context), *head_choices(context)], className="controls"),
-            html.Div([html.Div(_map(context)), html.Div(nearest(context, page="head"))], className="split"),
+            html.Div([html.Div(_map(context)), html.Div(selected_head(context))], className="split"),
             html.H2(["Divergence between heads", divergence_info()]),
             *_matrix(context),
         ]
@@ -85,7 +86,7 @@ def _map(context: Context) -> list[object]:
             data=file_href(context, "map.csv"),
             height=560,
             opens=True,
-            turns=state.paint != "layer",
+            turns=True,
         ),
     ]
 
@@ -99,9 +100,8 @@ def _coloured(context: Context) -> go.Figure:
         texts = [[str(label) or "unlabelled" for label in row] for row in labels]
         return by_label(points, labels, texts, chosen)
     if state.paint == "layer":
-        layers = np.repeat(np.arange(corpus.layers, dtype=float)[:, None], corpus.heads, axis=1)
         texts = [[f"layer {layer}, {label or 'unlabelled'}" for label in row] for layer, row in enumerate(labels)]
-        return by_number(points, layers, texts, "layer", chosen)
+        return by_layer(points, texts, chosen)
     unit = STATISTICS[state.paint].unit
     values = values_of(corpus.head_statistic, state.paint, "all")
     return by_number(points, values, hover_texts(values, unit, None), unit_title(unit), chosen)

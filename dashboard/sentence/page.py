@@ -58,12 +58,19 @@ _ROLLOUT = (
     "residual (Abnar and Zuidema 2020)."
 )
 HOW = {
-    "head": "Queries left, keys right. Hover a token for its weights; click to select it (Shift adds), double-click or h to hide it. Double-click a head's colour to show it alone.",
-    "model": "One thumbnail per head: queries down, keys across; more contrast: larger weight. Click one, or use the arrow keys and Enter, to open it.",
-    "matrix": "Queries down, keys across. Hover a cell, or use the arrow keys, for its weight; double-click a token's name, or press h in its row, to hide it.",
-    "neuron": "Select a query: q x k channel by channel, their sum, the logit q.k / sqrt(channels), and the weight after the softmax.",
+    "head": "Queries left, keys right. Hover a token for its weights, click to select it.",
+    "model": "One thumbnail per head: queries down, keys across; more contrast: larger weight.",
+    "matrix": "Queries down, keys across. Hover a cell for its weight.",
+    "neuron": "Select a query: its product with every key, channel by channel, and the weight.",
     "mixing": "Layers down, tokens across: the share of a token's vector that comes from other tokens.",
     "positions": "The head's attention weights in this sentence; beside it, their mean over the corpus by position.",
+}
+#: What else a reader can do in a view, behind an (i).
+_MORE = {
+    "head": "Shift and click adds a token to the selection; double-click or h hides it. Double-click a head's colour to show it alone.",
+    "model": "Click a thumbnail, or use the arrow keys and Enter, to open its head.",
+    "matrix": "The arrow keys move from cell to cell. Double-click a token's name, or press h in its row, to hide it.",
+    "neuron": "q x k channel by channel, their sum, the logit q.k / sqrt(channels), and the weight after the softmax.",
 }
 #: Views in which tokens can be hidden, and the most hidden tokens that are named.
 HIDING = ("head", "matrix")
@@ -189,13 +196,18 @@ def _of_sentence(context: Context) -> Page:
         own_text(context),
         view_controls(context),
         html.Div([_hiding(context), *_in_the_picture(context)], className="sentence-links"),
-        html.P(HOW[context.state.show], className="how-to-read"),
+        html.P(_how_to_read(context.state.show), className="how-to-read"),
     ]
     if context.state.show == "mixing":
         return Page(above=above, beside=_finder(context), below=sentence_mixing(context), notices=_notices(context))
     beside = positions(context) if context.state.show == "positions" else ranking_panel(context)
     below: list[object] = [_caption(context), *dependency_tree(context)]
     return Page(above=above, beside=[*beside, *_finder(context)], below=below, notices=_notices(context))
+
+
+def _how_to_read(show: str) -> list[str | html.Button]:
+    about = f"the {SHOWN[show].lower()}"
+    return [HOW[show], *([info(about, _MORE[show])] if show in _MORE else [])]
 
 
 def _finder(context: Context) -> list[object]:

@@ -13,12 +13,14 @@ from dashboard.ui.text import brief, difference_unit, model_names, signed, spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context, comparable
 from store import STATISTICS, Corpus, StoreError
+from store.kernels.statistics import spread_between_heads
 from store.schema.model import head_name
 
 Values = NDArray[np.float64]
 Texts = list[list[str]]
 #: Shown for a head without a number.
 NO_ROWS = "no such tokens"
+NO_PART = "No filter is set, so there is no part to compare with the corpus: showing values."
 
 
 @dataclass(frozen=True)
@@ -39,29 +41,69 @@ class HeadGrid:
     note: str = ""
 
 
+@cached
+def spread_of_statistics(corpus: Corpus) -> dict[str, float]:
+    """How much heads differ in each statistic, over all queries of the corpus; the most first."""
+    spread = spread_between_heads(corpus.head_statistic, corpus.sentences.row_size.values)
+    return dict(sorted(spread.items(), key=lambda item: -item[1]))
+
+
+def standard_statistic(corpus: Corpus) -> str:
+    """The statistic in which heads differ most."""
+    return next(iter(spread_of_statistics(corpus)))
+
+
+def shown_statistic(context: Context) -> str:
+    """The statistic of the link, else the one in which heads differ most."""
+    return context.state.statistic or standard_statistic(context.corpus)
+
+
+def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
+    """The value of the choice of a statistic, and its default."""
+    return {"statistic": shown_statistic(context)}, {"statistic": standard_statistic(context.corpus)}
+
+
 def shown_grid(context: Context, numbers: PartNumbers, counting: Counting | None = None) -> HeadGrid:
     """The heat map of a link: values, ranks, or the difference from another statistic or model."""
-    state, means = context.state, numbers.means
-    values = values_of(means, state.statistic, state.source)
+    state, means, statistic = context.state, numbers.means, shown_statistic(context)
+    values = values_of(means, statistic, state.source)
     if state.values == "rank":
-        return ranks_grid(values, state.statistic)
+        return ranks_grid(values, statistic)
+    if state.values == "part" and _is_part(context):
+        whole = values_of(context.corpus.head_statistic, statistic, state.source)
+        return difference_grid(values, whole, statistic, "that of the whole corpus")
     if state.values == "difference" and state.other:
         return _minus_model(context, values, state.other, counting)
     if state.values == "difference" and (against := compared_with(context)):
         title = STATISTICS[against].title
-        return difference_grid(values, values_of(means, against, state.source), state.statistic, title)
-    return values_grid(values, state.statistic, interval_of(numbers.interval, state.statistic, state.source))
+        return difference_grid(values, values_of(means, against, state.source), statistic, title)
+    return values_grid(values, statistic, interval_of(numbers.interval, statistic, state.source))
 
 
 def grid_notices(context: Context) -> tuple[str, ...]:
     """What of the link the heat map cannot show."""
     state = context.state
+    if state.values == "part":
+        return () if _is_part(context) else (NO_PART,)
     if state.values != "difference":
         return ()
     if state.other:
         corpus = context.snapshot.corpus(state.other)
         return _of_other(part_of(corpus, state.where), model_names(context.snapshot)[state.other])
     return () if compared_with(context) else (_nothing_to_subtract(context),)
+
+
+def _is_part(context: Context) -> bool:
+    """Whether the filters of the link leave some tokens out."""
+    return part_of(context.corpus, context.state.where).tokens < context.corpus.n_tokens
+
+
+def most_different(values: Values, count: int) -> list[tuple[int, int]]:
+    """The heads whose differences (layer, head) are farthest from 0, the farthest first; none that is 0 or missing."""
+    distances = np.nan_to_num(np.abs(values))
+    order = np.argsort(-distances, axis=None, kind="stable")[:count]
+    heads = [(int(at) // values.shape[1], int(at) % values.shape[1]) for at in order]
+    return [head for head in heads if distances[head]]
 
 
 def is_counted(context: Context, part: Part) -> bool:
@@ -83,7 +125,7 @@ def comparable_statistics(statistic: str) -> list[str]:
 
 def compared_with(context: Context) -> str | None:
     """The statistic that is subtracted: that of the link if it has the same unit, else the first that has."""
-    names = comparable_statistics(context.state.statistic)
+    names = comparable_statistics(shown_statistic(context))
     return context.state.against if context.state.against in names else next(iter(names), None)
 
 
@@ -185,10 +227,8 @@ def _minus_model(context: Context, values: Values, other: str, counting: Countin
     """Minus the same statistic of another model over the same part of its corpus."""
     corpus, state = context.snapshot.corpus(other), context.state
     name, part = model_names(context.snapshot)[other], part_of(corpus, state.where)
-    against = values_of(
-        context.library.get(PartCounts).numbers(corpus, part, counting).means, state.statistic, state.source
-    )
-    grid = difference_grid(values, against, state.statistic, f"that of {name}")
+    statistic, counted = shown_statistic(context), context.library.get(PartCounts).numbers(corpus, part, counting)
+    grid = difference_grid(values, values_of(counted.means, statistic, state.source), statistic, f"that of {name}")
     share = f"{part.tokens:,} of {corpus.n_tokens:,} tokens ({100 * part.tokens / corpus.n_tokens:.1f} %)"
     return replace(grid, note=f"Subtracted: means over {share} of {name}. ")
 
@@ -200,6 +240,6 @@ def _of_other(part: Part, name: str) -> tuple[str, ...]:
 
 
 def _nothing_to_subtract(context: Context) -> str:
-    unit = STATISTICS[context.state.statistic].unit
+    unit = STATISTICS[shown_statistic(context)].unit
     models = "another model, or " if comparable(context.snapshot, context.corpus) else ""
     return f"No other statistic is measured in {unit}: showing values. Choose {models}another statistic."

@@ -23,7 +23,11 @@ from dashboard.statistics.data import (
     grid_notices,
     importance_of,
     is_counted,
+    most_different,
     shown_grid,
+    shown_statistic,
+    spread_of_statistics,
+    standard_statistic,
 )
 from dashboard.statistics.parts import Counting, Part, PartCounts, part_labels, part_of
 from dashboard.statistics.sections import curves, definitions, importance, mixing, relative_position
@@ -41,6 +45,17 @@ from store.wording import many
 #: Fields of a link that the heat map depends on.
 _OF_GRID = ("statistic", "source", "values", "against", "other", "where")
 SHOWN = {"value": "values", "rank": "ranks", "difference": "values ... minus"}
+#: Offered where tokens are filtered.
+OF_PART = {"part": "part minus corpus"}
+#: Heads that are named as those that differ most from the whole corpus.
+_MOST_DIFFERENT = 5
+#: Statistics that are named with the largest differences between heads.
+_NAMED = 3
+_SPREAD = (
+    "Standard deviation between heads over all queries of the corpus, as a share of the range that the statistic can have, "
+    "0 to 0.5. The largest:"
+)
+_NUMBERING = f"Heads count from 0: the papers' “8-10” is {head_name(7, 9)}."
 _CURVES = (
     "Each dot is a head, a line the mean of its layer, a bar the 95 % interval of that mean by bootstrap over sentences "
     "(Figures 2 and 4 of Clark et al. 2019)."
@@ -117,9 +132,9 @@ def _controls(context: Context) -> html.Div:
     state = context.state
     statistics = {name: STATISTICS[name].title for name in varying_statistics(state.source)}
     parts = [
-        statistic_choice("statistic", "Statistic", statistics, state.statistic, 230),
+        statistic_choice("statistic", "Statistic", statistics, shown_statistic(context), 230),
         choice("source", "Mean over", QUERIES, state.source, 160),
-        choice("values", "Show", SHOWN, state.values, 130),
+        choice("values", "Show", SHOWN | (OF_PART if state.where or state.values == "part" else {}), state.values, 150),
     ]
     return html.Div([*parts, *(_subtracted(context) if state.values == "difference" else [])], className="controls")
 
@@ -130,7 +145,7 @@ def _subtracted(context: Context) -> list[object]:
     others = comparable(context.snapshot, context.corpus)
     titles = model_names(context.snapshot)
     models = {"": "this model"} | {name: titles[name] for name in others}
-    statistics = {name: STATISTICS[name].title for name in comparable_statistics(state.statistic)}
+    statistics = {name: STATISTICS[name].title for name in comparable_statistics(shown_statistic(context))}
     controls: list[object] = []
     if (against := compared_with(context)) and not state.other:
         controls.append(statistic_choice("against", "minus", statistics, against, 230))
@@ -181,19 +196,54 @@ def _heat_map(context: Context, grid: HeadGrid) -> list[object]:
         reverse=grid.reverse,
     )
     return [
-        html.H2([f"{grid.title[0].upper()}{grid.title[1:]}{queries}", statistic_info(state.statistic)]),
+        html.H2([f"{grid.title[0].upper()}{grid.title[1:]}{queries}", statistic_info(shown_statistic(context))]),
+        _most_different(context, grid) if state.values == "part" and grid.diverging else _most_varying(context),
         *chart(
             figure,
             name="heat-map",
-            caption=f"{grid.note}Click a cell to open the head. Heads count from 0: the papers' “8-10” is {head_name(7, 9)}. ",
+            caption=f"{grid.note}Click a cell to open the head. ",
             label=f"Heat map of {corpus.layers} by {corpus.heads} heads: {grid.title}{table}",
-            data=file_href(context, "heat-map.csv", {name: state.fields[name] for name in _OF_GRID}),
+            data=file_href(context, "heat-map.csv", _of_grid(context)),
             height=70 + 34 * corpus.layers,
             opens=True,
             turns=True,
         ),
         definitions(),
     ]
+
+
+def _of_grid(context: Context) -> dict[str, str | None]:
+    """The fields of a link that name the numbers of the heat map."""
+    state = context.state
+    return {name: state.fields[name] for name in _OF_GRID} | {"statistic": shown_statistic(context)}
+
+
+def _most_varying(context: Context) -> html.P:
+    """The statistic in which heads differ most, a link to it where another is shown, and how that was computed."""
+    most = standard_statistic(context.corpus)
+    title = STATISTICS[most].title
+    is_shown = shown_statistic(context) == most
+    name = title if is_shown else dcc.Link(title, href=context.state.with_(statistic=None).href)
+    first = list(spread_of_statistics(context.corpus).items())[:_NAMED]
+    about = f"{_SPREAD} {', '.join(f'{STATISTICS[statistic].title} {share:.2f}' for statistic, share in first)}. {_NUMBERING}"
+    return html.P(
+        ["Heads differ most in ", name, ".", info("the difference between heads", about)], className="caption"
+    )
+
+
+def _most_different(context: Context, grid: HeadGrid) -> html.P:
+    """The heads that differ most between the filtered tokens and the whole corpus, each a link."""
+    heads = most_different(grid.values, _MOST_DIFFERENT)
+    if not heads:
+        return html.P("No head differs from the whole corpus.", className="caption")
+    named = [part for head in heads for part in (", ", *_named_difference(context, grid, head))]
+    return html.P(["Largest differences: ", *named[1:], f" {grid.unit}."], className="caption")
+
+
+def _named_difference(context: Context, grid: HeadGrid, head: tuple[int, int]) -> tuple[dcc.Link, str]:
+    layer, number = head
+    href = context.state.on("head").with_(layer=layer, head=number).href
+    return dcc.Link(head_name(layer, number), href=href), f" {grid.written[layer][number]}"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import xarray as xr
 from flask import Flask, Response, request
 from numpy.typing import NDArray
 
-from dashboard.statistics.data import head_columns, importance_of, ranks, shown_grid
+from dashboard.statistics.data import head_columns, importance_of, ranks, shown_grid, shown_statistic
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of
 from dashboard.ui.files import FORM, Table, file
 from dashboard.web.context import resolve
@@ -46,7 +46,7 @@ def _of_parts(server: Flask, library: Library) -> None:
         state = context.state
         part = part_of(corpus, state.where)
         grid = shown_grid(context, library.get(PartCounts).numbers(corpus, part))
-        name = f"{grid.kind}-{state.statistic}-{state.source}{_suffix(corpus, part)}"
+        name = f"{grid.kind}-{shown_statistic(context)}-{state.source}{_suffix(corpus, part)}"
         other = state.other if state.values == "difference" else None
         return file(iter([_grid_table(grid.values, grid.kind)]), name, form, other)
 

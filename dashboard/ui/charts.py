@@ -20,8 +20,8 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x-thin-open")
 #: From little to much, and from less to more with nothing in the middle.
 RAMP = [(0, "#F1F5F9"), (0.4, "#9CC7E6"), (0.7, "#3F8FC9"), (1, "#00223D")]
 DIVERGING = [(0, "#7A3200"), (0.25, "#E9A06C"), (0.5, "#F4F4F4"), (0.75, "#79B4DB"), (1, "#00223D")]
-#: From blue to amber by even steps, as Cividis; cut where it would be lost on white or on black.
-STEPS = [(0, "#3366BB"), (0.5, "#8A8779"), (1, "#E3B62A")]
+#: Viridis up to where it is lost on white: even steps of lightness, in every kind of colour vision. For charts that turn.
+STEPS = ("#440154", "#414487", "#2A788E", "#22A884", "#7AD151")
 
 Layout = dict[str, Any]
 

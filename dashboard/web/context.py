@@ -8,7 +8,6 @@ from urllib.parse import parse_qsl
 from dashboard.web.errors import remedy_text
 from dashboard.web.library import Library
 from dashboard.web.state import (
-    DEFAULTS,
     FIELDS,
     OF_SNAPSHOT,
     OF_WORDS,
@@ -236,16 +235,15 @@ def _view(reader: LinkReader, ingest: IngestProgress | None) -> str | None:
     return name if name in views[1:] else None
 
 
-def _statistic(reader: LinkReader, source: str) -> str:
-    """A statistic in which heads differ over these queries."""
-    name = str(reader.read("statistic"))
-    if name in varying_statistics(source):
+def _statistic(reader: LinkReader, source: str) -> str | None:
+    """A statistic in which heads differ over these queries; None where the page chooses one."""
+    name: str | None = reader.read("statistic")
+    if name is None or name in varying_statistics(source):
         return name
-    shown = str(DEFAULTS["statistic"])
     reader.notices.append(
-        f"Over all queries, attention received is 1 in every head; showing {STATISTICS[shown].title}. Choose other queries."
+        "Over all queries, attention received is 1 in every head; showing another statistic. Choose other queries."
     )
-    return shown
+    return None
 
 
 def _other_models(snapshot: Snapshot, corpus: Corpus, page: str) -> list[str]:

@@ -48,7 +48,7 @@ PAIRS: tuple[Pair, ...] = get_args(Pair)
 TABS = ("statistics", "point", "selection", "pairs", "distance", "positions")
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 #: What the heat map of all heads shows of a statistic.
-VALUES = ("value", "rank", "difference")
+VALUES = ("value", "rank", "difference", "part")
 #: The heads without a label, as a choice beside the labels.
 UNLABELLED = "none"
 #: Sentences in the order of the corpus, instead of a statistic that ranks them.
@@ -194,7 +194,7 @@ class LinkState:
     by: Annotated[str | None, Field("choice", (ORDER, *varying_statistics("all")))] = None
 
     # Numbers of all heads, of one model or two.
-    statistic: Annotated[str, Field("choice", Of.STATISTICS)] = "to_sep"
+    statistic: Annotated[str | None, Field("choice", Of.STATISTICS)] = None
     source: Annotated[str, Field("choice", SOURCES)] = "all"
     values: Annotated[str, Field("choice", VALUES)] = "value"
     against: Annotated[str | None, Field("choice", tuple(STATISTICS))] = None

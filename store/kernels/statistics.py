@@ -5,6 +5,7 @@ sentence, padding never counts, sentences weigh equally. The number of [SEP] is 
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from store.kernels import AnyArray, as_float, namespace
 from store.schema.corpus import CLS, PUNCTUATION, SEP, SYMBOL
@@ -100,6 +101,36 @@ def confidence(pattern: AnyArray, flags: AnyArray) -> AnyArray:
     """
     counted = as_float((flags & SEP) == 0, like=pattern)
     return namespace(pattern).amax(pattern * counted[..., None, None, :], axis=-1)
+
+
+def spread_between_heads(head_statistic: AnyArray, lengths: NDArray[np.integer]) -> dict[str, float]:
+    """Standard deviation of each statistic between heads, as a share of the range that a row can have.
+
+    The range makes shares, nats and numbers of keys comparable: the result is 0 where all heads are alike, and at most 0.5.
+    A standard deviation depends on all heads, where the distance of the extremes would depend on two.
+
+    Parameters
+    ----------
+    head_statistic
+        (source, statistic, layer, head); those over all queries are compared, without attention received.
+    lengths
+        Tokens of each sentence: (sentence,).
+
+    Returns
+    -------
+    By the name of the statistic.
+    """
+    others = float((lengths - 1).mean())
+    ranges = {
+        "entropy": float(np.log(lengths).mean()),
+        # Fewer than 1 / 0.05 weights can be above 0.05.
+        "attended_keys": float(np.minimum(lengths, round(1 / ATTENDED) - 1).mean()),
+        "distance": others,
+        "participation": others,
+    }
+    deviation = head_statistic.sel(source="all").std(("layer", "head"))
+    names = [name for name in STATISTICS if name != "received"]
+    return {name: float(deviation.sel(statistic=name)) / ranges.get(name, 1) for name in names}
 
 
 def entropy(pattern: AnyArray) -> AnyArray:

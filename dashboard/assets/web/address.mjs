@@ -179,11 +179,22 @@ export function go(opening, left, picture) {
   return panel ? headLink(numbersOf(panel.name)) : dash().no_update;
 }
 
-/** The page of the head that was clicked in a chart: a mark says which it is, in a matrix its row does. */
+/** Charts whose heads are selected on their own page. */
+const SELECTS = ["head-map"];
+
+/** The same page with another head. */
+function selectedLink([layer, head]) {
+  const fields = withField(fieldsNow(), "layer", String(layer), defaultOf("layer"));
+  return window.location.pathname + link(withField(fields, "head", String(head), defaultOf("head")));
+}
+
+/** The link after a head was clicked in a chart: a mark says which it is, in a matrix its row does. */
 export function opened() {
-  const point = used()[1]?.points?.[0];
+  const [{ opens: chart }, clicked] = used();
+  const point = clicked?.points?.[0];
   const name = [point?.customdata, point?.y].find((text) => /^L\d+ H\d+$/.test(text));
-  return name ? headLink(numbersOf(name)) : dash().no_update;
+  if (!name) return dash().no_update;
+  return (SELECTS.includes(chart) ? selectedLink : headLink)(numbersOf(name));
 }
 
 /** The point that was clicked, or none. */
