@@ -57,7 +57,8 @@ def chart(
     graph = dcc.Graph(figure=figure, config=_CONFIG, style={"height": f"{height}px"}, **named)
     classes = " ".join(["chart", *(["opens"] if opens else []), *(["turns"] if turns else [])])
     return [
-        html.Div(graph, id=name, className=classes, **_named(label)),
+        # The room of the chart while the browser fetches what draws it: nothing below moves.
+        html.Div(graph, id=name, className=classes, style={"minHeight": f"{height}px"}, **_named(label)),
         html.P([caption, "Save as ", *between, "."], className="caption"),
     ]
 

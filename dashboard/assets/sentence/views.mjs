@@ -5,6 +5,7 @@ import { createModelView } from "./model_view.mjs";
 import { createNeuronView } from "./neuron_view.mjs";
 import { createSaveButtons } from "./save.mjs";
 import { hexOf, weightRamp } from "./picture.mjs";
+import { ROW_HEIGHT } from "./tokens.mjs";
 import { decodeLayer, decodeThumbnails } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 import { UNREACHABLE, createLoader, readBytes, readJson } from "../web/loading.mjs";
@@ -93,6 +94,7 @@ export class Views {
     const { sentence } = this;
     const source = part(sentence);
     this.host.setAttribute("aria-busy", "true");
+    this.reserve(sentence);
     try {
       const come = await this.source.load({ data: source });
       if (come && sentence === this.sentence) this.show(sentence, come.data, source.url);
@@ -101,7 +103,13 @@ export class Views {
     }
   }
 
+  /** The room of the first lines while their weights come: what is below does not move. */
+  reserve({ show, units }) {
+    if (!this.view && show === "head") this.stage.style.minHeight = `${ROW_HEIGHT * (units.length + 1)}px`;
+  }
+
   show(sentence, data, url) {
+    this.stage.style.minHeight = "";
     const before = this.view?.kind;
     if (before !== sentence.show) this.leaveView();
     this.shown = { ...sentence, queries: sentence.queries || [], chosen: within(sentence, data), data };
