@@ -15,7 +15,7 @@ def head_page(open_page: Open, tiny_server: str) -> Page:
 
 
 def test_arrow_keys_move_the_border_and_the_picture_fills_what_is_left(head_page: Page) -> None:
-    border = head_page.get_by_role("separator", name="Width of the tabs")
+    border = head_page.get_by_role("separator", name="Border of the tabs")
     width, picture = head_page.evaluate(WIDTH), head_page.evaluate(PICTURE)
     border.press("ArrowLeft")
     until(head_page, f"{WIDTH} === {width + 24}")

@@ -8,7 +8,7 @@ from dashboard.sentence.picture import data_url, query_string
 from dashboard.web.connections import REQUEST_LINE
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
-from dashboard.web.state import LinkReader
+from dashboard.web.link_reader import LinkReader
 from tests.browser import Open
 
 #: Every position of the longest sentence a BERT reads.

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from dashboard.web.context import Bounds, Context, bounds_of, feature_bounds, resolve
 from dashboard.web.library import Library
+from dashboard.web.link_reader import LinkReader
 from dashboard.web.state import (
     DEFAULTS,
     FIELDS,
     MOST_TOKENS,
     PAGES,
     VALUES,
-    LinkReader,
     LinkState,
     Of,
     browser_table,

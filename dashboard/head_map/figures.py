@@ -108,7 +108,7 @@ def divergence_matrix(divergence: Floats, heads: Sequence[str]) -> go.Figure:
     )
     ticks = {"tickvals": list(heads[:: every(len(heads), NAMED)]), "tickfont": {"size": 9}}
     named = {"type": "category", "title": "layer and head", **ticks}
-    margin = {"l": 64, "r": 4, "t": 8, "b": 64}
+    margin = {"l": 54, "r": 4, "t": 8, "b": 54}
     down = named | {"autorange": "reversed"}
     figure = square(go.Figure(heat, layout(named | {"tickangle": -90}, down, margin=margin)))
     return figure.update_yaxes(constraintoward="top")

@@ -100,4 +100,4 @@ def _bar(shares: Mapping[str, float]) -> html.Div:
     ]
     text = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
     label: Any = {"role": "img", "aria-label": text}
-    return html.Div(parts, className="stacked", **label)
+    return html.Div(parts, className="share-bar", **label)

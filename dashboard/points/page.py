@@ -155,7 +155,7 @@ def _beside(context: Context, points: ShownPoints, others: Mapping[str, Layout])
 
 def _inspector_frame() -> list[object]:
     """What makes the tabs wider, narrower, or leaves them out (assets/web/inspector.mjs)."""
-    border: Any = {"aria-orientation": "vertical", "aria-label": "Width of the tabs", "aria-valuenow": INSPECTOR}
+    border: Any = {"aria-orientation": "vertical", "aria-label": "Border of the tabs", "aria-valuenow": INSPECTOR}
     turn: Any = {"aria-label": "Show or hide the tabs"}
     return [
         html.Div(role="separator", tabIndex=0, className="inspector-border", **border),

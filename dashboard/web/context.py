@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 
 from dashboard.web.errors import remedy_text
 from dashboard.web.library import Library
+from dashboard.web.link_reader import LinkReader
 from dashboard.web.state import (
     FIELDS,
     OF_SNAPSHOT,
@@ -14,7 +15,6 @@ from dashboard.web.state import (
     PAGES,
     RENAMED_PAGES,
     WITHIN,
-    LinkReader,
     LinkState,
     Of,
     Within,
