@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FloatRect, Page, expect
 
 from dashboard.features.data import Series
 from dashboard.pages import PAGES, picture_of
@@ -53,16 +53,40 @@ def grid(visit: Visit, tiny_server: str) -> Page:
 
 
 def panel_place(page: Page, name: str) -> tuple[float, float]:
-    """The middle of a panel in the window: right of its name's beginning and below it."""
-    box = page.locator(".panel-names span", has_text=re.compile(f"^{name}$")).bounding_box()
+    """A place in a panel in the window: right of its column's heading's beginning, below its row's."""
+    layer, _, kind = name.partition(" ") if re.match(r"L\d ", name) else ("input", " ", name)
+    column, row = heading(page, ".column-names", f"^{layer}$"), heading(page, ".row-names", rf"^(↓ )?{kind}( ·|$)")
+    return column["x"] + 40, row["y"] + 60
+
+
+def heading(page: Page, names: str, pattern: str) -> FloatRect:
+    box = page.locator(f"{names} span", has_text=re.compile(pattern)).bounding_box()
     assert box is not None
-    return box["x"] + 40, box["y"] + 60
+    return box
 
 
-def test_every_point_has_a_named_panel_in_layer_order(grid: Page) -> None:
-    named = grid.locator(".panel-names span")
-    kinds = ("head outputs", "attention output", "layer output")
-    expect(named).to_have_text(["embedding", "position", *(f"L{layer} {kind}" for layer in range(2) for kind in kinds)])
+def test_columns_are_headed_by_the_layers_in_order(grid: Page) -> None:
+    expect(grid.locator(".column-names span")).to_have_text(["input", "L0", "L1"])
+
+
+def test_rows_are_headed_by_their_place_in_a_layer(grid: Page) -> None:
+    expect(grid.locator(".row-names span")).to_have_text(
+        [
+            "embedding",
+            "head outputs · inside attention",
+            "↓ position",
+            "↓ attention output · after attention",
+            "↓ layer output · end of the layer",
+        ]
+    )
+
+
+def test_a_heading_stays_in_sight_while_its_row_is_zoomed(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/features?at=0.6,0.5,2,0,0"))
+    frame = page.locator(".points .frame").bounding_box()
+    assert frame is not None
+    expect(page.locator(".row-names span").filter(has_text="attention output")).to_be_visible()
+    assert heading(page, ".row-names", "attention output")["x"] == pytest.approx(frame["x"], abs=1)
 
 
 def test_every_panel_has_points_and_the_empty_place_none(grid: Page) -> None:

@@ -83,7 +83,7 @@ def _title(shown: ShownFeatures) -> html.Div:
 
 def _how_to_read(shown: ShownFeatures) -> html.P:
     if shown.panel is None:
-        panels = "layers across, feature points down" if shown.series.layer is None else "one panel per head"
+        panels = "layers left to right, each from top to bottom" if shown.series.layer is None else "one panel per head"
         return html.P(
             f"The same tokens in every panel: {panels}. Hover a panel for its trustworthiness, click it or press Enter to open it; the wheel zooms.",
             className="how-to-read",

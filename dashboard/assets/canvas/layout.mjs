@@ -49,11 +49,12 @@ export const panelIn = (layout, slot) => (layout.slots ? layout.slots.indexOf(sl
 
 const step = (layout) => [layout.side + layout.gap, layout.side + layout.gap + layout.title];
 
-/** Upper left of a panel, below its title. */
-function corner(layout, panel) {
-  const [slot, [across, down]] = [slotOf(layout, panel), step(layout)];
+/** Upper left of a place of the grid, and of a panel, below its title. */
+function slotCorner(layout, slot) {
+  const [across, down] = step(layout);
   return [(slot % layout.columns) * across, Math.floor(slot / layout.columns) * down + layout.title];
 }
+const corner = (layout, panel) => slotCorner(layout, slotOf(layout, panel));
 
 /** Pixel on screen of a pixel of the unmoved frame, and the way back. */
 function onScreen(layout, camera, px, py) {
@@ -91,11 +92,12 @@ export function panelAt(layout, camera, px, py) {
   return inside ? panelIn(layout, row * layout.columns + column) : -1;
 }
 
-/** Left, top and side of a panel on screen. */
-export function panelBox(layout, camera, panel) {
-  const [left, top] = onScreen(layout, camera, ...corner(layout, panel));
-  return [left, top, layout.side * camera.zoom];
-}
+/** Left, top and side on screen of a place of the grid, and of a panel. */
+const slotBox = (layout, camera, slot) => [
+  ...onScreen(layout, camera, ...slotCorner(layout, slot)),
+  layout.side * camera.zoom,
+];
+export const panelBox = (layout, camera, panel) => slotBox(layout, camera, slotOf(layout, panel));
 
 /** The camera with which one panel fills the frame. */
 export function fillingCamera(layout, camera, panel) {
@@ -133,9 +135,47 @@ function above(panels) {
   });
 }
 
+/** Pixels in which a heading can begin. */
+const LEAST_HEADING = 14;
+
+const heading = (element, { start, end, top, seen }) => ({
+  element,
+  at: [start, top],
+  most: end - start,
+  seen: seen && end - start >= LEAST_HEADING,
+});
+
+/** Names of columns above the frame, each as wide as what is seen of its column, with an arrow to the next. */
+function aboveColumns(panels) {
+  const { layout, camera } = panels;
+  const columns = elements(panels, ".column-names");
+  return columns.map((element, column) => {
+    const [left, , side] = slotBox(layout, camera, column);
+    const [start, end] = [Math.max(0, left), Math.min(layout.width, left + side)];
+    const isLast = column + 1 === columns.length;
+    return { ...heading(element, { start, end, top: 0, seen: true }), arrow: !isLast };
+  });
+}
+
+/** Headings of rows, each from its place to the next heading of its row. */
+function aboveRows(panels) {
+  const { layout, camera } = panels;
+  const { rows } = panels.picture.headings;
+  const rowOf = (slot) => Math.floor(slot / layout.columns);
+  return elements(panels, ".row-names").map((element, i) => {
+    const [left, top] = slotBox(layout, camera, rows[i].slot);
+    const next = rows[i + 1];
+    const isShared = next && rowOf(next.slot) === rowOf(rows[i].slot);
+    const limit = isShared ? slotBox(layout, camera, next.slot)[0] : layout.width;
+    const seen = top >= layout.title - 1 && top <= layout.height;
+    return heading(element, { start: Math.max(0, left), end: Math.min(layout.width, limit), top, seen });
+  });
+}
+
 /** Every name with its place `at` in the frame, as it is seen now. */
 function named(panels) {
   if (panels.single) return [];
+  if (panels.picture.headings) return [...aboveColumns(panels), ...aboveRows(panels)];
   if (panels.layout.title) return above(panels);
   const { columns, width, height } = panels.layout;
   return [
@@ -162,7 +202,7 @@ export function placeNames(panels) {
 /** The same names on a canvas on which the frame stands so far from the left and the top. */
 export function drawNames(context, panels, left, top) {
   const middle = -panels.layout.title / 2;
-  for (const { element, axis, at, most, seen } of named(panels)) {
+  for (const { element, axis, at, most, seen, arrow } of named(panels)) {
     if (!seen) continue;
     const align = most !== undefined ? "left" : axis ? "right" : "center";
     const baseline = most === undefined && !axis ? "bottom" : "middle";
@@ -172,17 +212,40 @@ export function drawNames(context, panels, left, top) {
       textBaseline: baseline,
       fillStyle: getComputedStyle(element).color,
     });
-    context.fillText(element.textContent, left + at[0], top + at[1] + (most === undefined ? 0 : middle), most);
+    const [x, y] = [left + at[0], top + at[1] + (most === undefined ? 0 : middle)];
+    context.fillText(element.textContent, x, y, most);
+    if (arrow) drawArrow(context, x + context.measureText(element.textContent).width + ARROW_APART, x + most, y);
   }
 }
 
-/** Pixels for the names and the tools beside the frame, and for what is below it. */
+/** Pixels between a name and its arrow, and of the arrow's head; the style sheet draws the same. */
+const [ARROW_APART, ARROW_HEAD] = [6, 3];
+
+function drawArrow(context, from, to, y) {
+  if (to - from < 2 * ARROW_HEAD) return;
+  Object.assign(context, { strokeStyle: context.fillStyle, lineWidth: 1, globalAlpha: 0.5 });
+  context.beginPath();
+  context.moveTo(from, y);
+  context.lineTo(to, y);
+  context.moveTo(to - ARROW_HEAD, y - ARROW_HEAD);
+  context.lineTo(to, y);
+  context.lineTo(to - ARROW_HEAD, y + ARROW_HEAD);
+  context.stroke();
+  context.globalAlpha = 1;
+}
+
+/** Pixels for the names and the tools beside the frame, of which the tools of a grid; and for what is below it. */
 const BESIDE = { grid: 74, titled: 44, single: 42 };
+const TOOLS = 44;
 const BELOW = 24;
 
-function layoutOf({ picture, host, frame, single }) {
+/** In a narrow window the style sheet puts the tools of a grid in a row below it. */
+const areToolsBelow = (tools) => getComputedStyle(tools).flexDirection === "row";
+
+function layoutOf({ picture, host, frame, tools, single }) {
   const { panels, columns, slots, titled, min_side, dimensions } = picture;
-  const width = host.clientWidth - (single ? BESIDE.single : titled ? BESIDE.titled : BESIDE.grid);
+  const beside = single ? BESIDE.single : titled ? BESIDE.titled : BESIDE.grid;
+  const width = host.clientWidth - beside + (areToolsBelow(tools) ? TOOLS : 0);
   const height = window.innerHeight - frame.getBoundingClientRect().top - window.scrollY - BELOW;
   return fitPanels({ count: panels.length, columns, slots, titled, least: min_side, dimensions, width, height });
 }
