@@ -36,6 +36,23 @@ def test_a_large_panel_is_sent_as_it_is_stored(client: FlaskClient, sample: str,
     np.testing.assert_array_equal(np.frombuffer(sent[24:], "<u2").reshape(-1, 2), stored)
 
 
+def test_a_fitted_panel_fills_its_square_on_equal_scales(client: FlaskClient, sample: str, features: Features) -> None:
+    sent = client.get(f"{sample}/points/fitted/{VIEW}/L01.projected.bin").data
+    places = np.frombuffer(sent[24:], "<u2").reshape(-1, 2).astype(float)
+    stored = features.view(VIEW).coordinates.sel(point="L01.projected").values.astype(float)
+    assert np.ptp(places, axis=0).max() == 65_535
+    np.testing.assert_allclose(
+        np.ptp(places, axis=0) / 65_535, np.ptp(stored, axis=0) / np.ptp(stored, axis=0).max(), atol=1e-4
+    )
+
+
+def test_a_panel_fits_all_tokens_however_few_are_drawn(client: FlaskClient, sample: str) -> None:
+    every, first = (
+        client.get(f"{sample}/points/fitted/{VIEW}/L01.projected.bin{end}").data for end in ("", "?tokens=9")
+    )
+    assert first[24:] == every[24:][: 9 * 2 * 2]
+
+
 def test_values_of_a_layer_have_a_panel_a_head(client: FlaskClient, sample: str, tiny_corpus: Corpus) -> None:
     sent = client.get(f"{sample}/points/L1/pca/grid.bin?tokens=10").data
     assert struct.unpack("<5I", sent[4:24]) == (tiny_corpus.heads, 10, 1, 2, 1)

@@ -6,14 +6,15 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FloatRect, Page, expect
 
 from dashboard.features.data import Series
+from dashboard.features.shown import ShownFeatures
 from dashboard.pages import PAGES, picture_of
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store import Corpus
-from tests.browser import SECONDS, Open, Visit, blank, canvas_place, choose, drawn, inked, picture, seen, until
+from tests.browser import DRAWN, SECONDS, Open, Visit, blank, canvas_place, choose, drawn, inked, picture, seen, until
 
 NAME = ".player output"
 #: Pauses as soon as the name of another point stands there.
@@ -53,16 +54,40 @@ def grid(visit: Visit, tiny_server: str) -> Page:
 
 
 def panel_place(page: Page, name: str) -> tuple[float, float]:
-    """The middle of a panel in the window: right of its name's beginning and below it."""
-    box = page.locator(".panel-names span", has_text=re.compile(f"^{name}$")).bounding_box()
+    """A place in a panel in the window: right of its column's heading's beginning, below its row's."""
+    layer, _, kind = name.partition(" ") if re.match(r"L\d ", name) else ("input", " ", name)
+    column, row = heading(page, ".column-names", f"^{layer}$"), heading(page, ".row-names", rf"^(↓ )?{kind}( ·|$)")
+    return column["x"] + 40, row["y"] + 60
+
+
+def heading(page: Page, names: str, pattern: str) -> FloatRect:
+    box = page.locator(f"{names} span", has_text=re.compile(pattern)).bounding_box()
     assert box is not None
-    return box["x"] + 40, box["y"] + 60
+    return box
 
 
-def test_every_point_has_a_named_panel_in_layer_order(grid: Page) -> None:
-    named = grid.locator(".panel-names span")
-    kinds = ("head outputs", "attention output", "layer output")
-    expect(named).to_have_text(["embedding", "position", *(f"L{layer} {kind}" for layer in range(2) for kind in kinds)])
+def test_columns_are_headed_by_the_layers_in_order(grid: Page) -> None:
+    expect(grid.locator(".column-names span")).to_have_text(["input", "L0", "L1"])
+
+
+def test_rows_are_headed_by_their_place_in_a_layer(grid: Page) -> None:
+    expect(grid.locator(".row-names span")).to_have_text(
+        [
+            "embedding",
+            "head outputs · inside attention",
+            "↓ position",
+            "↓ attention output · after attention",
+            "↓ layer output · end of the layer",
+        ]
+    )
+
+
+def test_a_heading_stays_in_sight_while_its_row_is_zoomed(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/features?at=0.6,0.5,2,0,0"))
+    frame = page.locator(".points .frame").bounding_box()
+    assert frame is not None
+    expect(page.locator(".row-names span").filter(has_text="attention output")).to_be_visible()
+    assert heading(page, ".row-names", "attention output")["x"] == pytest.approx(frame["x"], abs=1)
 
 
 def test_every_panel_has_points_and_the_empty_place_none(grid: Page) -> None:
@@ -222,6 +247,24 @@ def test_token_set_vectors_and_colour_are_chosen_and_in_the_link(open_page: Open
     expect(page.get_by_role("heading", level=1)).to_contain_text("values of 2 heads in layer 1")
 
 
+def test_a_reader_fits_each_panel_to_its_tokens(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/features"))
+    choose(page, "Scale", "each panel fits")
+    expect(page.get_by_text("each panel fits its tokens:")).to_be_visible()
+    expect(page.locator(DRAWN)).to_have_attribute("data-drawn", re.compile("/points/fitted/"))
+    in_link(page, "fscale", "each")
+
+
+def test_a_region_of_one_scale_selects_the_same_tokens_in_the_other(tiny_store: str) -> None:
+    region = "flasso=points,pca-joint,L00.mixed,0,0,0,0,999,0,999,999"
+    one, other = (ShownFeatures.of(context(tiny_store, f"{region}{scale}")).selected for scale in ("", "&fscale=each"))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_heads_keep_their_own_scale(tiny_store: str) -> None:
+    assert str(ShownFeatures.of(context(tiny_store, "vectors=1&fscale=each")).series) == "L1"
+
+
 def test_a_narrow_window_shows_every_panel(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/features", width=900))
     assert page.evaluate("document.documentElement.scrollWidth") <= 900
@@ -257,7 +300,7 @@ def test_invalid_parameters_of_a_link_are_ignored_with_a_notice(tiny_store: str,
 
 
 def test_everything_on_screen_is_in_the_link(tiny_store: str) -> None:
-    search = "q=film&material=review-3&vectors=1&point=H1&fcolour=position&ftoken=5"
+    search = "q=film&material=review-3&vectors=1&point=H1&fscale=each&fcolour=position&ftoken=5"
     assert parse_qs(context(tiny_store, search).state.href.partition("?")[2]) == parse_qs(search)
 
 

@@ -150,7 +150,7 @@ def test_layers_and_heads_are_named_beside_all_heads(texts_of: TextsOf) -> None:
 
 
 def test_points_are_named_above_their_panels(texts_of: TextsOf) -> None:
-    assert {"embedding", "L1 layer output"} <= set(texts_of("all points"))
+    assert {"embedding", "L1", "↓ layer output · end of the layer"} <= set(texts_of("all points"))
 
 
 def test_a_saved_picture_names_its_selection_without_the_controls_of_the_page(show: Show) -> None:

@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import pytest
 
-from dashboard.canvas.spec import ChosenPoint, FileSource, LinkFields, Panel, Picture, Step
+from dashboard.canvas.spec import ChosenPoint, FileSource, Headings, LinkFields, Panel, Picture, RowHeading, Step
 from dashboard.pages import PICTURES, picture_of
 from dashboard.web.assets import ASSETS
 from dashboard.web.context import resolve
@@ -38,7 +38,7 @@ def test_the_modules_read_the_fields_of_a_picture_and_no_others() -> None:
     assert reads(TEXT) == names(Picture)
 
 
-@pytest.mark.parametrize("kind", [Panel, Step, ChosenPoint, LinkFields, FileSource])
+@pytest.mark.parametrize("kind", [Panel, Step, Headings, RowHeading, ChosenPoint, LinkFields, FileSource])
 def test_every_field_of_a_part_of_a_picture_is_read(kind: type) -> None:
     read = {*re.findall(r"\.(\w+)", TEXT), *re.findall(r"[{,]\s*(\w+)(?=[:,\s}])", TEXT)}
     assert names(kind) <= read

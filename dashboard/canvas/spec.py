@@ -36,6 +36,22 @@ class Panel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RowHeading:
+    """A line above the panels of a row, from a place of the grid to the next heading or the end of the row."""
+
+    slot: int
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headings:
+    """Names above the columns, joined by arrows from left to right, and above the panels of each row."""
+
+    above: Sequence[str]
+    rows: Sequence[RowHeading]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Step:
     """One of the pictures of the same tokens through which a reader moves."""
 
@@ -117,6 +133,8 @@ class Picture:
     flows: bool = False
     #: Whether each panel has its name above it.
     titled: bool = False
+    #: Instead, where columns and rows have the names.
+    headings: Headings | None = None
     #: Smallest side of a panel in pixels.
     min_side: int | None = None
 

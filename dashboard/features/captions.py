@@ -7,7 +7,7 @@ import xarray as xr
 from dash import html
 
 from dashboard.features.columns import NO_PREDICTION
-from dashboard.features.data import pieces_of, token_set_title
+from dashboard.features.data import Series, pieces_of, token_set_title
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import NEAR, where_of
 from dashboard.points.captions import caption
@@ -80,8 +80,16 @@ def _method(shown: ShownFeatures) -> str:
         for name, value in dict(attributes["parameters"]).items()
     )
     placed = f"placed {attributes['placed']}; " if attributes.get("placed") else ""
-    scales = "equal axis scales" + (", the same in every panel." if shown.series.layer is None else ".")
-    return f"{attributes['title']}{parameters}; fitted on {attributes['fitted_on']}; {placed}{scales}{_bases(shown)}"
+    fitted = f"fitted on {attributes['fitted_on']}"
+    return f"{attributes['title']}{parameters}; {fitted}; {placed}{_scales(shown.series)}{_bases(shown)}"
+
+
+def _scales(series: Series) -> str:
+    if series.layer is not None:
+        return "equal axis scales, own to each head."
+    if series.fitted:
+        return "equal axis scales; each panel fits its tokens: do not compare sizes across panels."
+    return "equal axis scales, the same in every panel."
 
 
 def _bases(shown: ShownFeatures) -> str:

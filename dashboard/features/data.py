@@ -15,8 +15,8 @@ from store.schema.features import SAMPLE, point_kind, point_layer, point_title, 
 
 #: A token is one point here, neither query nor key.
 ROLES = ("token",)
-#: All feature points in a URL; values have their layer there.
-POINTS = "points"
+#: All feature points in a URL, and the same where each panel fits its tokens; values have their layer there.
+POINTS, FITTED = "points", "fitted"
 #: Points of a grid: with the scripts of the page and its charts they stay below 3 MB.
 GRID_POINTS = 400_000
 #: Columns by rows of a grid without layers, as a screen is wide.
@@ -29,25 +29,29 @@ _VALUES = re.compile(r"L(\d{1,3})")
 class Series:
     """The panels of a token set in order: all feature points, or the value vectors of the heads of a `layer`.
 
-    Panels are named as in a link: by their point, or by their head, `H3`.
+    Panels are named as in a link: by their point, or by their head, `H3`. Feature points have one scale, or each is
+    `fitted`; heads have each their own.
     """
 
     corpus: Corpus
     features: Features
     layer: int | None = None
+    fitted: bool = False
 
     @classmethod
     def parse(cls, corpus: Corpus, features: Features, text: str) -> "Series":
-        """From `points` or `L5`."""
+        """From `points`, `fitted` or `L5`."""
         values = _VALUES.fullmatch(text)
-        if text == POINTS:
-            return cls(corpus, features)
+        if text in (POINTS, FITTED):
+            return cls(corpus, features, fitted=text == FITTED)
         if values and int(values[1]) in value_layers(features):
             return cls(corpus, features, int(values[1]))
         raise StoreError(f"{features.name} has no panels {text[:40]!r}. Go to the page Features and choose there.")
 
     def __str__(self) -> str:
-        return POINTS if self.layer is None else f"L{self.layer}"
+        if self.layer is not None:
+            return f"L{self.layer}"
+        return FITTED if self.fitted else POINTS
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -89,9 +93,11 @@ class Series:
     def places(self, view: str, tokens: int, panel: str | None = None) -> NDArray[np.float32]:
         """Places of the first tokens, 0 to 1: (panel, token, role, component), in all panels or in one."""
         index = None if panel is None else self.index(panel)
-        if self.layer is None:
-            return self.features.places(view, tokens, index)[:, :, None]
-        return self.features.value_places(view, self.layer, tokens, index)[:, :, None]
+        if self.layer is not None:
+            return self.features.value_places(view, self.layer, tokens, index)[:, :, None]
+        if self.fitted:
+            return fit_panels(self.features.places(view, self.features.n_tokens, index))[:, :tokens, None]
+        return self.features.places(view, tokens, index)[:, :, None]
 
     def trustworthiness(self, view: str) -> NDArray[np.float64]:
         """Trustworthiness of every panel, 1 is perfect: (panel,)."""
@@ -105,6 +111,13 @@ class Series:
         if self.layer is None:
             return self.features.feature.variable[index].values.astype(np.float32)
         return self.features.value.variable[self.layer, index].values.astype(np.float32)
+
+
+def fit_panels(places: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Places (panel, token, component) moved and scaled, alike on all axes, so that those of each panel fill 0 to 1."""
+    low, high = places.min(axis=1, keepdims=True), places.max(axis=1, keepdims=True)
+    side = (high - low).max(axis=-1, keepdims=True)
+    return 0.5 + (places - (low + high) / 2) / np.where(side > 0, side, np.float32(1))
 
 
 def _slot(name: str, index: int, kinds: list[str], columns: int) -> int:

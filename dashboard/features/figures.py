@@ -9,6 +9,7 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.features.data import cosines
+from dashboard.features.picture import INPUT
 from dashboard.features.shown import ShownFeatures
 from dashboard.statistics.figures import mixing_lines
 from dashboard.statistics.sections import WHOLE, ratio_lines
@@ -19,8 +20,6 @@ from store.schema.features import FACTORS, POINT_KINDS, point_kind, point_layer,
 from store.wording import many
 
 HEIGHT = 300
-#: The title of what comes before the layers.
-INPUT = "input"
 _SIMILARITY = (
     "Cosine: mean over tokens of the cosine of a token's vectors at two points. CKA: linear CKA (Kornblith et al. 2019), 1 "
     "is the same up to rotation and scale. Head outputs have only CKA: their features are channels of heads, not of the "

@@ -22,6 +22,7 @@ from dashboard.web.context import Context, value_layers
 
 EMPTY = "Feature points: not computed."
 UNDRAWN = "Picture of the tokens of {}: not computed."
+SCALE = {"same": "same for all", "each": "each panel fits"}
 #: Fields of a link that belong to one token set.
 OF_TOKEN_SET = ("vectors", "point", "fview", "ftoken", "flasso", "at")
 
@@ -83,7 +84,7 @@ def _title(shown: ShownFeatures) -> html.Div:
 
 def _how_to_read(shown: ShownFeatures) -> html.P:
     if shown.panel is None:
-        panels = "layers across, feature points down" if shown.series.layer is None else "one panel per head"
+        panels = "layers left to right, each from top to bottom" if shown.series.layer is None else "one panel per head"
         return html.P(
             f"The same tokens in every panel: {panels}. Hover a panel for its trustworthiness, click it or press Enter to open it; the wheel zooms.",
             className="how-to-read",
@@ -124,12 +125,14 @@ def _picture(shown: ShownFeatures) -> html.Div:
     state, series = shown.context.state, shown.series
     token_sets = {name: token_set_title(name) for name in drawn_token_sets(shown.context.corpus)}
     colours = {name: column.column.title for name, column in shown.columns.items()}
+    scale = [choice("fscale", "Scale", SCALE, state.fscale, 145)] if series.layer is None else []
     labels = [switch("labels", "labels", bool(state.labels))] if shown.panel else []
     return html.Div(
         [
             choice("material", "Tokens of", token_sets, series.features.name, 130),
             choice("vectors", "Vectors", _vectors(shown), "" if series.layer is None else str(series.layer), 150),
             choice("fview", "Picture", {name: view_title(shown, name) for name in series.views}, shown.view, 235),
+            *scale,
             choice("fcolour", "Colour", colours, shown.colour.column.name, 235),
             *labels,
         ],

@@ -2,15 +2,18 @@
 
 from dataclasses import replace
 
-from dashboard.canvas.spec import ChosenPoint, FileSource, LinkFields, Panel, Picture, Step
+from dashboard.canvas.spec import ChosenPoint, FileSource, Headings, LinkFields, Panel, Picture, RowHeading, Step
 from dashboard.features.captions import focus_caption, headline, panel_texts
 from dashboard.features.data import ROLES, Series, token_set_title
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import NEAR
 from dashboard.ui.theme import ramp
+from store.schema.features import POINT_KINDS, point_kind
 from store.wording import many
 
 PAGE = "/features"
+#: The title of what comes before the layers.
+INPUT = "input"
 
 
 def features_picture(shown: ShownFeatures) -> Picture:
@@ -27,7 +30,22 @@ def _grid(shown: ShownFeatures) -> Picture:
         for name, title, value in zip(series.names, series.titles, trust.tolist(), strict=True)
     ]
     label = f"{many(shown.tokens, 'token')} of {token_set_title(series.features.name)} {_panels(series)}"
-    return replace(_picture(shown, panels, columns, label), slots=slots, titled=True)
+    return replace(_picture(shown, panels, columns, label), slots=slots, titled=True, headings=_headings(series))
+
+
+def _headings(series: Series) -> Headings | None:
+    """The way through the model: layers from left to right, within each from top to bottom."""
+    if series.layer is not None:
+        return None
+    columns, slots = series.grid
+    rows: dict[int, str] = {}
+    for name, slot in zip(series.names, slots, strict=True):
+        known = POINT_KINDS[point_kind(name)]
+        row, column = divmod(slot, columns)
+        named = f"{known.title} · {known.stage}" if column else known.title
+        rows.setdefault(row * columns + min(column, 1), f"↓ {named}" if row else named)
+    above = [INPUT, *(f"L{layer}" for layer in range(columns - 1))]
+    return Headings(above=above, rows=[RowHeading(slot=slot, name=rows[slot]) for slot in sorted(rows)])
 
 
 def _panels(series: Series) -> str:

@@ -31,7 +31,7 @@ class ShownFeatures:
         """From a link whose token set `is_drawn`; `drawn` limits the tokens."""
         state, corpus = context.state, context.corpus
         features = corpus.features(state.material or corpus.token_sets[0])
-        series = Series(corpus, features, state.vectors)
+        series = Series(corpus, features, state.vectors, fitted=state.vectors is None and state.fscale == "each")
         written = {name: state.fields[name] or "" for name in FIELDS}
         selection, notices = parse_token_selection(written, corpus, features)
         view = state.fview if state.fview in series.views else series.views[0]

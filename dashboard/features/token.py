@@ -139,7 +139,7 @@ def _near(features: Features, token: int, cosine: float, of: int) -> NearToken:
 
 
 def _unit_vectors(series: Series, panel: str) -> NDArray[np.float32]:
-    return current_cache().get(series.features, ("unit", str(series), panel), lambda: _unit(series.vectors(panel)))
+    return current_cache().get(series.features, ("unit", series.layer, panel), lambda: _unit(series.vectors(panel)))
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

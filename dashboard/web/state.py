@@ -38,12 +38,14 @@ Within = Literal["token", "prefix", "phrase", "lemma"]
 Lines = Literal["point", "sentence"]
 Mean = Literal["none", "heads", "layers", "both"]
 Pair = Literal["all", "aa", "ab", "ba", "bb"]
+Scale = Literal["same", "each"]
 WITHIN: tuple[Within, ...] = get_args(Within)
 #: Of these, what needs annotated words.
 OF_WORDS: tuple[Within, ...] = ("lemma",)
 LINES: tuple[Lines, ...] = get_args(Lines)
 MEANS: tuple[Mean, ...] = get_args(Mean)
 PAIRS: tuple[Pair, ...] = get_args(Pair)
+SCALES: tuple[Scale, ...] = get_args(Scale)
 TABS = ("statistics", "point", "selection", "pairs", "distance", "positions")
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 #: What the heat map of all heads shows of a statistic.
@@ -216,6 +218,7 @@ class LinkState:
     vectors: Annotated[int | None, Field("choice", Of.VALUE_LAYERS, clears=("fview", "point"), moves=True)] = None
     fview: Annotated[str | None, Field("choice", Of.FEATURE_VIEWS, moves=True)] = None
     point: Annotated[str | None, Field("choice", Of.FEATURE_PANELS, moves=True)] = None
+    fscale: Annotated[Scale, Field("choice", SCALES, moves=True)] = "same"
     fcolour: Annotated[str, Field("choice", Of.FEATURE_COLUMNS)] = "kind"
     ftoken: Annotated[int | None, Field("number", Of.FEATURE_TOKENS)] = None
     flasso: Annotated[str | None, Field("text", 1_500)] = None

@@ -28,6 +28,8 @@ class PointKind:
     ----------
     title, meaning
         Its title on pages, and what the vectors are.
+    stage
+        Where in a layer it is, in a few words.
     fine
         Whether only the fine set of feature points has it.
     own_basis
@@ -37,6 +39,7 @@ class PointKind:
 
     title: str
     meaning: str
+    stage: str = ""
     fine: bool = False
     own_basis: bool = False
 
@@ -49,18 +52,29 @@ FIRST_KINDS: Mapping[str, PointKind] = {
 #: Feature points of each layer, in order.
 LAYER_KINDS: Mapping[str, PointKind] = {
     "mixed": PointKind(
-        "head outputs", "outputs of the heads side by side, before the output projection", own_basis=True
+        "head outputs",
+        "outputs of the heads side by side, before the output projection",
+        "inside attention",
+        own_basis=True,
     ),
     "projected": PointKind(
-        "attention output", "after the output projection with its bias, before the residual is added"
+        "attention output", "after the output projection with its bias, before the residual is added", "after attention"
     ),
     "attended": PointKind(
-        "attention block output", "output of the attention block, after the residual and the layer norm", fine=True
+        "attention block output",
+        "output of the attention block, after the residual and the layer norm",
+        "after residual and layer norm",
+        fine=True,
     ),
     "expanded": PointKind(
-        "feed-forward output", "output of the feed-forward network, before the residual is added", fine=True
+        "feed-forward output",
+        "output of the feed-forward network, before the residual is added",
+        "after the feed-forward network",
+        fine=True,
     ),
-    "feedforward": PointKind("layer output", "output of the layer, after the second residual and layer norm"),
+    "feedforward": PointKind(
+        "layer output", "output of the layer, after the second residual and layer norm", "end of the layer"
+    ),
 }
 POINT_KINDS: Mapping[str, PointKind] = {**FIRST_KINDS, **LAYER_KINDS}
 

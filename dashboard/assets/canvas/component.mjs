@@ -16,13 +16,12 @@ const KEYS = {
     `${STAND}; Enter chooses it, Escape leaves it. Plus and minus zoom, 0 resets, Backspace goes back to all heads.`,
 };
 
-function names(make, className, count, letter) {
-  return make(
+const names = (make, className, texts) =>
+  make(
     "div",
     { key: className, className, "aria-hidden": true },
-    Array.from({ length: count }, (_, i) => make("span", { key: i }, letter + i)),
+    texts.map((text, i) => make("span", { key: i }, text)),
   );
-}
 
 const titles = (make, panels) =>
   make(
@@ -39,6 +38,22 @@ const tags = (make, panels) =>
     { key: "panel-tags", className: "panel-tags", "aria-hidden": true },
     panels.map(({ name, tag }) => make("span", { key: name }, tag)),
   );
+
+const numbered = (letter, count) => Array.from({ length: count }, (_, i) => letter + i);
+
+/** How the panels are named: not at all, each, by headings, or as heads. */
+function namesOf(picture) {
+  const none = { kind: "single", columns: [], rows: [], each: [] };
+  if (!picture || picture.panels.length === 1) return none;
+  const { panels, columns, titled, headings } = picture;
+  if (headings) {
+    const rows = headings.rows.map(({ name }) => name);
+    return { ...none, kind: "grid titled headed", columns: headings.above, rows };
+  }
+  if (titled) return { ...none, kind: "grid titled", each: panels };
+  const rows = numbered("L", Math.ceil(panels.length / columns));
+  return { ...none, kind: "grid", columns: numbered("H", columns), rows };
+}
 
 function frame(make, picture) {
   const about = { role: "application", "aria-label": picture?.label || "", "aria-describedby": "points-keys" };
@@ -65,32 +80,25 @@ export function PointPanels({ id, picture, setProps }) {
     return () => panels.current.release();
   }, []);
   window.React.useEffect(() => panels.current.update(picture || null, setProps));
-  const single = picture?.panels.length === 1;
-  const titled = Boolean(picture?.titled && !single);
-  const [columns, rows] =
-    picture && !single && !titled ? [picture.columns, Math.ceil(picture.panels.length / picture.columns)] : [0, 0];
-  return make(
-    "div",
-    { id, ref: host, hidden: !picture, className: `points ${single ? "single" : titled ? "grid titled" : "grid"}` },
-    [
-      names(make, "column-names", columns, "H"),
-      names(make, "row-names", rows, "L"),
-      titles(make, titled ? picture.panels : []),
-      tags(make, picture && !single ? picture.panels : []),
-      make("div", { key: "player", className: "player", role: "group", "aria-label": "Points of the model in order" }),
-      frame(make, picture),
-      make("canvas", { key: "overlay", className: "overlay", "aria-hidden": true }),
-      make("div", {
-        key: "tools",
-        className: "tools",
-        role: "toolbar",
-        "aria-label": "Picture",
-        "aria-orientation": "vertical",
-      }),
-      make("p", { key: "note", className: "note", hidden: true }),
-      make("p", { key: "problem", className: "problem", role: "alert" }),
-      make("div", { key: "announcement", className: "announcement", "aria-live": "polite" }),
-      make("div", { key: "keys", className: "announcement", id: "points-keys" }, KEYS[keysOf(picture)]),
-    ],
-  );
+  const { kind, columns, rows, each } = namesOf(picture);
+  return make("div", { id, ref: host, hidden: !picture, className: `points ${kind}` }, [
+    names(make, "column-names", columns),
+    names(make, "row-names", rows),
+    titles(make, each),
+    tags(make, kind === "single" ? [] : (picture?.panels ?? [])),
+    make("div", { key: "player", className: "player", role: "group", "aria-label": "Points of the model in order" }),
+    frame(make, picture),
+    make("canvas", { key: "overlay", className: "overlay", "aria-hidden": true }),
+    make("div", {
+      key: "tools",
+      className: "tools",
+      role: "toolbar",
+      "aria-label": "Picture",
+      "aria-orientation": "vertical",
+    }),
+    make("p", { key: "note", className: "note", hidden: true }),
+    make("p", { key: "problem", className: "problem", role: "alert" }),
+    make("div", { key: "announcement", className: "announcement", "aria-live": "polite" }),
+    make("div", { key: "keys", className: "announcement", id: "points-keys" }, KEYS[keysOf(picture)]),
+  ]);
 }

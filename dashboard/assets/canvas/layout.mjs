@@ -66,12 +66,14 @@ export const panelIn = (layout, slot) => (layout.slots ? layout.slots.indexOf(sl
 
 const step = (layout) => [layout.side + layout.gap, layout.side + layout.gap + layout.title];
 
-/** Upper left of a panel, below its title; a single panel stands in the middle of its frame. */
-function corner(layout, panel) {
-  if (layout.single) return [(layout.width - layout.side) / 2, 0];
-  const [slot, [across, down]] = [slotOf(layout, panel), step(layout)];
+/** Upper left of a place of the grid, below its title. */
+function slotCorner(layout, slot) {
+  const [across, down] = step(layout);
   return [(slot % layout.columns) * across, Math.floor(slot / layout.columns) * down + layout.title];
 }
+/** Upper left of a panel; a single one stands in the middle of its frame. */
+const corner = (layout, panel) =>
+  layout.single ? [(layout.width - layout.side) / 2, 0] : slotCorner(layout, slotOf(layout, panel));
 
 const acrossFrame = (layout, x) => layout.width / 2 + (x - 0.5) * squareWidth(layout);
 
@@ -111,11 +113,15 @@ export function panelAt(layout, camera, px, py) {
   return inside ? panelIn(layout, row * layout.columns + column) : -1;
 }
 
-/** Left, top and side of a panel on screen. */
-export function panelBox(layout, camera, panel) {
-  const [left, top] = onScreen(layout, camera, ...corner(layout, panel));
-  return [left, top, layout.side * camera.zoom];
-}
+/** Left, top and side on screen of a place of the grid, and of a panel. */
+const slotBox = (layout, camera, slot) => [
+  ...onScreen(layout, camera, ...slotCorner(layout, slot)),
+  layout.side * camera.zoom,
+];
+export const panelBox = (layout, camera, panel) => [
+  ...onScreen(layout, camera, ...corner(layout, panel)),
+  layout.side * camera.zoom,
+];
 
 /** The camera with which one panel fills the frame. */
 export function fillingCamera(layout, camera, panel) {
@@ -171,9 +177,47 @@ function tagged(panels) {
   });
 }
 
+/** Pixels in which a heading can begin. */
+const LEAST_HEADING = 14;
+
+const heading = (element, { start, end, top, seen }) => ({
+  element,
+  at: [start, top],
+  most: end - start,
+  seen: seen && end - start >= LEAST_HEADING,
+});
+
+/** Names of columns above the frame, each as wide as what is seen of its column, with an arrow to the next. */
+function aboveColumns(panels) {
+  const { layout, camera } = panels;
+  const columns = elements(panels, ".column-names");
+  return columns.map((element, column) => {
+    const [left, , side] = slotBox(layout, camera, column);
+    const [start, end] = [Math.max(0, left), Math.min(layout.width, left + side)];
+    const isLast = column + 1 === columns.length;
+    return { ...heading(element, { start, end, top: 0, seen: true }), arrow: !isLast };
+  });
+}
+
+/** Headings of rows, each from its place to the next heading of its row. */
+function aboveRows(panels) {
+  const { layout, camera } = panels;
+  const { rows } = panels.picture.headings;
+  const rowOf = (slot) => Math.floor(slot / layout.columns);
+  return elements(panels, ".row-names").map((element, i) => {
+    const [left, top] = slotBox(layout, camera, rows[i].slot);
+    const next = rows[i + 1];
+    const isShared = next && rowOf(next.slot) === rowOf(rows[i].slot);
+    const limit = isShared ? slotBox(layout, camera, next.slot)[0] : layout.width;
+    const seen = top >= layout.title - 1 && top <= layout.height;
+    return heading(element, { start: Math.max(0, left), end: Math.min(layout.width, limit), top, seen });
+  });
+}
+
 /** Every name with its place `at` in the frame, as it is seen now. */
 function named(panels) {
   if (panels.single) return [];
+  if (panels.picture.headings) return [...aboveColumns(panels), ...aboveRows(panels)];
   if (panels.layout.title) return above(panels);
   const { columns, width, height } = panels.layout;
   return [
@@ -205,7 +249,7 @@ export function placeNames(panels) {
 /** The same names on a canvas on which the frame stands so far from the left and the top. */
 export function drawNames(context, panels, left, top) {
   const middle = -panels.layout.title / 2;
-  for (const { element, axis, at, most, seen } of named(panels)) {
+  for (const { element, axis, at, most, seen, arrow } of named(panels)) {
     if (!seen) continue;
     const align = most !== undefined ? "left" : axis ? "right" : "center";
     const baseline = most === undefined && !axis ? "bottom" : "middle";
@@ -215,8 +259,10 @@ export function drawNames(context, panels, left, top) {
       textBaseline: baseline,
       fillStyle: getComputedStyle(element).color,
     });
-    if (most === undefined) context.fillText(element.textContent, left + at[0], top + at[1]);
-    else drawTitle(context, element, left + at[0], top + at[1] + middle, most);
+    const [x, y] = [left + at[0], top + at[1] + (most === undefined ? 0 : middle)];
+    if (element.children.length) drawTitle(context, element, x, y, most);
+    else context.fillText(element.textContent, x, y, most);
+    if (arrow) drawArrow(context, x + context.measureText(element.textContent).width + ARROW_APART, x + most, y);
   }
   drawTags(context, panels, left, top);
 }
@@ -239,7 +285,23 @@ function drawTags(context, panels, left, top) {
   }
 }
 
-/** Pixels for the names and the tools beside the frame, and for what is below it. */
+/** Pixels between a name and its arrow, and of the arrow's head; the style sheet draws the same. */
+const [ARROW_APART, ARROW_HEAD] = [6, 3];
+
+function drawArrow(context, from, to, y) {
+  if (to - from < 2 * ARROW_HEAD) return;
+  Object.assign(context, { strokeStyle: context.fillStyle, lineWidth: 1, globalAlpha: 0.5 });
+  context.beginPath();
+  context.moveTo(from, y);
+  context.lineTo(to, y);
+  context.moveTo(to - ARROW_HEAD, y - ARROW_HEAD);
+  context.lineTo(to, y);
+  context.lineTo(to - ARROW_HEAD, y + ARROW_HEAD);
+  context.stroke();
+  context.globalAlpha = 1;
+}
+
+/** Pixels for the names and the tools beside the frame, of which the tools of a grid; and for what is below it. */
 const BESIDE = { grid: 74, titled: 44, single: 42 };
 /** Where the tools of a grid are below it (window.css). */
 const TOOLS_BELOW = "(max-width: 36em)";

@@ -6,18 +6,23 @@ import { drawParagraphs, saveCanvas, saveText, setParagraphs } from "../web/file
 const MARGIN = 12;
 /** Room for the names of rows and columns. */
 const NAMED = { left: 34, top: 26 };
+/** Room for the names of columns alone. */
+const HEADED = { left: MARGIN, top: 26 };
 /** Text is legible in so many pixels. */
 const NARROWEST = 480;
 /** No browser keeps a canvas with a longer side. */
 const LONGEST = 16000;
 
-const marginsOf = ({ single, title }) => (single || title ? { left: MARGIN, top: MARGIN } : NAMED);
+function marginsOf({ layout, picture }) {
+  if (picture.headings) return HEADED;
+  return layout.single || layout.title ? { left: MARGIN, top: MARGIN } : NAMED;
+}
 const titleOf = (panels) => panels.player.label() || panels.picture.label;
 
 /** Where everything stands on the sheet, in pixels of the page. */
 export function sheetOf(panels) {
   const { layout } = panels;
-  const { left, top } = marginsOf(layout);
+  const { left, top } = marginsOf(panels);
   const measuring = document.createElement("canvas").getContext("2d");
   const text = setParagraphs(measuring, captionOf(panels), Math.max(layout.width, NARROWEST));
   const below = top + layout.height + MARGIN;
