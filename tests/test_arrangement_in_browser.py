@@ -18,7 +18,7 @@ def ranked(tiny_corpus: Corpus) -> list[str]:
 
 
 def test_sorted_panels_say_their_name_and_value(open_page: Open, tiny_server: str, ranked: list[str]) -> None:
-    page = drawn(open_page(tiny_server))
+    page = drawn(open_page(f"{tiny_server}/heads"))
     choose_by_enter(page, "Sort heads by", "attention entropy")
     shown = sorted(page.locator(".panel-names > div").all(), key=placed)
     assert [title.locator("span").text_content() for title in shown] == ranked
@@ -35,7 +35,7 @@ def placed(title: object) -> tuple[float, float]:
 def test_a_click_opens_the_head_at_its_place_in_the_order(
     open_page: Open, tiny_server: str, ranked: list[str], rank: int
 ) -> None:
-    page = drawn(open_page(f"{tiny_server}/?arranged=entropy"))
+    page = drawn(open_page(f"{tiny_server}/heads?arranged=entropy"))
     title = page.locator(".panel-names > div", has_text=ranked[rank]).bounding_box()
     assert title is not None
     page.mouse.click(title["x"] + 20, title["y"] + title["height"] + 20)
@@ -43,7 +43,7 @@ def test_a_click_opens_the_head_at_its_place_in_the_order(
 
 
 def test_arrow_keys_follow_the_shown_order(open_page: Open, tiny_server: str, ranked: list[str]) -> None:
-    page = drawn(open_page(f"{tiny_server}/?arranged=entropy"))
+    page = drawn(open_page(f"{tiny_server}/heads?arranged=entropy"))
     page.locator(".frame").focus()
     said = page.locator(".points .announcement[aria-live]")
     page.keyboard.press("ArrowLeft")
@@ -53,7 +53,7 @@ def test_arrow_keys_follow_the_shown_order(open_page: Open, tiny_server: str, ra
 
 
 def test_another_order_repaints_the_points_without_fetching_them(open_page: Open, tiny_server: str) -> None:
-    page = drawn(open_page(tiny_server))
+    page = drawn(open_page(f"{tiny_server}/heads"))
     before, fetched = picture(page), []
     page.on("request", lambda request: fetched.append(request.url) if "/points/" in request.url else None)
     choose_by_enter(page, "Sort heads by", "mean attention distance")
@@ -65,7 +65,7 @@ def test_a_minimum_leaves_heads_out_and_says_how_many_are_shown(
     open_page: Open, tiny_server: str, tiny_corpus: Corpus
 ) -> None:
     values = np.sort(tiny_corpus.head_statistic.sel(source="all", statistic="entropy").values, axis=None)
-    page = drawn(open_page(f"{tiny_server}/?arranged=entropy"))
+    page = drawn(open_page(f"{tiny_server}/heads?arranged=entropy"))
     box = page.get_by_role("textbox", name="At least, nats")
     with followed(page):
         box.fill(f"{values[1:3].mean():.3f}")
@@ -75,14 +75,14 @@ def test_a_minimum_leaves_heads_out_and_says_how_many_are_shown(
 
 
 def test_where_no_head_passes_all_can_be_shown_again(open_page: Open, tiny_server: str) -> None:
-    page = open_page(f"{tiny_server}/?arranged=entropy&above=999")
+    page = open_page(f"{tiny_server}/heads?arranged=entropy&above=999")
     page.get_by_role("link", name="Show all heads").click()
     drawn(page)
     expect(page.get_by_text("4 of 4 heads")).to_be_visible()
 
 
 def test_a_label_stands_in_the_corner_of_its_panel(open_page: Open, bank_server: str) -> None:
-    page = drawn(open_page(bank_server))
+    page = drawn(open_page(f"{bank_server}/heads"))
     tags = page.locator(".panel-tags span:visible")
     assert tags.count() == page.evaluate(
         "[...document.querySelectorAll('.panel-tags span')].filter(t => t.textContent).length"
@@ -97,6 +97,6 @@ def test_a_head_leads_back_to_the_order_it_was_opened_from(open_page: Open, tiny
 
 @pytest.mark.parametrize("width", [360, 1440])
 def test_sorted_heads_fit_the_window(open_page: Open, tiny_server: str, width: int) -> None:
-    page = drawn(open_page(f"{tiny_server}/?arranged=entropy", width=width))
+    page = drawn(open_page(f"{tiny_server}/heads?arranged=entropy", width=width))
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     is_accessible(page)
