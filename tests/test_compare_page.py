@@ -148,6 +148,14 @@ def test_sentences_in_which_the_head_differs_most_come_first(page: Page, alike: 
     expect(page.get_by_text(f"Searched: all 40 of 40 sentences ({alike.tokens:,} of")).to_be_visible()
 
 
+def test_sentences_in_which_the_head_differs_least_can_come_first(
+    open_page: Open, three_server: str, alike: ModelPair
+) -> None:
+    page = compare_page(open_page, three_server, alike, "&first=smallest")
+    order = np.argsort(head_divergence(alike, 0, 0), kind="stable")
+    expect(found_sentences(page).locator("td:first-child")).to_have_text([str(sentence) for sentence in order[:20]])
+
+
 def test_a_sentence_is_found_and_shown_on_the_same_page(open_page: Open, three_server: str, alike: ModelPair) -> None:
     page = compare_page(open_page, three_server, alike)
     page.get_by_role("textbox", name="Words").fill("film")

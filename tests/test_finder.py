@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -65,6 +66,18 @@ def test_a_head_s_sentences_are_ranked_by_their_mean(tiny_corpus: Corpus, statis
     np.testing.assert_allclose(sentence_means(tiny_corpus, statistic, 1, 0), means, rtol=1e-12)
     ranking = statistic_ranking(tiny_corpus, statistic, 1, 0)
     assert find(tiny_corpus, SentenceFilter(), ranking) == np.argsort(-np.array(means), kind="stable").tolist()
+
+
+def test_the_sentences_with_the_smallest_means_may_come_first(tiny_corpus: Corpus) -> None:
+    ranking = replace(statistic_ranking(tiny_corpus, "to_sep", 1, 0), ascending=True)
+    expected = np.argsort(ranking.values, kind="stable").tolist()
+    assert find(tiny_corpus, SentenceFilter(), ranking) == expected
+
+
+@pytest.mark.parametrize("ascending", [False, True])
+def test_of_equal_values_the_first_sentence_of_the_corpus_comes_first(tiny_corpus: Corpus, ascending: bool) -> None:
+    ranking = Ranking("equal", np.ones(tiny_corpus.n_sentences), str, ascending)
+    assert find(tiny_corpus, SentenceFilter(), ranking) == list(range(tiny_corpus.n_sentences))
 
 
 def test_sentences_are_looked_for_among_the_first_alone(tiny_corpus: Corpus) -> None:

@@ -59,6 +59,20 @@ def test_the_sentences_in_which_a_head_does_most_of_something_come_first(page: P
     assert found_sentences(page).first.inner_text().split("\t")[0] == str(first)
 
 
+def test_the_sentences_in_which_a_head_does_least_of_something_can_come_first(page: Page, tiny_corpus: Corpus) -> None:
+    choose(page, SORT, "attention to [SEP]")
+    choose(page, "Order", "smallest first")
+    expect(page).to_have_url(re.compile(r"first=smallest(&|$)"))
+    means = sentence_means(tiny_corpus, "to_sep", 0, 0)
+    first = int(np.argmin(means))
+    expect(found_sentences(page).first).to_contain_text(f"{100 * means[first]:.1f} %")
+    assert found_sentences(page).first.inner_text().split("\t")[0] == str(first)
+
+
+def test_sentences_in_corpus_order_have_no_smallest_value(page: Page) -> None:
+    expect(page.get_by_role("textbox", name="Order", exact=True)).to_be_disabled()
+
+
 def test_the_list_of_what_sentences_are_sorted_by_closes_after_a_choice(page: Page) -> None:
     choose(page, SORT, "attention to [SEP]")
     closed(page)
@@ -82,7 +96,7 @@ def test_the_table_of_found_sentences_fits_its_box(open_page: Open, tiny_server:
     assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0
 
 
-@pytest.mark.parametrize("control", ["View", "Attention", "Weight", "Ranked by (L0 H0)"])
+@pytest.mark.parametrize("control", ["View", "Attention", "Weight", "Ranked by (L0 H0)", "Order"])
 def test_a_control_of_a_typed_pair_shows_its_whole_choice(open_page: Open, tiny_server: str, control: str) -> None:
     pair = {"text": "The film was good.", "second": "We loved it.", "pair": "ab", "by": "confidence"}
     page = sentence_page(open_page, tiny_server, **pair)

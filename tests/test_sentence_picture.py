@@ -274,6 +274,11 @@ def test_only_means_of_all_rows_lead_to_sentences(go: Go) -> None:
     assert "by=received" not in content
 
 
+def test_a_statistic_leads_to_its_largest_values_also_where_the_smallest_came_first(go: Go) -> None:
+    content = head_statistics(go("first=smallest"))
+    assert "first" not in link_with(content, "by")
+
+
 def test_a_pair_leads_to_its_query_also_from_a_key(library: Library) -> None:
     context = resolve(library, "/head", "?layer=1&head=1&role=key&token=3")
     assert "role" not in link_with(pairs_panel(context, ShownPoints.of(context, 10)), "toward")

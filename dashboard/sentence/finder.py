@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import dash_mantine_components as dmc
 import numpy as np
@@ -31,6 +31,7 @@ RANKED = tuple(varying_statistics("all"))
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
 #: Rankings that every page has, by their names in the link.
 RANKINGS: Mapping[str, str] = {ORDER: "corpus order"} | {name: STATISTICS[name].title for name in RANKED}
+ORDERS: Mapping[str, str] = {"largest": "largest first", "smallest": "smallest first"}
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,20 @@ class SentenceFilter:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """A number of every sentence (sentence,), by which they are ranked, the largest first.
+    """A number of every sentence (sentence,), by which they are ranked.
 
-    `title` names it, `spell` formats a value.
+    `title` names it, `spell` formats a value; the largest come first, or where `ascending` the smallest.
     """
 
     title: str
     values: NDArray[np.floating]
     spell: Callable[[float], str]
+    ascending: bool = False
+
+    def order(self, sentences: NDArray[np.integer]) -> NDArray[np.integer]:
+        """These sentences as ranked; of equal values the first of the corpus comes first."""
+        values = self.values[sentences]
+        return sentences[np.argsort(values if self.ascending else -values, kind="stable")]
 
 
 @dataclass(frozen=True)
@@ -86,10 +93,9 @@ def find_sentences(
     corpus: Corpus, conditions: SentenceFilter, *, among: int, ranking: Ranking | None = None, limit: int = LISTED
 ) -> MatchingSentences:
     """The matching ones of the first `among` sentences, ranked or in corpus order."""
-    indices = np.flatnonzero(_matching(corpus, conditions)[:among])
+    matching = np.flatnonzero(_matching(corpus, conditions)[:among])
     values = np.full(among, np.nan) if ranking is None else ranking.values
-    if ranking:
-        indices = indices[np.argsort(-values[indices], kind="stable")]
+    indices = matching if ranking is None else ranking.order(matching)
     return MatchingSentences(
         len(indices),
         among,
@@ -210,7 +216,8 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
 def finder(context: Context, search: Search) -> list[object]:
     """The controls and the first matching sentences."""
     conditions = sentence_filter_of(context.state)
-    matches = find_sentences(context.corpus, conditions, among=search.among, ranking=search.ranking)
+    ranking = search.ranking and replace(search.ranking, ascending=context.state.first == "smallest")
+    matches = find_sentences(context.corpus, conditions, among=search.among, ranking=ranking)
     return [_controls(context, search), _summary(context, conditions, matches, search), _table(search, matches)]
 
 
@@ -234,6 +241,7 @@ def _controls(context: Context, search: Search) -> html.Div:
             number("fewest", "min tokens", state.fewest, 1, longest, 1),
             number("most", "max tokens", state.most, 1, longest, 1),
             _ranking_choice(state, search),
+            choice("first", "Order", ORDERS, state.first, 120, disabled=search.ranking is None),
         ],
         className="controls",
     )

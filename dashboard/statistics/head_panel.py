@@ -100,7 +100,8 @@ def _name(context: Context, name: str, source: str, title: str) -> object:
     """A link to the sentences with the largest values: these are means of all queries, so that [CLS] alone has none."""
     if source != "all":
         return html.Span(title)
-    return dcc.Link(title, href=context.state.of_sentence(0, by=name, heads=str(context.state.head)).href)
+    ranked = {"by": name, "first": "largest", "heads": str(context.state.head)}
+    return dcc.Link(title, href=context.state.of_sentence(0, **ranked).href)
 
 
 def _interval(context: Context, name: str, source: str, unit: str) -> str:

@@ -192,6 +192,7 @@ class LinkState:
     fewest: Annotated[int | None, Field("number", Of.LENGTHS)] = None
     most: Annotated[int | None, Field("number", Of.LENGTHS)] = None
     by: Annotated[str | None, Field("choice", (ORDER, *varying_statistics("all")))] = None
+    first: Annotated[str, Field("choice", ("largest", "smallest"))] = "largest"
 
     # Numbers of all heads, of one model or two.
     statistic: Annotated[str | None, Field("choice", Of.STATISTICS)] = None
