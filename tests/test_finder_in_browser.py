@@ -87,6 +87,15 @@ def test_the_text_of_found_sentences_stays_wide_beside_a_sort(page: Page) -> Non
     assert text["width"] >= 170
 
 
+@pytest.mark.parametrize("by", ["to_sep", "confidence", "distance"])
+def test_the_text_of_found_sentences_takes_the_rest_of_the_width(open_page: Open, tiny_server: str, by: str) -> None:
+    page = sentence_page(partial(open_page, width=1000), tiny_server, by=by)
+    row = found_sentences(page).first
+    expect(row).to_be_visible()
+    widths = row.locator("td").evaluate_all("cells => cells.map((cell) => cell.getBoundingClientRect().width)")
+    assert widths[-1] >= 0.75 * sum(widths)
+
+
 @pytest.mark.parametrize("width", [360, 1440])
 @pytest.mark.parametrize("by", ["to_sep", "confidence", "distance"])
 def test_the_table_of_found_sentences_fits_its_box(open_page: Open, tiny_server: str, by: str, width: int) -> None:
