@@ -47,7 +47,7 @@ def newcomer(chromium: Browser, tiny_store: str, example: WorkedExample) -> Iter
     with serving(tiny_store) as address, chromium.new_context(viewport={"width": 1440, "height": 900}) as context:
         page = context.new_page()
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.goto(address)
+        page.goto(f"{address}/heads")
         drawn(page)
         expect(page.get_by_text(f"(weight {example.weight:.2f})")).to_be_visible()
         yield page

@@ -16,7 +16,7 @@ from dashboard.ui.tables import heading, scrolling
 from dashboard.ui.text import spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
-from dashboard.web.state import FIRST, ORDER, LinkState, varying_statistics
+from dashboard.web.state import ORDER, LinkState, varying_statistics
 from store import STATISTICS, Corpus
 from store.schema.model import head_name
 from store.wording import many
@@ -31,7 +31,7 @@ RANKED = tuple(varying_statistics("all"))
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
 #: Rankings that every page has, by their names in the link.
 RANKINGS: Mapping[str, str] = {ORDER: "corpus order"} | {name: STATISTICS[name].title for name in RANKED}
-ORDERS: Mapping[str, str] = {name: f"{name} first" for name in FIRST}
+ORDERS: Mapping[str, str] = {"largest": "largest first", "smallest": "smallest first"}
 
 
 @dataclass(frozen=True)

@@ -54,8 +54,6 @@ VALUES = ("value", "rank", "difference", "part")
 UNLABELLED = "none"
 #: Sentences in the order of the corpus, instead of a statistic that ranks them.
 ORDER = "order"
-#: Which of ranked sentences come first.
-FIRST = ("largest", "smallest")
 
 Kind = Literal["number", "share", "choice", "switch", "numbers", "text", "typed", "conditions", "pattern"]
 
@@ -194,7 +192,7 @@ class LinkState:
     fewest: Annotated[int | None, Field("number", Of.LENGTHS)] = None
     most: Annotated[int | None, Field("number", Of.LENGTHS)] = None
     by: Annotated[str | None, Field("choice", (ORDER, *varying_statistics("all")))] = None
-    first: Annotated[str, Field("choice", FIRST)] = "largest"
+    first: Annotated[str, Field("choice", ("largest", "smallest"))] = "largest"
 
     # Numbers of all heads, of one model or two.
     statistic: Annotated[str | None, Field("choice", Of.STATISTICS)] = None
