@@ -8,7 +8,6 @@ from typing import Any
 from dash import html
 
 from dashboard import shell
-from dashboard.about import page as about
 from dashboard.canvas.spec import Picture
 from dashboard.compare import page as compare
 from dashboard.features import page as features
@@ -20,6 +19,7 @@ from dashboard.sentence import page as sentence
 from dashboard.sentence.positions import positions
 from dashboard.statistics import page as statistics
 from dashboard.statistics.head_panel import head_statistics
+from dashboard.store_page import page as store_page
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import Page, problem
 from dashboard.web.admission import reader_left
@@ -37,7 +37,7 @@ PAGES: dict[str, Callable[[Context], Page]] = {
     "features": features.layout,
     "sentence": sentence.layout,
     "compare": compare.layout,
-    "store": about.layout,
+    "store": store_page.layout,
 }
 PICTURES = {"heads": points.picture_of_heads, "head": points.picture_of_head, "compare": compare.picture}
 #: Parts of pages that take long and are filled after the page, by their names (`dashboard.ui.page`).

@@ -114,7 +114,7 @@ def _shortcuts() -> html.Dialog:
             ),
             html.Div(
                 [
-                    _keys("Everywhere", {"?": "this list", "/": "search"} | pages),
+                    _keys("Everywhere", {"?": "this list", "/": "search", "c": "copy the link"} | pages),
                     _keys("In a picture (Tab to it first)", PICTURE_KEYS),
                 ],
                 className="key-lists",

@@ -24,7 +24,7 @@ FOLDERS = {
             "features",
             "sentence",
             "compare",
-            "about",
+            "store_page",
             "overview",
         ),
     ),

@@ -20,7 +20,7 @@ def test_the_settings_of_the_tiny_store_name_folders(tiny_corpus: Corpus) -> Non
     assert all(place.is_absolute() for place in asked_for(tiny_corpus))
 
 
-@pytest.mark.parametrize("page", ["store", "heads", "compare"])
+@pytest.mark.parametrize("page", ["overview", "store", "heads", "compare"])
 def test_no_page_names_a_folder_of_the_server(page: str, tiny_store: str, tiny_corpus: Corpus) -> None:
     says = str(PAGES[page](resolve(Library(tiny_store), page, "")).above)
     assert [place for place in asked_for(tiny_corpus) if str(place.parent) in says] == []

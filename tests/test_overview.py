@@ -15,6 +15,7 @@ from dashboard.relations.data import BestHead
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus, open_corpus
+from store.kernels.labels import LABELS
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,12 @@ def texts(node: Any) -> Iterator[str]:
 def test_every_labelled_head_is_in_one_kind(corpus: Corpus) -> None:
     heads = [head for kind in kinds_of(corpus) for head in kind.heads]
     assert sorted(heads) == [tuple(head) for head in np.argwhere(corpus.head_labels.values != "").tolist()]
+
+
+def test_labels_that_no_head_has_are_named(bank_store: str, corpus: Corpus) -> None:
+    words = " ".join(text for part in layout(resolve(Library(bank_store), "/", "")).above for text in texts(part))
+    absent = [label for label in LABELS if label not in corpus.head_labels.values]
+    assert f"No head passes the threshold of {', '.join(absent)}." in words
 
 
 def test_the_clearest_head_of_a_kind_has_its_largest_value(corpus: Corpus) -> None:

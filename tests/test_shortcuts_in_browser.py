@@ -38,6 +38,13 @@ def test_g_and_the_letter_of_a_page_open_it(open_page: Open, tiny_server: str) -
     expect(page.locator("#head-map")).to_be_visible()
 
 
+def test_c_copies_the_link_of_what_is_shown(open_page: Open, tiny_server: str) -> None:
+    page = overview(open_page, tiny_server)
+    page.keyboard.press("c")
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert "snapshot=" in page.evaluate("navigator.clipboard.readText()")
+
+
 def test_letters_that_are_typed_into_a_search_are_no_shortcuts(open_page: Open, tiny_server: str) -> None:
     page = open_page(f"{tiny_server}/heads")
     expect_title(page, "Queries and keys of all 4 heads")

@@ -7,9 +7,9 @@ from dataclasses import asdict, replace
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.about.history import history_section
-from dashboard.about.settings import PLACES, command, readable_settings
 from dashboard.pages import PAGES
+from dashboard.store_page.history import history_section
+from dashboard.store_page.settings import PLACES, command, readable_settings
 from dashboard.ui.progress import STORE, UNDER_WAY, under_way
 from dashboard.web.context import resolve
 from dashboard.web.library import Library

@@ -86,12 +86,14 @@ def _kinds(context: Context) -> list[object]:
     kinds, heads = kinds_of(corpus), corpus.layers * corpus.heads
     labelled = sum(len(kind.heads) for kind in kinds)
     rows: list[Any] = [_kind(context, kind) for kind in kinds]
+    absent = [label for label in LABELS if label not in {kind.label for kind in kinds}]
     sinks = heads_on_sinks(corpus)
     on_sinks = context.state.on("heads").with_(arranged="to_sink", above=f"{100 * SINK_SHARE:g}").href
     return [
         html.H2(["Kinds of heads", info("the kinds of heads", _LABELS)]),
         html.P([html.Strong(f"{labelled} of {heads} heads have one clear behaviour"), "; the others mix several."]),
         html.Ul(rows, className="kinds"),
+        html.P(f"No head passes the threshold of {', '.join(absent)}." if absent else None, className="caption"),
         html.P(
             [
                 dcc.Link(many(sinks, "head"), href=on_sinks),

@@ -5,6 +5,8 @@ import { actionOf } from "../../dashboard/assets/web/shortcuts.mjs";
 for (const [key, afterG, action] of [
   ["?", false, { list: true }],
   ["/", false, { search: true }],
+  ["c", false, { copy: true }],
+  ["c", true, { page: "c" }],
   ["g", false, { wait: true }],
   ["s", true, { page: "s" }],
   ["g", true, { page: "g" }],

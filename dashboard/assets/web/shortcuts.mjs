@@ -1,5 +1,5 @@
-// Keys of the whole page: `?` lists them, `g` and a letter opens a page, `/` goes to the search box.
-// The list is in dashboard/shell.py, the letter of a page on its link.
+// Keys of the whole page: `?` lists them, `g` and a letter opens a page, `/` goes to the search box, `c` copies the
+// link. The list is in dashboard/shell.py, the letter of a page on its link.
 
 /** Milliseconds in which the letter of a page follows `g`. */
 const WAIT = 1500;
@@ -11,14 +11,15 @@ const searchBox = () => document.querySelector("#page input[placeholder]:not([ar
 /** What a key does; null where it does nothing. `afterG`: the key before was g. */
 export function actionOf(key, afterG) {
   if (afterG && /^[a-z]$/.test(key)) return { page: key };
-  return { "?": { list: true }, "/": { search: true }, g: { wait: true } }[key] ?? null;
+  return { "?": { list: true }, "/": { search: true }, c: { copy: true }, g: { wait: true } }[key] ?? null;
 }
 
 function act(action) {
   if (action.list) document.getElementById("shortcuts").showModal();
   if (action.page) pageLink(action.page)?.click();
   if (action.search) searchBox()?.focus();
-  return Boolean(action.list || (action.page && pageLink(action.page)) || (action.search && searchBox()));
+  if (action.copy) document.getElementById("copy-link").click();
+  return Boolean(!action.wait && (!action.page || pageLink(action.page)) && (!action.search || searchBox()));
 }
 
 /** Follows the keys and the button of the list. */

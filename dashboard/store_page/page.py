@@ -6,10 +6,10 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.about.history import changes_section, history_section, published_at
-from dashboard.about.settings import command, readable_settings
-from dashboard.about.table import stacked_table
 from dashboard.points.captions import authors_size, shown_fidelity
+from dashboard.store_page.history import changes_section, history_section, published_at
+from dashboard.store_page.settings import command, readable_settings
+from dashboard.store_page.table import stacked_table
 from dashboard.ui.controls import info
 from dashboard.ui.page import Page
 from dashboard.ui.progress import STORE, UNDER_WAY, ingest_state

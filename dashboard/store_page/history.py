@@ -4,7 +4,7 @@ from datetime import datetime
 
 from dash import dcc, html
 
-from dashboard.about.table import stacked_table
+from dashboard.store_page.table import stacked_table
 from dashboard.ui.controls import info
 from dashboard.ui.tables import scrolling
 from dashboard.ui.text import brief, difference_unit, signed, unit_title
