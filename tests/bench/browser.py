@@ -141,7 +141,7 @@ def measure(browser: Browser, address: str) -> dict[str, str]:
     """Every figure of one store; the first round warms the server."""
     firsts, wires = zip(*(first_paint(browser, address) for _ in range(ROUNDS + 1)), strict=True)
     page = browser.new_page(viewport={"width": 1440, "height": 900})
-    page.goto(address)
+    page.goto(f"{address}/heads")
     page.wait_for_selector(DRAWN)
     times = {"hover over a head": [hover(page, 0.1 + 0.15 * turn, 0.3) for turn in range(ROUNDS)]}
     times["search, highlighted in all heads"] = changes(page, SEARCHES, "masked")
@@ -199,7 +199,7 @@ def first_paint(browser: Browser, address: str) -> tuple[float, float]:
     session = context.new_cdp_session(page)
     session.send("Network.enable")
     session.on("Network.loadingFinished", lambda event: received.append(event["encodedDataLength"]))
-    page.goto(address)
+    page.goto(f"{address}/heads")
     page.wait_for_selector(DRAWN)
     page.wait_for_timeout(200)
     painted = page.evaluate("performance.getEntriesByName('headscape-drawn')[0].startTime")

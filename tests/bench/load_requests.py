@@ -134,7 +134,8 @@ class Mix:
         """Every page, with what its links say most often."""
         token = self._number(self._corpus.n_tokens) - 1
         searches = {
-            "": {"colour": self._column()},
+            "overview": {},
+            "heads": {"colour": self._column()},
             "head": {"q": self._word(), "token": f"{token}"},
             "statistics": {"statistic": self._random.choice(list(STATISTICS)[:8])},
             "map": {},
