@@ -43,12 +43,11 @@ def example_cards(context: Context) -> list[object]:
 def _card(context: Context, example: KindExample) -> html.Li:
     layer, head = example.head
     kind = example.kind
-    link = context.state.on("head").with_(layer=layer, head=head).href
     return html.Li(
         [
             html.H3(
                 [
-                    dcc.Link(head_name(layer, head), href=link),
+                    head_link(context, layer, head),
                     html.Span(BEHAVIOURS[kind.label].replace("attend", "attends")),
                 ]
             ),
@@ -59,6 +58,11 @@ def _card(context: Context, example: KindExample) -> html.Li:
         ],
         className="card",
     )
+
+
+def head_link(context: Context, layer: int, head: int) -> dcc.Link:
+    """The name of a head, a link to its page."""
+    return dcc.Link(head_name(layer, head), href=context.state.on("head").with_(layer=layer, head=head).href)
 
 
 def picture_of_head(context: Context, layer: int, head: int, side: int) -> Component:

@@ -7,7 +7,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.overview.cards import example_cards, picture_of_head
+from dashboard.overview.cards import example_cards, head_link, picture_of_head
 from dashboard.overview.kinds import BEHAVIOURS, SINK_SHARE, Kind, KindExample, examples_of, heads_on_sinks, kinds_of
 from dashboard.overview.layers import where_attention_goes
 from dashboard.points.captions import FIDELITY, shown_fidelity
@@ -20,7 +20,7 @@ from dashboard.ui.progress import unmade, unmade_of
 from dashboard.ui.tables import heading
 from dashboard.ui.text import spell
 from dashboard.web.cache import cached
-from dashboard.web.context import Context
+from dashboard.web.context import Context, short_name
 from store import Corpus
 from store.kernels.labels import LABELS
 from store.repository.errors import NotIngested
@@ -47,14 +47,14 @@ _RELATIONS = (
 def layout(context: Context) -> Page:
     """The page of a link."""
     corpus = context.corpus
-    model, name = str(corpus.attributes["model_id"]), str(corpus.corpus_attributes["name"])
+    name = str(corpus.corpus_attributes["name"])
     size = (
         f"{many(corpus.layers, 'layer')} of {many(corpus.heads, 'head')}; {many(corpus.n_sentences, 'sentence')}, "
         f"{many(corpus.n_tokens, 'token')}. Every figure is computed from them."
     )
     return Page(
         above=[
-            html.H1(f"What the heads of {short_name(model)} do on {name}"),
+            html.H1(f"What the heads of {short_name(corpus)} do on {name}"),
             html.P(size, className="how-to-read"),
             html.Div(
                 [
@@ -68,11 +68,6 @@ def layout(context: Context) -> Page:
             ),
         ]
     )
-
-
-def short_name(model: str) -> str:
-    """The last part of a model's name or folder."""
-    return model.rstrip("/").rpartition("/")[2]
 
 
 def _section(content: Iterable[object], width: str = "") -> html.Section | None:
@@ -112,7 +107,7 @@ def _kind(context: Context, kind: Kind) -> html.Li:
         many(len(kind.heads), "head"), href=state.on("heads").with_(tagged=kind.label, arranged=kind.statistic).href
     )
     verb = BEHAVIOURS[kind.label].replace("attend", "attends", 1) if len(kind.heads) == 1 else BEHAVIOURS[kind.label]
-    clearest = dcc.Link(head_name(layer, head), href=state.on("head").with_(layer=layer, head=head).href)
+    clearest = head_link(context, layer, head)
     return html.Li(
         [
             html.Span(className=f"label-mark label-{list(LABELS).index(kind.label)}"),
@@ -196,7 +191,7 @@ def _relation(context: Context, row: BestHead) -> html.Tr:
     relation = dcc.Link(
         row.relation, href=state.on("relations").with_(relation=row.relation, direction=row.direction).href
     )
-    head = dcc.Link(head_name(row.layer, row.head), href=state.on("head").href)
+    head = head_link(context, row.layer, row.head)
     shares = (row.accuracy, row.offset_accuracy, row.random)
     return html.Tr(
         [html.Td(relation), html.Td(head), *(html.Td(f"{100 * share:.0f} %", className="number") for share in shares)]

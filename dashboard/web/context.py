@@ -140,9 +140,14 @@ def other_model(context: Context) -> Corpus | None:
     return context.snapshot.corpus(other) if other else None
 
 
+def short_name(corpus: Corpus) -> str:
+    """The last part of the model's name or folder."""
+    return str(corpus.attributes["model_id"]).rstrip("/").rpartition("/")[2]
+
+
 def names_of(own: Corpus, other: Corpus) -> tuple[str, str]:
     """The names of two models; their keys where both have the same name."""
-    names = [str(model.attributes["model_id"]).rstrip("/").rpartition("/")[2] for model in (own, other)]
+    names = [short_name(model) for model in (own, other)]
     return (names[0], names[1]) if names[0] != names[1] else (own.name, other.name)
 
 
