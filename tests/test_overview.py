@@ -103,6 +103,12 @@ def test_relations_that_no_head_clearly_follows_are_left_out(left_out: BestHead)
     assert clearest_relations([left_out]) == []
 
 
+def test_a_relation_is_named_in_words_beside_its_label(bank_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.overview.page.best_of", lambda _: [relation("dobj", 0.7, 0.2)])
+    words = "".join(text for part in layout(resolve(Library(bank_store), "/", "")).above for text in texts(part))
+    assert "dobj (direct object)" in words
+
+
 def test_a_line_joins_each_query_to_each_key_it_attends_to() -> None:
     svg = unquote(attention_lines(np.array([[1.0, 0.0], [0.25, 0.75]])))
     assert svg.count("<line") == 3

@@ -21,7 +21,7 @@ def library(tiny_store: str) -> Library:
     ("link", "words"),
     [
         ("head", "query / key norm"),
-        ("head", "equal axis scales."),
+        ("head", "Equal axis scales."),
         ("head", " across sentences (-1 is perfect), recall@3 0."),
         ("heads", " across sentences (-1 is perfect), recall@3 0."),
         ("sentence?show=neuron", "the logit q.k / sqrt(channels)"),

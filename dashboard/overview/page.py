@@ -25,7 +25,7 @@ from store import Corpus
 from store.kernels.labels import LABELS
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
-from store.schema.relations import ALL
+from store.schema.relations import ALL, TITLES
 from store.wording import many
 
 #: Relations that are listed, and how many pairs a relation needs to be among them.
@@ -59,9 +59,9 @@ def layout(context: Context) -> Page:
             html.Div(
                 [
                     _section([*_kinds(context)]),
-                    _section(where_attention_goes(context)),
+                    _section([*where_attention_goes(context), *_pictures(context)]),
                     _section(example_cards(context), "wide"),
-                    _section([*_relations(context), *_pictures(context)]),
+                    _section(_relations(context)),
                     _section(_unusual(context)),
                 ],
                 className="overview",
@@ -145,7 +145,7 @@ def _cell(context: Context, layer: int, head: int, label: str) -> html.Td:
 
 def _relations(context: Context) -> list[object]:
     """The relations that a head finds best beyond the offset of their words."""
-    title = html.H2(["Grammar that heads follow", info("relations", _RELATIONS)])
+    title = html.H2(["Grammar that heads follow", info("relations", _about_relations(context.corpus))])
     try:
         best = clearest_relations(best_of(context.corpus))
     except NotIngested as error:
@@ -167,13 +167,18 @@ def _relations(context: Context) -> list[object]:
                 html.Strong(
                     f"{head_name(first.layer, first.head)} links {100 * first.accuracy:.0f} % of the pairs of {first.relation}"
                 ),
-                f"; the best offset finds {100 * first.offset_accuracy:.0f} %. Words: {context.corpus.words.kind}. ",
+                f"{_title_in_brackets(first.relation)}; the best offset finds {100 * first.offset_accuracy:.0f} %. ",
                 dcc.Link("All relations", href=context.state.on("relations").href),
                 ".",
             ]
         ),
         html.Table([heading(columns, columns[2:]), html.Tbody(rows)], className="rows"),
     ]
+
+
+def _about_relations(corpus: Corpus) -> str:
+    """What the numbers are, and where the words come from."""
+    return f"{_RELATIONS} {corpus.words.source.capitalize()}." if corpus.words else _RELATIONS
 
 
 def clearest_relations(best: Iterable[BestHead]) -> list[BestHead]:
@@ -186,6 +191,10 @@ def _gain(row: BestHead) -> float:
     return row.accuracy - max(row.offset_accuracy, row.random)
 
 
+def _title_in_brackets(relation: str) -> str:
+    return f" ({TITLES[relation]})" if relation in TITLES else ""
+
+
 def _relation(context: Context, row: BestHead) -> html.Tr:
     state = context.state.with_(layer=row.layer, head=row.head)
     relation = dcc.Link(
@@ -194,7 +203,11 @@ def _relation(context: Context, row: BestHead) -> html.Tr:
     head = head_link(context, row.layer, row.head)
     shares = (row.accuracy, row.offset_accuracy, row.random)
     return html.Tr(
-        [html.Td(relation), html.Td(head), *(html.Td(f"{100 * share:.0f} %", className="number") for share in shares)]
+        [
+            html.Td([relation, _title_in_brackets(row.relation)]),
+            html.Td(head),
+            *(html.Td(f"{100 * share:.0f} %", className="number") for share in shares),
+        ]
     )
 
 

@@ -37,15 +37,15 @@ def sample_caption(context: Context, tokens: int) -> html.P:
     """How many of the corpus' tokens are shown, and how they were projected."""
     corpus = context.corpus
     attributes = corpus.view(context.view).attrs
-    shown = "All" if tokens >= corpus.n_tokens else f"{tokens:,} of"
-    return caption(
-        f"{shown} {many(corpus.n_tokens, 'token')} of {many(corpus.n_sentences, 'sentence')} (a uniform sample). "
-        f"{attributes['title']}, fitted on {attributes['fitted_on']}{authors_size(context.view)}; equal axis scales.",
-        info(
-            "the sample",
-            f"Sentences are ordered by hash: the first are a uniform sample. Tokens beyond the fit are placed {attributes['placed']}.",
-        ),
+    every = tokens >= corpus.n_tokens
+    shown = (
+        f"all {many(tokens, 'token')}" if every else f"{tokens:,} of {many(corpus.n_tokens, 'token')}, a uniform sample"
     )
+    about = (
+        f"Fitted on {attributes['fitted_on']}{authors_size(context.view)}; tokens beyond the fit are placed {attributes['placed']}. "
+        f"Equal axis scales. The corpus has {many(corpus.n_sentences, 'sentence')}, ordered by hash: the first are a uniform sample."
+    )
+    return caption(f"{attributes['title']}; {shown}.", info("the sample", about))
 
 
 def authors_size(view: str) -> str:

@@ -24,6 +24,7 @@ from dashboard.points.picture import ShownPoints, grid_picture, head_picture
 from dashboard.points.search import hit_table
 from dashboard.points.similar import similar_part
 from dashboard.points.worked_example import example_card, example_link
+from dashboard.ui.controls import info
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links
 from dashboard.web.context import Context
@@ -41,6 +42,14 @@ def _point_panel(context: Context, points: ShownPoints) -> list[object]:
 
 #: Pixels of the tabs where their reader has chosen no others (assets/points.css).
 INSPECTOR = 440
+_KEYS_OF_HEADS = (
+    "The wheel zooms; Tab and the arrow keys move to a head, Enter opens it. Layers and heads count from 0: "
+    f"{head_name(7, 9)} is head 8-10 of the papers."
+)
+_KEYS_OF_HEAD = (
+    "The wheel, + and - zoom, drag moves (rotates in 3D), 0 resets; zooming out returns to all heads. Arrow keys open neighbouring "
+    "heads; p, then Shift with arrow keys, steps through points."
+)
 Layout = Callable[[Context], list[object]]
 #: Tab -> its title and layout, beside the tabs Statistics and Positions.
 PANELS = {
@@ -86,11 +95,9 @@ def all_heads(context: Context) -> Page:
 
 def _how_to_read_heads(context: Context, *, packed: bool) -> html.P:
     order = ", the largest value first" if context.state.arranged else "" if packed else ": layers down, heads across"
-    text = (
-        f"One panel per head{order}. A key near a query receives much of its attention. Click a head, or press "
-        f"Enter, to open it; the wheel zooms. Numbers count from 0: {head_name(7, 9)} is head 8-10 of the papers. "
-    )
-    return html.P([text, *example_link(context)], className="how-to-read")
+    text = "A key near a query receives much of its attention. Click a head to open it. "
+    about = info("the panels", f"One panel per head{order}. {_KEYS_OF_HEADS}")
+    return html.P([text, *example_link(context), about], className="how-to-read")
 
 
 def _points_of_heads(context: Context) -> ShownPoints:
@@ -180,11 +187,8 @@ def _typed(context: Context) -> list[object]:
 
 
 def _how_to_read_head() -> html.P:
-    return html.P(
-        "Hover a point for its token and sentence, click it for its lines. Wheel or + and - zoom, drag moves (rotates in 3D), 0 resets; "
-        "zooming out returns to all heads; arrow keys open neighbouring heads; p, then Shift with arrow keys, steps through points.",
-        className="caption",
-    )
+    text = "Hover a point for its token and sentence, click it for its lines."
+    return html.P([text, info("the picture", _KEYS_OF_HEAD)], className="caption")
 
 
 def _neighbours(context: Context) -> html.Nav:

@@ -12,6 +12,57 @@ FEWEST_PAIRS = 20
 #: Halves of the sentences: heads are chosen on one and reported on the other.
 HALVES = ("chosen on", "reported on")
 
+#: Labels of Universal Dependencies and of Stanford's and ClearNLP's scheme -> what a grammar calls the dependent.
+TITLES: Mapping[str, str] = {
+    "acl": "clause that modifies a noun",
+    "acomp": "adjective as complement",
+    "advcl": "adverbial clause",
+    "advmod": "adverb",
+    "agent": "agent of a passive",
+    "amod": "adjective of a noun",
+    "appos": "apposition",
+    "attr": "attribute",
+    "aux": "auxiliary verb",
+    "auxpass": "auxiliary of a passive",
+    "case": "case marker",
+    "cc": "conjunction",
+    "ccomp": "clause as object",
+    "compound": "compound",
+    "conj": "conjunct",
+    "cop": "copula",
+    "csubj": "clause as subject",
+    "dative": "indirect object",
+    "det": "determiner",
+    "dobj": "direct object",
+    "expl": "expletive",
+    "fixed": "fixed expression",
+    "flat": "flat name",
+    "intj": "interjection",
+    "iobj": "indirect object",
+    "mark": "marker of a clause",
+    "neg": "negation",
+    "nmod": "noun of a noun",
+    "npadvmod": "noun as adverb",
+    "nsubj": "subject",
+    "nsubjpass": "subject of a passive",
+    "nummod": "number of a noun",
+    "obj": "direct object",
+    "obl": "oblique noun",
+    "oprd": "complement of an object",
+    "parataxis": "parataxis",
+    "pcomp": "complement of a preposition",
+    "pobj": "object of a preposition",
+    "poss": "possessor",
+    "preconj": "first conjunction of a pair",
+    "predet": "determiner before a determiner",
+    "prep": "preposition",
+    "prt": "particle of a verb",
+    "quantmod": "modifier of a number",
+    "relcl": "relative clause",
+    "vocative": "vocative",
+    "xcomp": "clause without its own subject",
+}
+
 _CELL = ("relation", "direction", "layer", "head")
 
 
