@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.compare.names import LETTERS, lettered, marked
 from dashboard.compare.two_models import ModelPair
-from dashboard.ui.charts import Layout, chart, layout
+from dashboard.ui.charts import NOTE, Layout, chart, layout
 from dashboard.ui.controls import info
 
 Floats = NDArray[np.float32]
@@ -83,9 +83,14 @@ def _lines(queries: NDArray[np.intp], keys: NDArray[np.intp], step: int, colour:
 def _axes(tokens: Sequence[str]) -> Layout:
     """Queries as ticks on the left, keys as texts on the right."""
     places = list(range(len(tokens)))
-    down = {"tickvals": places, "ticktext": list(tokens), "range": [len(tokens) - 0.5, -1.2], "tickfont": {"size": 11}}
+    down = {
+        "tickvals": places,
+        "ticktext": list(tokens),
+        "range": [len(tokens) - 0.5, -1.2],
+        "tickfont": {"size": NOTE},
+    }
     across = {"range": [0, 1], "showticklabels": False}
-    text: Layout = {"xref": "x", "yref": "y", "showarrow": False, "font": {"size": 11}}
+    text: Layout = {"xref": "x", "yref": "y", "showarrow": False, "font": {"size": NOTE}}
     keys = [
         text | {"x": 1, "y": place, "text": token, "xanchor": "left", "xshift": 4}
         for place, token in zip(places, tokens, strict=True)

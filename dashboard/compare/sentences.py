@@ -17,7 +17,7 @@ from dashboard.compare.two_models import ModelPair, sample_caption
 from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
 from dashboard.sentence.page import text_input
 from dashboard.sentence.sentence import stored_sentence
-from dashboard.ui.charts import DIVERGING, RAMP, Layout, chart, colour_bar, every, layout, square
+from dashboard.ui.charts import DIVERGING, NOTE, RAMP, Layout, chart, colour_bar, every, layout, square
 from dashboard.ui.controls import head_choices, number
 from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href
@@ -93,7 +93,7 @@ def _axes(names: list[str], tokens: Sequence[str]) -> Layout:
         "type": "category",
         "tickvals": names[::step],
         "ticktext": list(tokens[::step]),
-        "tickfont": {"size": 9},
+        "tickfont": {"size": NOTE},
     }
     across, down = named | {"tickangle": 90, "title": "key"}, named | {"autorange": "reversed", "title": "query"}
     return layout(across, down, margin={"l": 78, "r": BESIDE, "t": 8, "b": 78})

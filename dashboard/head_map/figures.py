@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
-from dashboard.ui.charts import QUIET, RAMP, SERIES, STEPS, colour_bar_above, every, layout, names, square
+from dashboard.ui.charts import NOTE, QUIET, RAMP, SERIES, STEPS, colour_bar_above, every, layout, names, square
 from store.kernels.labels import LABELS
 
 #: Symbols and hues of labels.
@@ -106,7 +106,7 @@ def divergence_matrix(divergence: Floats, heads: Sequence[str]) -> go.Figure:
         colorbar=colour_bar_above("nats per token"),
         hovertemplate="%{y} and %{x}: %{z:.3f} nats<extra></extra>",
     )
-    ticks = {"tickvals": list(heads[:: every(len(heads), NAMED)]), "tickfont": {"size": 9}}
+    ticks = {"tickvals": list(heads[:: every(len(heads), NAMED)]), "tickfont": {"size": NOTE}}
     named = {"type": "category", "title": "layer and head", **ticks}
     margin = {"l": 54, "r": 4, "t": 8, "b": 54}
     down = named | {"autorange": "reversed"}

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.ui.charts import (
+    NOTE,
     QUIET,
     RAMP,
     SERIES,
@@ -58,7 +59,7 @@ def layer_curves(series: Sequence[Series], *, unit: str, reference: float | None
     across = layers_across(len(series[0].values), 0.6)
     figure.update_layout(layout(across, down, margin={"l": 52, "r": 8, "t": 30, "b": 42}, showlegend=True))
     if reference is not None:
-        text = {"text": f"uniform attention: {reference:.2f}", "yanchor": "bottom", "font": {"size": 11}}
+        text = {"text": f"uniform attention: {reference:.2f}", "yanchor": "bottom", "font": {"size": NOTE}}
         figure.add_hline(y=reference, line={"color": QUIET, "dash": "dash", "width": 1.5}, annotation=text)
     return figure
 
@@ -112,7 +113,7 @@ def mixing_lines(ratios: Mapping[str, Floats]) -> go.Figure:
     """Mixing ratios (layer) by their titles: how much of a token's vector comes from other tokens (Kobayashi 2021)."""
     traces = [_ratio_line(title, values, index) for index, (title, values) in enumerate(ratios.items())]
     across = layers_across(max((len(values) for values in ratios.values()), default=1))
-    below = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top", "itemclick": False, "font": {"size": 11}}
+    below = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top", "itemclick": False, "font": {"size": NOTE}}
     return go.Figure(traces, layout(across, SHARES, showlegend=True, legend=below))
 
 

@@ -14,6 +14,8 @@ from store.schema.model import head_name
 #: Grey that is legible on white and on black; charts.css sets the page's own.
 QUIET = "#868E96"
 LINE = "rgba(134,142,150,0.25)"
+#: Pixels of the texts of a chart and of its notes: --text-small and --text-tiny of assets/style.css.
+TEXT, NOTE = 12, 11
 #: Okabe and Ito, those that are seen on white and on black; symbols differ too.
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", QUIET)
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x-thin-open")
@@ -115,7 +117,7 @@ def layout(x: Mapping[str, Any], y: Mapping[str, Any], *, zooms: bool = False, *
         "margin": {"l": 52, "r": 12, "t": 8, "b": 42},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"size": 12, "color": QUIET, "family": MANTINE["fontFamily"]},
+        "font": {"size": TEXT, "color": QUIET, "family": MANTINE["fontFamily"]},
         "xaxis": axis(**drag, **x),
         "yaxis": axis(**drag, **y),
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemclick": False},

@@ -7,7 +7,7 @@ import { headAlone, toggledHeads } from "../../dashboard/assets/sentence/head_vi
 import { rowTops, selectToken } from "../../dashboard/assets/sentence/tokens.mjs";
 
 test("the second sentence is set apart", () =>
-  assert.deepEqual(rowTops([0, 0, 1, 1].map((segment) => ({ segment }))), [0, 24, 62, 86, 110]));
+  assert.deepEqual(rowTops([0, 0, 1, 1].map((segment) => ({ segment }))), [0, 24, 64, 88, 112]));
 
 test("a column without tokens has no height", () => assert.deepEqual(rowTops([]), [0]));
 

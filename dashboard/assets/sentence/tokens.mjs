@@ -78,7 +78,7 @@ export function selectToken(selected, unit, more) {
 }
 
 export const ROW_HEIGHT = 24;
-const ROW_GAP = 14;
+const ROW_GAP = 16;
 
 const beginsSegment = (units, i) => i > 0 && units[i].segment !== units[i - 1].segment;
 
