@@ -1,5 +1,6 @@
 """Page Overview: each sentence is what the store says, each link leads to it."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
@@ -12,6 +13,8 @@ from dashboard.overview.kinds import FEWEST, MOST, examples_of, heads_on_sinks, 
 from dashboard.overview.layers import layer_shares, mean_shares
 from dashboard.overview.page import clearest_relations, layout
 from dashboard.relations.data import BestHead
+from dashboard.ui.theme import LABEL_COLOURS
+from dashboard.web.assets import DASHBOARD
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus, open_corpus
@@ -107,6 +110,12 @@ def test_a_relation_is_named_in_words_beside_its_label(bank_store: str, monkeypa
     monkeypatch.setattr("dashboard.overview.page.best_of", lambda _: [relation("dobj", 0.7, 0.2)])
     words = "".join(text for part in layout(resolve(Library(bank_store), "/", "")).above for text in texts(part))
     assert "dobj (direct object)" in words
+
+
+def test_labels_have_the_colours_that_charts_give_them() -> None:
+    sheet = (DASHBOARD / "assets" / "overview.css").read_text("utf-8")
+    assert [colour.lower() for colour in LABEL_COLOURS] == re.findall(r"label-\d { --label: (#\w+); }", sheet)
+    assert len(LABEL_COLOURS) == len(LABELS)
 
 
 def test_a_line_joins_each_query_to_each_key_it_attends_to() -> None:

@@ -8,12 +8,12 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
-from dashboard.ui.charts import NOTE, QUIET, RAMP, SERIES, STEPS, colour_bar_above, every, layout, names, square
+from dashboard.ui.charts import NOTE, QUIET, RAMP, STEPS, colour_bar_above, every, layout, names, square
+from dashboard.ui.theme import LABEL_COLOURS
 from store.kernels.labels import LABELS
 
-#: Symbols and hues of labels.
+#: Symbols of labels.
 _SYMBOLS = ("circle", "diamond", "square", "star", "triangle-up", "triangle-down", "cross")
-_HUES = (*SERIES[:3], "#1A1B1E", "#E69F00", "#CC79A7", "#56B4E9")
 #: Most heads whose names fit on an axis of the matrix.
 NAMED = 24
 #: Pixels from the middle of the selected dot to its ring.
@@ -55,7 +55,7 @@ def by_label(places: Floats, labels: NDArray[np.str_], hover: Texts, chosen: tup
     small: dict[str, Any] = {"size": 7, "color": QUIET, "opacity": 0.85}
     traces = [_dots(places, hover, flat == "", small, "unlabelled")]
     for index, label in enumerate(LABELS):
-        look = {"color": _HUES[index % len(_HUES)], "symbol": _SYMBOLS[index % len(_SYMBOLS)], "size": 13}
+        look = {"color": LABEL_COLOURS[index], "symbol": _SYMBOLS[index], "size": 13}
         if (flat == label).any():
             traces.append(_dots(places, hover, flat == label, look | {"line": {"color": QUIET, "width": 1}}, label))
     figure = _map(traces, places, chosen)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.overview.kinds import BEHAVIOURS, MOST, KindExample, examples_of
 from dashboard.ui.markup import FOLLOWED
-from dashboard.ui.text import spell
+from dashboard.ui.text import spell, unbroken
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
@@ -18,7 +18,7 @@ from store import Corpus
 from store.schema.model import head_name
 
 #: Pixels of a token's line, of the space in which lines of attention run, and of the picture of a head.
-LINE, ACROSS, PICTURE = 20, 44, 92
+LINE, ACROSS, PICTURE = 20, 44, 84
 #: Tokens drawn in the picture of a head.
 DRAWN = 4_000
 #: Smallest attention weight that is drawn as a line.
@@ -51,7 +51,7 @@ def _card(context: Context, example: KindExample) -> html.Li:
                     html.Span(BEHAVIOURS[kind.label].replace("attend", "attends")),
                 ]
             ),
-            html.P(f"Mean {kind.title}: {spell(kind.values[0], 'share')}.", className="evidence"),
+            html.P(f"Mean {kind.title}: {unbroken(spell(kind.values[0], 'share'))}.", className="evidence"),
             html.Div(
                 [picture_of_head(context, layer, head, PICTURE), _sentence(context, example)], className="pair-of"
             ),

@@ -159,7 +159,7 @@ def _relations(context: Context) -> list[object]:
         ]
     first = best[0]
     rows: list[Any] = [_relation(context, row) for row in best]
-    columns = ("relation", "head", "pairs linked", "best offset", "random weights")
+    columns = ("relation", "head", "linked", "best offset", "random")
     return [
         title,
         html.P(

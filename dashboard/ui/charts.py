@@ -51,17 +51,17 @@ def chart(
     lightness is turned round.
     """
     saves: list[Any] = [
-        html.Button(form.upper(), id={"save": form, "chart": name}, className="link") for form in ("png", "svg")
+        html.Button(form.upper(), id={"save": form, "chart": name}, title=f"Save as {form.upper()}")
+        for form in ("png", "svg")
     ]
-    links = [*saves, *([html.A("csv", href=data, download="")] if data else [])]
-    between = [part for link in links for part in (", ", link)][1:]
+    saves += [html.A("CSV", href=data, download="", title="Save the numbers as CSV")] if data else []
     named: Any = {"id": {"opens": name}} if opens else {}
     graph = dcc.Graph(figure=figure, config=_CONFIG, style={"height": f"{height}px"}, **named)
     classes = " ".join(["chart", *(["opens"] if opens else []), *(["turns"] if turns else [])])
     return [
         # The room of the chart while the browser fetches what draws it: nothing below moves.
         html.Div(graph, id=name, className=classes, style={"minHeight": f"{height}px"}, **_named(label)),
-        html.P([caption, "Save as ", *between, "."], className="caption"),
+        html.P([caption, html.Span(saves, className="saves")], className="caption"),
     ]
 
 
@@ -98,8 +98,8 @@ def heat_map(
         colorbar=colour_bar(unit),
         **_colours(drawn, diverging),
     )
-    across = {"title": "head", "side": "top", "tickprefix": "H", "dtick": every(heads)}
-    return go.Figure(heat, layout(across, layers_down(layers), margin={"l": 52, "r": 4, "t": 46, "b": 6}))
+    across = {"side": "top", "tickprefix": "H", "dtick": every(heads)}
+    return go.Figure(heat, layout(across, layers_down(layers), margin={"l": 34, "r": 4, "t": 24, "b": 6}))
 
 
 def _colours(values: NDArray[np.float64], diverging: bool) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def layout(x: Mapping[str, Any], y: Mapping[str, Any], *, zooms: bool = False, *
     """The layout of a figure with these axes; `title` of an axis is a text. A reader zooms by dragging where it `zooms`."""
     drag: Layout = {"fixedrange": not zooms}
     base: Layout = {
-        "margin": {"l": 52, "r": 12, "t": 8, "b": 42},
+        "margin": {"l": 52, "r": 12, "t": 8, "b": 42 if x.get("title") else 24},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"size": TEXT, "color": QUIET, "family": MANTINE["fontFamily"]},
@@ -145,12 +145,12 @@ def axis(title: str = "", **more: Any) -> Layout:
 def layers_across(layers: int, beside: float = 0.4) -> Layout:
     """The horizontal axis of a figure by layer, with so much room before the first and after the last."""
     span = [-beside, layers - 1 + beside]
-    return {"title": "layer", "tickprefix": "L", "dtick": every(layers), "range": span}
+    return {"tickprefix": "L", "dtick": every(layers), "range": span}
 
 
 def layers_down(layers: int) -> Layout:
     """The vertical axis of a heat map by layer, the first on top."""
-    return {"title": "layer", "autorange": "reversed", "tickprefix": "L", "dtick": every(layers)}
+    return {"autorange": "reversed", "tickprefix": "L", "dtick": every(layers)}
 
 
 def colour_bar(unit: str) -> Layout:

@@ -17,6 +17,11 @@ def spell(value: float, unit: str) -> str:
     return f"{100 * value:.1f} %" if unit == "share" else f"{value:.2f} {unit}"
 
 
+def unbroken(text: str) -> str:
+    """A text that no line is broken in, such as a number and its unit."""
+    return text.replace(" ", "\u00a0")
+
+
 def brief(value: float, unit: str) -> str:
     """A number without its unit, shares in per cent; empty for NaN."""
     if value != value:
