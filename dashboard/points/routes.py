@@ -1,5 +1,6 @@
 """Routes of points: what the canvas draws, cards and lines of single points, and files."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -36,7 +37,7 @@ from dashboard.web.http import (
     share,
 )
 from dashboard.web.library import Library
-from dashboard.web.state import LEAST, MOST_TOKENS, MOST_TOP, TOP
+from dashboard.web.state import HEAD, LEAST, MOST_TOKENS, MOST_TOP, TOP, head_numbers
 from store import Corpus
 
 #: Pixels of a panel's side: of a large one, and of one of a grid.
@@ -67,8 +68,7 @@ def _points(server: Flask, library: Library) -> None:
 
     @server.get(f"{BASE}/points/<view>/{ONE_HEAD}.bin")
     def head_points(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        drawn = _head_of(library, snapshot, model, layer, head)
-        return binary(points.encode(drawn.places(view), width=2))
+        return binary(points.encode(_places(_heads_of(library, snapshot, model, layer, head), view), width=2))
 
 
 @cached
@@ -84,9 +84,14 @@ def _rasters(server: Flask, library: Library) -> None:
 
     @server.get(f"{BASE}/raster/<view>/{ONE_HEAD}.png")
     def head_raster(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        drawn = _head_of(library, snapshot, model, layer, head)
-        side = bounded("side", 600, MOST_RASTER_SIDE)
-        return png(draw_panels(drawn.places(view), columns=1, side=side, gap=0, scheme=scheme()))
+        places = _places(_heads_of(library, snapshot, model, layer, head), view)
+        side, gap, title = (
+            bounded("side", 600, MOST_RASTER_SIDE),
+            bounded("gap", 4, 20),
+            bounded("title", 0, 40, fewest=0),
+        )
+        columns = bounded("columns", 1, len(places))
+        return png(draw_panels(places, columns=columns, side=side, gap=gap, scheme=scheme(), title=title))
 
 
 @dataclass(frozen=True)
@@ -130,16 +135,14 @@ def _colours(server: Flask, library: Library) -> None:
 
     @server.get(f"{BASE}/colours/<column>/{ONE_HEAD}.bin")
     def head_colours(snapshot: str, model: str, column: str, layer: int, head: int) -> Response:
-        return codes(_coloured(_head_of(library, snapshot, model, layer, head), column))
+        heads = _heads_of(library, snapshot, model, layer, head)
+        known, like = column_of(heads[0].corpus, column), heads[0] if len(heads) > 1 else None
+        return codes(colours.encode(np.concatenate([colours.colour_codes(known, drawn, like) for drawn in heads])))
 
 
 @cached
 def _grid_colours(corpus: Corpus, tokens: int, column: str) -> bytes:
-    return _coloured(Drawn(corpus, tokens), column)
-
-
-def _coloured(drawn: Drawn, column: str) -> bytes:
-    return colours.encode(colours.colour_codes(column_of(drawn.corpus, column), drawn))
+    return colours.encode(colours.colour_codes(column_of(corpus, column), Drawn(corpus, tokens)))
 
 
 def _masks(server: Flask, library: Library) -> None:
@@ -235,6 +238,21 @@ def _head_of(library: Library, snapshot: str, model: str, layer: int, head: int)
     corpus = corpus_of(library, snapshot, model)
     check_head(corpus, layer, head)
     return Drawn(corpus, min(bounded("tokens", MOST_TOKENS, MOST_TOKENS), corpus.n_tokens), layer, head)
+
+
+def _heads_of(library: Library, snapshot: str, model: str, layer: int, head: int) -> list[Drawn]:
+    """The tokens drawn in one head, and in the pinned one of the query string."""
+    drawn = _head_of(library, snapshot, model, layer, head)
+    pinned = re.fullmatch(HEAD, request.args.get("pinned", "")) and head_numbers(request.args["pinned"])
+    if not pinned:
+        return [drawn]
+    check_head(drawn.corpus, *pinned)
+    return [drawn, Drawn(drawn.corpus, drawn.tokens, *pinned)]
+
+
+def _places(heads: list[Drawn], view: str) -> NDArray[np.float32]:
+    """Positions in each of some heads: (head, token, role, component)."""
+    return np.concatenate([drawn.places(view) for drawn in heads])
 
 
 def selection_of(corpus: Corpus) -> Selection:
