@@ -164,6 +164,10 @@ class Picture:
     sizes: str | None = None
     #: Wordpieces of the tokens.
     labels: str | None = None
+    #: Density contours of the points of each role, for each panel.
+    contours: str | None = None
+    #: Named clusters, for each panel.
+    clusters: str | None = None
     #: Beginning of the URL of a point's hover card, up to the role; for two linked panels one for each.
     card: str | None = None
     cards: Sequence[str] | None = None

@@ -15,11 +15,10 @@ from dashboard.points.arrangement import arrangement, arrangement_controls, noth
 from dashboard.points.captions import (
     fidelity_caption,
     head_fidelity_caption,
-    overlay_legend,
-    overlays_of_head,
     sample_caption,
 )
 from dashboard.points.controls import around_picture
+from dashboard.points.marks_legend import marks_legend
 from dashboard.points.picture import ShownPoints, grid_picture
 from dashboard.points.pinned import picture_with_pinned, pin_links, pinned_name, scale_caption
 from dashboard.points.search import hit_table
@@ -148,7 +147,7 @@ def _below(context: Context, points: ShownPoints) -> list[object]:
     state, tokens = context.state, points.drawn.tokens
     path = f"points/{context.view}/{state.layer}/{state.head}"
     return [
-        *overlay_legend(overlays_of_head(state)),
+        *marks_legend(context, points),
         _how_to_read_head(),
         sample_caption(context, tokens),
         *scale_caption(context, points),

@@ -122,11 +122,16 @@ def head_picture(context: Context, points: ShownPoints) -> Picture:
     base, where = data_link(context.corpus), f"{state.layer}/{state.head}"
     name = head_name(state.layer, state.head)
     labelled = min(points.drawn.tokens, LABELLED)
+    plane = f"{context.view}/{where}.json?tokens={points.drawn.tokens}" if is_plane(context) else None
     label = f"Queries and keys of {name}"
+    picture = _picture(context, points, where, panels=[Panel(name=name)], columns=1, label=label)
     return replace(
-        _picture(context, points, where, panels=[Panel(name=name)], columns=1, label=label),
+        picture,
+        file=replace(picture.file, notes=[*picture.file.notes, *(density_notes(state) if plane else [])]),
         shape=(context.corpus.layers, context.corpus.heads),
         labels=f"{base}/tokens.json?tokens={labelled}" if state.labels else None,
+        contours=f"{base}/contours/{plane}" if state.contours and plane else None,
+        clusters=f"{base}/clusters/{plane}" if state.clusters and plane else None,
         card=f"{base}/token/{where}/",
         chosen=None if state.token is None else ChosenPoint(token=state.token, role=state.role),
         focus=focus_url(context, state.layer, state.head),
@@ -135,6 +140,23 @@ def head_picture(context: Context, points: ShownPoints) -> Picture:
         lasso=state.lasso,
         region=head_region(context, state.layer, state.head),
     )
+
+
+def density_notes(state: LinkState) -> list[str]:
+    """What the contours and the names of clusters in a saved picture are."""
+    return [
+        *(
+            ["Contours: smallest regions with 25, 50 and 75 % of the queries, and of the keys."]
+            if state.contours
+            else []
+        ),
+        *(["Clusters are named by what they have most of against the rest."] if state.clusters else []),
+    ]
+
+
+def is_plane(context: Context) -> bool:
+    """Whether the shown view has two dimensions: densities are of these alone."""
+    return ViewName.parse(context.view).components == 2
 
 
 def _picture(

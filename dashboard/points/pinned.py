@@ -35,6 +35,8 @@ def _with_second(context: Context, picture: Picture, layer: int, head: int) -> P
         points=picture.points + pinned,
         raster=picture.raster + pinned,
         colours=picture.colours and picture.colours + pinned,
+        contours=picture.contours and picture.contours + pinned,
+        clusters=picture.clusters and picture.clusters + pinned,
         sizes=picture.sizes and picture.sizes + pinned,
         card=None,
         cards=[str(picture.card), f"{data_link(context.corpus)}/token/{layer}/{head}/"],

@@ -1,12 +1,13 @@
 """Routes of points: what the canvas draws, cards and lines of single points, and files."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
-from flask import Flask, Response, jsonify, request
+from flask import Flask, Response, abort, jsonify, request
 from numpy.typing import NDArray
 
 from dashboard.canvas import encoding as points
@@ -14,7 +15,9 @@ from dashboard.canvas.encoding import GRID_TOKENS
 from dashboard.canvas.raster import draw_panels
 from dashboard.points import colours, selection
 from dashboard.points.clicked_point import Point, as_json, focus, point_card
+from dashboard.points.clusters import clusters_of_head
 from dashboard.points.columns import column_of, columns, values
+from dashboard.points.contours import contours_of_head
 from dashboard.points.distance import density, density_table
 from dashboard.points.drawn import Drawn
 from dashboard.points.pairs import strongest_pairs
@@ -53,6 +56,7 @@ def register(server: Flask, library: Library) -> None:
     """Add the routes."""
     _points(server, library)
     _rasters(server, library)
+    _densities(server, library)
     _colours(server, library)
     _masks(server, library)
     _tokens(server, library)
@@ -125,6 +129,24 @@ def _grid_raster(corpus: Corpus, tokens: int, view: str, panels: _Panels, palett
     return draw_panels(
         places, columns=panels.columns, side=panels.side, gap=panels.gap, title=panels.title, scheme=palette
     )
+
+
+def _densities(server: Flask, library: Library) -> None:
+    @server.get(f"{BASE}/contours/<view>/{ONE_HEAD}.json")
+    def contours(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
+        return lasting(jsonify(_of_heads(_heads_of(library, snapshot, model, layer, head), view, contours_of_head)))
+
+    @server.get(f"{BASE}/clusters/<view>/{ONE_HEAD}.json")
+    def clusters(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
+        return lasting(jsonify(_of_heads(_heads_of(library, snapshot, model, layer, head), view, clusters_of_head)))
+
+
+def _of_heads(heads: list[Drawn], view: str, compute: Callable[..., list[Any]]) -> list[list[dict[str, object]]]:
+    """What is computed of the density of each head, JSON-ready; 404 for a picture that is not plane."""
+    if heads[0].corpus.view(view).attrs["components"] != 2:
+        abort(404, "Densities are drawn in 2D pictures. Choose a 2D picture.")
+    each = [compute(drawn.corpus, view, drawn.tokens, drawn.layer, drawn.head) for drawn in heads]
+    return [[asdict(part) for part in parts] for parts in each]
 
 
 def _colours(server: Flask, library: Library) -> None:

@@ -159,6 +159,8 @@ class LinkState:
     colour: Annotated[str, Field("text", 80)] = "role"
     size: Annotated[str | None, Field("switch", ("norm",))] = None
     labels: Annotated[str | None, _ON] = None
+    contours: Annotated[str | None, _ON] = None
+    clusters: Annotated[str | None, _ON] = None
     q: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
     within: Annotated[Within, Field("choice", Of.MATCHES)] = "token"
     where: Annotated[str | None, Field("conditions", 2_000)] = None

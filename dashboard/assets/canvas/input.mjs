@@ -24,6 +24,8 @@ export function listenToPointer(panels) {
     if (dragged) return drag(event, px, py);
     if (panels.cameraControl.animating || panels.player.moving || panels.tool.drawing) return;
     if (panels.choosesPoints && (panels.hover.pinned || panels.keyboard)) return;
+    const cluster = panels.layer.clusterAt(px, py);
+    if (cluster) return panels.hover.showCluster(cluster);
     if (panels.single) return panels.hover.showPoint(panels.hover.nearest(px, py));
     if (panels.picture.cards) return panels.linkedPanels.show(px, py);
     const panel = panelAt(panels.layout, panels.camera, px, py);

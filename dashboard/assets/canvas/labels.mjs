@@ -69,7 +69,7 @@ function* onScreen(candidates, { left, top, right, bottom }, toPixel) {
 }
 
 /** What is seen of a panel, in pixels of the frame; a single one has all of it. */
-function roomOf({ layout, camera }, panel) {
+export function roomOf({ layout, camera }, panel) {
   const [left, top, side] = layout.single ? [0, 0, Infinity] : panelBox(layout, camera, panel);
   return {
     left: Math.max(0, left),
@@ -80,14 +80,13 @@ function roomOf({ layout, camera }, panel) {
 }
 
 /** Labels that fit into a panel, each with its way from its point. */
-export function chooseLabels(panels, context, panel, { focus, pieces, toPixel }) {
+export function chooseLabels(panels, context, panel, { focus, pieces, sheet, toPixel }) {
   const room = roomOf(panels, panel);
-  const sheet = emptySheet(panels.layout.width, panels.layout.height);
   const role = panels.roles.indexOf(panels.picture.chosen?.role);
   const { points, mask } = panels.data;
   const sources = [];
   if (focus) sources.push(["strong", ofSentence(focus, role), 9]);
-  if (pieces && points?.panels === panels.picture.panels.length)
+  if (pieces)
     sources.push(["plain", ofHead({ points: pointsOfPanel(points, panel), mask }, pieces, Boolean(focus)), 6]);
   const chosen = [];
   for (const [kind, candidates, beside] of sources) {
@@ -119,7 +118,7 @@ export function emptySheet(width, height) {
 }
 
 /** Takes a box on the sheet if all of it is free; returns whether it did. */
-function takeBox({ columns, rows, taken }, left, top, width, height) {
+export function takeBox({ columns, rows, taken }, left, top, width, height) {
   const [x0, y0] = [Math.floor(left / CELL), Math.floor(top / CELL)];
   const [x1, y1] = [Math.ceil((left + width) / CELL), Math.ceil((top + height) / CELL)];
   if (x0 < 0 || y0 < 0 || x1 > columns || y1 > rows) return false;

@@ -1,6 +1,8 @@
 // The canvas above the points: attention lines, labels and regions. Drawn anew whenever the camera moves.
 import { projectToSquare } from "./camera.mjs";
-import { chooseLabels, drawLabels } from "./labels.mjs";
+import { drawNames, nameAt, namesOnCanvas } from "./clusters.mjs";
+import { drawContours } from "./contours.mjs";
+import { chooseLabels, drawLabels, emptySheet, roomOf, takeBox } from "./labels.mjs";
 import { outlineHere } from "./lasso.mjs";
 import { panelToPixel } from "./layout.mjs";
 import { createLoader, readJson } from "../web/loading.mjs";
@@ -17,16 +19,18 @@ const DIAMOND = [
   [0, 1],
   [-1, 0],
 ];
-const RING = { casing: "#1a1b1e", colour: "#ffc900" };
+const RING = { casing: "#1a1b1e", colour: "#ffc900", radius: 9, room: 4 };
 
 export function createOverlay(panels) {
   const parts = createLoader();
   const canvas = panels.overlay.getContext("2d");
-  const state = { focused: false, lines, load, clear, draw, drawOn, refresh, moved, renew, release };
+  const state = { focused: false, lines, clusterAt, load, clear, draw, drawOn, refresh, moved, renew, release };
   /** Of each panel: places and lines of the sentence of the clicked point. */
   let focuses = [];
   let pieces = null;
-  let labels = [];
+  /** Of each panel: contours, clusters, and what is written of labels and of names of clusters. */
+  let [contours, clusters] = [[], []];
+  let [labels, names] = [[], []];
   let [waiting, drawing] = [0, 0];
 
   async function load() {
@@ -36,10 +40,14 @@ export function createOverlay(panels) {
       const loaded = await parts.load({
         ...Object.fromEntries(panels.focuses.map((url, panel) => [panel, { url, read: readJson }])),
         labels: { url: picture.labels, read: readJson },
+        contours: { url: picture.contours, read: readJson },
+        clusters: { url: picture.clusters, read: readJson },
       });
       if (!loaded || panels.picture !== picture) return;
       focuses = panels.player.isAway() ? [] : panels.focuses.map((_, panel) => loaded[panel]);
       pieces = loaded.labels;
+      [contours, clusters] = [loaded.contours ?? [], loaded.clusters ?? []];
+      Object.assign(panels.frame.dataset, { contours: picture.contours || "", clusters: picture.clusters || "" });
       state.focused = focuses.some(Boolean);
       panels.frame.dataset.overlay = picture.focus || "";
       renew();
@@ -65,19 +73,31 @@ export function createOverlay(panels) {
   }
 
   function renew() {
-    labels = panelNumbers().map((panel) =>
-      panels.player.moving
-        ? []
-        : chooseLabels(panels, canvas, panel, { focus: focuses[panel], pieces, toPixel: toPixelIn(panel) }),
-    );
+    [labels, names] = [[], []];
+    if (!panels.player.moving) panelNumbers().forEach(write);
+  }
+
+  /** What is written over a panel: first the names of clusters, then labels where these leave room. */
+  function write(panel) {
+    const [toPixel, sheet] = [toPixelIn(panel), emptySheet(panels.layout.width, panels.layout.height)];
+    const ring = chosenPixel(panel);
+    if (ring) takeBox(sheet, ring[0] - RING.room, ring[1] - RING.room, 2 * RING.room, 2 * RING.room);
+    names[panel] = namesOnCanvas(canvas, clusters[panel] ?? [], sheet, roomOf(panels, panel), toPixel);
+    labels[panel] = chooseLabels(panels, canvas, panel, { focus: focuses[panel], pieces, sheet, toPixel });
+  }
+
+  /** The cluster whose name is under a pixel. */
+  function clusterAt(px, py) {
+    return nameAt(names.flat(), px, py);
   }
 
   // -- drawing ----------------------------------------------------------------------------------
 
-  /** The panels over which something is drawn. */
+  /** The panels over which something is drawn: none before their points have come. */
   function panelNumbers() {
-    if (!panels.picture || !panels.layout || !panels.choosesPoints) return [];
-    return panels.picture.panels.map((_, panel) => panel);
+    const { picture, layout, data } = panels;
+    if (!picture || !layout || !panels.choosesPoints || data.points?.panels !== picture.panels.length) return [];
+    return picture.panels.map((_, panel) => panel);
   }
 
   const toPixelIn = (panel) => (place) =>
@@ -98,14 +118,15 @@ export function createOverlay(panels) {
 
   /** In pixels of the page: on the canvas above the points, or on a file. */
   function drawOn(context) {
-    if (panels.data.points?.panels !== panels.picture.panels.length) return;
     const inks = INKS[panels.scheme] || INKS.light;
     for (const panel of panelNumbers()) {
       const toPixel = toPixelIn(panel);
+      drawContours(context, contours[panel] ?? [], panels, toPixel);
       drawLasso(context, inks, panel);
       if (focuses[panel]) drawFocus(context, inks, focuses[panel], toPixel);
       drawRing(context, panel);
       drawLabels(context, labels[panel] ?? [], panels, toPixel);
+      drawNames(context, names[panel] ?? [], panels, toPixel);
     }
   }
 
@@ -215,7 +236,7 @@ export function createOverlay(panels) {
     const pixel = chosenPixel(panel);
     if (!pixel) return;
     context.beginPath();
-    context.arc(...pixel, 9, 0, 2 * Math.PI);
+    context.arc(...pixel, RING.radius, 0, 2 * Math.PI);
     stroke(context, RING.casing, 5, 0.75);
     stroke(context, RING.colour, 3, 1);
   }

@@ -85,6 +85,11 @@ export class Panels {
     return [this.picture?.focus, this.picture?.second?.focus];
   }
 
+  /** How strongly points are painted below what is drawn over them. */
+  get dim() {
+    return this.layer.focused || this.picture.contours ? 0.45 : 1;
+  }
+
   /** How a region of a panel begins in a link. */
   regionOf(panel) {
     return panel ? this.picture.second?.region : this.picture.region;
@@ -254,7 +259,7 @@ export class Panels {
       Math.min(most, (this.data.points?.tokens || 1) * this.roles.length),
       layout.side * camera.zoom,
     );
-    this.painter.paint({ ...shown, ...marks, most, dim: this.layer.focused ? 0.45 : 1, between: this.player.between });
+    this.painter.paint({ ...shown, ...marks, most, dim: this.dim, between: this.player.between });
     this.detail.painted();
     this.layer.draw();
     placeNames(this);
