@@ -16,7 +16,7 @@ from dashboard.overview import page as overview
 from dashboard.points import page as points
 from dashboard.relations import page as relations
 from dashboard.sentence import page as sentence
-from dashboard.sentence.positions import positions
+from dashboard.sentence.sentence_positions import head_positions
 from dashboard.statistics import page as statistics
 from dashboard.statistics.head_panel import head_statistics
 from dashboard.store_page import page as store_page
@@ -30,7 +30,7 @@ from dashboard.web.library import Library
 PAGES: dict[str, Callable[[Context], Page]] = {
     "overview": overview.layout,
     "heads": points.all_heads,
-    "head": partial(points.one_head, statistics=head_statistics, positions=positions),
+    "head": partial(points.one_head, statistics=head_statistics, positions=head_positions),
     "statistics": statistics.layout,
     "map": head_map.layout,
     "relations": relations.layout,

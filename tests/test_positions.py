@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import struct
 
 import numpy as np
@@ -12,6 +13,7 @@ from dashboard.pages import PAGES
 from dashboard.sentence import positions as module
 from dashboard.sentence.picture import sentence_picture
 from dashboard.sentence.positions import PositionMeans, position_figure, position_means
+from dashboard.sentence.sentence_positions import sentence_figure
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 from store import Corpus, open_corpus
@@ -103,3 +105,23 @@ def test_page_head_shows_the_positions_of_its_head(tiny_store: str) -> None:
     beside = str(PAGES["head"](resolve(Library(tiny_store), "head", "?layer=1&head=0&tab=positions")).beside)
     assert "Attention of L1 H0 by position" in beside
     assert "the sentence's matrix" not in beside
+    assert "in sentence" not in beside
+
+
+def test_page_head_shows_the_weights_in_the_sentence_of_the_selected_token(
+    tiny_store: str, client: FlaskClient
+) -> None:
+    context = resolve(Library(tiny_store), "head", "?layer=1&head=0&tab=positions&token=5&role=key")
+    beside = str(PAGES["head"](context).beside)
+    sentence = int(context.corpus.tokens.sentence_index[context.corpus.rows[5]])
+    assert f"Attention of L1 H0 in sentence {sentence}" in beside
+    assert "whose key has a frame" in beside
+    (data,) = re.findall(r"href='(/data/[^']*/sentence/[^']*\.csv)", beside)
+    assert client.get(data).status_code == 200
+
+
+@pytest.mark.parametrize(("role", "frame"), [("query", (-0.5, 2.5, 0.5, 1.5)), ("key", (0.5, 1.5, -0.5, 2.5))])
+def test_the_selected_query_has_its_row_framed_and_a_key_its_column(role: str, frame: tuple[float, ...]) -> None:
+    pattern = np.full((3, 3), 1 / 3)
+    (shape,) = sentence_figure(pattern, ["[CLS]", "film", "[SEP]"], 1, role).layout.shapes
+    assert (shape.x0, shape.x1, shape.y0, shape.y1) == frame

@@ -10,7 +10,8 @@ from dash import html
 
 import dashboard
 from dashboard.pages import PAGES, picture_of, sentence_of
-from dashboard.points.captions import overlay_legend, overlays_of_feature, overlays_of_head
+from dashboard.points.captions import overlay_legend, overlays_of_feature
+from dashboard.points.marks_legend import marks_of_point
 from dashboard.points.search import no_hits, similar_pieces
 from dashboard.sentence.positions import SHADES
 from dashboard.statistics.parts import part_of
@@ -108,14 +109,14 @@ def test_every_page_with_a_search_says_when_it_finds_nothing(library: Library, p
 
 def test_over_a_head_everything_drawn_is_in_the_legend(library: Library) -> None:
     here = context(library, "head", "token=5&marks=1-2&lasso=pca-exact-2d,0,0,query:0,0;1,0;1,1")
-    kinds = [kind for kind, _ in overlays_of_head(here.state)]
+    kinds = [kind for kind, _ in marks_of_point(here.state)]
     assert kinds[:5] == ["ring", "sentence", "line", "near", "pair"]
     assert "attention weight: thicker is more" in str(PAGES["head"](here).below)
 
 
 def test_without_an_overlay_there_is_no_legend(library: Library) -> None:
     state = context(library, "head", "").state
-    assert overlay_legend(overlays_of_head(state)) == overlay_legend(overlays_of_feature(state)) == []
+    assert overlay_legend(marks_of_point(state)) == overlay_legend(overlays_of_feature(state)) == []
 
 
 def test_a_chosen_token_at_a_feature_point_has_a_legend(library: Library) -> None:

@@ -75,6 +75,16 @@ class ChosenPoint:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SecondHead:
+    """What the second of two heads has of its own."""
+
+    #: As `Picture.focus`.
+    focus: str | None
+    #: As `Picture.region`.
+    region: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class LinkFields:
     """The fields of a link that hold the clicked token and the region, where they are not `token` and `lasso`."""
 
@@ -125,7 +135,7 @@ class Picture:
     roles: Sequence[str]
     #: 2 or 3.
     dimensions: int
-    #: Layers and heads of the model, where the single panel is one of its heads.
+    #: Layers and heads of the model, where the first panel is one of its heads.
     shape: tuple[int, int] | None = None
     #: The place of each panel in the grid, where that is not its own number; -1 for a panel that is left out.
     slots: Sequence[int] | None = None
@@ -137,6 +147,8 @@ class Picture:
     headings: Headings | None = None
     #: Smallest side of a panel in pixels.
     min_side: int | None = None
+    #: Pixels of a panel across below which the panels stand below each other.
+    narrowest: int | None = None
 
     # What is drawn, by URL
     points: str
@@ -152,6 +164,10 @@ class Picture:
     sizes: str | None = None
     #: Wordpieces of the tokens.
     labels: str | None = None
+    #: Density contours of the points of each role, for each panel.
+    contours: str | None = None
+    #: Named clusters, for each panel.
+    clusters: str | None = None
     #: Beginning of the URL of a point's hover card, up to the role; for two linked panels one for each.
     card: str | None = None
     cards: Sequence[str] | None = None
@@ -164,6 +180,8 @@ class Picture:
     focus_caption: str | None = None
     #: Pairs of positions (query, key) in that sentence whose lines are marked.
     marks: Sequence[Sequence[int]] = ()
+    #: The second of two heads, both of which can be worked with as a single one.
+    second: SecondHead | None = None
     #: The selected region as in a link, and the beginning of those that belong to this picture.
     lasso: str | None = None
     region: str | None = None

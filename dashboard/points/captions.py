@@ -7,7 +7,7 @@ from dashboard.ui.controls import info
 from dashboard.web.context import Context
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.schema.model import ROLES, head_name
+from store.schema.model import head_name
 from store.schema.pictures import ATTENTIONVIZ_TOKENS, ViewName
 from store.wording import many
 
@@ -76,23 +76,6 @@ def _measures(values: dict[str, float]) -> str:
         f"Spearman {values['spearman']:.2f} within and {values['across']:.2f} across sentences (-1 is perfect), "
         f"recall@3 {values['recall']:.2f}, trustworthiness {values['trustworthiness']:.2f}"
     )
-
-
-def overlays_of_head(state: LinkState) -> list[tuple[str, str]]:
-    """Marks over the points of a head: the kind and the meaning of each."""
-    drawn: list[tuple[str, str]] = []
-    if state.token is not None:
-        others = "keys" if state.role == ROLES[0] else "queries"
-        drawn += [RING, SENTENCE, ("near", f"highest-scoring {others} in the corpus")]
-    elif state.text:
-        drawn += [("sentence", "tokens of the typed sentence, larger")]
-    if drawn:
-        drawn.insert(len(drawn) - (state.token is not None), ("line", "attention weight: thicker is more"))
-    if state.marks and state.token is not None:
-        drawn.append(("pair", "marked pair"))
-    if state.size:
-        drawn.append(("size", "larger: larger query or key norm"))
-    return [*drawn, LASSO] if state.lasso else drawn
 
 
 def overlays_of_feature(state: LinkState) -> list[tuple[str, str]]:

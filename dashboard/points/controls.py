@@ -9,10 +9,10 @@ from dash import html
 from dashboard.points.colours import legend_line, marks_line
 from dashboard.points.columns import Column, Values, columns, values
 from dashboard.points.drawn import Drawn
-from dashboard.points.picture import ShownPoints
+from dashboard.points.picture import ShownPoints, is_plane
 from dashboard.points.search import no_hits
 from dashboard.points.selection import Condition
-from dashboard.ui.controls import choice, search_controls, switch, view_choices
+from dashboard.ui.controls import choice, explained, info, search_controls, switch, view_choices
 from dashboard.ui.text import span
 from dashboard.web.context import Context
 from store.schema.model import ROLES
@@ -20,11 +20,22 @@ from store.wording import many
 
 #: Categories that a control offers, the most frequent.
 OFFERED = 100
+#: What the lines and the names over the points are.
+CONTOURS = (
+    "Lines around the smallest regions of the picture with 25, 50 and 75 % of the drawn queries, and of the drawn keys: highest-density "
+    "regions of a histogram of 256 by 256 cells, smoothed by a Gaussian (0.6 of Scott's bandwidth)."
+)
+CLUSTERS = (
+    "A cluster is a connected region of density that no higher level divides into two with at least 1.5 % of the queries, or keys, each. "
+    "Its name is what it has most of against the rest: up to three wordpieces, or a token type or positions that more than half of its "
+    "points share, by log-odds ratios with a prior (Monroe et al. 2008), 5 standard deviations and twice the odds at least. A cluster "
+    "with more than half of the points has no name. Hover a name for the number of points."
+)
 
 
 def around_picture(context: Context, points: ShownPoints, *more: html.Div, head: bool) -> list[object]:
     """Every control and the rows of `more`, then what colours mean, and how many points are selected."""
-    rows = [_picture_controls(context, head=head), search_controls(context), filter_controls(context, points), *more]
+    rows = [picture_controls(context, head=head), search_controls(context), filter_controls(context, points), *more]
     return [
         html.Div(rows, className="control-rows"),
         legend_line(points.legend) if points.coloured else marks_line(),
@@ -33,17 +44,31 @@ def around_picture(context: Context, points: ShownPoints, *more: html.Div, head:
     ]
 
 
-def _picture_controls(context: Context, *, head: bool) -> html.Div:
+def picture_controls(context: Context, *, head: bool) -> html.Div:
     """View, colour, size and, on the page of a head, labels."""
     return html.Div(
         [
             *view_choices(context.view, context.corpus.views),
             colour_choice(context),
-            switch("size", "size by norm", context.state.size == "norm"),
-            *([switch("labels", "labels", bool(context.state.labels))] if head else []),
+            _switches(context) if head else _size_switch(context),
         ],
         className="controls",
     )
+
+
+def _size_switch(context: Context) -> dmc.Switch:
+    return switch("size", "size by norm", context.state.size == "norm")
+
+
+def _switches(context: Context) -> html.Div:
+    """What is drawn with the points of a head, two below each other; of densities where the picture has them."""
+    state = context.state
+    densities = [
+        explained(switch("contours", "contours", bool(state.contours)), info("contours", CONTOURS)),
+        explained(switch("clusters", "clusters", bool(state.clusters)), info("clusters", CLUSTERS)),
+    ]
+    labels = switch("labels", "labels", bool(state.labels))
+    return html.Div([_size_switch(context), labels, *(densities if is_plane(context) else [])], className="switches")
 
 
 def colour_choice(context: Context) -> dmc.Select:

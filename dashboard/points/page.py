@@ -15,12 +15,12 @@ from dashboard.points.arrangement import arrangement, arrangement_controls, noth
 from dashboard.points.captions import (
     fidelity_caption,
     head_fidelity_caption,
-    overlay_legend,
-    overlays_of_head,
     sample_caption,
 )
 from dashboard.points.controls import around_picture
-from dashboard.points.picture import ShownPoints, grid_picture, head_picture
+from dashboard.points.marks_legend import marks_legend
+from dashboard.points.picture import ShownPoints, grid_picture
+from dashboard.points.pinned import picture_with_pinned, pin_links, pinned_name, scale_caption
 from dashboard.points.search import hit_table
 from dashboard.points.similar import similar_part
 from dashboard.points.worked_example import example_card, example_link
@@ -105,8 +105,8 @@ def _points_of_heads(context: Context) -> ShownPoints:
 
 
 def picture_of_head(context: Context) -> Picture:
-    """The picture of one head."""
-    return head_picture(context, _points_of_head(context))
+    """The picture of one head, and of the pinned one beside it."""
+    return picture_with_pinned(context, _points_of_head(context))
 
 
 def one_head(context: Context, statistics: Layout, positions: Layout) -> Page:
@@ -118,7 +118,13 @@ def one_head(context: Context, statistics: Layout, positions: Layout) -> Page:
     points = _points_of_head(context)
     above = [
         html.Div(
-            [html.H1(f"Queries and keys of {name}"), _neighbours(context), _choices(context)], className="title-row"
+            [
+                html.H1(f"Queries and keys of {name}{pinned_name(context)}"),
+                _neighbours(context),
+                _choices(context),
+                pin_links(context),
+            ],
+            className="title-row",
         ),
         *around_picture(context, points, head=True),
         *_typed(context),
@@ -141,12 +147,23 @@ def _below(context: Context, points: ShownPoints) -> list[object]:
     state, tokens = context.state, points.drawn.tokens
     path = f"points/{context.view}/{state.layer}/{state.head}"
     return [
-        *overlay_legend(overlays_of_head(state)),
+        *marks_legend(context, points),
         _how_to_read_head(),
         sample_caption(context, tokens),
-        head_fidelity_caption(context.corpus, context.view, state.layer, state.head),
+        *scale_caption(context, points),
+        *_fidelity(context),
         file_links(context, "The drawn points", path, {"tokens": str(tokens)}),
         *hit_table(context, points.selection.q, points.hits),
+    ]
+
+
+def _fidelity(context: Context) -> list[object]:
+    """The fidelity of the picture; of two pictures that of each."""
+    state, second = context.state, context.state.second_head
+    heads = [(state.layer, state.head), *([second] if second else [])]
+    return [
+        head_fidelity_caption(context.corpus, context.view, *head, of=f" of {head_name(*head)}" if second else "")
+        for head in heads
     ]
 
 

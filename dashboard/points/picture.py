@@ -122,19 +122,41 @@ def head_picture(context: Context, points: ShownPoints) -> Picture:
     base, where = data_link(context.corpus), f"{state.layer}/{state.head}"
     name = head_name(state.layer, state.head)
     labelled = min(points.drawn.tokens, LABELLED)
+    plane = f"{context.view}/{where}.json?tokens={points.drawn.tokens}" if is_plane(context) else None
     label = f"Queries and keys of {name}"
+    picture = _picture(context, points, where, panels=[Panel(name=name)], columns=1, label=label)
     return replace(
-        _picture(context, points, where, panels=[Panel(name=name)], columns=1, label=label),
+        picture,
+        file=replace(picture.file, notes=[*picture.file.notes, *(density_notes(state) if plane else [])]),
         shape=(context.corpus.layers, context.corpus.heads),
         labels=f"{base}/tokens.json?tokens={labelled}" if state.labels else None,
+        contours=f"{base}/contours/{plane}" if state.contours and plane else None,
+        clusters=f"{base}/clusters/{plane}" if state.clusters and plane else None,
         card=f"{base}/token/{where}/",
         chosen=None if state.token is None else ChosenPoint(token=state.token, role=state.role),
-        focus=focus_url(context),
+        focus=focus_url(context, state.layer, state.head),
         focus_caption=focus_caption(context),
         marks=marks(state.marks),
         lasso=state.lasso,
-        region=f"{context.view},{state.layer},{state.head}",
+        region=head_region(context, state.layer, state.head),
     )
+
+
+def density_notes(state: LinkState) -> list[str]:
+    """What the contours and the names of clusters in a saved picture are."""
+    return [
+        *(
+            ["Contours: smallest regions with 25, 50 and 75 % of the queries, and of the keys."]
+            if state.contours
+            else []
+        ),
+        *(["Clusters are named by what they have most of against the rest."] if state.clusters else []),
+    ]
+
+
+def is_plane(context: Context) -> bool:
+    """Whether the shown view has two dimensions: densities are of these alone."""
+    return ViewName.parse(context.view).components == 2
 
 
 def _picture(
@@ -161,21 +183,26 @@ def _picture(
     )
 
 
-def focus_url(context: Context) -> str | None:
-    """URL of the clicked point's overlay: its sentence, lines and highest-scoring keys."""
+def head_region(context: Context, layer: int, head: int) -> str:
+    """How a region drawn in the picture of a head begins in a link."""
+    return f"{context.view},{layer},{head}"
+
+
+def focus_url(context: Context, layer: int, head: int) -> str | None:
+    """URL of the clicked point's overlay in a head: its sentence, lines and highest-scoring keys."""
     state = context.state
     if state.token is None:
-        return _typed_focus_url(context) if state.text else None
-    where = f"{context.view}/{state.layer}/{state.head}/{state.role}/{state.token}"
+        return _typed_focus_url(context, layer, head) if state.text else None
+    where = f"{context.view}/{layer}/{head}/{state.role}/{state.token}"
     query = f"top={state.top}&least={state.least:g}&lines={state.lines}&near={NEAR}"
     return f"{data_link(context.corpus)}/focus/{where}.json?{query}"
 
 
-def _typed_focus_url(context: Context) -> str:
+def _typed_focus_url(context: Context, layer: int, head: int) -> str:
     """URL of a typed sentence's overlay, and of its lines."""
     state = context.state
     typed = {"text": state.text, "second": state.second or "", "top": state.top, "least": f"{state.least:g}"}
-    return f"{data_link(context.corpus)}/typed/focus/{context.view}/{state.layer}/{state.head}.json?{urlencode(typed)}"
+    return f"{data_link(context.corpus)}/typed/focus/{context.view}/{layer}/{head}.json?{urlencode(typed)}"
 
 
 def marks(text: str | None) -> list[list[int]]:

@@ -1,11 +1,13 @@
 """Routes of points: what the canvas draws, cards and lines of single points, and files."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
-from flask import Flask, Response, jsonify, request
+from flask import Flask, Response, abort, jsonify, request
 from numpy.typing import NDArray
 
 from dashboard.canvas import encoding as points
@@ -13,7 +15,9 @@ from dashboard.canvas.encoding import GRID_TOKENS
 from dashboard.canvas.raster import draw_panels
 from dashboard.points import colours, selection
 from dashboard.points.clicked_point import Point, as_json, focus, point_card
+from dashboard.points.clusters import clusters_of_head
 from dashboard.points.columns import column_of, columns, values
+from dashboard.points.contours import contours_of_head
 from dashboard.points.distance import density, density_table
 from dashboard.points.drawn import Drawn
 from dashboard.points.pairs import strongest_pairs
@@ -36,7 +40,7 @@ from dashboard.web.http import (
     share,
 )
 from dashboard.web.library import Library
-from dashboard.web.state import LEAST, MOST_TOKENS, MOST_TOP, TOP
+from dashboard.web.state import HEAD, LEAST, MOST_TOKENS, MOST_TOP, TOP, head_numbers
 from store import Corpus
 
 #: Pixels of a panel's side: of a large one, and of one of a grid.
@@ -52,6 +56,7 @@ def register(server: Flask, library: Library) -> None:
     """Add the routes."""
     _points(server, library)
     _rasters(server, library)
+    _densities(server, library)
     _colours(server, library)
     _masks(server, library)
     _tokens(server, library)
@@ -67,8 +72,7 @@ def _points(server: Flask, library: Library) -> None:
 
     @server.get(f"{BASE}/points/<view>/{ONE_HEAD}.bin")
     def head_points(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        drawn = _head_of(library, snapshot, model, layer, head)
-        return binary(points.encode(drawn.places(view), width=2))
+        return binary(points.encode(_places(_heads_of(library, snapshot, model, layer, head), view), width=2))
 
 
 @cached
@@ -84,9 +88,14 @@ def _rasters(server: Flask, library: Library) -> None:
 
     @server.get(f"{BASE}/raster/<view>/{ONE_HEAD}.png")
     def head_raster(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
-        drawn = _head_of(library, snapshot, model, layer, head)
-        side = bounded("side", 600, MOST_RASTER_SIDE)
-        return png(draw_panels(drawn.places(view), columns=1, side=side, gap=0, scheme=scheme()))
+        places = _places(_heads_of(library, snapshot, model, layer, head), view)
+        side, gap, title = (
+            bounded("side", 600, MOST_RASTER_SIDE),
+            bounded("gap", 4, 20),
+            bounded("title", 0, 40, fewest=0),
+        )
+        columns = bounded("columns", 1, len(places))
+        return png(draw_panels(places, columns=columns, side=side, gap=gap, scheme=scheme(), title=title))
 
 
 @dataclass(frozen=True)
@@ -122,6 +131,24 @@ def _grid_raster(corpus: Corpus, tokens: int, view: str, panels: _Panels, palett
     )
 
 
+def _densities(server: Flask, library: Library) -> None:
+    @server.get(f"{BASE}/contours/<view>/{ONE_HEAD}.json")
+    def contours(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
+        return lasting(jsonify(_of_heads(_heads_of(library, snapshot, model, layer, head), view, contours_of_head)))
+
+    @server.get(f"{BASE}/clusters/<view>/{ONE_HEAD}.json")
+    def clusters(snapshot: str, model: str, view: str, layer: int, head: int) -> Response:
+        return lasting(jsonify(_of_heads(_heads_of(library, snapshot, model, layer, head), view, clusters_of_head)))
+
+
+def _of_heads(heads: list[Drawn], view: str, compute: Callable[..., list[Any]]) -> list[list[dict[str, object]]]:
+    """What is computed of the density of each head, JSON-ready; 404 for a picture that is not plane."""
+    if heads[0].corpus.view(view).attrs["components"] != 2:
+        abort(404, "Densities are drawn in 2D pictures. Choose a 2D picture.")
+    each = [compute(drawn.corpus, view, drawn.tokens, drawn.layer, drawn.head) for drawn in heads]
+    return [[asdict(part) for part in parts] for parts in each]
+
+
 def _colours(server: Flask, library: Library) -> None:
     @server.get(f"{BASE}/colours/<column>/grid.bin")
     def grid_colours(snapshot: str, model: str, column: str) -> Response:
@@ -130,16 +157,14 @@ def _colours(server: Flask, library: Library) -> None:
 
     @server.get(f"{BASE}/colours/<column>/{ONE_HEAD}.bin")
     def head_colours(snapshot: str, model: str, column: str, layer: int, head: int) -> Response:
-        return codes(_coloured(_head_of(library, snapshot, model, layer, head), column))
+        heads = _heads_of(library, snapshot, model, layer, head)
+        known, like = column_of(heads[0].corpus, column), heads[0] if len(heads) > 1 else None
+        return codes(colours.encode(np.concatenate([colours.colour_codes(known, drawn, like) for drawn in heads])))
 
 
 @cached
 def _grid_colours(corpus: Corpus, tokens: int, column: str) -> bytes:
-    return _coloured(Drawn(corpus, tokens), column)
-
-
-def _coloured(drawn: Drawn, column: str) -> bytes:
-    return colours.encode(colours.colour_codes(column_of(drawn.corpus, column), drawn))
+    return colours.encode(colours.colour_codes(column_of(corpus, column), Drawn(corpus, tokens)))
 
 
 def _masks(server: Flask, library: Library) -> None:
@@ -235,6 +260,21 @@ def _head_of(library: Library, snapshot: str, model: str, layer: int, head: int)
     corpus = corpus_of(library, snapshot, model)
     check_head(corpus, layer, head)
     return Drawn(corpus, min(bounded("tokens", MOST_TOKENS, MOST_TOKENS), corpus.n_tokens), layer, head)
+
+
+def _heads_of(library: Library, snapshot: str, model: str, layer: int, head: int) -> list[Drawn]:
+    """The tokens drawn in one head, and in the pinned one of the query string."""
+    drawn = _head_of(library, snapshot, model, layer, head)
+    pinned = re.fullmatch(HEAD, request.args.get("pinned", "")) and head_numbers(request.args["pinned"])
+    if not pinned:
+        return [drawn]
+    check_head(drawn.corpus, *pinned)
+    return [drawn, Drawn(drawn.corpus, drawn.tokens, *pinned)]
+
+
+def _places(heads: list[Drawn], view: str) -> NDArray[np.float32]:
+    """Positions in each of some heads: (head, token, role, component)."""
+    return np.concatenate([drawn.places(view) for drawn in heads])
 
 
 def selection_of(corpus: Corpus) -> Selection:

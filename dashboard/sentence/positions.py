@@ -32,6 +32,10 @@ _STOPS = (PALETTE["light"]["panel"], PALETTE["light"]["query"], "#00223D")
 #: As there, from no weight to 1 by the square root: most weights are small, and would all look alike.
 SHADES = [((step / 16) ** 2, between(_STOPS, step / 16)) for step in range(17)]
 
+#: The bar beside the cells, and the room around them.
+WEIGHT_BAR: Any = {"thickness": 10, "title": {"text": "weight"}, "tickvals": [0, 0.1, 0.25, 0.5, 1]}
+MARGIN = {"l": 44, "r": 8, "t": 6, "b": 38}
+
 
 @dataclass(frozen=True, eq=False)
 class PositionMeans:
@@ -145,9 +149,8 @@ def position_figure(means: PositionMeans) -> go.Figure:
         colorscale=SHADES,
         zmin=0,
         zmax=1,
-        colorbar={"thickness": 10, "title": {"text": "weight"}, "tickvals": [0, 0.1, 0.25, 0.5, 1]},
+        colorbar=WEIGHT_BAR,
         hovertemplate="query at %{y}, key at %{x}: %{z:.4f}<br>%{customdata} sentences<extra></extra>",
     )
     across, down = {"title": "position of the key"}, {"title": "position of the query", "autorange": "reversed"}
-    margin, font = {"l": 44, "r": 8, "t": 6, "b": 38}, {"size": 11, "color": QUIET}
-    return go.Figure(heat, layout(across, down, zooms=True, margin=margin, font=font))
+    return go.Figure(heat, layout(across, down, zooms=True, margin=MARGIN, font={"size": 11, "color": QUIET}))

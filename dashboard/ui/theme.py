@@ -6,12 +6,14 @@ from typing import Literal
 
 Scheme = Literal["light", "dark"]
 
-#: Okabe-Ito blue and vermillion; lighter on dark, so that both keep 3:1 against their background.
+#: Okabe-Ito blue and vermillion; lighter on dark, so that both keep 3:1 against their background. A contour keeps it against the points.
 PALETTE: Mapping[Scheme, Mapping[str, str]] = {
     "light": {
         "query": "#0072B2",
         "key": "#D55E00",
         "token": "#0072B2",
+        "query_contour": "#00223D",
+        "key_contour": "#4A1D00",
         "background": "#FFFFFF",
         "panel": "#F6F7F9",
         "ink": "#1A1B1E",
@@ -20,6 +22,8 @@ PALETTE: Mapping[Scheme, Mapping[str, str]] = {
         "query": "#56B4E9",
         "key": "#FF9E64",
         "token": "#56B4E9",
+        "query_contour": "#DFF3FF",
+        "key_contour": "#FFEBDD",
         "background": "#242424",
         "panel": "#2C2E33",
         "ink": "#F1F3F5",

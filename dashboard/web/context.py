@@ -18,6 +18,7 @@ from dashboard.web.state import (
     LinkState,
     Of,
     Within,
+    head_numbers,
     varying_statistics,
 )
 from store import STATISTICS, Corpus, Snapshot, StoreError
@@ -31,7 +32,7 @@ MAX_QUERY = 8_000
 #: Fields of feature points: the bounds of one depend on another.
 _OF_FEATURE_POINTS = ("material", "vectors", "fview", "point", "fcolour", "ftoken", "flasso")
 #: Fields that `LinkReader.read` alone does not read.
-_READ_APART = ("model", "snapshot", "view", "text", "second", "statistic", "other", *_OF_FEATURE_POINTS)
+_READ_APART = ("model", "snapshot", "view", "pinned", "text", "second", "statistic", "other", *_OF_FEATURE_POINTS)
 _SIMPLE = tuple(name for name in FIELDS if name not in _READ_APART)
 
 T = TypeVar("T")
@@ -227,6 +228,7 @@ def _values(reader: LinkReader) -> dict[str, Any]:
     values = {name: reader.read(name) for name in _SIMPLE}
     values["text"], values["second"] = reader.typed_pair()
     values["statistic"] = _statistic(reader, values["source"])
+    values["pinned"] = _pinned(reader)
     return values
 
 
@@ -238,6 +240,19 @@ def _view(reader: LinkReader, ingest: IngestProgress | None) -> str | None:
         remedy = remedy_text(ingest, "Run `headscape projections --views=...` to add it.")
         reader.notices.append(f"Unknown view: {name[:80]}{shown}. {remedy}")
     return name if name in views[1:] else None
+
+
+def _pinned(reader: LinkReader) -> str | None:
+    """A head of the model, such as `3-7`."""
+    heads = head_numbers(reader.read("pinned"))
+    if heads is None:
+        return None
+    layers, of_layer = reader.bounds[Of.LAYERS], reader.bounds[Of.HEADS]
+    if heads[0] in layers and heads[1] in of_layer:
+        return "-".join(map(str, heads))
+    there = f"layers 0-{len(layers) - 1}, heads 0-{len(of_layer) - 1}"
+    reader.notices.append(f"pinned={reader.written['pinned']} is not a head of the model ({there}); ignoring it")
+    return None
 
 
 def _statistic(reader: LinkReader, source: str) -> str | None:

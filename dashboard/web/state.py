@@ -115,6 +115,12 @@ def encode_fields(fields: Mapping[str, object]) -> str:
     return urlencode(fields, safe=",:;|")
 
 
+def head_numbers(text: str | None) -> tuple[int, int] | None:
+    """Layer and head of `3-7`."""
+    layer, _, head = (text or "").partition("-")
+    return (int(layer), int(head)) if layer and head else None
+
+
 def varying_statistics(source: str) -> list[str]:
     """Statistics in which heads differ, over the queries of a source: all tokens together receive 1 in every head."""
     return [name for name in STATISTICS if (name, source) != ("received", "all")]
@@ -127,6 +133,8 @@ _MARKS = r"\d{1,8}:\d{1,3}-\d{1,3}(\.\d{1,3}-\d{1,3}){0,20}"
 _EXAMPLE = rf"{_MARKS}(;{_MARKS}){{0,20}}"
 _MINIMUM = r"\d{1,5}(\.\d{1,3})?"
 _CAMERA = r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}"
+#: Layer and head, as `3-7`.
+HEAD = r"\d{1,3}-\d{1,3}"
 _ON = Field("switch", ("1",))
 
 
@@ -145,11 +153,14 @@ class LinkState:
     # The pictures of heads.
     layer: Annotated[int, Field("number", Of.LAYERS, moves=True, always="head")] = 0
     head: Annotated[int, Field("number", Of.HEADS, moves=True, always="head")] = 0
+    pinned: Annotated[str | None, Field("pattern", HEAD, moves=True)] = None
     tokens: Annotated[int, Field("number", range(1, MOST_TOKENS + 1))] = HEAD_TOKENS
     view: Annotated[str | None, Field("choice", Of.VIEWS, moves=True)] = None
     colour: Annotated[str, Field("text", 80)] = "role"
     size: Annotated[str | None, Field("switch", ("norm",))] = None
     labels: Annotated[str | None, _ON] = None
+    contours: Annotated[str | None, _ON] = None
+    clusters: Annotated[str | None, _ON] = None
     q: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
     within: Annotated[Within, Field("choice", Of.MATCHES)] = "token"
     where: Annotated[str | None, Field("conditions", 2_000)] = None
@@ -233,6 +244,12 @@ class LinkState:
 
     def _is_written(self, name: str, value: object) -> bool:
         return value is not None and (FIELDS[name].always == self.page or value != DEFAULTS[name])
+
+    @property
+    def second_head(self) -> tuple[int, int] | None:
+        """Layer and head of the pinned head, where it is another one than the link's."""
+        pinned = head_numbers(self.pinned)
+        return None if pinned == (self.layer, self.head) else pinned
 
     @property
     def fields(self) -> dict[str, Any]:

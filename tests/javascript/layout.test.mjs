@@ -44,3 +44,10 @@ test("where titles would be cut, panels that flow take more height", () => {
   const layout = fitPanels({ count: 72, columns: 12, flows: true, titled: true, width: 360, height: 300 });
   assert.ok(layout.side >= 80 && layout.columns === 4 && layout.height > 300);
 });
+
+test("two heads stand side by side, and below each other where there is no room", () => {
+  const two = { count: 2, columns: 2, narrowest: 260, titled: true, dimensions: 2, height: 500 };
+  const [wide, narrow] = [700, 330].map((width) => fitPanels({ ...two, width }));
+  assert.deepEqual([wide.columns, wide.side], [2, 348]);
+  assert.deepEqual([narrow.columns, narrow.rows, narrow.side], [1, 2, 330]);
+});

@@ -111,10 +111,10 @@ export function createCameraControl(panels) {
 
   function zoom(factor, px = panels.layout.width / 2, py = panels.layout.height / 2) {
     if (!panels.painter || state.animating) return;
-    const { layout, single } = panels;
-    const most = single ? undefined : fillingZoom(layout);
+    const { layout, choosesPoints } = panels;
+    const most = choosesPoints ? undefined : fillingZoom(layout);
     look(zoomCamera(panels.camera, factor, acrossScreen(layout, px), 1 - py / layout.height, most));
-    if (!single && factor > 1 && panels.camera.zoom >= OPENS_AT * most) panels.openAt(px, py);
+    if (!choosesPoints && factor > 1 && panels.camera.zoom >= OPENS_AT * most) panels.openAt(px, py);
   }
 
   function pan(dx, dy) {

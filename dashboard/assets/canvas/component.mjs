@@ -8,6 +8,10 @@ const KEYS = {
   linked:
     "Arrow keys move between the two models, Enter opens one. P goes to the token nearest to the middle of a panel, " +
     `${STAND}; the other model's has a ring too. Escape leaves it. Plus and minus zoom, 0 shows both.`,
+  pair:
+    "Arrow keys go to the neighbouring heads. P goes to the point nearest to the middle of the first head, " +
+    `${STAND}; the same token has a ring in the pinned head. Enter chooses it, Escape leaves it. ` +
+    "Plus and minus zoom, 0 resets, Backspace goes back to all heads.",
   sequence:
     "Arrow keys go to the point of the model before or after. P goes to the token nearest to the middle, " +
     `${STAND}; Enter chooses it, Escape leaves it. Plus and minus zoom, 0 resets, Backspace goes back to all points.`,
@@ -50,7 +54,7 @@ function namesOf(picture) {
     const rows = headings.rows.map(({ name }) => name);
     return { ...none, kind: "grid titled headed", columns: headings.above, rows };
   }
-  if (titled) return { ...none, kind: "grid titled", each: panels };
+  if (titled) return { ...none, kind: `grid titled ${picture.second ? "pair" : ""}`, each: panels };
   const rows = numbered("L", Math.ceil(panels.length / columns));
   return { ...none, kind: "grid", columns: numbered("H", columns), rows };
 }
@@ -68,6 +72,7 @@ function frame(make, picture) {
 /** What the keys do in a picture. */
 function keysOf(picture) {
   if (picture?.panels.length === 1) return picture.sequence ? "sequence" : "single";
+  if (picture?.second) return "pair";
   return picture?.cards ? "linked" : "grid";
 }
 

@@ -5,6 +5,7 @@ import { panelBox, panelToPixel, pixelSize, pixelToPanel } from "./layout.mjs";
 
 const RADIUS = 14;
 const PAUSE = 25;
+const PLURALS = { query: "queries", key: "keys" };
 
 export function createHover(panels) {
   const { ring, tip, announcement } = panels;
@@ -17,6 +18,7 @@ export function createHover(panels) {
     avoidLines,
     showPanel,
     showPoint,
+    showCluster,
     nearest,
     towards,
     pixelOf,
@@ -94,8 +96,17 @@ export function createHover(panels) {
     placeTip((x0 + x1) / 2, y1 + 8, y1 - y0 + 8);
   }
 
+  /** How many points a cluster has, below its name. */
+  function showCluster({ name, role, points, of, left, top, width, height }) {
+    hide();
+    const text = ` ${points.toLocaleString("en")} of ${of.toLocaleString("en")} ${PLURALS[panels.roles[role]]}`;
+    tip.replaceChildren(Object.assign(document.createElement("strong"), { textContent: name }), text);
+    placeTip(left + width / 2, top + height + 6, height + 6);
+  }
+
   function showPoint(point) {
-    if (point === state.point) return;
+    if (point === state.point && tip.style.display !== "block") return;
+    if (point === state.point && point >= 0) return;
     hide();
     state.point = point;
     if (point < 0 || !panels.picture.card) return;

@@ -23,8 +23,10 @@ export function listenToPointer(panels) {
     const [px, py] = pixel(event);
     if (dragged) return drag(event, px, py);
     if (panels.cameraControl.animating || panels.player.moving || panels.tool.drawing) return;
-    if (panels.single)
-      return panels.hover.pinned || panels.keyboard ? undefined : panels.hover.showPoint(panels.hover.nearest(px, py));
+    if (panels.choosesPoints && (panels.hover.pinned || panels.keyboard)) return;
+    const cluster = panels.layer.clusterAt(px, py);
+    if (cluster) return panels.hover.showCluster(cluster);
+    if (panels.single) return panels.hover.showPoint(panels.hover.nearest(px, py));
     if (panels.picture.cards) return panels.linkedPanels.show(px, py);
     const panel = panelAt(panels.layout, panels.camera, px, py);
     return panel < 0 ? panels.hover.hide() : panels.hover.showPanel(panel);
@@ -36,7 +38,7 @@ export function listenToPointer(panels) {
     panels.dragging = true;
     dragged = [px, py];
     if (panels.tool.drawing) return panels.tool.extend(px, py);
-    if (panels.single && panels.tool.name !== "move") return;
+    if (panels.choosesPoints && panels.tool.name !== "move") return;
     if (panels.picture.dimensions === 3 && !event.shiftKey)
       return panels.cameraControl.turn(dx * DEGREES, dy * DEGREES);
     if (panels.single || panels.camera.zoom > 1) panels.cameraControl.pan(dx, dy);
@@ -56,7 +58,7 @@ export function listenToPointer(panels) {
     pressed = pixel(event);
     if (!panels.painter) return;
     dragged = pressed;
-    if (panels.single && panels.tool.name !== "move") panels.tool.begin(...pressed);
+    if (panels.choosesPoints && panels.tool.name !== "move") panels.tool.begin(...pressed);
     panels.frame.setPointerCapture(event.pointerId);
   }
 
@@ -72,11 +74,13 @@ export function listenToPointer(panels) {
   }
 
   function click(px, py) {
-    if (!panels.single) return panels.open(panelAt(panels.layout, panels.camera, px, py));
+    const panel = panels.panelAt(px, py);
+    if (!panels.choosesPoints) return panels.open(panel);
     if (!panels.painter || panels.player.moving) return;
-    const point = panels.hover.nearest(px, py);
     panels.hover.pinned = false;
-    panels.hover.showPoint(point);
+    const point = panels.single ? panels.hover.nearest(px, py) : panels.linkedPanels.show(px, py);
+    if (panels.single) panels.hover.showPoint(point);
+    else panels.hover.focus = Math.max(0, panel);
     panels.hover.pinned = point >= 0;
     panels.pick(point);
   }
@@ -106,7 +110,7 @@ export function listenToPointer(panels) {
   on("pointercancel", cancelled);
   on("pointerleave", () => dragged || panels.hover.pinned || panels.keyboard || panels.hover.hide());
   on("wheel", wheel, { passive: false });
-  on("dblclick", () => panels.single && panels.painter && panels.cameraControl.reset());
+  on("dblclick", () => panels.choosesPoints && panels.painter && panels.cameraControl.reset());
 }
 
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -169,12 +173,12 @@ export function listenToKeyboard(panels) {
   function escape() {
     panels.keyboard = false;
     if (panels.tool.drawing) panels.tool.cancel();
-    else if (hover.point >= 0 || !panels.single) hover.hide();
+    else if (hover.point >= 0 || !panels.choosesPoints) hover.hide();
     else panels.pick(-1);
   }
 
   function zoomOut() {
-    if (panels.single && panels.camera.zoom === 1) panels.leave();
+    if (panels.choosesPoints && panels.camera.zoom === 1) panels.leave();
     else panels.cameraControl.zoom(1 / FACTOR);
   }
 
@@ -182,14 +186,14 @@ export function listenToKeyboard(panels) {
 
   function act(key, shift) {
     const step = STEPS[key];
-    if (step && !panels.single)
+    if (step && !panels.choosesPoints)
       return () => (shift && panels.linkedPanels.areThere() ? movePoint(...step) : moveFocus(...step));
     if (step) return () => (shift ? panels.painter && movePoint(...step) : panels.step(...step));
     if (key === "Enter")
-      return panels.single ? () => hover.point >= 0 && panels.pick(hover.point) : () => panels.open(hover.focus);
+      return panels.choosesPoints ? () => hover.point >= 0 && panels.pick(hover.point) : () => panels.open(hover.focus);
     if (key === "Escape") return escape;
-    if (key === "Backspace" && panels.single) return () => panels.leave();
-    if (!panels.painter) return key === "-" && panels.single ? () => panels.leave() : null;
+    if (key === "Backspace" && panels.choosesPoints) return () => panels.leave();
+    if (!panels.painter) return key === "-" && panels.choosesPoints ? () => panels.leave() : null;
     if (key === "p" && panels.single)
       return () => stand(hover.search(panels.layout.width / 2, panels.layout.height / 2));
     if (key === "p" && panels.linkedPanels.areThere())
@@ -208,7 +212,8 @@ export function listenToKeyboard(panels) {
   panels.on(
     panels.frame,
     "focus",
-    () => panels.picture && !panels.single && panels.frame.matches(":focus-visible") && hover.showPanel(hover.focus),
+    () =>
+      panels.picture && !panels.choosesPoints && panels.frame.matches(":focus-visible") && hover.showPanel(hover.focus),
   );
   panels.on(panels.frame, "blur", () => panels.keyboard || hover.pinned || hover.hide());
 }

@@ -1,6 +1,8 @@
 // Labels of the points of a head: first those of the clicked point's sentence, then as many others as fit.
 
 import { FAMILY } from "../web/elements.mjs";
+import { panelBox } from "./layout.mjs";
+import { pointsOfPanel } from "./linked_panels.mjs";
 
 const MOST_LABELS = 300;
 const LINE_HEIGHT = 15;
@@ -59,27 +61,37 @@ function* ofHead({ points, mask }, { pieces, ids }, quiet) {
     }
 }
 
-function* onScreen(candidates, { layout }, toPixel) {
+function* onScreen(candidates, { left, top, right, bottom }, toPixel) {
   for (const candidate of candidates) {
     const [px, py] = toPixel(candidate.place);
-    if (px >= 0 && py >= 0 && px <= layout.width && py <= layout.height) yield { ...candidate, px, py };
+    if (px >= left && py >= top && px <= right && py <= bottom) yield { ...candidate, px, py };
   }
 }
 
-/** Labels that fit, each with its way from its point. */
-export function chooseLabels(panels, context, { focus, pieces, toPixel }) {
-  const sheet = emptySheet(panels.layout.width, panels.layout.height);
+/** What is seen of a panel, in pixels of the frame; a single one has all of it. */
+export function roomOf({ layout, camera }, panel) {
+  const [left, top, side] = layout.single ? [0, 0, Infinity] : panelBox(layout, camera, panel);
+  return {
+    left: Math.max(0, left),
+    top: Math.max(0, top),
+    right: Math.min(layout.width, left + side),
+    bottom: Math.min(layout.height, top + side),
+  };
+}
+
+/** Labels that fit into a panel, each with its way from its point. */
+export function chooseLabels(panels, context, panel, { focus, pieces, sheet, toPixel }) {
+  const room = roomOf(panels, panel);
   const role = panels.roles.indexOf(panels.picture.chosen?.role);
-  const { points } = panels.data;
+  const { points, mask } = panels.data;
   const sources = [];
   if (focus) sources.push(["strong", ofSentence(focus, role), 9]);
-  if (pieces && points?.panels === 1) sources.push(["plain", ofHead(panels.data, pieces, Boolean(focus)), 6]);
+  if (pieces)
+    sources.push(["plain", ofHead({ points: pointsOfPanel(points, panel), mask }, pieces, Boolean(focus)), 6]);
   const chosen = [];
   for (const [kind, candidates, beside] of sources) {
-    const fits = { most: MOST_LABELS - chosen.length, height: LINE_HEIGHT, beside };
-    chosen.push(
-      ...fitLabels(onScreen(candidates, panels, toPixel), (text) => measure(context, kind, text), sheet, fits),
-    );
+    const fits = { most: MOST_LABELS - chosen.length, height: LINE_HEIGHT, beside, room };
+    chosen.push(...fitLabels(onScreen(candidates, room, toPixel), (text) => measure(context, kind, text), sheet, fits));
   }
   return chosen.map((label) => ({ ...label, dx: label.left - label.px }));
 }
@@ -106,7 +118,7 @@ export function emptySheet(width, height) {
 }
 
 /** Takes a box on the sheet if all of it is free; returns whether it did. */
-function takeBox({ columns, rows, taken }, left, top, width, height) {
+export function takeBox({ columns, rows, taken }, left, top, width, height) {
   const [x0, y0] = [Math.floor(left / CELL), Math.floor(top / CELL)];
   const [x1, y1] = [Math.ceil((left + width) / CELL), Math.ceil((top + height) / CELL)];
   if (x0 < 0 || y0 < 0 || x1 > columns || y1 > rows) return false;
@@ -119,14 +131,15 @@ function takeBox({ columns, rows, taken }, left, top, width, height) {
  * The candidates whose label fits beside their point: right of it, else left.
  * `candidates` yields {px, py, text, ...}; `widthOf` gives the width of a text. Chosen ones get `left` and `top`.
  */
-export function fitLabels(candidates, widthOf, onSheet, { most, height, beside }) {
+export function fitLabels(candidates, widthOf, onSheet, { most, height, beside, room }) {
   const chosen = [];
   for (const candidate of candidates) {
     if (chosen.length >= most) break;
     const width = widthOf(candidate.text);
     const top = candidate.py - height / 2;
-    const left = [candidate.px + beside, candidate.px - beside - width].find((start) =>
-      takeBox(onSheet, start, top, width, height),
+    const isInside = (start) => !room || (start >= room.left && start + width <= room.right);
+    const left = [candidate.px + beside, candidate.px - beside - width].find(
+      (start) => isInside(start) && takeBox(onSheet, start, top, width, height),
     );
     if (left !== undefined) chosen.push({ ...candidate, left, top, width, height });
   }

@@ -26,20 +26,37 @@ function columnsFor(shown, { width, height }) {
   return Math.max(1, Math.min(shown, Math.floor((width + GAP) / (LEGIBLE_TITLE + GAP))));
 }
 
+/** As many columns as have `narrowest` pixels each. */
+const fewerColumns = (columns, narrowest, width) =>
+  narrowest ? Math.max(1, Math.min(columns, Math.floor((width + GAP) / (narrowest + GAP)))) : columns;
+
 /**
  * Panels as large as the room lets them be, but not lower than `least`. Where `slots` are given, they say the place of
- * each panel, and some places of the grid stay empty; where panels `flow`, the room decides how many stand in a row.
+ * each panel, and some places of the grid stay empty; where panels `flow`, the room decides how many stand in a row;
+ * where they would be narrower than `narrowest`, fewer do, each as wide as there is room.
  */
-export function fitPanels({ count, columns: given, slots, flows, titled, least, dimensions, width, height }) {
+export function fitPanels({
+  count,
+  columns: given,
+  slots,
+  flows,
+  narrowest,
+  titled,
+  least,
+  dimensions,
+  width,
+  height,
+}) {
   const places = slots ? Math.max(...slots) + 1 : count;
-  const columns = flows ? columnsFor(places, { width, height }) : given;
+  const columns = flows ? columnsFor(places, { width, height }) : fewerColumns(given, narrowest, width);
   const rows = Math.ceil(places / columns);
   const single = count === 1;
   const title = titled && !single ? TITLE : 0;
   const across = Math.min((width + GAP) / columns - GAP, flows ? LARGEST : Infinity);
   const legible = flows ? LEGIBLE_TITLE : least || LEGIBLE;
   const high = single ? Math.max(320, height) : Math.max(legible, height / rows - GAP - title);
-  const side = Math.max(SMALLEST_PANEL, Math.floor(Math.min(across, high)));
+  const isStacked = columns < given && !flows;
+  const side = Math.max(SMALLEST_PANEL, Math.floor(isStacked ? across : Math.min(across, high)));
   const wide = single ? Math.max(side, Math.floor(width)) : columns * (side + GAP) - GAP;
   const sizes = { width: wide, height: rows * (side + GAP + title) - GAP };
   return {
@@ -308,14 +325,15 @@ const TOOLS_BELOW = "(max-width: 36em)";
 const BELOW = 24;
 
 function layoutOf({ picture, host, frame, single }) {
-  const { panels, columns, slots, flows, titled, min_side, dimensions } = picture;
+  const { panels, columns, slots, flows, narrowest, titled, min_side, dimensions } = picture;
   const isBelow = !single && matchMedia(TOOLS_BELOW).matches;
   const beside = BESIDE[single ? "single" : titled ? "titled" : "grid"] - (isBelow ? BESIDE.single : 0);
   const { paddingLeft, paddingRight } = getComputedStyle(host);
   const width = host.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) - beside;
   const height = window.innerHeight - frame.getBoundingClientRect().top - window.scrollY - BELOW;
   const room = { width, height };
-  return fitPanels({ count: panels.length, columns, slots, flows, titled, least: min_side, dimensions, ...room });
+  const wanted = { columns, slots, flows, narrowest, titled, least: min_side, dimensions };
+  return fitPanels({ count: panels.length, ...wanted, ...room });
 }
 
 /** Sets the size of all canvases; returns whether that emptied one. */

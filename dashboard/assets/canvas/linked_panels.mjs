@@ -6,7 +6,7 @@ import { panelAt, panelBox, panelToPixel, pixelSize, pixelToPanel } from "./layo
 const RADIUS = 14;
 
 /** The points of one panel. */
-function pointsOfPanel(points, panel) {
+export function pointsOfPanel(points, panel) {
   const length = points.places.length / points.panels;
   return { ...points, panels: 1, places: points.places.subarray(panel * length, (panel + 1) * length) };
 }
@@ -65,12 +65,13 @@ export function createLinkedPanels(panels) {
   /** Whether both panels can be looked at point by point: the picture has two, and both have come. */
   const areThere = () => Boolean(panels.picture.cards) && panels.data.points?.panels === panels.picture.cards.length;
 
-  /** What is under a pixel of the frame. */
+  /** Shows and returns the point under a pixel of the frame, -1 for none. */
   function show(px, py) {
-    if (!areThere()) return;
+    if (!areThere()) return -1;
     const panel = panelAt(panels.layout, panels.camera, px, py);
     const point = panel < 0 ? -1 : nearest(panel, px, py);
     if (shown !== `${panel} ${point}`) showPoint(panel, point);
+    return point;
   }
 
   /** A point and its card, and the same token's point in the other panel. */

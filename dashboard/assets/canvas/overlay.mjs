@@ -1,6 +1,8 @@
 // The canvas above the points: attention lines, labels and regions. Drawn anew whenever the camera moves.
 import { projectToSquare } from "./camera.mjs";
-import { chooseLabels, drawLabels } from "./labels.mjs";
+import { drawNames, nameAt, namesOnCanvas } from "./clusters.mjs";
+import { drawContours } from "./contours.mjs";
+import { chooseLabels, drawLabels, emptySheet, roomOf, takeBox } from "./labels.mjs";
 import { outlineHere } from "./lasso.mjs";
 import { panelToPixel } from "./layout.mjs";
 import { createLoader, readJson } from "../web/loading.mjs";
@@ -17,15 +19,18 @@ const DIAMOND = [
   [0, 1],
   [-1, 0],
 ];
-const RING = { casing: "#1a1b1e", colour: "#ffc900" };
+const RING = { casing: "#1a1b1e", colour: "#ffc900", radius: 9, room: 4 };
 
 export function createOverlay(panels) {
   const parts = createLoader();
   const canvas = panels.overlay.getContext("2d");
-  const state = { focused: false, lines, load, clear, draw, drawOn, refresh, moved, renew, release };
-  let focus = null;
+  const state = { focused: false, lines, clusterAt, load, clear, draw, drawOn, refresh, moved, renew, release };
+  /** Of each panel: places and lines of the sentence of the clicked point. */
+  let focuses = [];
   let pieces = null;
-  let labels = [];
+  /** Of each panel: contours, clusters, and what is written of labels and of names of clusters. */
+  let [contours, clusters] = [[], []];
+  let [labels, names] = [[], []];
   let [waiting, drawing] = [0, 0];
 
   async function load() {
@@ -33,12 +38,17 @@ export function createOverlay(panels) {
     if (panels.frame.dataset.overlay !== (picture.focus || "")) clear();
     try {
       const loaded = await parts.load({
-        focus: { url: picture.focus, read: readJson },
+        ...Object.fromEntries(panels.focuses.map((url, panel) => [panel, { url, read: readJson }])),
         labels: { url: picture.labels, read: readJson },
+        contours: { url: picture.contours, read: readJson },
+        clusters: { url: picture.clusters, read: readJson },
       });
       if (!loaded || panels.picture !== picture) return;
-      [focus, pieces] = [panels.player.isAway() ? null : loaded.focus, loaded.labels];
-      state.focused = Boolean(focus);
+      focuses = panels.player.isAway() ? [] : panels.focuses.map((_, panel) => loaded[panel]);
+      pieces = loaded.labels;
+      [contours, clusters] = [loaded.contours ?? [], loaded.clusters ?? []];
+      Object.assign(panels.frame.dataset, { contours: picture.contours || "", clusters: picture.clusters || "" });
+      state.focused = focuses.some(Boolean);
       panels.frame.dataset.overlay = picture.focus || "";
       renew();
       refresh();
@@ -51,7 +61,7 @@ export function createOverlay(panels) {
 
   /** Removes the lines of the point before. */
   function clear() {
-    [focus, state.focused, panels.frame.dataset.overlay] = [null, false, ""];
+    [focuses, state.focused, panels.frame.dataset.overlay] = [[], false, ""];
     renew();
     panels.paint();
   }
@@ -63,13 +73,35 @@ export function createOverlay(panels) {
   }
 
   function renew() {
-    if (!panels.picture || !panels.layout || !panels.single || panels.player.moving) labels = [];
-    else labels = chooseLabels(panels, canvas, { focus, pieces, toPixel });
+    [labels, names] = [[], []];
+    if (!panels.player.moving) panelNumbers().forEach(write);
+  }
+
+  /** What is written over a panel: first the names of clusters, then labels where these leave room. */
+  function write(panel) {
+    const [toPixel, sheet] = [toPixelIn(panel), emptySheet(panels.layout.width, panels.layout.height)];
+    const ring = chosenPixel(panel);
+    if (ring) takeBox(sheet, ring[0] - RING.room, ring[1] - RING.room, 2 * RING.room, 2 * RING.room);
+    names[panel] = namesOnCanvas(canvas, clusters[panel] ?? [], sheet, roomOf(panels, panel), toPixel);
+    labels[panel] = chooseLabels(panels, canvas, panel, { focus: focuses[panel], pieces, sheet, toPixel });
+  }
+
+  /** The cluster whose name is under a pixel. */
+  function clusterAt(px, py) {
+    return nameAt(names.flat(), px, py);
   }
 
   // -- drawing ----------------------------------------------------------------------------------
 
-  const toPixel = (place) => panelToPixel(panels.layout, panels.camera, 0, ...projectToSquare(panels.camera, place));
+  /** The panels over which something is drawn: none before their points have come. */
+  function panelNumbers() {
+    const { picture, layout, data } = panels;
+    if (!picture || !layout || !panels.choosesPoints || data.points?.panels !== picture.panels.length) return [];
+    return picture.panels.map((_, panel) => panel);
+  }
+
+  const toPixelIn = (panel) => (place) =>
+    panelToPixel(panels.layout, panels.camera, panel, ...projectToSquare(panels.camera, place));
 
   /** Draws the overlay soon, without painting the points. */
   function refresh() {
@@ -86,20 +118,31 @@ export function createOverlay(panels) {
 
   /** In pixels of the page: on the canvas above the points, or on a file. */
   function drawOn(context) {
-    if (!panels.single || panels.data.points?.panels !== 1) return;
     const inks = INKS[panels.scheme] || INKS.light;
-    drawLasso(context, inks);
-    if (focus) drawFocus(context, inks);
-    drawRing(context);
-    drawLabels(context, labels, panels, toPixel);
+    for (const panel of panelNumbers()) {
+      const toPixel = toPixelIn(panel);
+      drawContours(context, contours[panel] ?? [], panels, toPixel);
+      drawLasso(context, inks, panel);
+      if (focuses[panel]) drawFocus(context, inks, focuses[panel], toPixel);
+      drawRing(context, panel);
+      drawLabels(context, labels[panel] ?? [], panels, toPixel);
+      drawNames(context, names[panel] ?? [], panels, toPixel);
+    }
   }
 
-  function drawLasso(context, { lasso }) {
+  /** The region that is drawn in a panel, or that of the link. */
+  function outlineOf(panel) {
     const { tool, picture, camera } = panels;
-    const outline = tool.drawing ? tool.outline : outlineHere(picture.lasso, picture.region, camera);
+    if (tool.drawing) return tool.panel === panel ? tool.outline : null;
+    return outlineHere(picture.lasso, panels.regionOf(panel), camera);
+  }
+
+  function drawLasso(context, { lasso }, panel) {
+    const { tool, layout, camera } = panels;
+    const outline = outlineOf(panel);
     if (!outline || outline.length < 2) return;
     context.beginPath();
-    outline.forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](...panelToPixel(panels.layout, camera, 0, x, y)));
+    outline.forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](...panelToPixel(layout, camera, panel, x, y)));
     if (!tool.drawing || tool.name === "box") context.closePath();
     stroke(context, lasso, 1.5, 0.8, [5, 4]);
   }
@@ -112,15 +155,14 @@ export function createOverlay(panels) {
     context.globalAlpha = 1;
   }
 
-  function line(context, from, to, ...how) {
-    context.beginPath();
-    context.moveTo(...toPixel(from));
-    context.lineTo(...toPixel(to));
-    stroke(context, ...how);
-  }
-
-  function drawFocus(context, inks) {
+  function drawFocus(context, inks, focus, toPixel) {
     const { places } = focus;
+    const line = (from, to, ...how) => {
+      context.beginPath();
+      context.moveTo(...toPixel(from));
+      context.lineTo(...toPixel(to));
+      stroke(context, ...how);
+    };
     const role = panels.roles.indexOf(panels.picture.chosen?.role);
     const isOwn = (edge) => edge[role] === focus.position;
     const known = focus.lines.filter(([query, key]) => places[query] && places[key]);
@@ -128,7 +170,6 @@ export function createOverlay(panels) {
       for (const edge of known.filter((candidate) => isOwn(candidate) === strong)) {
         const weight = Math.max(0, Math.min(1, edge[2]));
         line(
-          context,
           places[edge[0]][0],
           places[edge[1]][1],
           inks.line,
@@ -137,17 +178,21 @@ export function createOverlay(panels) {
         );
       }
     for (const { place } of focus.near || [])
-      if (places[focus.position] && role >= 0)
-        line(context, places[focus.position][role], place, inks.near, 1.5, 0.8, [5, 4]);
+      if (places[focus.position] && role >= 0) line(places[focus.position][role], place, inks.near, 1.5, 0.8, [5, 4]);
     for (const [query, key] of panels.picture.marks || [])
-      if (places[query] && places[key]) line(context, places[query][0], places[key][1], inks.pair, 3.5, 0.95);
-    places.forEach((pair) => pair.forEach((place, side) => mark(context, place, side, 4.5)));
-    (focus.near || []).forEach(({ place }) => mark(context, place, panels.roles.length - 1 - Math.max(0, role), 4));
+      if (places[query] && places[key]) line(places[query][0], places[key][1], inks.pair, 3.5, 0.95);
+    places.forEach((pair) => pair.forEach((place, side) => mark(context, toPixel(place), side, 4.5)));
+    const other = panels.roles.length - 1 - Math.max(0, role);
+    (focus.near || []).forEach(({ place }) => mark(context, toPixel(place), other, 4));
   }
 
   /** The drawn lines as [x0, y0, x1, y1, importance] in pixels; those of the chosen point matter most. */
   function lines() {
-    if (!focus || !panels.single) return [];
+    return panelNumbers().flatMap((panel) => linesOf(focuses[panel], toPixelIn(panel)));
+  }
+
+  function linesOf(focus, toPixel) {
+    if (!focus) return [];
     const role = panels.roles.indexOf(panels.picture.chosen?.role);
     const { places, position } = focus;
     const known = focus.lines.filter(([query, key]) => places[query] && places[key]);
@@ -163,8 +208,7 @@ export function createOverlay(panels) {
   }
 
   /** A point drawn larger: a disc for the first role, a diamond for the second. */
-  function mark(context, place, role, radius) {
-    const [px, py] = toPixel(place);
+  function mark(context, [px, py], role, radius) {
     context.beginPath();
     if (role === 0) context.arc(px, py, radius, 0, 2 * Math.PI);
     else
@@ -176,22 +220,23 @@ export function createOverlay(panels) {
   }
 
   /** Pixel of the chosen point, from the overlay or else from the drawn points. */
-  function chosenPixel() {
+  function chosenPixel(panel) {
     const { chosen } = panels.picture;
     const role = panels.roles.indexOf(chosen?.role);
     if (!chosen || chosen.token < 0 || role < 0) return null;
+    const focus = focuses[panel];
     const place = focus?.places[focus.position]?.[role];
-    if (place) return toPixel(place);
-    return chosen.token < panels.data.points.tokens
-      ? panels.hover.pixelOf(panels.roles.length * chosen.token + role)
-      : null;
+    if (place) return toPixelIn(panel)(place);
+    if (chosen.token >= panels.data.points.tokens) return null;
+    const point = panels.roles.length * chosen.token + role;
+    return panels.single ? panels.hover.pixelOf(point) : panels.linkedPanels.pixelOf(panel, point);
   }
 
-  function drawRing(context) {
-    const pixel = chosenPixel();
+  function drawRing(context, panel) {
+    const pixel = chosenPixel(panel);
     if (!pixel) return;
     context.beginPath();
-    context.arc(...pixel, 9, 0, 2 * Math.PI);
+    context.arc(...pixel, RING.radius, 0, 2 * Math.PI);
     stroke(context, RING.casing, 5, 0.75);
     stroke(context, RING.colour, 3, 1);
   }

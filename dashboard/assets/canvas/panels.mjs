@@ -34,7 +34,7 @@ function showStillPicture(panels) {
   if (deep || !layout) return panels.finish("", true);
   const pixels = (length) => Math.round(length * scale);
   const [side, gap, title] = [layout.side, layout.gap, layout.title].map(pixels);
-  const columns = picture.flows ? `&columns=${layout.columns}` : "";
+  const columns = picture.flows || picture.narrowest ? `&columns=${layout.columns}` : "";
   image.src = `${picture.raster}&side=${side}&gap=${gap}&title=${title}&scheme=${schemeNow()}${columns}`;
 }
 
@@ -68,6 +68,31 @@ export class Panels {
 
   get single() {
     return this.picture?.panels.length === 1;
+  }
+
+  /** Whether a click chooses a point: in a single panel, and in two heads. Elsewhere it opens a panel. */
+  get choosesPoints() {
+    return this.single || Boolean(this.picture?.second);
+  }
+
+  /** The panel that a pixel of the frame belongs to: a single one takes all of it. */
+  panelAt(px, py) {
+    return this.single ? 0 : panelAt(this.layout, this.camera, px, py);
+  }
+
+  /** What the overlay of each panel is loaded from, where points can be chosen. */
+  get focuses() {
+    return [this.picture?.focus, this.picture?.second?.focus];
+  }
+
+  /** How strongly points are painted below what is drawn over them. */
+  get dim() {
+    return this.layer.focused || this.picture.contours ? 0.45 : 1;
+  }
+
+  /** How a region of a panel begins in a link. */
+  regionOf(panel) {
+    return panel ? this.picture.second?.region : this.picture.region;
   }
 
   get scheme() {
@@ -234,7 +259,7 @@ export class Panels {
       Math.min(most, (this.data.points?.tokens || 1) * this.roles.length),
       layout.side * camera.zoom,
     );
-    this.painter.paint({ ...shown, ...marks, most, dim: this.layer.focused ? 0.45 : 1, between: this.player.between });
+    this.painter.paint({ ...shown, ...marks, most, dim: this.dim, between: this.player.between });
     this.detail.painted();
     this.layer.draw();
     placeNames(this);

@@ -31,7 +31,7 @@ function icon(name) {
 }
 
 export function createToolbar(panels) {
-  const state = { name: "move", drawing: false, outline: [], begin, extend, end, cancel, renew };
+  const state = { name: "move", drawing: false, panel: 0, outline: [], begin, extend, end, cancel, renew };
   const clear = () => panels.send({ lassoed: { lasso: "" } });
   const buttons = {
     move: button("move", "Move", () => choose("move")),
@@ -40,7 +40,7 @@ export function createToolbar(panels) {
     clear: button("clear", "Clear selection", clear),
     in: button("in", "Zoom in", () => panels.cameraControl.zoom(1.5)),
     out: button("out", "Zoom out", () =>
-      panels.single && panels.camera.zoom === 1 ? panels.leave() : panels.cameraControl.zoom(1 / 1.5),
+      panels.choosesPoints && panels.camera.zoom === 1 ? panels.leave() : panels.cameraControl.zoom(1 / 1.5),
     ),
     reset: button("reset", "Reset", () => panels.cameraControl.reset()),
     full: button("full", "Full screen", turnFullScreen),
@@ -87,12 +87,13 @@ export function createToolbar(panels) {
 
   // -- the region -------------------------------------------------------------------------------
 
-  const place = (px, py) => pixelToPanel(panels.layout, panels.camera, 0, px, py);
+  const place = (px, py) => pixelToPanel(panels.layout, panels.camera, state.panel, px, py);
 
   function begin(px, py) {
     panels.hover.hide();
     panels.cameraControl.settle();
     state.drawing = true;
+    state.panel = Math.max(0, panels.panelAt(px, py));
     state.outline = [place(px, py)];
   }
 
@@ -105,7 +106,7 @@ export function createToolbar(panels) {
   /** A finished region goes out; the picture comes back with it as its `lasso`. */
   function end() {
     const { outline } = state;
-    const { region } = panels.picture;
+    const region = panels.regionOf(state.panel);
     cancel();
     if (!region || outline.length < 3 || outlineArea(outline) < SMALLEST) return;
     panels.send({ lassoed: { lasso: formatLasso(region, panels.camera, outline) } });
