@@ -108,10 +108,37 @@ def test_every_page_with_a_search_says_when_it_finds_nothing(library: Library, p
 
 
 def test_over_a_head_everything_drawn_is_in_the_legend(library: Library) -> None:
-    here = context(library, "head", "token=5&marks=1-2&lasso=pca-exact-2d,0,0,query:0,0;1,0;1,1")
+    here = context(library, "head", "token=5&marks=1-2&lasso=pca-exact-2d,0,0,0,0,0,0,1000,0,1000,1000")
     kinds = [kind for kind, _ in marks_of_point(here.state)]
     assert kinds[:5] == ["ring", "sentence", "line", "near", "pair"]
     assert "attention weight: thicker is more" in str(PAGES["head"](here).below)
+
+
+@pytest.mark.parametrize(("head", "named"), [(0, True), (1, False)])
+def test_a_lasso_is_in_the_legend_of_the_picture_in_which_it_was_drawn(
+    library: Library, head: int, named: bool
+) -> None:
+    query = f"layer=0&head={head}&lasso=pca-exact-2d,0,0,0,0,0,0,1000,0,1000,1000"
+    assert ("over lasso" in str(PAGES["head"](context(library, "head", query)).below)) == named
+
+
+def test_lines_are_in_the_legend_only_where_a_weight_is_drawn(library: Library) -> None:
+    def legend(query: str) -> str:
+        return str(PAGES["head"](context(library, "head", f"token=5&{query}")).below)
+
+    assert "attention weight: thicker is more" in legend("least=0")
+    assert "attention weight: thicker is more" not in legend("least=1")
+
+
+def test_sizes_by_norm_are_in_the_legend_with_the_norms_at_their_ends(library: Library) -> None:
+    here = context(library, "head", "layer=1&head=0&size=norm")
+    vectors = (vectors.values[1, 0][here.corpus.rows] for vectors in (here.corpus.query, here.corpus.key))
+    norms = np.stack([np.linalg.norm(each.astype(np.float32), axis=-1) for each in vectors])
+    low, high = np.percentile(norms, [2, 98])
+    below = str(PAGES["head"](here).below)
+    assert f"norm {low:.2f} or less" in below
+    assert f"norm {high:.2f} or more" in below
+    assert "or less" not in str(PAGES["head"](context(library, "head", "layer=1&head=0")).below)
 
 
 def test_without_an_overlay_there_is_no_legend(library: Library) -> None:

@@ -48,11 +48,12 @@ def _logit(counts: Floats) -> Floats:
 
 def over_represented(codes: Codes, member: NDArray[np.bool_]) -> list[tuple[int, float]]:
     """Codes (point,) that a group has more of than the rest, the most certain first, each with its share of the group."""
-    terms, index = np.unique(codes, return_inverse=True)
+    counts = np.bincount(codes)
+    terms = np.flatnonzero(counts)
     if len(terms) < 2:
         return []
-    inside, outside = (np.bincount(index[part], minlength=len(terms)) for part in (member, ~member))
-    ratio, deviations = log_odds(inside, outside)
+    inside = np.bincount(codes[member], minlength=len(counts))[terms]
+    ratio, deviations = log_odds(inside, counts[terms] - inside)
     order = np.argsort(-deviations, kind="stable")
     found = [term for term in order if deviations[term] >= CERTAIN and ratio[term] >= np.log(TIMES)]
     return [(int(terms[term]), float(inside[term] / inside.sum())) for term in found]

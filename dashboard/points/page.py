@@ -159,11 +159,11 @@ def _below(context: Context, points: ShownPoints) -> list[object]:
 
 def _fidelity(context: Context) -> list[object]:
     """The fidelity of the picture; of two pictures that of each."""
-    state, second = context.state, context.state.second_head
-    heads = [(state.layer, state.head), *([second] if second else [])]
+    heads = context.state.shown_heads
+    names = [f" of {head_name(*head)}" if len(heads) > 1 else "" for head in heads]
     return [
-        head_fidelity_caption(context.corpus, context.view, *head, of=f" of {head_name(*head)}" if second else "")
-        for head in heads
+        head_fidelity_caption(context.corpus, context.view, *head, of=name)
+        for head, name in zip(heads, names, strict=True)
     ]
 
 

@@ -252,6 +252,11 @@ class LinkState:
         return None if pinned == (self.layer, self.head) else pinned
 
     @property
+    def shown_heads(self) -> list[tuple[int, int]]:
+        """Layer and head of the link's head, and of the pinned one."""
+        return [(self.layer, self.head), *([self.second_head] if self.second_head else [])]
+
+    @property
     def fields(self) -> dict[str, Any]:
         """The value of every field of the link by its name."""
         return {name: getattr(self, name) for name in FIELDS}

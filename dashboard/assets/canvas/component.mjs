@@ -54,7 +54,7 @@ function namesOf(picture) {
     const rows = headings.rows.map(({ name }) => name);
     return { ...none, kind: "grid titled headed", columns: headings.above, rows };
   }
-  if (titled) return { ...none, kind: `grid titled ${picture.second ? "pair" : ""}`, each: panels };
+  if (titled) return { ...none, kind: `grid titled ${picture.second ? "two-heads" : ""}`, each: panels };
   const rows = numbered("L", Math.ceil(panels.length / columns));
   return { ...none, kind: "grid", columns: numbered("H", columns), rows };
 }

@@ -105,8 +105,7 @@ export function createHover(panels) {
   }
 
   function showPoint(point) {
-    if (point === state.point && tip.style.display !== "block") return;
-    if (point === state.point && point >= 0) return;
+    if (point === state.point && (point >= 0 || tip.style.display !== "block")) return;
     hide();
     state.point = point;
     if (point < 0 || !panels.picture.card) return;
@@ -170,7 +169,10 @@ export function createHover(panels) {
       right: Math.min(box.width, window.innerWidth - box.left),
       bottom: Math.min(box.height, window.innerHeight - box.top),
     };
-    const [left, top] = cardPlace(at, [tip.offsetWidth, tip.offsetHeight], room, panels.layer.lines());
+    const [left, top] = cardPlace(at, [tip.offsetWidth, tip.offsetHeight], room, [
+      ...panels.layer.lines(),
+      ...panels.linkedPanels.lines(),
+    ]);
     Object.assign(tip.style, { left: `${left}px`, top: `${top}px` });
   }
 

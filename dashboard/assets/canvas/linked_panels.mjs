@@ -4,6 +4,8 @@ import { DIAGONAL, buildIndex, flattenPlaces, nearestPoint, nextPoint, shrink } 
 import { panelAt, panelBox, panelToPixel, pixelSize, pixelToPanel } from "./layout.mjs";
 
 const RADIUS = 14;
+/** Importance of the same token in the other panel to the card of a point: more than that of its lines. */
+const TWIN = 1e4;
 
 /** The points of one panel. */
 export function pointsOfPanel(points, panel) {
@@ -16,6 +18,7 @@ export function createLinkedPanels(panels) {
   panels.frame.append(ring);
   let known = {};
   let shown = "";
+  let twin = [];
 
   /** Indices of the points of each panel as they are seen now. */
   function indices() {
@@ -79,7 +82,7 @@ export function createLinkedPanels(panels) {
     panels.hover.hide();
     if (point < 0) return;
     shown = `${panel} ${point}`;
-    const [x, y] = pixelOf(1 - panel, point);
+    const [x, y] = (twin = pixelOf(1 - panel, point));
     Object.assign(ring.style, {
       display: "block",
       left: `${x - 8}px`,
@@ -95,5 +98,8 @@ export function createLinkedPanels(panels) {
     ring.style.display = "none";
   }
 
-  return { areThere, show, showPoint, search, towards, pixelOf, hide };
+  /** What a card must not cover, as lines: the ring in the other panel. */
+  const lines = () => (shown ? [[...twin, ...twin, TWIN]] : []);
+
+  return { areThere, lines, show, showPoint, search, towards, pixelOf, hide };
 }
