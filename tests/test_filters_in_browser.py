@@ -102,8 +102,8 @@ def place(part: Locator) -> FloatRect:
 
 
 def test_a_switch_stands_by_its_own_label_and_an_i_on_the_line_of_its_label(head: Page) -> None:
-    sizes, labels = (head.locator(".switch", has_text=name) for name in ("size by norm", "labels"))
-    own, other = (place(switch.locator(".mantine-Switch-track")) for switch in (sizes, labels))
+    sizes, beside = (head.locator(".switch", has_text=name) for name in ("size by norm", "contours"))
+    own, other = (place(switch.locator(".mantine-Switch-track")) for switch in (sizes, beside))
     text = place(sizes.get_by_text("size by norm"))
     assert 2 * (text["x"] - own["x"] - own["width"]) < other["x"] - text["x"] - text["width"]
     label, about = (place(head.locator(f".explained {part}").first) for part in ("label", ".info"))
