@@ -49,7 +49,7 @@ SCALES: tuple[Scale, ...] = get_args(Scale)
 TABS = ("statistics", "point", "selection", "pairs", "distance", "positions")
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 #: What the heat map of all heads shows of a statistic.
-VALUES = ("value", "rank", "difference", "part")
+VALUES = ("value", "rank", "difference", "part", "rest")
 #: The heads without a label, as a choice beside the labels.
 UNLABELLED = "none"
 #: Sentences in the order of the corpus, instead of a statistic that ranks them.
