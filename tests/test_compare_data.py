@@ -21,12 +21,11 @@ from dashboard.compare.data import (
 )
 from dashboard.compare.sentences import both_patterns, patterns_table, sentence_divergence
 from dashboard.compare.two_models import SEED, ModelPair, mean_interval, sample_of
-from dashboard.web.state import varying_statistics
 from store import Corpus
 from store.kernels.bootstrap import draw_counts
 from store.kernels.divergence import divergence_sums, row_divergence
 from store.kernels.statistics import source_rows
-from store.schema.model import SOURCES
+from store.schema.model import SOURCES, varying_statistics
 from tests.test_divergence import MAKERS
 
 

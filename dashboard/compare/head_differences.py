@@ -19,9 +19,9 @@ from dashboard.ui.controls import statistic_info
 from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import QUERIES, brief, difference_unit, signed, spell, unit_title
 from dashboard.web.context import Context
-from dashboard.web.state import LinkState, varying_statistics
+from dashboard.web.state import LinkState
 from store import STATISTICS
-from store.schema.model import head_name
+from store.schema.model import head_name, varying_statistics
 from store.wording import many
 
 CHANGES = (

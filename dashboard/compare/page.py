@@ -53,8 +53,8 @@ from dashboard.ui.page import Page, deferred
 from dashboard.ui.progress import unmade
 from dashboard.ui.text import QUERIES
 from dashboard.web.context import Context, on_same_corpus
-from dashboard.web.state import varying_statistics
 from store import STATISTICS
+from store.schema.model import varying_statistics
 
 #: Kinds of pictures.
 PICTURES = {"head": "a head", "point": "a feature point"}

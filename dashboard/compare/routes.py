@@ -35,7 +35,7 @@ from dashboard.web.http import (
     source_of_means,
 )
 from dashboard.web.library import Library
-from dashboard.web.state import varying_statistics
+from store.schema.model import varying_statistics
 
 PAIR = f"{BASE}/compare/<other>"
 

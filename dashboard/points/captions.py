@@ -13,9 +13,9 @@ from store.wording import many
 
 #: The measures of fidelity, explained.
 FIDELITY = (
-    "Spearman: rank correlation of attention weight and distance in the picture, query by query; -1 is perfect. Recall@3: the "
-    "share of a query's 3 most attended keys among its 3 nearest. Trustworthiness: whether neighbours in the picture are "
-    "neighbours of the vectors; 1 is perfect."
+    "Spearman: rank correlation of attention weight and distance in the picture, query by query; -1 is perfect. Across: the same "
+    "over keys of other sentences. Recall@3: the share of a query's 3 most attended keys among its 3 nearest. Trustworthiness: "
+    "whether neighbours in the picture are neighbours of the vectors; 1 is perfect."
 )
 RING, SENTENCE = ("ring", "clicked point"), ("sentence", "tokens of its sentence, larger")
 LASSO = ("lasso", "lasso")

@@ -38,9 +38,8 @@ from dashboard.ui.page import Page
 from dashboard.ui.tables import file_href, file_links, scrolling
 from dashboard.ui.text import QUERIES, brief, model_names, signed, unit_title
 from dashboard.web.context import Context, comparable
-from dashboard.web.state import varying_statistics
 from store import STATISTICS
-from store.schema.model import head_name
+from store.schema.model import head_name, varying_statistics
 from store.wording import many
 
 #: Fields of a link that the heat map depends on.

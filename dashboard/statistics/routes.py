@@ -22,9 +22,8 @@ from dashboard.ui.files import FORM, Table, file
 from dashboard.web.context import resolve
 from dashboard.web.http import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
 from dashboard.web.library import Library
-from dashboard.web.state import varying_statistics
 from store import Corpus
-from store.schema.model import BOUNDS
+from store.schema.model import BOUNDS, varying_statistics
 
 
 def register(server: Flask, library: Library) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.points.captions import authors_size, shown_fidelity
+from dashboard.points.captions import FIDELITY, authors_size, shown_fidelity
 from dashboard.store_page.history import changes_section, history_section, published_at
 from dashboard.store_page.settings import command, readable_settings
 from dashboard.store_page.table import stacked_table
@@ -18,10 +18,6 @@ from store.describe import CorpusDescription, Description, ModelDescription, des
 from store.wording import many
 
 PICTURE_COLUMNS = ("view", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
-_FIDELITY = (
-    "Spearman: rank correlation of attention and distance on screen, -1 is perfect. Recall@3: share of the 3 most attended "
-    "keys among the 3 nearest. Across: Spearman over keys of other sentences. Trustworthiness: 1 is perfect."
-)
 
 
 def layout(context: Context) -> Page:
@@ -131,7 +127,7 @@ def _pictures(context: Context) -> list[object]:
         html.P(
             [
                 f"Means over heads on {judged_on}. The first view is the default.",
-                info("the fidelity of pictures", _FIDELITY),
+                info("the fidelity of pictures", FIDELITY),
             ],
             className="caption",
         ),

@@ -38,7 +38,7 @@ def chart(
     figure: go.Figure,
     *,
     name: str,
-    caption: str,
+    caption: object,
     label: str,
     data: str | None = None,
     height: int = 300,
@@ -61,7 +61,10 @@ def chart(
     return [
         # The room of the chart while the browser fetches what draws it: nothing below moves.
         html.Div(graph, id=name, className=classes, style={"minHeight": f"{height}px"}, **_named(label)),
-        html.P([caption, html.Span(saves, className="saves")], className="caption"),
+        html.P(
+            [*(caption if isinstance(caption, list) else [caption]), html.Span(saves, className="saves")],
+            className="caption",
+        ),
     ]
 
 
