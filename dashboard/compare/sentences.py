@@ -18,7 +18,7 @@ from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
 from dashboard.sentence.page import text_input
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.charts import DIVERGING, NOTE, RAMP, Layout, chart, colour_bar, every, layout, square
-from dashboard.ui.controls import head_choices, number
+from dashboard.ui.controls import head_choices, info, number
 from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import significant
@@ -228,20 +228,21 @@ def _sentence(context: Context, two: ModelPair) -> list[object]:
         html.P(
             [
                 f"Sentence {state.sentence:,} of {two.sentences:,}{f', {sentence.label}' if sentence.label else ''}, "
-                f"{many(len(sentence.wordpieces), 'token')}; one colour scale. {_named(len(sentence.wordpieces))}"
+                f"{many(len(sentence.wordpieces), 'token')}; one colour scale. "
                 f"Mean divergence {sentence_divergence(weights):.4f} nats. ",
                 html.A("All weights as csv", href=file_href(context, where), download=""),
                 ".",
+                *_named(len(sentence.wordpieces)),
             ],
             className="caption",
         ),
     ]
 
 
-def _named(tokens: int) -> str:
-    """A note where the axes do not name every token."""
+def _named(tokens: int) -> list[html.Button]:
+    """An (i) where the axes do not name every token."""
     step = named_every(tokens)
-    return "" if step == 1 else f"The axes name one token in {step}. "
+    return [] if step == 1 else [info("the axes", f"The axes name one token in {step}.")]
 
 
 def drawn_patterns(two: ModelPair, weights: Floats, tokens: tuple[str, ...]) -> list[object]:

@@ -25,7 +25,7 @@ from store.schema.model import head_name, varying_statistics
 NO_LABELS = "No head passes a threshold, so all are unlabelled. Colour by layer or by a statistic."
 _SCALING = (
     "Metric multidimensional scaling of the mean Jensen-Shannon divergence, seed {seed}; stress {stress:.3f} (0 is "
-    "faithful, above 0.2 is poor). After Figure 6 of Clark et al. 2019. "
+    "faithful, above 0.2 is poor); equal axis scales. After Figure 6 of Clark et al. 2019. "
 )
 _ORDER = "Heads in the order of average linkage with optimal leaf ordering, so that similar ones stand together."
 
@@ -50,7 +50,7 @@ def layout(context: Context) -> Page:
                 [
                     html.Div(_map(context)),
                     html.Div(selected_head(context), className="selected-head"),
-                    html.Div([html.H2(["Divergence between heads", divergence_info()]), *_matrix(context)]),
+                    html.Div([html.H2(["Divergence between heads", divergence_info(corpus)]), *_matrix(context)]),
                 ],
                 className="split",
             ),
@@ -83,7 +83,7 @@ def _map(context: Context) -> list[object]:
         *chart(
             _coloured(context),
             name="head-map",
-            caption="Click a dot to select its head. Equal axis scales. ",
+            caption="Click a dot to select its head. ",
             label=f"Map of {corpus.layers} by {corpus.heads} heads, coloured by {state.paint}",
             data=file_href(context, "map.csv"),
             height=560,
@@ -116,7 +116,7 @@ def _matrix(context: Context) -> list[object]:
     matrix = mean_divergence(corpus).reshape(heads, heads)[np.ix_(order, order)]
     names = [head_name(*divmod(head, corpus.heads)) for head in order]
     chosen = head_name(context.state.layer, context.state.head)
-    about = f"{_ORDER} Lines frame the selected head. {divergence_sample(corpus)}"
+    about = f"{_ORDER} Lines frame the selected head."
     return [
         *chart(
             divergence_matrix(matrix, names, chosen),

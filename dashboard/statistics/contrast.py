@@ -32,7 +32,7 @@ def size_of_rest(corpus: Corpus, part: Part) -> str:
     """How many tokens and sentences the part is compared with."""
     sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[~part.rows]])
     tokens = many(corpus.n_tokens - part.tokens, "token")
-    return f"Subtracted: means over the other {tokens}, in {many(len(sentences), 'sentence')}. "
+    return f"Subtracted: means over the other {tokens}, in {many(len(sentences), 'sentence')}."
 
 
 def label_contrasts(corpus: Corpus, state: LinkState) -> dict[str, str]:

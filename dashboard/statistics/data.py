@@ -281,7 +281,7 @@ def _minus_model(context: Context, values: Values, other: str, counting: Countin
     statistic, counted = shown_statistic(context), context.library.get(PartCounts).numbers(corpus, part, counting)
     grid = difference_grid(values, values_of(counted.means, statistic, state.source), statistic, f"that of {name}")
     share = f"{part.tokens:,} of {corpus.n_tokens:,} tokens ({100 * part.tokens / corpus.n_tokens:.1f} %)"
-    return replace(grid, note=f"Subtracted: means over {share} of {name}. ")
+    return replace(grid, note=f"Subtracted: means over {share} of {name}.")
 
 
 def _of_other(part: Part, name: str) -> tuple[str, ...]:

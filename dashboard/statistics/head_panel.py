@@ -11,7 +11,7 @@ from dashboard.statistics.divergence import nearest
 from dashboard.statistics.figures import received_by_position
 from dashboard.statistics.head_label import head_label
 from dashboard.statistics.norm_by_frequency import frequency_figure, norm_by_frequency
-from dashboard.statistics.sections import definitions, head_importance, head_profile
+from dashboard.statistics.sections import definitions, head_importance, head_profile, relative_position_heading
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links, heading
@@ -52,7 +52,7 @@ def head_statistics(context: Context) -> list[object]:
         html.P(["A statistic's name opens the sentences with the largest values.", numbers], className="caption"),
         definitions(),
         file_links(context, "All sources", f"statistics/{state.layer}/{state.head}"),
-        html.H2("Attention by relative position"),
+        relative_position_heading(context),
         *head_profile(context, height=230),
         html.H2(["Attention received by position", info("attention received by position", _RECEIVED)]),
         *_received(context),

@@ -31,7 +31,14 @@ from dashboard.statistics.data import (
 )
 from dashboard.statistics.differences import most_different, most_varying
 from dashboard.statistics.parts import Counting, Part, part_labels, part_of
-from dashboard.statistics.sections import curves, definitions, importance, mixing, relative_position
+from dashboard.statistics.sections import (
+    curves,
+    definitions,
+    importance,
+    mixing,
+    relative_position,
+    relative_position_heading,
+)
 from dashboard.ui.charts import chart, heat_map
 from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
 from dashboard.ui.page import Page
@@ -112,7 +119,7 @@ def _of_whole_corpus(context: Context, part: Part) -> list[object]:
     caption = html.P("Filters do not apply below: these figures are of the whole corpus.", className="caption")
     return [
         *([caption] if part.tokens < context.corpus.n_tokens else []),
-        html.H2("Attention by relative position"),
+        relative_position_heading(context),
         html.Div(head_choices(context), className="controls"),
         html.Div(relative_position(context), className="figures halves"),
         *importance(context),
@@ -192,6 +199,7 @@ def _heat_map(context: Context, grid: HeadGrid) -> list[object]:
     corpus, state = context.corpus, context.state
     queries = f", {QUERIES[state.source]}" if state.source != "all" else ""
     table = "; the table below has every number" if grid.kind == "value" else ""
+    about = [info("what is subtracted", grid.note)] if grid.note else []
     figure = heat_map(
         grid.values,
         written=grid.written,
@@ -206,7 +214,7 @@ def _heat_map(context: Context, grid: HeadGrid) -> list[object]:
         *chart(
             figure,
             name="heat-map",
-            caption=f"{grid.note}Click a cell to open the head. ",
+            caption=["Click a cell to open the head.", *about, " "],
             label=f"Heat map of {corpus.layers} by {corpus.heads} heads: {grid.title}{table}",
             data=file_href(context, "heat-map.csv", _of_grid(context)),
             height=70 + 34 * corpus.layers,

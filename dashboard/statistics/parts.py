@@ -263,8 +263,9 @@ def count_contrast(corpus: Corpus, part: Part, watch: Watch) -> tuple[PartNumber
     mixing = corpus.mixing_means(part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * share / 2))
     rest = corpus.mixing_means(~part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * (1 + share) / 2))
     own = PartNumbers(counted["mean"], counted["interval"], counted["layer_interval"], mixing)
-    names = ("difference", "difference_interval", "difference_layer_interval")
-    return own, PartNumbers(*(counted[name] for name in names), mixing - rest)
+    return own, PartNumbers(
+        counted["difference"], counted["difference_interval"], counted["difference_layer_interval"], mixing - rest
+    )
 
 
 def write_whole(file: Path, content: bytes) -> None:

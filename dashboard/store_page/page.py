@@ -66,8 +66,9 @@ def _under_way(context: Context) -> list[object]:
     """The ingest that runs now, followed as long as the page is open, and the pictures that it has yet to make."""
     line = html.Div(ingest_state(context.ingest), id={UNDER_WAY: STORE}, role="status", className="under-way")
     pending = _pending(context) if context.ingest else []
-    waiting = f"Requested pictures not made yet: {', '.join(pending)}." if pending else ""
-    return [html.H2("Ingest"), line, *([html.P(waiting, className="caption")] if waiting else [])]
+    waiting = f"{many(len(pending), 'requested picture')} to come."
+    about = info("the pictures to come", f"{', '.join(pending)}.")
+    return [html.H2("Ingest"), line, *([html.P([waiting, about], className="caption")] if pending else [])]
 
 
 def _pending(context: Context) -> list[str]:
