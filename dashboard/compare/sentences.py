@@ -49,10 +49,10 @@ def sentence_divergence(patterns: Floats) -> float:
     return float(row_divergence(patterns[0], patterns[1]).mean())
 
 
-def patterns_table(two: ModelPair, sentence: int, layer: int, head: int) -> Table:
-    """A row for each query and key, with its weight in A (`a`) and B (`b`) and their difference B - A."""
-    pieces = np.array(stored_sentence(two.own, sentence).wordpieces, object)
-    own, other = both_patterns(two, sentence, layer, head).reshape(2, -1)
+def patterns_table(wordpieces: Sequence[str], weights: Floats) -> Table:
+    """A row for each query and key of weights (2, query_token, key_token): in A (`a`), in B (`b`), and B - A."""
+    pieces = np.array(wordpieces, object)
+    own, other = weights.reshape(2, -1)
     positions = np.arange(len(pieces))
     return {
         "query": np.repeat(pieces, len(pieces)),
