@@ -13,8 +13,8 @@ from dashboard.web.library import Library
 
 #: Characters of a line of captions at 1440 pixels.
 LINE = 140
-#: What links save below a chart.
-SAVE = "Save as"
+
+
 QUERIES = {
     "overview": "",
     "statistics": "",
@@ -34,7 +34,7 @@ def captions(library: Library, page: str, query: str) -> list[str]:
     every = [parts.above, parts.beside, parts.below]
     if page == "compare":
         every += [fill(context) for fill in DEFERRED.values()]
-    return [text(node).partition(SAVE)[0] for node in nodes(every) if is_caption(node)]
+    return [text(node) for node in nodes(every) if is_caption(node)]
 
 
 def nodes(part: Any) -> Iterator[Any]:

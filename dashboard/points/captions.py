@@ -64,11 +64,11 @@ def fidelity_caption(corpus: Corpus, view: str) -> html.P:
     return caption(text, info("fidelity", FIDELITY))
 
 
-def head_fidelity_caption(corpus: Corpus, view: str, layer: int, head: int) -> html.P:
-    """Fidelity of one head's picture."""
+def head_fidelity_caption(corpus: Corpus, view: str, layer: int, head: int, *, of: str = "") -> html.P:
+    """Fidelity of one head's picture; `of` names the head where two are shown."""
     opened = corpus.view(view)
     measures = _measures(shown_fidelity(opened)[:, layer, head].to_series().to_dict())
-    return caption(f"Fidelity: {measures}; on {opened.attrs['judged_on']}.", info("fidelity", FIDELITY))
+    return caption(f"Fidelity{of}: {measures}; on {opened.attrs['judged_on']}.", info("fidelity", FIDELITY))
 
 
 def _measures(values: dict[str, float]) -> str:
