@@ -6,11 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from store.describe import ModelDescription, describe_model
-from store.schema.model import STATISTICS
+from store.schema.model import varying_statistics
 from store.snapshot import Snapshot
-
-#: Over all queries it is 1 in every head: all tokens together receive as much as they give.
-CONSTANT = "received"
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ def head_changes(older: Snapshot, newer: Snapshot, key: str) -> list[HeadChange]
     """The statistic of each head that changed most between two snapshots of a model, the largest change first."""
     both = [snapshot.corpus(key).head_statistic.sel(source="all") for snapshot in (older, newer)]
     stored = set.intersection(*(set(means.statistic.values.tolist()) for means in both))
-    names = [name for name in STATISTICS if name in stored and name != CONSTANT]
+    names = [name for name in varying_statistics("all") if name in stored]
     before, after = (means.sel(statistic=names).values for means in both)
     among = before.std(axis=(1, 2), keepdims=True)
     sizes = np.divide(after - before, among, out=np.zeros_like(before), where=among > 0)

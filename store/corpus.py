@@ -15,7 +15,7 @@ from store.groups import Groups, Views
 from store.kernels.attention import attention_pattern, merge_words
 from store.kernels.labels import head_labels
 from store.kernels.words import StrongestWords
-from store.means import Watch, part_means, part_statistics
+from store.means import Watch, contrast_statistics, part_means, part_statistics
 from store.relations import with_accuracies
 from store.repository.errors import NotIngested, StoreError
 from store.schema.model import PAIR_NUMBERS
@@ -146,8 +146,22 @@ class Corpus(CorpusText):
         mean (source, statistic, layer, head), interval (bound, source, statistic, layer, head) and layer_interval
         (bound, source, statistic, layer).
         """
-        seed = int(self.attributes["provenance"]["settings"]["seed"])
-        return part_statistics(self.token_statistic, self.tokens, self.rows, chosen, seed=seed, watch=watch)
+        return part_statistics(
+            self.token_statistic, self.tokens, self.rows, chosen, seed=self._bootstrap_seed, watch=watch
+        )
+
+    def contrast_statistics(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.Dataset:
+        """`part_statistics` of the chosen tokens, and `difference`: minus the same of all other tokens.
+
+        `difference_interval` and `difference_layer_interval` are its 95 % intervals, paired by sentence.
+        """
+        return contrast_statistics(
+            self.token_statistic, self.tokens, self.rows, chosen, seed=self._bootstrap_seed, watch=watch
+        )
+
+    @property
+    def _bootstrap_seed(self) -> int:
+        return int(self.attributes["provenance"]["settings"]["seed"])
 
     @cached_property
     def head_interval(self) -> xr.DataArray:

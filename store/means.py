@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -28,6 +29,12 @@ Floats = NDArray[np.floating]
 READ_BYTES = 4 << 20
 #: Called with the finished share, 0 to 1; an error that it raises ends the computation.
 Watch = Callable[[float], None]
+#: Names of the numbers of a part, as those of the part minus the rest.
+_DIFFERENCE = {
+    "mean": "difference",
+    "interval": "difference_interval",
+    "layer_interval": "difference_layer_interval",
+}
 #: Blocks whose sums are in memory at once.
 AT_ONCE = 64
 
@@ -146,19 +153,33 @@ def part_statistics(
     mean (source, statistic, layer, head), interval (bound, source, statistic, layer, head), and layer_interval (bound,
     source, statistic, layer) of the mean over heads.
     """
-    numbers, layers, heads, _ = stored.shape
-    replicates = Replicates(sources=len(SOURCES), statistics=numbers, layers=layers, heads=heads, dtype=np.float32)
-    blocks = _part_blocks(tokens, real, chosen)
-    mean = _labelled(_Sums(stored, blocks, watch, replicates, seed).means(), stored)
-    dims = ("bound", *map(str, mean.dims))
-    return xr.Dataset(
-        {
-            "mean": mean,
-            "interval": (dims, _around(mean.values, replicates.interval())),
-            "layer_interval": (dims[:-1], _around(mean.values.mean(axis=-1), replicates.layer_interval())),
-        },
-        {"bound": list(BOUNDS)},
-    )
+    return _counted(stored, _part_blocks(tokens, real, chosen), seed, watch).with_intervals()
+
+
+def contrast_statistics(
+    stored: xr.DataArray,
+    tokens: xr.Dataset,
+    real: NDArray[np.int64],
+    chosen: NDArray[np.bool_],
+    *,
+    seed: int,
+    watch: Watch = lambda _: None,
+) -> xr.Dataset:
+    """Head statistics of the chosen tokens, as `part_statistics`, and how they differ from those of all other tokens.
+
+    Both means are counted alike: a sentence that has chosen and other tokens counts in each with its own of them.
+
+    Returns
+    -------
+    Those of `part_statistics`, and `difference`, `difference_interval` and `difference_layer_interval` of their dims: the
+    chosen tokens minus the others. The draws of a sentence are the same in both, so that the intervals are paired.
+    """
+    part = _counted(stored, _part_blocks(tokens, real, chosen), seed, lambda share: watch(share / 2))
+    rest = _counted(stored, _part_blocks(tokens, real, ~chosen), seed, lambda share: watch((1 + share) / 2))
+    between = part.replicates.difference_interval(rest.replicates)
+    of_layers = part.replicates.layer_difference_interval(rest.replicates)
+    minus = _with_intervals(part.mean - rest.mean, between, of_layers)
+    return part.with_intervals().merge(minus.rename(_DIFFERENCE))
 
 
 class _Sums:
@@ -218,6 +239,35 @@ class _Sums:
         if self.replicates is not None and draw is not None:
             for number, source in enumerate(block.segments):
                 self.replicates.count(number, source, draw)
+
+
+class _Counted(NamedTuple):
+    """Means (source, statistic, layer, head) with the replicates of their intervals."""
+
+    mean: xr.DataArray
+    replicates: Replicates
+
+    def with_intervals(self) -> xr.Dataset:
+        """`mean`, `interval` and `layer_interval`."""
+        return _with_intervals(self.mean, self.replicates.interval(), self.replicates.layer_interval())
+
+
+def _counted(stored: xr.DataArray, blocks: Sequence[PartBlock], seed: int, watch: Watch) -> _Counted:
+    numbers, layers, heads, _ = stored.shape
+    replicates = Replicates(sources=len(SOURCES), statistics=numbers, layers=layers, heads=heads, dtype=np.float32)
+    return _Counted(_labelled(_Sums(stored, blocks, watch, replicates, seed).means(), stored), replicates)
+
+
+def _with_intervals(mean: xr.DataArray, interval: NDArray[np.float64], of_layers: NDArray[np.float64]) -> xr.Dataset:
+    dims = ("bound", *map(str, mean.dims))
+    return xr.Dataset(
+        {
+            "mean": mean,
+            "interval": (dims, _around(mean.values, interval)),
+            "layer_interval": (dims[:-1], _around(mean.values.mean(axis=-1), of_layers)),
+        },
+        {"bound": list(BOUNDS)},
+    )
 
 
 def _part_blocks(tokens: xr.Dataset, real: NDArray[np.int64], chosen: NDArray[np.bool_]) -> list[PartBlock]:

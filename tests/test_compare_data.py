@@ -21,12 +21,12 @@ from dashboard.compare.data import (
 )
 from dashboard.compare.sentences import both_patterns, patterns_table, sentence_divergence
 from dashboard.compare.two_models import SEED, ModelPair, mean_interval, sample_of
-from dashboard.web.state import varying_statistics
+from dashboard.sentence.sentence import stored_sentence
 from store import Corpus
 from store.kernels.bootstrap import draw_counts
 from store.kernels.divergence import divergence_sums, row_divergence
 from store.kernels.statistics import source_rows
-from store.schema.model import SOURCES
+from store.schema.model import SOURCES, varying_statistics
 from tests.test_divergence import MAKERS
 
 
@@ -216,7 +216,8 @@ def test_the_sentence_of_the_page_has_the_same_divergence(alike: ModelPair) -> N
 
 
 def test_patterns_of_both_are_those_of_the_store(alike: ModelPair) -> None:
-    table = patterns_table(alike, 3, 1, 0)
+    wordpieces = stored_sentence(alike.own, 3).wordpieces
+    table = patterns_table(wordpieces, both_patterns(alike, 3, 1, 0))
     own, other = (model.pattern(3, layer=1, head=0).values.ravel() for model in (alike.own, alike.other))
     np.testing.assert_allclose(table["a"], own, rtol=1e-5)
     np.testing.assert_allclose(table["difference"], other - own, atol=1e-6)

@@ -1,8 +1,11 @@
 """A typed sentence in two models: patterns of both, or one line on why not."""
 
+import re
 from collections.abc import Callable
 
+import numpy as np
 import pytest
+from flask.testing import FlaskClient
 
 from dashboard.compare.page import deferred_typed
 from dashboard.compare.two_models import ModelPair
@@ -11,6 +14,7 @@ from dashboard.sentence.sentence import Sentence
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
+from tests.test_compare_routes import rows_of
 
 
 class HalfLoaded:
@@ -39,6 +43,19 @@ def typed(library: Library, two: ModelPair) -> Context:
 def test_both_models_have_a_pattern_of_the_typed_sentence(library: Library, alike: ModelPair) -> None:
     shown = str(deferred_typed(typed(library, alike)))
     assert all(f"pattern-{which}" in shown for which in ("a", "b", "difference"))
+
+
+def test_the_weights_of_a_typed_sentence_are_a_file(
+    three_client: FlaskClient, library: Library, alike: ModelPair
+) -> None:
+    shown = str(deferred_typed(typed(library, alike)))
+    (link,) = re.findall(r"href='([^']*/typed/0/0\.csv[^']*)'", shown)
+    rows = rows_of(three_client.get(link).text)
+    own, other = (TypedSentences().encode(model, "The film was good.") for model in (alike.own, alike.other))
+    assert [row["query"] for row in rows[:: len(own.wordpieces)]] == list(own.wordpieces)
+    for column, sentence in (("a", own), ("b", other)):
+        weights = sentence.layer_pattern(0)[0].ravel()
+        np.testing.assert_allclose([float(row[column]) for row in rows], weights, atol=1e-5)
 
 
 def test_a_model_that_cannot_be_loaded_is_said_in_one_line(library: Library, alike: ModelPair) -> None:

@@ -41,6 +41,14 @@ def test_the_ring_is_around_the_selected_head() -> None:
 @pytest.mark.parametrize("heads", [4, 72])
 def test_the_axes_of_the_matrix_name_as_many_heads_as_fit(heads: int) -> None:
     names = [f"L0 H{head}" for head in range(heads)]
-    axis = divergence_matrix(np.zeros((heads, heads)), names).layout.xaxis
+    axis = divergence_matrix(np.zeros((heads, heads)), names, names[1]).layout.xaxis
     assert axis.title.text == "layer and head"
     assert min(heads, NAMED // 2) <= len(axis.tickvals) <= NAMED
+
+
+def test_the_selected_head_is_framed_and_named_on_the_matrix() -> None:
+    names = [f"L0 H{head}" for head in range(72)]
+    figure = divergence_matrix(np.zeros((72, 72)), names, "L0 H50")
+    row, column = figure.layout.shapes
+    assert (row.y0, row.y1, column.x0, column.x1) == (49.5, 50.5, 49.5, 50.5)
+    assert "L0 H50" in figure.layout.yaxis.tickvals

@@ -11,8 +11,8 @@ from pyarrow import parquet
 
 from dashboard.statistics.parts import Part, part_of
 from dashboard.statistics.routes import heads_table
-from dashboard.web.state import varying_statistics
 from store import STATISTICS, Corpus
+from store.schema.model import varying_statistics
 from tests.counts import counted
 
 Rows = list[dict[str, str]]

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from store import Corpus
 from tests.browser import Open, choose, serving
-from tests.statistics_page import click_cell, has_head, hover_dot, settled
+from tests.statistics_page import has_head, hover_dot, settled
 from tests.tiny_models import save_model
 
 
@@ -59,7 +59,7 @@ def test_a_dot_selects_its_head_and_a_link_beside_the_map_opens_it(page: Page, s
     page.mouse.down()
     page.mouse.up()
     expect(page).to_have_url(re.compile(r"/map\?layer=1$"))
-    beside = page.locator(".split > div:last-child")
+    beside = page.locator(".selected-head")
     expect(beside.get_by_role("heading", name="L1 H0", exact=True)).to_be_visible()
     expect(beside).to_contain_text(str(space.head_labels.values[1, 0]) or "Unlabelled")
     beside.get_by_role("link", name="Open the head").click()
@@ -117,11 +117,6 @@ def test_the_matrix_has_the_divergence_of_every_two_heads(page: Page, space: Cor
     assert float(match[5]) == pytest.approx(
         space.divergence["divergence"].values[pair] / attributes["tokens"], abs=6e-4
     )
-
-
-def test_a_cell_of_the_matrix_opens_the_head_of_its_row(page: Page) -> None:
-    click_cell(page, 0, 3, (4, 4), "#matrix")
-    expect(page).to_have_url(re.compile(r"/head\?"))
 
 
 def test_the_nearest_heads_are_links_by_divergence(page: Page, space: Corpus) -> None:

@@ -1,16 +1,21 @@
 """Means over a part of the corpus, against sums spelled out token by token."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import store.means
-from dashboard.statistics.parts import Part, part_labels, part_of, uniform_entropy
+from dashboard.statistics.parts import Counting, Part, PartCounts, part_labels, part_of, uniform_entropy
 from store import Corpus, StoreError
+from store.kernels.bootstrap import draw_counts
 from store.means import part_segments, sentence_means
 from store.schema.corpus import CLS, PUNCTUATION, SEP, SYMBOL
 from store.schema.model import SOURCES
@@ -165,6 +170,56 @@ def test_a_mean_lies_within_its_interval(two_views: Corpus) -> None:
     there = ~np.isnan(low.values)
     assert (low <= computed["mean"]).values[there].all()
     assert (computed["mean"] <= high).values[there].all()
+
+
+# -- a part minus the rest ------------------------------------------------------------------------------
+
+
+@settings(max_examples=20)
+@given(names=st.lists(st.sampled_from(list(CONDITIONS)), min_size=1, max_size=2, unique=True))
+def test_a_part_minus_the_rest_is_the_difference_of_two_counts_by_hand(
+    two_views: Corpus, tokens: list[dict[str, Any]], names: list[str]
+) -> None:
+    chosen = part_of(two_views, ";".join(names)).rows
+    contrast = two_views.contrast_statistics(chosen)
+    expected = by_hand(two_views, tokens, chosen) - by_hand(two_views, tokens, ~chosen)
+    np.testing.assert_allclose(contrast.difference, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_mixing_of_a_part_minus_the_rest_is_the_difference_of_two_counts(two_views: Corpus) -> None:
+    part = part_of(two_views, "label:positive")
+    rest = replace(part, rows=~part.rows)
+    expected = counted(two_views, part).mixing - counted(two_views, rest).mixing
+    xr.testing.assert_allclose(counted(two_views, replace(part, minus_rest=True)).mixing, expected)
+
+
+@pytest.mark.parametrize("where", ["label:positive", "position:1..3", "kind:word"])
+def test_intervals_of_a_part_minus_the_rest_are_those_of_replicates_spelled_out(two_views: Corpus, where: str) -> None:
+    chosen = part_of(two_views, where).rows
+    stored = two_views.token_statistic.sel(statistic="entropy").values[..., two_views.rows].astype(np.float64)
+    sentence = two_views.tokens.sentence_index.values[two_views.rows]
+    counts = draw_counts(0, 0, two_views.n_sentences)
+    own, rest = (_replicates(stored[..., rows], sentence[rows], counts) for rows in (chosen, ~chosen))
+    expected = np.percentile(own - rest, (2.5, 97.5), axis=-1)
+    interval = two_views.contrast_statistics(chosen).difference_interval.sel(source="all", statistic="entropy")
+    np.testing.assert_allclose(interval, expected, rtol=1e-4, atol=1e-5)
+
+
+def _replicates(values: np.ndarray, sentence: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Weighted means over sentences, one for each replicate, from values (layer, head, token)."""
+    there = np.unique(sentence)
+    means = np.stack([values[..., sentence == number].mean(axis=-1) for number in there], axis=-1)
+    replicates: np.ndarray = means @ counts[there] / counts[there].sum(axis=0)
+    return replicates
+
+
+def test_counting_a_part_minus_the_rest_counts_the_part_too(two_views: Corpus) -> None:
+    with TemporaryDirectory() as folder:
+        counts, part = PartCounts(Path(folder)), part_of(two_views, "kind:word")
+        counts.numbers(two_views, replace(part, minus_rest=True), Counting())
+        found = counts.find(two_views, part)
+    assert found is not None
+    np.testing.assert_allclose(found.means, counted(two_views, part).means)
 
 
 def test_one_sentence_has_means_and_no_interval(two_views: Corpus) -> None:

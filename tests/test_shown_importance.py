@@ -31,10 +31,10 @@ def test_head_importance_is_empty_where_it_was_not_computed(tiny_store: str) -> 
 @pytest.mark.parametrize(
     ("kind", "loss", "warns"), [("classification", 0.7, True), ("classification", 0.6, False), ("mlm", 5.0, False)]
 )
-def test_the_caption_says_that_a_classifier_is_worse_than_a_guess(
+def test_the_info_says_that_a_classifier_is_worse_than_a_guess(
     kind: str, loss: float, warns: bool, tiny_store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between two labels, ln 2."""
     monkeypatch.setattr(Corpus, "importance", IMPORTANCE.assign_attrs(kind=kind, loss=loss))
-    _, says = head_importance(resolve(Library(tiny_store), "head", "?layer=0&head=1"))
-    assert ("worse than that of a guess (0.693)" in says.children) is warns
+    title, _ = head_importance(resolve(Library(tiny_store), "head", "?layer=0&head=1"))
+    assert ("worse than that of a guess (0.693)" in str(title)) is warns

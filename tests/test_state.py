@@ -22,10 +22,9 @@ from dashboard.web.state import (
     LinkState,
     Of,
     browser_table,
-    varying_statistics,
 )
 from store import STATISTICS
-from store.schema.model import SOURCES
+from store.schema.model import SOURCES, varying_statistics
 
 
 @pytest.fixture(scope="module")

@@ -82,7 +82,7 @@ def options(page: Page, field: str) -> list[str]:
     return [option["value"] for option in control.data]
 
 
-def _children(part: object) -> list[object]:
+def children(part: object) -> list[object]:
     children = getattr(part, "children", None)
     return children if isinstance(children, list) else []
 
@@ -128,7 +128,7 @@ def test_the_page_opens_on_the_statistic_in_which_heads_differ_most(library: Lib
 def test_where_another_statistic_is_shown_the_one_with_most_difference_is_a_link(
     library: Library, query: str, linked: bool
 ) -> None:
-    line = next(part for part in parts(page_of(library, query)) if "Heads differ most in " in _children(part))
+    line = next(part for part in parts(page_of(library, query)) if "Heads differ most in " in children(part))
     assert any(isinstance(part, dcc.Link) for part in line.children) == linked
 
 
@@ -178,7 +178,7 @@ def test_the_heads_that_differ_most_from_the_whole_corpus_are_links_with_their_d
     own = counted(tiny_corpus, part_of(tiny_corpus, "kind:word")).means.sel(statistic="to_self", source="all").values
     difference = own - mean(tiny_corpus, "to_self")
     order = np.argsort(-np.abs(difference), axis=None, kind="stable")
-    line = next(part for part in parts(page) if "Largest differences: " in _children(part))
+    line = next(part for part in parts(page) if "Largest differences, points: " in children(part))
     links = [str(part.children) for part in line.children if isinstance(part, dcc.Link)]
     assert links == [head_name(*divmod(int(at), 2)) for at in order]
     assert signed(100 * float(difference.ravel()[order[0]]), 1) in str(line)
@@ -194,7 +194,7 @@ def test_the_difference_from_the_whole_corpus_is_offered_where_tokens_are_filter
 def test_the_whole_corpus_minus_itself_is_shown_as_values_with_a_notice(library: Library) -> None:
     page = page_of(library, "values=part")
     assert figure(page, "heat-map") == figure(page_of(library), "heat-map")
-    assert page.notices == ("No filter is set, so there is no part to compare with the corpus: showing values.",)
+    assert page.notices == ("No filter is set, so there is no part to compare: showing values. Add a filter.",)
 
 
 def test_a_part_without_tokens_says_what_to_do(library: Library) -> None:

@@ -56,7 +56,11 @@ def test_every_setting_of_an_ingest_is_read_in_words(name: str) -> None:
 
 
 def test_settings_of_an_older_ingest_are_read_as_far_as_they_go() -> None:
-    assert readable_settings({"seed": 3}) == {"sentences": "as many as by default", "sample": "seed 3"}
+    assert readable_settings({"seed": 3}) == {"sample": "seed 3"}
+
+
+def test_what_the_ingest_chose_is_no_setting() -> None:
+    assert "auto" not in str(readable_settings(DEFAULTS))
 
 
 def test_a_command_repeats_the_settings_without_places() -> None:
@@ -86,7 +90,9 @@ def test_requested_pictures_that_are_not_made_are_listed_during_an_ingest(
     library = Library(tiny_store)
     settings = library.snapshot().corpus().attributes["provenance"]["settings"]
     monkeypatch.setitem(settings, "views", f"{settings['views']},umap-raw-3d")
-    assert "Requested pictures not made yet: umap-raw-3d." in shown(library)
+    page = shown(library)
+    assert "1 requested picture to come." in page
+    assert "umap-raw-3d." in page
 
 
 def test_a_store_with_one_snapshot_says_so(tiny_store: str) -> None:

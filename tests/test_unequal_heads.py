@@ -72,7 +72,7 @@ def test_the_caption_says_that_an_axis_is_thinned(
     three_models: str, alike: ModelPair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dashboard.compare.sentences.NAMED", 2)
-    assert "The axes name one token in " in written(PAGES["compare"](context(three_models, alike)))
+    assert "The axes name one token in " in str(PAGES["compare"](context(three_models, alike)).below)
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,12 @@ from dashboard.compare.two_models import (
     segments_of,
 )
 from dashboard.ui.files import Table
-from dashboard.web.state import LinkState, varying_statistics
+from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.kernels.attention import attention_pattern
 from store.kernels.bootstrap import Segments
 from store.kernels.divergence import row_divergence
-from store.schema.model import head_name
+from store.schema.model import head_name, varying_statistics
 
 #: The statistic that is compared where a link names none.
 STANDARD = "to_sep"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dashboard.canvas.spec import FileSource, Panel, Picture
 from dashboard.compare.names import lettered
-from dashboard.compare.picture import MAKE_PICTURE, SIDE, BothPlaces, on_one_scale
+from dashboard.compare.picture import KEYS, MAKE_PICTURE, SIDE, TO_RING, BothPlaces, alignment, on_one_scale
 from dashboard.compare.two_models import ModelPair, cached_result
 from dashboard.features.captions import TRUST
 from dashboard.features.columns import PREDICTED, TokenColumn
@@ -23,7 +23,7 @@ from dashboard.points.captions import caption
 from dashboard.points.colours import legend_line
 from dashboard.points.search import no_hits
 from dashboard.ui.charts import chart
-from dashboard.ui.controls import choice, search_controls
+from dashboard.ui.controls import choice, info, search_controls
 from dashboard.ui.files import Table
 from dashboard.ui.progress import unmade
 from dashboard.ui.tables import file_href
@@ -307,13 +307,10 @@ def below_point(context: Context, two: ModelPair) -> list[object]:
     apart = point_places(two, point.both, point.view, point.point).apart
     return [
         caption(
-            f"{point.both.tokens:,} of {two.tokens:,} tokens, the same in both. {_title(point, point.view)}, fitted for each model; the points of B "
-            f"are aligned to those of A (orthogonal Procrustes), with a mean distance of {100 * apart:.1f} % of the side. {_trustworthiness(two, point)}"
+            f"{point.both.tokens:,} of {two.tokens:,} tokens, the same in both; {_title(point, point.view)}.",
+            info("the pictures of both models", f"{alignment(apart)} {_trustworthiness(two, point)}".rstrip()),
         ),
-        html.P(
-            "Hover a token for its card; it is ringed in both panels. A click opens the point in that model.",
-            className="caption",
-        ),
+        html.P([TO_RING, " A click opens the point in that model.", info("the keys", KEYS)], className="caption"),
     ]
 
 

@@ -15,13 +15,13 @@ from dashboard.compare.two_models import MeanInterval, ModelPair, sample_caption
 from dashboard.statistics.data import difference_grid, values_of
 from dashboard.statistics.sections import definitions
 from dashboard.ui.charts import chart, heat_map
-from dashboard.ui.controls import statistic_info
+from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import QUERIES, brief, difference_unit, signed, spell, unit_title
 from dashboard.web.context import Context
-from dashboard.web.state import LinkState, varying_statistics
+from dashboard.web.state import LinkState
 from store import STATISTICS
-from store.schema.model import head_name
+from store.schema.model import head_name, varying_statistics
 from store.wording import many
 
 CHANGES = (
@@ -138,12 +138,12 @@ def _caption(context: Context, two: ModelPair, changed: Changes) -> html.P:
         if difference.sentences == difference.sample.sentences
         else f", of which {difference.sentences:,} have such queries"
     )
-    return html.P(
-        f"The first {min(LISTED, changed.most.size)} of {changed.most.size} heads by {by}. Divergence over "
-        f"{sample_caption(two, divergence_sample(two))}; statistic over {sample_caption(two, difference.sample)}{some}. "
-        f"{_selection_note(two, changed)}",
-        className="caption",
+    about = (
+        f"Divergence over {sample_caption(two, divergence_sample(two))}; statistic over "
+        f"{sample_caption(two, difference.sample)}{some}. {_selection_note(two, changed)}"
     )
+    first = f"The first {min(LISTED, changed.most.size)} of {changed.most.size} heads by {by}."
+    return html.P([first, info("the sample", about)], className="caption")
 
 
 def _selection_note(two: ModelPair, changed: Changes) -> str:
@@ -164,7 +164,7 @@ def _divergence_map(context: Context, two: ModelPair, changed: Changes) -> list[
     return chart(
         heat_map(values.mean, written=written, hover=hover, unit="nats"),
         name="counterparts",
-        caption=f"In nats, over {sample_caption(two, divergence_sample(two))}. Click a head to open it. ",
+        caption="In nats, over the same sentences as the table. Click a cell to open the head. ",
         label=f"Heat map of {values.mean.shape[0]} by {values.mean.shape[1]} heads: divergence from the counterpart",
         data=file_href(context, f"compare/{two.other.name}/changes.csv", _query(context.state)),
         height=70 + 34 * two.own.layers,
@@ -187,7 +187,7 @@ def differences(context: Context, two: ModelPair) -> list[object]:
         *chart(
             heat_map(grid.values, written=grid.written, hover=grid.hover, unit=grid.unit, diverging=True),
             name="differences",
-            caption=f"{_sample_note(two)} Click a head to open it. ",
+            caption=["Click a cell to open the head.", info("the means", _sample_note(two)), " "],
             label=f"Heat map of {two.own.layers} by {two.own.heads} heads: {title}, {MINUS}",
             data=file_href(context, f"compare/{two.other.name}/differences.csv", {"source": state.source}),
             height=70 + 34 * two.own.layers,
@@ -219,7 +219,10 @@ def means_over_heads(context: Context, two: ModelPair) -> html.Details:
             html.Summary("Every statistic, mean over all heads"),
             html.Table([html.Thead(names), body], className="rows"),
             html.P(
-                f"Mean over {QUERIES[context.state.source]}. {_head_counts(two)} {_sample_note(two)}",
+                [
+                    f"Mean over {QUERIES[context.state.source]}. {_head_counts(two)}",
+                    info("the means of both models", _sample_note(two)),
+                ],
                 className="caption",
             ),
         ],

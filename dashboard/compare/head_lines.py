@@ -21,7 +21,7 @@ LINE, AROUND = 17, 20
 #: Lines differ in so many steps of opacity and width; lines below the first step are not drawn.
 STEPS = 8
 #: A and B, as in compare.css.
-COLOURS = ("#009E73", "#CC79A7")
+COLOURS = ("#009E73", "#AA6BE0")
 _MEANING = "The width and opacity of a line grow with the weight, up to the largest weight of both models; weights below {:.1%} have none."
 
 

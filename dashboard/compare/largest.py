@@ -11,9 +11,8 @@ from dashboard.compare.two_models import ModelPair
 from dashboard.statistics.data import values_of
 from dashboard.ui.text import spell
 from dashboard.web.context import Context
-from dashboard.web.state import varying_statistics
 from store import STATISTICS
-from store.schema.model import head_name
+from store.schema.model import head_name, varying_statistics
 
 #: Listed changes.
 LISTED = 3

@@ -19,8 +19,11 @@ from dashboard.compare.feature_points import (
 )
 from dashboard.compare.head_differences import CHANGES, changed_heads, differences, is_computed, means_over_heads
 from dashboard.compare.largest import changed_most, largest_changes
-from dashboard.compare.names import badge, lettered, marked
+from dashboard.compare.names import LETTERS, badge, lettered, marked
 from dashboard.compare.picture import (
+    KEYS,
+    TO_RING,
+    alignment,
     both_picture,
     both_places,
     common_views,
@@ -42,7 +45,7 @@ from dashboard.compare.sentences import (
 )
 from dashboard.compare.two_models import ModelPair, is_cached, pair_of, pictures_of
 from dashboard.compare.typed import typed_patterns, typed_section
-from dashboard.points.captions import caption, head_fidelity_caption
+from dashboard.points.captions import FIDELITY, caption, shown_fidelity
 from dashboard.points.colours import legend_line, marks_line
 from dashboard.points.controls import colour_choice, count_line, selection_count
 from dashboard.points.picture import ShownPoints
@@ -53,8 +56,8 @@ from dashboard.ui.page import Page, deferred
 from dashboard.ui.progress import unmade
 from dashboard.ui.text import QUERIES
 from dashboard.web.context import Context, on_same_corpus
-from dashboard.web.state import varying_statistics
 from store import STATISTICS
+from store.schema.model import varying_statistics
 
 #: Kinds of pictures.
 PICTURES = {"head": "a head", "point": "a feature point"}
@@ -137,22 +140,20 @@ def _below_head(context: Context, two: ModelPair) -> list[object]:
     title = two.own.view(view).attrs["title"]
     return [
         caption(
-            f"{shown:,} of {two.tokens:,} tokens, the same in both. {title}, fitted for each model; the points of B are aligned to those "
-            f"of A (orthogonal Procrustes), with a mean distance of {100 * aligned.apart:.1f} % of the side; one colour scale."
+            f"{shown:,} of {two.tokens:,} tokens, the same in both; {title}; one colour scale. {_faithful(context, two, view)}",
+            info("the pictures of both models", f"{alignment(aligned.apart)} {FIDELITY}"),
         ),
-        *_faithful(context, two, view),
-        html.P(
-            "Hover a token for its card, or press P, then Shift with the arrow keys; the same token is ringed in both panels. A click opens "
-            "the head in that model.",
-            className="caption",
-        ),
+        html.P([TO_RING, " A click opens the head in that model.", info("the keys", KEYS)], className="caption"),
     ]
 
 
-def _faithful(context: Context, two: ModelPair, view: str) -> list[html.P]:
-    state = context.state
-    models = zip((two.own, two.other), lettered(two), strict=True)
-    return [head_fidelity_caption(model, view, state.layer, state.head, of=f", {name}") for model, name in models]
+def _faithful(context: Context, two: ModelPair, view: str) -> str:
+    """The rank correlation of attention and distance in each picture."""
+    layer, head = context.state.layer, context.state.head
+    each = [
+        float(shown_fidelity(model.view(view)).sel(measure="spearman")[layer, head]) for model in (two.own, two.other)
+    ]
+    return f"Spearman: {', '.join(f'{letter} {value:.2f}' for letter, value in zip(LETTERS, each, strict=True))}."
 
 
 def picture(context: Context) -> Picture | None:

@@ -24,6 +24,8 @@ MOST_TOKENS = 20_000
 #: Pixels of a panel at least, however far down the page it stands.
 SIDE = 420
 MAKE_PICTURE = "Run `headscape projections` to make the other."
+TO_RING = "Hover a token to ring it in both panels."
+KEYS = "P goes to the token nearest to the middle of a panel; Shift with the arrow keys goes to the next."
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,3 +143,11 @@ def _panels(context: Context, two: ModelPair, name: str) -> list[Panel]:
         Panel(name=title, summary=name, fields=fields | {"model": model.name})
         for title, model in zip(lettered(two), (two.own, two.other), strict=True)
     ]
+
+
+def alignment(apart: float) -> str:
+    """How the pictures of both models are made comparable, and how well that went: the mean distance as a share of a side."""
+    return (
+        "Fitted for each model; the points of B are aligned to those of A (orthogonal Procrustes), with a mean distance of "
+        f"{100 * apart:.1f} % of the side."
+    )

@@ -15,12 +15,14 @@ from dashboard.compare.feature_points import (
     similarity_table,
 )
 from dashboard.compare.picture import MOST_TOKENS, both_places, drawn_of_both, selected_in_both
-from dashboard.compare.sentences import patterns_table
+from dashboard.compare.sentences import both_patterns, patterns_table
 from dashboard.compare.two_models import ModelPair
+from dashboard.compare.typed import UNLIKE, typed_sentences, typed_weights
 from dashboard.points import colours, selection
 from dashboard.points.columns import column_of
 from dashboard.points.drawn import Drawn
 from dashboard.points.routes import selection_of
+from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.files import FORM, file
 from dashboard.web.context import on_same_corpus
 from dashboard.web.http import (
@@ -35,7 +37,7 @@ from dashboard.web.http import (
     source_of_means,
 )
 from dashboard.web.library import Library
-from dashboard.web.state import varying_statistics
+from store.schema.model import varying_statistics
 
 PAIR = f"{BASE}/compare/<other>"
 
@@ -64,7 +66,18 @@ def _files(server: Flask, library: Library) -> None:
         two = _with_head(two_by_name(library, snapshot, model, other), layer, head)
         if sentence >= two.sentences:
             abort(404, f"There is no sentence {sentence} in both models. Choose 0 to {two.sentences - 1}.")
-        return file(iter([patterns_table(two, sentence, layer, head)]), f"pattern-{sentence}-L{layer}-H{head}", form)
+        weights = both_patterns(two, sentence, layer, head)
+        table = patterns_table(stored_sentence(two.own, sentence).wordpieces, weights)
+        return file(iter([table]), f"pattern-{sentence}-L{layer}-H{head}", form)
+
+    @server.get(f"{PAIR}/typed/{ONE_HEAD}.{FORM}")
+    def typed(snapshot: str, model: str, other: str, layer: int, head: int, form: str) -> Response:
+        two = _with_head(two_by_name(library, snapshot, model, other), layer, head)
+        own, others = typed_sentences(library, two, request.args.get("text", ""))
+        if own.wordpieces != others.wordpieces:
+            abort(404, UNLIKE)
+        table = patterns_table(own.wordpieces, typed_weights((own, others), layer, head))
+        return file(iter([table]), f"pattern-typed-L{layer}-H{head}", form)
 
 
 def _pictures(server: Flask, library: Library) -> None:

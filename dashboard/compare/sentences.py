@@ -18,7 +18,7 @@ from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
 from dashboard.sentence.page import text_input
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.charts import DIVERGING, NOTE, RAMP, Layout, chart, colour_bar, every, layout, square
-from dashboard.ui.controls import head_choices, number
+from dashboard.ui.controls import head_choices, info, number
 from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import significant
@@ -49,10 +49,10 @@ def sentence_divergence(patterns: Floats) -> float:
     return float(row_divergence(patterns[0], patterns[1]).mean())
 
 
-def patterns_table(two: ModelPair, sentence: int, layer: int, head: int) -> Table:
-    """A row for each query and key, with its weight in A (`a`) and B (`b`) and their difference B - A."""
-    pieces = np.array(stored_sentence(two.own, sentence).wordpieces, object)
-    own, other = both_patterns(two, sentence, layer, head).reshape(2, -1)
+def patterns_table(wordpieces: Sequence[str], weights: Floats) -> Table:
+    """A row for each query and key of weights (2, query_token, key_token): in A (`a`), in B (`b`), and B - A."""
+    pieces = np.array(wordpieces, object)
+    own, other = weights.reshape(2, -1)
     positions = np.arange(len(pieces))
     return {
         "query": np.repeat(pieces, len(pieces)),
@@ -228,20 +228,21 @@ def _sentence(context: Context, two: ModelPair) -> list[object]:
         html.P(
             [
                 f"Sentence {state.sentence:,} of {two.sentences:,}{f', {sentence.label}' if sentence.label else ''}, "
-                f"{many(len(sentence.wordpieces), 'token')}; one colour scale. {_named(len(sentence.wordpieces))}"
+                f"{many(len(sentence.wordpieces), 'token')}; one colour scale. "
                 f"Mean divergence {sentence_divergence(weights):.4f} nats. ",
                 html.A("All weights as csv", href=file_href(context, where), download=""),
                 ".",
+                *_named(len(sentence.wordpieces)),
             ],
             className="caption",
         ),
     ]
 
 
-def _named(tokens: int) -> str:
-    """A note where the axes do not name every token."""
+def _named(tokens: int) -> list[html.Button]:
+    """An (i) where the axes do not name every token."""
     step = named_every(tokens)
-    return "" if step == 1 else f"The axes name one token in {step}. "
+    return [] if step == 1 else [info("the axes", f"The axes name one token in {step}.")]
 
 
 def drawn_patterns(two: ModelPair, weights: Floats, tokens: tuple[str, ...]) -> list[object]:

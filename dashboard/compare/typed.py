@@ -3,14 +3,16 @@
 import numpy as np
 from dash import dcc, html
 
-from dashboard.compare.sentences import drawn_patterns, sentence_divergence
+from dashboard.compare.sentences import Floats, drawn_patterns, sentence_divergence
 from dashboard.compare.two_models import ModelPair
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.page import deferred
+from dashboard.ui.tables import file_href
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal
+from dashboard.web.library import Library
 from store.wording import many
 
 COMPUTING = "Running both models on the typed sentence. The first sentence also loads them, which takes some seconds."
@@ -31,7 +33,7 @@ def typed_section(context: Context, two: ModelPair) -> list[object]:
 def typed_patterns(context: Context, two: ModelPair) -> list[object]:
     """The typed sentence through both models, on one scale."""
     try:
-        sentences = _both(context, two)
+        sentences = typed_sentences(context.library, two, context.state.text or "")
     except ReaderLeft:
         raise
     except Refusal as refusal:
@@ -39,21 +41,34 @@ def typed_patterns(context: Context, two: ModelPair) -> list[object]:
     own, other = sentences
     if own.wordpieces != other.wordpieces:
         return [html.P(UNLIKE, role="status")]
-    state = context.state
-    weights = np.stack([sentence.layer_pattern(state.layer)[state.head] for sentence in sentences])
-    cut = " It was cut to the longest that the corpus has." if own.cut else ""
+    weights = typed_weights(sentences, context.state.layer, context.state.head)
     return [
         html.P(own.text, className="sentence-text", dir="auto"),
         *drawn_patterns(two, weights, own.wordpieces),
         html.P(
-            f"Typed sentence, {many(len(own.wordpieces), 'token')}; one colour scale. "
-            f"Mean divergence {sentence_divergence(weights):.4f} nats.{cut}",
+            [
+                f"Typed sentence, {many(len(own.wordpieces), 'token')}{', cut to the longest of the corpus' if own.cut else ''}; "
+                f"one colour scale. Mean divergence {sentence_divergence(weights):.4f} nats. ",
+                html.A("All weights as csv", href=_file(context, two), download=""),
+                ".",
+            ],
             className="caption",
         ),
     ]
 
 
-def _both(context: Context, two: ModelPair) -> tuple[Sentence, Sentence]:
-    typed, text = context.library.get(TypedSentences), context.state.text or ""
+def _file(context: Context, two: ModelPair) -> str:
+    state = context.state
+    return file_href(context, f"compare/{two.other.name}/typed/{state.layer}/{state.head}.csv", {"text": state.text})
+
+
+def typed_sentences(library: Library, two: ModelPair, text: str) -> tuple[Sentence, Sentence]:
+    """A text through both models. Raises `Refusal` where one of them cannot run it."""
+    typed = library.get(TypedSentences)
     own, other = (typed.encode(model, text, "", reader_left) for model in (two.own, two.other))
     return own, other
+
+
+def typed_weights(sentences: tuple[Sentence, Sentence], layer: int, head: int) -> Floats:
+    """The weights of a head in both models: (2, query_token, key_token)."""
+    return np.stack([sentence.layer_pattern(layer)[head] for sentence in sentences])

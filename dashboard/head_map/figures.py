@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
-from dashboard.ui.charts import NOTE, QUIET, RAMP, STEPS, colour_bar_above, every, layout, names, square
+from dashboard.ui.charts import NOTE, QUIET, RAMP, SERIES, STEPS, colour_bar_above, every, layout, names, square
 from dashboard.ui.theme import LABEL_COLOURS
 from store.kernels.labels import LABELS
 
@@ -16,6 +16,8 @@ from store.kernels.labels import LABELS
 _SYMBOLS = ("circle", "diamond", "square", "star", "triangle-up", "triangle-down", "cross")
 #: Most heads whose names fit on an axis of the matrix.
 NAMED = 24
+#: Lines around the selected head: seen on the darkest and on the lightest cell.
+MARKED = SERIES[1]
 #: Pixels from the middle of the selected dot to its ring.
 RING = 10
 
@@ -94,8 +96,8 @@ def _map(traces: list[Any], places: Floats, chosen: tuple[int, int]) -> go.Figur
     return figure
 
 
-def divergence_matrix(divergence: Floats, heads: Sequence[str]) -> go.Figure:
-    """Mean divergences (head, head) in nats, named in their order; 0 has the most contrast."""
+def divergence_matrix(divergence: Floats, heads: Sequence[str], chosen: str) -> go.Figure:
+    """Mean divergences (head, head) in nats, named in their order; 0 has the most contrast. The chosen head is framed."""
     heat: Any = go.Heatmap(
         z=divergence.astype(np.float32),
         x=list(heads),
@@ -106,9 +108,26 @@ def divergence_matrix(divergence: Floats, heads: Sequence[str]) -> go.Figure:
         colorbar=colour_bar_above("nats per token"),
         hovertemplate="%{y} and %{x}: %{z:.3f} nats<extra></extra>",
     )
-    ticks = {"tickvals": list(heads[:: every(len(heads), NAMED)]), "tickfont": {"size": NOTE}}
+    place = heads.index(chosen)
+    ticks = {"tickvals": _named_on_axis(heads, place), "tickfont": {"size": NOTE}}
     named = {"type": "category", "title": "layer and head", **ticks}
     margin = {"l": 54, "r": 4, "t": 8, "b": 54}
     down = named | {"autorange": "reversed"}
     figure = square(go.Figure(heat, layout(named | {"tickangle": -90}, down, margin=margin)))
+    _frame(figure, place, len(heads))
     return figure.update_yaxes(constraintoward="top")
+
+
+def _named_on_axis(heads: Sequence[str], chosen: int) -> list[str]:
+    """As many heads as fit, and the chosen one instead of its neighbours."""
+    step = every(len(heads), NAMED)
+    return [name for at, name in enumerate(heads) if at == chosen or (at % step == 0 and abs(at - chosen) >= step)]
+
+
+def _frame(figure: go.Figure, chosen: int, heads: int) -> None:
+    """Lines around the row and the column of the chosen head."""
+    own = {"0": chosen - 0.5, "1": chosen + 0.5}
+    whole = {"0": -0.5, "1": heads - 0.5}
+    for across, down in ((whole, own), (own, whole)):
+        ends = {f"x{end}": at for end, at in across.items()} | {f"y{end}": at for end, at in down.items()}
+        figure.add_shape(type="rect", **ends, fillcolor="rgba(0,0,0,0)", line={"color": MARKED, "width": 1.5})

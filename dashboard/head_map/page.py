@@ -17,16 +17,15 @@ from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import unit_title
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
-from dashboard.web.state import varying_statistics
 from store import STATISTICS, Corpus
 from store.kernels.labels import clustered_order
 from store.repository.errors import NotIngested
-from store.schema.model import head_name
+from store.schema.model import head_name, varying_statistics
 
 NO_LABELS = "No head passes a threshold, so all are unlabelled. Colour by layer or by a statistic."
 _SCALING = (
     "Metric multidimensional scaling of the mean Jensen-Shannon divergence, seed {seed}; stress {stress:.3f} (0 is "
-    "faithful, above 0.2 is poor). After Figure 6 of Clark et al. 2019. "
+    "faithful, above 0.2 is poor); equal axis scales. After Figure 6 of Clark et al. 2019. "
 )
 _ORDER = "Heads in the order of average linkage with optimal leaf ordering, so that similar ones stand together."
 
@@ -41,17 +40,20 @@ def layout(context: Context) -> Page:
         mean_divergence(corpus)
     except NotIngested as error:
         return _without(title, unmade_of(context, error))
-    how_to_read = (
-        "Each dot is a head; nearby heads attend alike; the axes have no meaning. Click a dot to select its head."
-    )
+    how_to_read = "Each dot is a head; nearby heads attend alike; the axes have no meaning."
     return Page(
         above=[
             html.H1(title),
             html.P([how_to_read, _scaling_info(context)], className="how-to-read"),
             html.Div([_colour_choice(context), *head_choices(context)], className="controls"),
-            html.Div([html.Div(_map(context)), html.Div(selected_head(context))], className="split"),
-            html.H2(["Divergence between heads", divergence_info()]),
-            *_matrix(context),
+            html.Div(
+                [
+                    html.Div(_map(context)),
+                    html.Div(selected_head(context), className="selected-head"),
+                    html.Div([html.H2(["Divergence between heads", divergence_info(corpus)]), *_matrix(context)]),
+                ],
+                className="split",
+            ),
         ]
     )
 
@@ -81,7 +83,7 @@ def _map(context: Context) -> list[object]:
         *chart(
             _coloured(context),
             name="head-map",
-            caption="Equal axis scales. ",
+            caption="Click a dot to select its head. ",
             label=f"Map of {corpus.layers} by {corpus.heads} heads, coloured by {state.paint}",
             data=file_href(context, "map.csv"),
             height=560,
@@ -113,16 +115,18 @@ def _matrix(context: Context) -> list[object]:
     heads = corpus.layers * corpus.heads
     matrix = mean_divergence(corpus).reshape(heads, heads)[np.ix_(order, order)]
     names = [head_name(*divmod(head, corpus.heads)) for head in order]
+    chosen = head_name(context.state.layer, context.state.head)
+    about = f"{_ORDER} Lines frame the selected head."
     return [
-        html.P(
-            ["More contrast: more similar. Click a cell to open the head of its row.", info("the order", _ORDER)],
-            className="caption",
-        ),
         *chart(
-            divergence_matrix(matrix, names),
+            divergence_matrix(matrix, names, chosen),
             name="matrix",
-            caption=f"{divergence_sample(corpus)} ",
-            label=f"Divergence of every two of {heads} heads",
+            caption=[
+                "More contrast: more similar. Click a cell to select the head of its row.",
+                info("the matrix", about),
+                " ",
+            ],
+            label=f"Divergence of every two of {heads} heads; lines frame {chosen}",
             height=620,
             opens=True,
             turns=True,

@@ -3,13 +3,9 @@
 from dash import dcc, html
 
 from dashboard.statistics.divergence import nearest
-from dashboard.ui.controls import info
+from dashboard.statistics.head_label import head_label
 from dashboard.web.context import Context
-from store.kernels.labels import LABELS
 from store.schema.model import head_name
-
-_RULE = "{}: {} (Clark et al. 2019)."
-_NO_RULE = "No rule of Clark et al. 2019 holds: the head attends to no kind of token more than its threshold."
 
 
 def selected_head(context: Context) -> list[object]:
@@ -17,19 +13,12 @@ def selected_head(context: Context) -> list[object]:
     name = head_name(context.state.layer, context.state.head)
     return [
         html.H2(name),
-        html.P(_label(context)),
+        html.P(head_label(context)),
         html.Ul(
             [html.Li(dcc.Link(text, href=href)) for text, href in _links(context).items()], className="links-of-head"
         ),
         *nearest(context),
     ]
-
-
-def _label(context: Context) -> list[str | html.Button]:
-    """The label with its rule."""
-    label = str(context.corpus.head_labels.values[context.state.layer, context.state.head])
-    rule = _RULE.format(label, LABELS[label]) if label else _NO_RULE
-    return [f"Label: {label}" if label else "Unlabelled", info("the label", rule)]
 
 
 def _links(context: Context) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from dash import dcc, html
 
+from dashboard.statistics.contrast import label_contrasts
 from dashboard.ui.controls import info
 from dashboard.web.context import Context
 from store import Corpus
@@ -72,13 +73,15 @@ def _finding(context: Context) -> html.P:
     shares = mean_shares(context.corpus)
     target = max(TARGETS, key=lambda name: shares.weight[name])
     weight, norm = 100 * shares.weight[target], 100 * shares.norm[target]
-    statistic = TARGETS[target][0]
-    link = dcc.Link("Statistics", href=context.state.on("statistics").with_(statistic=statistic).href)
+    state = context.state.on("statistics").with_(statistic=TARGETS[target][0])
+    contrasts = label_contrasts(context.corpus, state)
+    compared = [part for title, href in contrasts.items() for part in (", ", dcc.Link(title, href=href))][1:]
     return html.P(
         [
             html.Strong(f"{target} gets {weight:.0f} % of all attention and {norm:.0f} % by value norm"),
             f"; other tokens get {100 * shares.weight[OTHERS]:.0f} % and {100 * shares.norm[OTHERS]:.0f} %. Each head: ",
-            link,
+            dcc.Link("Statistics", href=state.href),
+            *([". By label: ", *compared] if compared else []),
             ".",
         ]
     )

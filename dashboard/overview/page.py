@@ -16,7 +16,7 @@ from dashboard.statistics.divergence import divergence_info, mean_divergence
 from dashboard.ui.controls import info
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.page import Page
-from dashboard.ui.progress import unmade, unmade_of
+from dashboard.ui.progress import unmade, unmade_line
 from dashboard.ui.tables import heading
 from dashboard.ui.text import spell
 from dashboard.web.cache import cached
@@ -149,7 +149,7 @@ def _relations(context: Context) -> list[object]:
     try:
         best = clearest_relations(best_of(context.corpus))
     except NotIngested as error:
-        return [title, html.P(unmade_of(context, error), className="caption")]
+        return [title, unmade_line(context, error)]
     if not best:
         return [
             title,
@@ -254,7 +254,7 @@ def _outlier(context: Context) -> list[Any]:
             [
                 link,
                 f" attends least like any other head: the nearest, {nearest}, diverges by {pairs[farthest].min():.2f} nats per token.",
-                divergence_info(),
+                divergence_info(context.corpus),
             ]
         )
     ]

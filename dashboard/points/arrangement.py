@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from dashboard.ui.controls import choice, explained, info, statistic_info
 from dashboard.ui.text import brief, spell, unit_title
 from dashboard.web.context import Context
-from dashboard.web.state import UNLABELLED, LinkState, varying_statistics
+from dashboard.web.state import UNLABELLED, LinkState
 from store import STATISTICS, Corpus
 from store.kernels.labels import LABELS
+from store.schema.model import varying_statistics
 
 _LABELS = (
     "A head is labelled by thresholds of its statistics (Clark et al. 2019). "

@@ -13,9 +13,9 @@ from store.wording import many
 
 #: The measures of fidelity, explained.
 FIDELITY = (
-    "Spearman: rank correlation of attention weight and distance in the picture, query by query; -1 is perfect. Recall@3: the "
-    "share of a query's 3 most attended keys among its 3 nearest. Trustworthiness: whether neighbours in the picture are "
-    "neighbours of the vectors; 1 is perfect."
+    "Spearman: rank correlation of attention weight and distance in the picture, query by query; -1 is perfect. Across: the same "
+    "over keys of other sentences. Recall@3: the share of a query's 3 most attended keys among its 3 nearest. Trustworthiness: "
+    "whether neighbours in the picture are neighbours of the vectors; 1 is perfect."
 )
 RING, SENTENCE = ("ring", "clicked point"), ("sentence", "tokens of its sentence, larger")
 LASSO = ("lasso", "lasso")
@@ -65,7 +65,7 @@ def fidelity_caption(corpus: Corpus, view: str) -> html.P:
 
 
 def head_fidelity_caption(corpus: Corpus, view: str, layer: int, head: int, *, of: str = "") -> html.P:
-    """Fidelity of one head's picture; `of` names the model where two are shown."""
+    """Fidelity of one head's picture; `of` names the head where two are shown."""
     opened = corpus.view(view)
     measures = _measures(shown_fidelity(opened)[:, layer, head].to_series().to_dict())
     return caption(f"Fidelity{of}: {measures}; on {opened.attrs['judged_on']}.", info("fidelity", FIDELITY))

@@ -9,7 +9,7 @@ from dash import html
 
 from dashboard.ui.controls import info
 from dashboard.ui.files import Table
-from dashboard.ui.progress import unmade_of
+from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import file_links, heading, scrolling
 from dashboard.web.context import Context
 from store import Corpus
@@ -78,14 +78,14 @@ def antecedents(context: Context) -> list[object]:
     try:
         coreference = context.corpus.coreference
     except NotIngested as error:
-        return [html.H2(TITLE), html.P(unmade_of(context, error), className="caption")]
+        return [html.H2(TITLE), unmade_line(context, error)]
     gap = coreference.attrs["scheme"] == GAP
     groups = [str(name) for name in coreference["gender" if gap else "kind"].values]
     titles = ("antecedent", *groups, *(f"F1, {group}" for group in groups if gap))
     rows = [html.Tr([html.Td(row.title), *_cells(row)]) for row in rows_of(coreference)]
     return [
         html.H2([TITLE, info("coreference", _GAP if gap else _CHAINS)]),
-        html.P(_caption(context.corpus, groups), className="caption"),
+        html.P([_caption(context.corpus, groups), info("the words", _source(context.corpus))], className="caption"),
         scrolling(html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows"), TITLE),
         file_links(context, "Antecedents", "coreference"),
     ]
@@ -95,10 +95,11 @@ def _caption(corpus: Corpus, groups: list[str]) -> str:
     counts = corpus.coreference.mentions.values[1]
     parts = ", ".join(f"{int(count):,} {group}" for group, count in zip(groups[1:], counts[1:], strict=True))
     item = "pronoun" if corpus.coreference.attrs["scheme"] == GAP else "mention"
-    return (
-        f"Gold coreference of the data; words and head words: {corpus.words.source}. Accuracy in % with its 95 % interval, of "
-        f"{many(int(counts[0]), item)} ({parts})."
-    )
+    return f"Accuracy in % with its 95 % interval, of {many(int(counts[0]), item)} ({parts})."
+
+
+def _source(corpus: Corpus) -> str:
+    return f"Gold coreference of the data; words and head words: {corpus.words.source}."
 
 
 def _cells(row: AntecedentShares) -> Iterator[html.Td]:

@@ -3,7 +3,7 @@
 from dash import html
 
 from dashboard.ui.controls import info
-from dashboard.ui.progress import unmade_of
+from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import file_links, heading, scrolling
 from dashboard.web.context import Context
 from store import Corpus
@@ -31,17 +31,15 @@ def governors(context: Context) -> list[object]:
     try:
         uas = context.corpus.uas
     except NotIngested as error:
-        return [title, html.P(unmade_of(context, error), className="caption")]
+        return [title, unmade_line(context, error)]
     trained, reported = (many(int(uas.attrs[name]), "sentence") for name in ("trained_on", "reported_on"))
-    caption = (
-        f"{context.corpus.words.source.capitalize()}: trained on {trained}, reported on {reported} with "
-        f"{many(int(uas.attrs['words']), 'word')}; UAS in % with its 95 % interval."
-    )
+    caption = f"UAS in % with its 95 % interval, on {reported} with {many(int(uas.attrs['words']), 'word')}."
+    about = f"{context.corpus.words.source.capitalize()}; the probes are trained on {trained}."
     rows = [html.Tr(_row(context.corpus, method, name)) for method, name in METHODS.items()]
     titles = ("method", "each word", "tree", "selectivity")
     return [
         title,
-        html.P(caption, className="caption"),
+        html.P([caption, info("the words", about)], className="caption"),
         scrolling(html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows"), TITLE),
         file_links(context, "UAS", "uas"),
     ]

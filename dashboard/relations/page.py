@@ -69,7 +69,7 @@ def layout(context: Context) -> Page:
     return Page(
         above=[
             html.H1("Relations between words"),
-            html.P([*_how_to_read(context.corpus), info("accuracy", _ACCURACY)], className="how-to-read"),
+            html.P([_how_to_read(context.corpus), _accuracy_info(context.corpus)], className="how-to-read"),
             html.Div(_controls(context, relation), className="controls"),
             *_heads(context, relation),
             *ranked_heads(context, relation),
@@ -85,12 +85,21 @@ def layout(context: Context) -> Page:
     )
 
 
-def _how_to_read(corpus: Corpus) -> list[str]:
+def _how_to_read(corpus: Corpus) -> str:
+    return (
+        "A head links a pair where a word attends most to its governor, or the governor to it. "
+        f"Grammar: {corpus.words.kind}."
+    )
+
+
+def _accuracy_info(corpus: Corpus) -> html.Button:
+    """The (i) of the accuracy: how it is counted, from which annotation and of how many pairs."""
     pairs, reported = (int(count) for count in corpus.relations.pairs.sel(relation=ALL).values)
-    return [
-        f"A head links a pair where a word attends most to its governor, or the governor to it. {corpus.words.source.capitalize()}: "
-        f"{many(pairs + reported, 'pair')} in {many(corpus.n_sentences, 'sentence')}; numbers are of the {many(reported, 'pair')} in every second sentence."
-    ]
+    counted = (
+        f"{corpus.words.source.capitalize()}: {many(pairs + reported, 'pair')} in {many(corpus.n_sentences, 'sentence')}; "
+        f"numbers are of the {many(reported, 'pair')} in every second sentence."
+    )
+    return info("accuracy", f"{_ACCURACY} {counted}")
 
 
 def _controls(context: Context, relation: str) -> list[object]:
@@ -158,9 +167,7 @@ def _examples(context: Context, relation: str) -> list[object]:
     controls: list[object] = [choice("examples", "Links of", which, state.examples, 190)]
     controls += head_choices(context) if state.examples == "chosen" else []
     share = spell(found.linked / found.pairs, "share") if found.pairs else "none"
-    caption = (
-        f"{found.linked:,} of {many(found.pairs, 'pair')} ({share}) are linked; the first of the corpus are shown. "
-    )
+    caption = f"{found.linked:,} of {many(found.pairs, 'pair')} ({share}) are linked; the first are shown. "
     return [
         html.H2(f"Pairs that {head_name(layer, head)} links, and pairs that it does not"),
         html.Div(controls, className="controls"),
@@ -257,11 +264,11 @@ def _all_relations(context: Context) -> list[object]:
         for row in range(len(names))
     ]
     return [
-        html.H2("All relations by all heads"),
+        html.H2(f"All relations by all heads: {direction_titles()[state.direction]}"),
         *chart(
             relations_by_heads(names, above, hover, corpus.heads),
             name="relations",
-            caption=f"Accuracy above the best offset in points, {direction_titles()[state.direction]}. Click a cell to open the head. ",
+            caption="Accuracy above the best offset, in points. Click a cell to open the head. ",
             label=f"Accuracy of {accuracy.shape[1]} heads at {len(names)} relations above the best offset",
             data=file_href(context, "relations.csv"),
             height=70 + 18 * len(names),

@@ -16,9 +16,9 @@ from dashboard.ui.tables import heading, scrolling
 from dashboard.ui.text import spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
-from dashboard.web.state import ORDER, LinkState, varying_statistics
+from dashboard.web.state import ORDER, LinkState
 from store import STATISTICS, Corpus
-from store.schema.model import head_name
+from store.schema.model import head_name, varying_statistics
 from store.wording import many
 
 #: Number of listed sentences.

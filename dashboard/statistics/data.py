@@ -8,6 +8,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from dashboard.statistics.contrast import sides, size_of_rest
 from dashboard.statistics.parts import Counting, Part, PartCounts, PartNumbers, part_of
 from dashboard.ui.text import brief, difference_unit, model_names, signed, spell, unit_title
 from dashboard.web.cache import cached
@@ -20,14 +21,17 @@ Values = NDArray[np.float64]
 Texts = list[list[str]]
 #: Shown for a head without a number.
 NO_ROWS = "no such tokens"
-NO_PART = "No filter is set, so there is no part to compare with the corpus: showing values."
+NO_PART = "No filter is set, so there is no part to compare: showing values. Add a filter."
+#: What the heat map shows of a part beside its own means.
+OF_PART = ("part", "rest")
 
 
 @dataclass(frozen=True)
 class HeadGrid:
     """A heat map of all heads: values (layer, head), the text in each cell and on hover, and the unit of the colours.
 
-    `kind` is one of `state.VALUES`, `note` a sentence on what else the values are computed from.
+    `kind` is one of `state.VALUES`, `note` a sentence on what else the values are computed from. `interval` are the ends of
+    the 95 % intervals (bound, layer, head) of differences, where they are known.
     """
 
     values: Values
@@ -39,6 +43,7 @@ class HeadGrid:
     diverging: bool = False
     reverse: bool = False
     note: str = ""
+    interval: Values | None = None
 
 
 @cached
@@ -63,6 +68,14 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     return {"statistic": shown_statistic(context)}, {"statistic": standard_statistic(context.corpus)}
 
 
+def part_numbers(context: Context, counting: Counting | None = None) -> PartNumbers:
+    """Numbers of the link's part. A difference from the rest is counted first: that count has those of the part, too."""
+    counts, part = context.library.get(PartCounts), part_of(context.corpus, context.state.where)
+    if _is_minus_rest(context):
+        counts.numbers(context.corpus, replace(part, minus_rest=True), counting)
+    return counts.numbers(context.corpus, part, counting)
+
+
 def shown_grid(context: Context, numbers: PartNumbers, counting: Counting | None = None) -> HeadGrid:
     """The heat map of a link: values, ranks, or the difference from another statistic or model."""
     state, means, statistic = context.state, numbers.means, shown_statistic(context)
@@ -72,6 +85,8 @@ def shown_grid(context: Context, numbers: PartNumbers, counting: Counting | None
     if state.values == "part" and _is_part(context):
         whole = values_of(context.corpus.head_statistic, statistic, state.source)
         return difference_grid(values, whole, statistic, "that of the whole corpus")
+    if _is_minus_rest(context):
+        return _minus_rest(context, values, counting)
     if state.values == "difference" and state.other:
         return _minus_model(context, values, state.other, counting)
     if state.values == "difference" and (against := compared_with(context)):
@@ -83,7 +98,7 @@ def shown_grid(context: Context, numbers: PartNumbers, counting: Counting | None
 def grid_notices(context: Context) -> tuple[str, ...]:
     """What of the link the heat map cannot show."""
     state = context.state
-    if state.values == "part":
+    if state.values in OF_PART:
         return () if _is_part(context) else (NO_PART,)
     if state.values != "difference":
         return ()
@@ -98,7 +113,11 @@ def _is_part(context: Context) -> bool:
     return part_of(context.corpus, context.state.where).tokens < context.corpus.n_tokens
 
 
-def most_different(values: Values, count: int) -> list[tuple[int, int]]:
+def _is_minus_rest(context: Context) -> bool:
+    return context.state.values == "rest" and _is_part(context)
+
+
+def largest(values: Values, count: int) -> list[tuple[int, int]]:
     """The heads whose differences (layer, head) are farthest from 0, the farthest first; none that is 0 or missing."""
     distances = np.nan_to_num(np.abs(values))
     order = np.argsort(-distances, axis=None, kind="stable")[:count]
@@ -110,6 +129,8 @@ def is_counted(context: Context, part: Part) -> bool:
     """Whether everything that the link shows is known without counting."""
     if context.library.get(PartCounts).find(context.corpus, part) is None:
         return False
+    if _is_minus_rest(context):
+        return context.library.get(PartCounts).find(context.corpus, replace(part, minus_rest=True)) is not None
     other = context.state.other if context.state.values == "difference" else None
     if other is None:
         return True
@@ -182,14 +203,24 @@ def difference_grid(values: Values, against: Values, statistic: str, what: str) 
     """Values minus others of the same unit; `what` names the others."""
     unit = STATISTICS[statistic].unit
     difference = values - against
-    factor, digits = (100, 1) if unit == "share" else (1, 2)
-    written = [[signed(factor * float(value), digits) for value in row] for row in difference]
+    written = [[written_difference(value, unit) for value in row] for row in difference.tolist()]
     hover = [
         [_subtraction(own, other, text, unit) for own, other, text in zip(*rows, strict=True)]
         for rows in zip(values, against, written, strict=True)
     ]
     title = f"{STATISTICS[statistic].title} minus {what}"
     return HeadGrid(difference, written, hover, title, difference_unit(unit), "difference", diverging=True)
+
+
+def written_difference(difference: float, unit: str) -> str:
+    """A difference with its sign, shares in points."""
+    return signed(100 * difference, 1) if unit == "share" else signed(difference, 2)
+
+
+def written_interval(interval: Values, head: tuple[int, int], unit: str) -> str:
+    """The ends of the interval (bound, layer, head) of a head's difference; empty where there are none."""
+    low, high = (written_difference(float(end[head]), unit) for end in interval)
+    return f"{low} to {high}" if low else ""
 
 
 def hover_texts(values: Values, unit: str, interval: xr.DataArray | None) -> Texts:
@@ -223,6 +254,26 @@ def _written(values: Values, unit: str) -> Texts:
     return [["" if value != value else f"{factor * value:.{digits}f}" for value in row] for row in values]
 
 
+def _minus_rest(context: Context, values: Values, counting: Counting | None) -> HeadGrid:
+    """Minus the same statistic of all other tokens of the corpus, with intervals."""
+    corpus, state, statistic = context.corpus, context.state, shown_statistic(context)
+    part, unit = part_of(corpus, state.where), STATISTICS[statistic].unit
+    counted = context.library.get(PartCounts).numbers(corpus, replace(part, minus_rest=True), counting)
+    interval = interval_of(counted.interval, statistic, state.source).values
+    own, rest = sides(corpus, part)
+    grid = difference_grid(values, values - values_of(counted.means, statistic, state.source), statistic, rest)
+    hover = [
+        [_with_interval(text, written_interval(interval, (layer, head), unit)) for head, text in enumerate(row)]
+        for layer, row in enumerate(grid.hover)
+    ]
+    title = f"{STATISTICS[statistic].title}, {own} minus {rest}"
+    return replace(grid, kind="rest", hover=hover, title=title, note=size_of_rest(corpus, part), interval=interval)
+
+
+def _with_interval(text: str, between: str) -> str:
+    return f"{text} (95 %: {between})" if between else text
+
+
 def _minus_model(context: Context, values: Values, other: str, counting: Counting | None) -> HeadGrid:
     """Minus the same statistic of another model over the same part of its corpus."""
     corpus, state = context.snapshot.corpus(other), context.state
@@ -230,7 +281,7 @@ def _minus_model(context: Context, values: Values, other: str, counting: Countin
     statistic, counted = shown_statistic(context), context.library.get(PartCounts).numbers(corpus, part, counting)
     grid = difference_grid(values, values_of(counted.means, statistic, state.source), statistic, f"that of {name}")
     share = f"{part.tokens:,} of {corpus.n_tokens:,} tokens ({100 * part.tokens / corpus.n_tokens:.1f} %)"
-    return replace(grid, note=f"Subtracted: means over {share} of {name}. ")
+    return replace(grid, note=f"Subtracted: means over {share} of {name}.")
 
 
 def _of_other(part: Part, name: str) -> tuple[str, ...]:

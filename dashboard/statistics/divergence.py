@@ -5,7 +5,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.ui.controls import info
-from dashboard.ui.progress import unmade_of
+from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import heading
 from dashboard.web.context import Context
 from store import Corpus
@@ -22,9 +22,13 @@ _MEANING = (
 )
 
 
-def divergence_info() -> html.Button:
-    """The (i) of the divergence between heads."""
-    return info("the divergence between heads", _MEANING)
+def divergence_info(corpus: Corpus) -> html.Button:
+    """The (i) of the divergence between heads, with the sample where the store has one."""
+    try:
+        about = f"{_MEANING} {divergence_sample(corpus)}"
+    except NotIngested:
+        about = _MEANING
+    return info("the divergence between heads", about)
 
 
 def mean_divergence(corpus: Corpus) -> NDArray[np.float64]:
@@ -43,21 +47,20 @@ def divergence_sample(corpus: Corpus) -> str:
 def nearest(context: Context, *, listed: int = LISTED, page: str | None = None) -> list[object]:
     """The nearest heads by divergence, each a link; a message where the store has no divergences or the model one head."""
     corpus, state = context.corpus, context.state
-    title = html.H2([f"Nearest to {head_name(state.layer, state.head)}", divergence_info()])
+    title = html.H2([f"Nearest to {head_name(state.layer, state.head)}", divergence_info(corpus)])
     if corpus.layers * corpus.heads < 2:
         return [title, html.P("The model has one head. Ingest one with more to compare them.", className="caption")]
     try:
         mean = mean_divergence(corpus)
     except NotIngested as error:
-        return [title, html.P(unmade_of(context, error), className="caption")]
+        return [title, unmade_line(context, error)]
     heads = nearest_heads(mean, state.layer, state.head, listed)
     labels = corpus.head_labels.values
     rows = [_row(context, head, labels, page) for head in heads]
     table = html.Table(
         [heading(("head", "label", "nats per token"), {"nats per token"}), html.Tbody(rows)], className="rows"
     )
-    caption = f"The nearest {len(heads)} of {labels.size - 1} heads. {divergence_sample(corpus)}"
-    return [title, table, html.P(caption, className="caption")]
+    return [title, table, html.P(f"The nearest {len(heads)} of {labels.size - 1} heads.", className="caption")]
 
 
 def _row(context: Context, head: NearHead, labels: NDArray[np.str_], page: str | None) -> html.Tr:

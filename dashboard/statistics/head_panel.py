@@ -9,17 +9,16 @@ from numpy.typing import NDArray
 from dashboard.statistics.data import Values, ranks, values_of
 from dashboard.statistics.divergence import nearest
 from dashboard.statistics.figures import received_by_position
+from dashboard.statistics.head_label import head_label
 from dashboard.statistics.norm_by_frequency import frequency_figure, norm_by_frequency
-from dashboard.statistics.sections import definitions, head_importance, head_profile
+from dashboard.statistics.sections import definitions, head_importance, head_profile, relative_position_heading
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links, heading
 from dashboard.ui.text import brief, spell
 from dashboard.web.context import Context
-from dashboard.web.state import varying_statistics
 from store import STATISTICS
-from store.kernels.labels import LABELS
-from store.schema.model import head_name
+from store.schema.model import head_name, varying_statistics
 from store.wording import many
 
 #: Statistics of the queries and keys [CLS], beside those of all queries.
@@ -47,13 +46,13 @@ def head_statistics(context: Context) -> list[object]:
     state = context.state
     numbers = info("these numbers", _NUMBERS.format(many(context.corpus.n_sentences, "sentence")))
     return [
-        *_label(context),
+        html.H2(head_label(context)),
         *head_importance(context),
         _table(context),
         html.P(["A statistic's name opens the sentences with the largest values.", numbers], className="caption"),
         definitions(),
         file_links(context, "All sources", f"statistics/{state.layer}/{state.head}"),
-        html.H2("Attention by relative position"),
+        relative_position_heading(context),
         *head_profile(context, height=230),
         html.H2(["Attention received by position", info("attention received by position", _RECEIVED)]),
         *_received(context),
@@ -61,14 +60,6 @@ def head_statistics(context: Context) -> list[object]:
         html.H2(["Value norm by token frequency", info("value norm by token frequency", _NORM)]),
         *_frequency(context),
     ]
-
-
-def _label(context: Context) -> list[object]:
-    """The label with its rule."""
-    label = str(context.corpus.head_labels.values[context.state.layer, context.state.head])
-    if not label:
-        return [html.H2("Unlabelled")]
-    return [html.H2([f"Label: {label}", info(f"the label {label}", f"{label}: {LABELS[label]} (Clark et al. 2019).")])]
 
 
 def _table(context: Context) -> html.Table:

@@ -14,8 +14,10 @@ from dashboard.points.columns import columns
 from dashboard.points.controls import condition_controls
 from dashboard.points.drawn import Drawn
 from dashboard.points.selection import parse_conditions
+from dashboard.statistics.contrast import label_contrasts
 from dashboard.statistics.counting import counting_place
 from dashboard.statistics.data import (
+    OF_PART,
     HeadGrid,
     Values,
     comparable_statistics,
@@ -23,39 +25,35 @@ from dashboard.statistics.data import (
     grid_notices,
     importance_of,
     is_counted,
-    most_different,
+    part_numbers,
     shown_grid,
     shown_statistic,
-    spread_of_statistics,
-    standard_statistic,
 )
-from dashboard.statistics.parts import Counting, Part, PartCounts, part_labels, part_of
-from dashboard.statistics.sections import curves, definitions, importance, mixing, relative_position
+from dashboard.statistics.differences import most_different, most_varying
+from dashboard.statistics.parts import Counting, Part, part_labels, part_of
+from dashboard.statistics.sections import (
+    curves,
+    definitions,
+    importance,
+    mixing,
+    relative_position,
+    relative_position_heading,
+)
 from dashboard.ui.charts import chart, heat_map
 from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
 from dashboard.ui.page import Page
 from dashboard.ui.tables import file_href, file_links, scrolling
 from dashboard.ui.text import QUERIES, brief, model_names, signed, unit_title
 from dashboard.web.context import Context, comparable
-from dashboard.web.state import varying_statistics
 from store import STATISTICS
-from store.schema.model import head_name
+from store.schema.model import head_name, varying_statistics
 from store.wording import many
 
 #: Fields of a link that the heat map depends on.
 _OF_GRID = ("statistic", "source", "values", "against", "other", "where")
 SHOWN = {"value": "values", "rank": "ranks", "difference": "values ... minus"}
 #: Offered where tokens are filtered.
-OF_PART = {"part": "part minus corpus"}
-#: Heads that are named as those that differ most from the whole corpus.
-_MOST_DIFFERENT = 5
-#: Statistics that are named with the largest differences between heads.
-_NAMED = 3
-_SPREAD = (
-    "Standard deviation between heads over all queries of the corpus, as a share of the range that the statistic can have, "
-    "0 to 0.5. The largest:"
-)
-_NUMBERING = f"Heads count from 0: the papers' “8-10” is {head_name(7, 9)}."
+SHOWN_OF_PART = dict(zip(OF_PART, ("part minus corpus", "part minus others"), strict=True))
 _CURVES = (
     "Each dot is a head, a line the mean of its layer, a bar the 95 % interval of that mean by bootstrap over sentences "
     "(Figures 2 and 4 of Clark et al. 2019)."
@@ -89,6 +87,7 @@ def layout(context: Context) -> Page:
     part = part_of(corpus, context.state.where)
     top = [
         html.H1(f"Statistics of all {corpus.layers * corpus.heads} heads"),
+        _label_links(context),
         html.Div([_controls(context), _part_filters(context)], className="control-rows"),
         _part_size(context, part),
     ]
@@ -102,7 +101,7 @@ def layout(context: Context) -> Page:
 def numbers(context: Context, counting: Counting | None = None) -> list[object]:
     """All numbers of the link's part. Raises `Refusal` where the server cannot count it now."""
     part = part_of(context.corpus, context.state.where)
-    counted = context.library.get(PartCounts).numbers(context.corpus, part, counting)
+    counted = part_numbers(context, counting)
     labels = part_labels(context.corpus, part, counted.means)
     return [
         *_heat_map(context, shown_grid(context, counted, counting)),
@@ -120,7 +119,7 @@ def _of_whole_corpus(context: Context, part: Part) -> list[object]:
     caption = html.P("Filters do not apply below: these figures are of the whole corpus.", className="caption")
     return [
         *([caption] if part.tokens < context.corpus.n_tokens else []),
-        html.H2("Attention by relative position"),
+        relative_position_heading(context),
         html.Div(head_choices(context), className="controls"),
         html.Div(relative_position(context), className="figures halves"),
         *importance(context),
@@ -130,11 +129,12 @@ def _of_whole_corpus(context: Context, part: Part) -> list[object]:
 def _controls(context: Context) -> html.Div:
     """The statistic, its queries, and what of it is shown."""
     state = context.state
+    filtered = state.where or state.values in OF_PART
     statistics = {name: STATISTICS[name].title for name in varying_statistics(state.source)}
     parts = [
         statistic_choice("statistic", "Statistic", statistics, shown_statistic(context), 230),
         choice("source", "Mean over", QUERIES, state.source, 160),
-        choice("values", "Show", SHOWN | (OF_PART if state.where or state.values == "part" else {}), state.values, 150),
+        choice("values", "Show", SHOWN | (SHOWN_OF_PART if filtered else {}), state.values, 160),
     ]
     return html.Div([*parts, *(_subtracted(context) if state.values == "difference" else [])], className="controls")
 
@@ -163,6 +163,18 @@ def _part_filters(context: Context) -> html.Div:
     return condition_controls(Drawn(corpus, corpus.n_tokens, 0, 0), where, offered, roles=1)
 
 
+def _label_links(context: Context) -> html.P | None:
+    """Links that compare the labels of the reviews; where one is followed, the way back to all of them."""
+    contrasts = label_contrasts(context.corpus, context.state)
+    if context.state.href in contrasts.values():
+        every = context.state.with_(where=None, values="value").href
+        return html.P(
+            ["Labels are compared. ", dcc.Link("Show the whole corpus", href=every), "."], className="how-to-read"
+        )
+    links = [part for title, href in contrasts.items() for part in (", ", dcc.Link(title, href=href))][1:]
+    return html.P(["Compare labels: ", *links, "."], className="how-to-read") if links else None
+
+
 def _part_size(context: Context, part: Part) -> html.P:
     """How much of the corpus the numbers are means over."""
     clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
@@ -187,6 +199,7 @@ def _heat_map(context: Context, grid: HeadGrid) -> list[object]:
     corpus, state = context.corpus, context.state
     queries = f", {QUERIES[state.source]}" if state.source != "all" else ""
     table = "; the table below has every number" if grid.kind == "value" else ""
+    about = [info("what is subtracted", grid.note)] if grid.note else []
     figure = heat_map(
         grid.values,
         written=grid.written,
@@ -197,11 +210,11 @@ def _heat_map(context: Context, grid: HeadGrid) -> list[object]:
     )
     return [
         html.H2([f"{grid.title[0].upper()}{grid.title[1:]}{queries}", statistic_info(shown_statistic(context))]),
-        _most_different(context, grid) if state.values == "part" and grid.diverging else _most_varying(context),
+        most_different(context, grid) if state.values in OF_PART and grid.diverging else most_varying(context),
         *chart(
             figure,
             name="heat-map",
-            caption=f"{grid.note}Click a cell to open the head. ",
+            caption=["Click a cell to open the head.", *about, " "],
             label=f"Heat map of {corpus.layers} by {corpus.heads} heads: {grid.title}{table}",
             data=file_href(context, "heat-map.csv", _of_grid(context)),
             height=70 + 34 * corpus.layers,
@@ -216,34 +229,6 @@ def _of_grid(context: Context) -> dict[str, str | None]:
     """The fields of a link that name the numbers of the heat map."""
     state = context.state
     return {name: state.fields[name] for name in _OF_GRID} | {"statistic": shown_statistic(context)}
-
-
-def _most_varying(context: Context) -> html.P:
-    """The statistic in which heads differ most, a link to it where another is shown, and how that was computed."""
-    most = standard_statistic(context.corpus)
-    title = STATISTICS[most].title
-    is_shown = shown_statistic(context) == most
-    name = title if is_shown else dcc.Link(title, href=context.state.with_(statistic=None).href)
-    first = list(spread_of_statistics(context.corpus).items())[:_NAMED]
-    about = f"{_SPREAD} {', '.join(f'{STATISTICS[statistic].title} {share:.2f}' for statistic, share in first)}. {_NUMBERING}"
-    return html.P(
-        ["Heads differ most in ", name, ".", info("the difference between heads", about)], className="caption"
-    )
-
-
-def _most_different(context: Context, grid: HeadGrid) -> html.P:
-    """The heads that differ most between the filtered tokens and the whole corpus, each a link."""
-    heads = most_different(grid.values, _MOST_DIFFERENT)
-    if not heads:
-        return html.P("No head differs from the whole corpus.", className="caption")
-    named = [part for head in heads for part in (", ", *_named_difference(context, grid, head))]
-    return html.P(["Largest differences: ", *named[1:], f" {grid.unit}."], className="caption")
-
-
-def _named_difference(context: Context, grid: HeadGrid, head: tuple[int, int]) -> tuple[dcc.Link, str]:
-    layer, number = head
-    href = context.state.on("head").with_(layer=layer, head=number).href
-    return dcc.Link(head_name(layer, number), href=href), f" {grid.written[layer][number]}"
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,8 @@ class Part:
         How many tokens it has, and how many sentences have one of them.
     notices
         A sentence on every filter of the link that was ignored.
+    minus_rest
+        Whether its numbers are differences: of its tokens, minus the same of all other tokens of the corpus.
     """
 
     chosen: Selection
@@ -60,11 +62,13 @@ class Part:
     tokens: int
     sentences: int
     notices: tuple[str, ...] = ()
+    minus_rest: bool = False
 
     @cached_property
     def digest(self) -> str:
         """A hash of the tokens: equal for all filters that select the same ones."""
-        return sha256(np.packbits(self.rows).tobytes()).hexdigest()
+        rows = sha256(np.packbits(self.rows).tobytes()).hexdigest()
+        return f"{rows} minus rest" if self.minus_rest else rows
 
 
 def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: str | None = None) -> Part:
@@ -178,7 +182,7 @@ class PartCounts:
 
     def find(self, corpus: Corpus, part: Part) -> PartNumbers | None:
         """Numbers that need no counting: of the whole corpus, or of a part that was counted."""
-        if part.tokens == corpus.n_tokens:
+        if part.tokens == corpus.n_tokens and not part.minus_rest:
             return _of_all(corpus)
         key = _key(corpus, part)
         numbers: PartNumbers | None = current_cache().find(self, key)
@@ -218,8 +222,14 @@ class PartCounts:
 
     def _counted(self, corpus: Corpus, part: Part, counting: Counting) -> PartNumbers:
         counting.begin()
+        if not part.minus_rest:
+            return self._keep(corpus, part, count(corpus, part, counting.watch))
+        own, difference = count_contrast(corpus, part, counting.watch)
+        self._keep(corpus, replace(part, minus_rest=False), own)
+        return self._keep(corpus, part, difference)
+
+    def _keep(self, corpus: Corpus, part: Part, counted: PartNumbers) -> PartNumbers:
         key = _key(corpus, part)
-        counted = count(corpus, part, counting.watch)
         self._write(key, counted)
         return current_cache().get(self, key, lambda: counted)
 
@@ -245,6 +255,17 @@ def count(corpus: Corpus, part: Part, watch: Watch) -> PartNumbers:
     statistics = corpus.part_statistics(part.rows, lambda share: watch(MOSTLY * share))
     mixing = corpus.mixing_means(part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * share))
     return PartNumbers(statistics["mean"], statistics["interval"], statistics["layer_interval"], mixing)
+
+
+def count_contrast(corpus: Corpus, part: Part, watch: Watch) -> tuple[PartNumbers, PartNumbers]:
+    """The numbers of the part as `count` has them, and the same minus those of all other tokens."""
+    counted = corpus.contrast_statistics(part.rows, lambda share: watch(MOSTLY * share))
+    mixing = corpus.mixing_means(part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * share / 2))
+    rest = corpus.mixing_means(~part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * (1 + share) / 2))
+    own = PartNumbers(counted["mean"], counted["interval"], counted["layer_interval"], mixing)
+    return own, PartNumbers(
+        counted["difference"], counted["difference_interval"], counted["difference_layer_interval"], mixing - rest
+    )
 
 
 def write_whole(file: Path, content: bytes) -> None:

@@ -8,15 +8,22 @@ import xarray as xr
 from flask import Flask, Response, request
 from numpy.typing import NDArray
 
-from dashboard.statistics.data import head_columns, importance_of, ranks, shown_grid, shown_statistic
+from dashboard.statistics.data import (
+    HeadGrid,
+    head_columns,
+    importance_of,
+    part_numbers,
+    ranks,
+    shown_grid,
+    shown_statistic,
+)
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of
 from dashboard.ui.files import FORM, Table, file
 from dashboard.web.context import resolve
 from dashboard.web.http import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
 from dashboard.web.library import Library
-from dashboard.web.state import varying_statistics
 from store import Corpus
-from store.schema.model import BOUNDS
+from store.schema.model import BOUNDS, varying_statistics
 
 
 def register(server: Flask, library: Library) -> None:
@@ -45,10 +52,10 @@ def _of_parts(server: Flask, library: Library) -> None:
         )
         state = context.state
         part = part_of(corpus, state.where)
-        grid = shown_grid(context, library.get(PartCounts).numbers(corpus, part))
+        grid = shown_grid(context, part_numbers(context))
         name = f"{grid.kind}-{shown_statistic(context)}-{state.source}{_suffix(corpus, part)}"
         other = state.other if state.values == "difference" else None
-        return file(iter([_grid_table(grid.values, grid.kind)]), name, form, other)
+        return file(iter([_grid_table(grid)]), name, form, other)
 
     @server.get(f"{BASE}/mixing.{FORM}")
     def mixing_of_layers(snapshot: str, model: str, form: str) -> Response:
@@ -111,9 +118,15 @@ def heads_table(means: xr.DataArray, labels: xr.DataArray, importance: NDArray[n
     }
 
 
-def _grid_table(values: NDArray[np.float64], column: str) -> Table:
-    """The numbers (layer, head) of a heat map of all heads."""
-    return {**head_columns(*values.shape), column: values.ravel()}
+def _grid_table(grid: HeadGrid) -> Table:
+    """The numbers of a heat map of all heads, with the ends of their intervals where they are known."""
+    column = "difference" if grid.diverging else grid.kind
+    ends = {} if grid.interval is None else dict(zip(BOUNDS, grid.interval, strict=True))
+    return {
+        **head_columns(*grid.values.shape),
+        column: grid.values.ravel(),
+        **{f"{column}_{bound}": end.ravel() for bound, end in ends.items()},
+    }
 
 
 def _mixing_table(ratios: xr.DataArray) -> Table:

@@ -21,7 +21,7 @@ from dashboard.statistics.figures import (
 from dashboard.statistics.parts import Part, PartNumbers, uniform_entropy
 from dashboard.ui.charts import chart, heat_map
 from dashboard.ui.controls import info, statistic_info
-from dashboard.ui.progress import unmade_of
+from dashboard.ui.progress import unmade_line
 from dashboard.ui.tables import file_href, heading
 from dashboard.ui.text import QUERIES, signed
 from dashboard.web.context import Context
@@ -53,9 +53,11 @@ _IMPORTANCE = (
     "Change of the model's loss if the output of a head is zero (Michel et al. 2019). It needs a model that predicts masked "
     "words or labels."
 )
-_MEANS = (
-    "A head's number is the mean over sentences of the mean over the chosen queries; every sentence has the same weight. "
-    "p(i,j) is the attention weight of query i on key j, f(x) the value vector of a token after the output projection."
+_SYMBOLS = "p(i,j): attention weight of query i on key j; f(x): value vector of a token after the output projection."
+_MEANS = "A head's number is the mean over sentences of the mean over the chosen queries; every sentence has the same weight."
+_POSITION = (
+    "Mean attention weight on the key at a relative position (key - query), over all queries of {}; every sentence has the same "
+    "weight. < and > are all keys farther than 10 tokens."
 )
 
 
@@ -145,6 +147,12 @@ def _ratio_definitions() -> html.Details:
     )
 
 
+def relative_position_heading(context: Context) -> html.H2:
+    """The heading of the figures of relative position, with what they are means over."""
+    about = _POSITION.format(many(context.corpus.n_sentences, "sentence"))
+    return html.H2(["Attention by relative position", info("attention by relative position", about)])
+
+
 def relative_position(context: Context) -> list[html.Div]:
     """Attention by relative position: the mean of every layer, and of the link's head."""
     shares = context.corpus.head_profile
@@ -152,7 +160,7 @@ def relative_position(context: Context) -> list[html.Div]:
     drawn = chart(
         profile_of_layers(shares.offset.values.tolist(), layers),
         name="profile-layers",
-        caption="Mean over the whole corpus; < and > are all keys farther than 10 tokens. ",
+        caption="",
         label="Attention by relative position, mean of each layer",
         height=300,
         turns=True,
@@ -170,7 +178,7 @@ def head_profile(context: Context, *, height: int) -> list[object]:
     return chart(
         profile_of_head(shares.offset.values.tolist(), own, mean, name),
         name="profile",
-        caption=f"Mean over {many(context.corpus.n_sentences, 'sentence')}; < and > are all keys farther than 10 tokens. ",
+        caption="",
         label=f"Attention of {name} by relative position",
         data=file_href(context, f"profile/{state.layer}/{state.head}.csv"),
         height=height,
@@ -184,7 +192,7 @@ def importance(context: Context) -> list[object]:
     except NotIngested as error:
         return [
             html.H2(["Head importance", info("head importance", _IMPORTANCE)]),
-            html.P(unmade_of(context, error), className="caption"),
+            unmade_line(context, error),
         ]
     change = opened["change"].values
     written = [[signed(float(value), 3) for value in row] for row in change]
@@ -194,7 +202,7 @@ def importance(context: Context) -> list[object]:
         *chart(
             drawn,
             name="importance",
-            caption=f"Above 0 the model gets worse without the head. {_below_guess(context)}",
+            caption="Above 0 the model gets worse without the head. Click a cell to open the head. ",
             label="Change of the loss without each head; the table above has every number",
             height=70 + 30 * context.corpus.layers,
             opens=True,
@@ -209,7 +217,7 @@ def head_importance(context: Context) -> list[object]:
     if change is None:
         return []
     head = (context.state.layer, context.state.head)
-    rank = f"Rank {ranks(change)[head]:.0f} of {change.size}: without the head of rank 1 the loss rises most. {_below_guess(context)}"
+    rank = f"Rank {ranks(change)[head]:.0f} of {change.size}: without the head of rank 1 the loss rises most."
     return [
         html.H2([f"Head importance: {signed(float(change[head]), 3)}", importance_info(context)]),
         html.P(rank, className="caption"),
@@ -221,8 +229,8 @@ def importance_info(context: Context) -> html.Button:
     attributes = context.corpus.importance.attrs
     text = (
         f"Change of the {attributes['measure']}, if the output of the head is zero (Michel et al. 2019), on "
-        f"{int(attributes['sentences']):,} sentences; the whole model has {float(attributes['loss']):.3f}."
-    )
+        f"{int(attributes['sentences']):,} sentences; the whole model has {float(attributes['loss']):.3f}. {_below_guess(context)}"
+    ).rstrip()
     return info("head importance", text)
 
 
@@ -233,7 +241,7 @@ def _below_guess(context: Context) -> str:
         return ""
     return (
         f"The model's loss is worse than that of a guess ({math.log(labels):.3f}), as it is overconfident on single sentences. "
-        "A value below 0 may only mean less confidence without the head. "
+        "A value below 0 may only mean less confidence without the head."
     )
 
 
@@ -244,7 +252,12 @@ def definitions(statistics: Iterable[str] = STATISTICS) -> html.Details:
         [heading(("statistic", "unit", "formula, query i", "source")), html.Tbody(rows)], className="rows"
     )
     return html.Details(
-        [html.Summary("Definitions of the statistics"), html.P(_MEANS, className="caption"), table], id="definitions"
+        [
+            html.Summary("Definitions of the statistics"),
+            html.P([_SYMBOLS, info("the means", _MEANS)], className="caption"),
+            table,
+        ],
+        id="definitions",
     )
 
 

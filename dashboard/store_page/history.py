@@ -23,6 +23,7 @@ _MEANING = (
     "For each head the statistic that changed most: by the difference of its means over all queries, in standard deviations "
     "among the heads of the older snapshot."
 )
+_SNAPSHOTS = "A snapshot is the store as an ingest published it. A link that names one shows the same numbers after later ingests."
 _UNREADABLE = (
     "This snapshot cannot be opened: it was deleted, or written by another version. Choose one of the history."
 )
@@ -41,7 +42,10 @@ def history_section(described: Description, context: Context) -> list[object]:
     table = stacked_table(("published", "contents", "snapshot", "changes"), rows)
     return [
         html.H2("History"),
-        html.P(f"Snapshots published up to the shown one, newest first.{alone}{shown}", className="caption"),
+        html.P(
+            [f"Snapshots published up to the shown one, newest first.{alone}{shown}", info("snapshots", _SNAPSHOTS)],
+            className="caption",
+        ),
         scrolling(table, "History"),
     ]
 

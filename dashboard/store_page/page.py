@@ -5,8 +5,9 @@ from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
+from dash.development.base_component import Component
 
-from dashboard.points.captions import authors_size, shown_fidelity
+from dashboard.points.captions import FIDELITY, authors_size, shown_fidelity
 from dashboard.store_page.history import changes_section, history_section, published_at
 from dashboard.store_page.settings import command, readable_settings
 from dashboard.store_page.table import stacked_table
@@ -17,27 +18,22 @@ from dashboard.web.context import Context
 from store.describe import CorpusDescription, Description, ModelDescription, describe
 from store.wording import many
 
-PICTURE_COLUMNS = ("view", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
-_FIDELITY = (
-    "Spearman: rank correlation of attention and distance on screen, -1 is perfect. Recall@3: share of the 3 most attended "
-    "keys among the 3 nearest. Across: Spearman over keys of other sentences. Trustworthiness: 1 is perfect."
-)
+PICTURE_COLUMNS = ("picture", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
 
 
 def layout(context: Context) -> Page:
-    """The page of a link."""
+    """The page of a link: what was ingested and when, then how."""
     described = describe(context.snapshot)
+    shown_first = sorted(described.models, key=lambda model: model.key != context.corpus.name)
     parts = [
         html.H1("Store"),
         *_contents(described, context),
         *_under_way(context),
-        *[_settings(model) for model in described.models if model.key == context.corpus.name],
-        *_pictures(context),
         *history_section(described, context),
         *changes_section(context),
-        *[_table(f"Model {model.model}", _model_facts(model)) for model in described.models],
-        *[_settings(model) for model in described.models if model.key != context.corpus.name],
-        *[_table(f"Corpus {corpus.name}", _corpus_facts(corpus)) for corpus in described.corpora],
+        *_pictures(context),
+        *[_model(model) for model in shown_first],
+        *[_corpus(corpus) for corpus in described.corpora],
         *_refreshing(),
     ]
     return Page(above=parts)
@@ -45,16 +41,13 @@ def layout(context: Context) -> Page:
 
 def _contents(described: Description, context: Context) -> list[object]:
     """A line on the store, and a row for each model."""
-    size = "" if described.bytes is None else f", {described.bytes / 1e6:,.0f} MB with its history"
+    size = "" if described.bytes is None else f"; {described.bytes / 1e6:,.0f} MB with its history"
     columns = ("model", "corpus", "sentences", "tokens", "heads", "pictures", "ingested")
     names = {corpus.key: corpus.name for corpus in described.corpora}
     rows = [_model_row(context, model, names[model.corpus]) for model in described.models]
+    published = f"Published {published_at(described.published)} as snapshot {described.snapshot[:8]}{size}."
     return [
-        html.P(
-            f"Snapshot {described.snapshot[:8]}, published {published_at(described.published)}{size}.",
-            className="caption",
-            title=described.snapshot,
-        ),
+        html.P(published, className="how-to-read", title=described.snapshot),
         stacked_table(columns, rows, numbers=columns[2:6]),
     ]
 
@@ -70,8 +63,9 @@ def _under_way(context: Context) -> list[object]:
     """The ingest that runs now, followed as long as the page is open, and the pictures that it has yet to make."""
     line = html.Div(ingest_state(context.ingest), id={UNDER_WAY: STORE}, role="status", className="under-way")
     pending = _pending(context) if context.ingest else []
-    waiting = f"Requested pictures not made yet: {', '.join(pending)}." if pending else ""
-    return [html.H2("Ingest"), line, *([html.P(waiting, className="caption")] if waiting else [])]
+    waiting = f"{many(len(pending), 'requested picture')} to come."
+    about = info("the pictures to come", f"{', '.join(pending)}.")
+    return [html.H2("Ingest"), line, *([html.P([waiting, about], className="caption")] if pending else [])]
 
 
 def _pending(context: Context) -> list[str]:
@@ -80,45 +74,66 @@ def _pending(context: Context) -> list[str]:
     return [view for view in map(str.strip, requested) if view not in ("", "none", *context.corpus.views)]
 
 
-def _settings(model: ModelDescription) -> html.Section:
-    """What the ingest of a model was asked for, and the command that repeats it."""
+def _model(model: ModelDescription) -> html.Section:
+    """What a model is and with which settings it was ingested; a click away, what only a repetition needs."""
     settings: Mapping[str, Any] = model.provenance["settings"]
-    shown = html.Details([html.Summary("As a command"), html.Pre(command(settings), tabIndex=0)])
-    return html.Section([*_titled(f"Settings of {model.model}", readable_settings(settings)), shown])
+    return html.Section(
+        [
+            html.H2(f"Model {model.model}"),
+            _facts(_model_facts(model) | readable_settings(settings)),
+            _details(
+                "Versions, checksums and command",
+                _provenance(model),
+                html.Pre(command(settings), tabIndex=0, className="commands"),
+            ),
+        ]
+    )
 
 
 def _model_facts(model: ModelDescription) -> dict[str, str]:
-    provenance: Mapping[str, Any] = model.provenance
+    token_sets = [f"{token_set.points} of {token_set.title}" for token_set in model.token_sets]
     return {
         "shape": f"{model.layers} layers x {model.heads} heads x {model.channels} channels",
+        "computed in": f"{model.dtype} on {model.provenance['device']}",
+        "finished stages": ", ".join(model.stages) or "none",
+        "feature points": "; ".join(token_sets) or "none",
+    }
+
+
+def _provenance(model: ModelDescription) -> dict[str, str]:
+    provenance: Mapping[str, Any] = model.provenance
+    return {
         "attention": model.attention,
-        "stages": ", ".join(model.stages) or "none",
-        "feature points": "; ".join(f"{token_set.points} of {token_set.title}" for token_set in model.token_sets)
-        or "none",
-        "computed in": f"{model.dtype} on {provenance['device']}, {provenance['batch_tokens']:,} tokens per batch",
+        "batches": f"{provenance['batch_tokens']:,} tokens",
         "versions": ", ".join(f"{name} {version}" for name, version in provenance["versions"].items()),
         "revision": str(provenance["revision"]),
         "weights sha256": model.weights_sha256,
     }
 
 
-def _corpus_facts(corpus: CorpusDescription) -> dict[str, str]:
-    return {
-        "key": corpus.key,
-        "sentences": f"{corpus.sentences:,}, in the order of their content hash: every prefix is a uniform sample",
+def _corpus(corpus: CorpusDescription) -> html.Section:
+    facts = {
+        "sentences": f"{corpus.sentences:,}, a uniform sample of the data",
         "labels": ", ".join(corpus.label_names) or "none",
         "cut": f"{many(corpus.truncated, 'sentence')} had more than {corpus.max_length} wordpieces",
-        "data": corpus.data_identity,
     }
+    identity = {"key": corpus.key, "order": "by content hash, so that every prefix is a uniform sample"}
+    return html.Section(
+        [
+            html.H2(f"Corpus {corpus.name}"),
+            _facts(facts),
+            _details("Checksums", identity | {"data": corpus.data_identity}),
+        ]
+    )
 
 
-def _table(title: str, facts: Mapping[str, str]) -> html.Section:
-    return html.Section(_titled(title, facts))
-
-
-def _titled(title: str, facts: Mapping[str, str]) -> list[object]:
+def _facts(facts: Mapping[str, str]) -> dmc.Table:
     rows = [html.Tr([html.Th(name, scope="row"), html.Td(value)]) for name, value in facts.items()]
-    return [html.H2(title), dmc.Table(html.Tbody(rows), className="facts")]
+    return dmc.Table(html.Tbody(rows), className="facts")
+
+
+def _details(title: str, facts: Mapping[str, str], *more: Component) -> html.Details:
+    return html.Details([html.Summary(title), _facts(facts), *more])
 
 
 def _pictures(context: Context) -> list[object]:
@@ -130,8 +145,8 @@ def _pictures(context: Context) -> list[object]:
         html.H2(f"Pictures of {corpus.attributes['model_id']}"),
         html.P(
             [
-                f"Means over heads on {judged_on}. The first view is the default.",
-                info("the fidelity of pictures", _FIDELITY),
+                f"Means over heads on {judged_on}. The first is the default.",
+                info("the fidelity of pictures", FIDELITY),
             ],
             className="caption",
         ),
@@ -143,7 +158,7 @@ def _picture(context: Context, view: str) -> list[object]:
     opened = context.corpus.view(view)
     means = shown_fidelity(opened).mean(("layer", "head"))
     numbers = [float(means.sel(measure=name)) for name in ("spearman", "recall", "across", "trustworthiness")]
-    link = dcc.Link(view, href=context.state.with_(view=view).on("heads").href, title=str(opened.attrs["title"]))
+    link = dcc.Link(str(opened.attrs["title"]), href=context.state.with_(view=view).on("heads").href, title=view)
     fitted = f"{opened.attrs['sample_tokens']:,} tokens{authors_size(view)}"
     return [link, *(f"{number:.2f}" for number in numbers), fitted, f"{opened.attrs['seconds']:,.0f} s"]
 
@@ -157,5 +172,6 @@ def _refreshing() -> list[object]:
             "headscape ingest --store=<this store> --model=<folder or name> # another model beside this one\n"
             "headscape expire --store=<this store> --days=7                  # delete snapshots replaced more than 7 days ago",
             tabIndex=0,
+            className="commands",
         ),
     ]

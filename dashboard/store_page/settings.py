@@ -1,6 +1,6 @@
 """Settings of an ingest as a reader reads them, and the command that repeats them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from store.schema.pictures import ViewName
@@ -9,13 +9,14 @@ from store.wording import many
 Settings = Mapping[str, Any]
 #: Settings that may name folders of the server; `headscape describe` shows them.
 PLACES = ("model", "data", "store")
-DEFAULT = "as many as by default"
+#: Titles that are listed one by one.
+FEW = 4
 #: What settings hold that leave a choice to the ingest, or switch something off.
 AUTO, NONE = "auto", "none"
 
 
 def readable_settings(settings: Settings) -> dict[str, str]:
-    """What an ingest was asked for, by title. An ingest of an older Headscape has fewer settings."""
+    """What an ingest was asked for, by title, without what it chose. An ingest of an older Headscape has fewer settings."""
     known = {name: value for name, value in settings.items() if name not in PLACES}
     return {title: text for title, text in _titled(known) if text}
 
@@ -31,23 +32,23 @@ def command(settings: Settings) -> str:
 
 
 def _titled(settings: Settings) -> Iterator[tuple[str, str]]:
-    yield "sentences", _amount(settings)
+    yield "requested size", _amount(settings)
     yield "longest sentence", _worded(settings, "max_length", "wordpieces")
     yield "sample", _worded(settings, "seed", before="seed")
     yield "columns", " and ".join(f"“{settings[name]}”" for name in ("text", "label") if settings.get(name))
-    yield "device, precision", ", ".join(_choice(settings, name) for name in ("device", "dtype") if name in settings)
+    yield "device, precision", ", ".join(filter(None, (_choice(settings, name) for name in ("device", "dtype"))))
     yield "forward pass", _batch(settings)
-    yield "pictures of heads", "; ".join(_titles(settings.get("views"), ViewName.parse))
-    yield "pictures of feature points", "; ".join(_titles(settings.get("features"), ViewName.parse_points))
-    yield "feature points", _points(settings)
-    yield "words and grammar", _choice(settings, "annotate") if "annotate" in settings else ""
-    yield "probes of governors", _choice(settings, "probes") if "probes" in settings else ""
+    yield "pictures of heads", _listed(list(_titles(settings.get("views"), ViewName.parse)))
+    yield "pictures of points", _listed(list(_titles(settings.get("features"), ViewName.parse_points)))
+    yield "points, UMAP", _points(settings)
+    yield "words and grammar", _choice(settings, "annotate")
+    yield "probes of governors", _choice(settings, "probes")
     yield "head importance", _importance(settings)
 
 
 def _amount(settings: Settings) -> str:
     amounts = [many(settings[name], name[:-1]) for name in ("sentences", "tokens") if settings.get(name)]
-    return amounts[0] if amounts else DEFAULT
+    return amounts[0] if amounts else ""
 
 
 def _worded(settings: Settings, name: str, unit: str = "", before: str = "") -> str:
@@ -55,14 +56,17 @@ def _worded(settings: Settings, name: str, unit: str = "", before: str = "") -> 
 
 
 def _choice(settings: Settings, name: str) -> str:
-    value = str(settings[name])
-    return {AUTO: "automatic"}.get(value, value)
+    """Empty where the ingest chose: the facts of the model say what it chose."""
+    return str(settings.get(name, AUTO)).replace(AUTO, "")
 
 
 def _batch(settings: Settings) -> str:
-    if "batch" not in settings:
-        return ""
-    return f"{settings['batch']:,} tokens" if settings["batch"] else "automatic size"
+    return f"{settings['batch']:,} tokens" if settings.get("batch") else ""
+
+
+def _listed(titles: Sequence[str]) -> str:
+    """Few titles; of many their number, as the command has them all."""
+    return "; ".join(titles) if len(titles) <= FEW else f"{len(titles)} requested"
 
 
 def _titles(names: str | None, parse: Any) -> Iterator[str]:

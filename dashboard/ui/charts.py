@@ -16,8 +16,8 @@ QUIET = "#868E96"
 LINE = "rgba(134,142,150,0.25)"
 #: Pixels of the texts of a chart and of its notes: --text-small and --text-tiny of assets/style.css.
 TEXT, NOTE = 12, 11
-#: Okabe and Ito, those that are seen on white and on black; symbols differ too.
-SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", QUIET)
+#: Okabe and Ito, those that are seen on white and on black, with a darker purple: theirs is this grey in deuteranopia. Symbols differ too.
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#B5478F", QUIET)
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x-thin-open")
 #: From little to much, and from less to more with nothing in the middle.
 RAMP = [(0, "#F1F5F9"), (0.4, "#9CC7E6"), (0.7, "#3F8FC9"), (1, "#00223D")]
@@ -38,7 +38,7 @@ def chart(
     figure: go.Figure,
     *,
     name: str,
-    caption: str,
+    caption: object,
     label: str,
     data: str | None = None,
     height: int = 300,
@@ -61,7 +61,10 @@ def chart(
     return [
         # The room of the chart while the browser fetches what draws it: nothing below moves.
         html.Div(graph, id=name, className=classes, style={"minHeight": f"{height}px"}, **_named(label)),
-        html.P([caption, html.Span(saves, className="saves")], className="caption"),
+        html.P(
+            [*(caption if isinstance(caption, list) else [caption]), html.Span(saves, className="saves")],
+            className="caption",
+        ),
     ]
 
 

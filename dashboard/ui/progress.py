@@ -1,5 +1,7 @@
 """What a page says of a part of the store that is not there yet: how to get it, or that an ingest is under way."""
 
+from typing import Any
+
 import dash_mantine_components as dmc
 from dash import html
 
@@ -30,6 +32,12 @@ def unmade(context: Context, missing: str, remedy: str = RUN, afterwards: str = 
 def unmade_of(context: Context, error: NotIngested) -> list[object]:
     """The same for what the store says of it."""
     return unmade(context, error.missing, error.remedy)
+
+
+def unmade_line(context: Context, error: NotIngested) -> html.P:
+    """The same as a line of its own, below a heading."""
+    line: list[Any] = unmade_of(context, error)
+    return html.P(line, className="unmade")
 
 
 def ingest_state(running: IngestProgress | None) -> list[object]:

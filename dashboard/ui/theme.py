@@ -56,7 +56,7 @@ CATEGORIES: Mapping[Scheme, tuple[str, ...]] = {
     "dark": ("#56B4E9", "#FF9E64", "#2EC4A0", "#E6A0C8", "#F0C24B", "#9FD3F5", "#9AA0A8", "#F1F3F5"),
 }
 #: Colour of each label of heads, in the order of `store.kernels.labels.LABELS`; none is that of queries or keys.
-LABEL_COLOURS = ("#56B4E9", "#009E73", "#868E96", "#E69F00", "#CC79A7", "#7E57C2", "#B7A400")
+LABEL_COLOURS = ("#56B4E9", "#009E73", "#5A6067", "#E69F00", "#CC79A7", "#7E57C2", "#998000")
 #: Lightness (of HLS) of the colours of heads, taken in turn: neighbours in hue differ in it too.
 _LIGHTNESS: Mapping[Scheme, tuple[float, ...]] = {"light": (0.42, 0.3, 0.54), "dark": (0.62, 0.76, 0.52)}
 #: Codes of colours that a point can have; one more means that it has none.

@@ -19,13 +19,13 @@ from dashboard.web.state import (
     Of,
     Within,
     head_numbers,
-    varying_statistics,
 )
 from store import STATISTICS, Corpus, Snapshot, StoreError
 from store.features import Features
 from store.repository.errors import SnapshotNotFound
 from store.repository.progress import IngestProgress
 from store.schema.features import stored_point
+from store.schema.model import varying_statistics
 
 #: Characters of a link.
 MAX_QUERY = 8_000

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from store import STATISTICS
 from store.kernels.labels import LABELS
 from store.kernels.relations import DIRECTIONS
-from store.schema.model import RATIOS, ROLES, SOURCES
+from store.schema.model import RATIOS, ROLES, SOURCES, varying_statistics
 from store.schema.relations import ALL
 
 PAGES = ("overview", "heads", "head", "statistics", "map", "relations", "features", "sentence", "compare", "store")
@@ -49,7 +49,7 @@ SCALES: tuple[Scale, ...] = get_args(Scale)
 TABS = ("statistics", "point", "selection", "pairs", "distance", "positions")
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 #: What the heat map of all heads shows of a statistic.
-VALUES = ("value", "rank", "difference", "part")
+VALUES = ("value", "rank", "difference", "part", "rest")
 #: The heads without a label, as a choice beside the labels.
 UNLABELLED = "none"
 #: Sentences in the order of the corpus, instead of a statistic that ranks them.
@@ -119,11 +119,6 @@ def head_numbers(text: str | None) -> tuple[int, int] | None:
     """Layer and head of `3-7`."""
     layer, _, head = (text or "").partition("-")
     return (int(layer), int(head)) if layer and head else None
-
-
-def varying_statistics(source: str) -> list[str]:
-    """Statistics in which heads differ, over the queries of a source: all tokens together receive 1 in every head."""
-    return [name for name in STATISTICS if (name, source) != ("received", "all")]
 
 
 _OF_TOKENS = ("queries", "toward", "hide")

@@ -111,21 +111,47 @@ class Replicates:
 
         NaN where fewer than two sentences have rows of a source.
         """
-        return self._percentiles(self.sums)
+        return self._percentiles()
 
     def layer_interval(self) -> NDArray[np.float64]:
         """95 % percentile intervals of the mean over heads: (bound, source, statistic, layer). Heads share each replicate."""
-        return self._percentiles(self.sums.mean(axis=3, keepdims=True))[..., 0]
+        return self._mean_of_heads().interval()[..., 0]
 
-    def _percentiles(self, replicates: NDArray[np.floating]) -> NDArray[np.float64]:
-        """(bound, source, statistic, layer, head) from sums (layer, source, statistic, head, replicate)."""
-        layers, sources, statistics, heads, _ = replicates.shape
+    def difference_interval(self, other: "Replicates") -> NDArray[np.float64]:
+        """95 % percentile intervals of the means minus those of `other`, which has the same draws of the same sentences.
+
+        Returns
+        -------
+        (bound, source, statistic, layer, head), NaN where fewer than two sentences of either have rows of a source.
+        """
+        return self._percentiles(other)
+
+    def layer_difference_interval(self, other: "Replicates") -> NDArray[np.float64]:
+        """As `difference_interval`, of the mean over heads: (bound, source, statistic, layer)."""
+        return self._mean_of_heads().difference_interval(other._mean_of_heads())[..., 0]
+
+    def _mean_of_heads(self) -> "Replicates":
+        """Those of one head, the mean of all."""
+        sums: NDArray[np.floating] = self.sums.mean(axis=3, keepdims=True)
+        layers, sources, statistics, _, _ = sums.shape
+        mean = Replicates(sources=sources, statistics=statistics, layers=layers, heads=1)
+        mean.sums, mean.counts, mean.sentences = sums, self.counts, self.sentences
+        return mean
+
+    def _percentiles(self, minus: "Replicates | None" = None) -> NDArray[np.float64]:
+        layers, sources, statistics, heads, _ = self.sums.shape
         bounds = np.full((len(PERCENTILES), sources, statistics, layers, heads), np.nan)
-        for source in np.flatnonzero(self.sentences > 1):
-            drawn = self.counts[source] > 0
-            means = replicates[:, source, ..., drawn] / self.counts[source, drawn][:, None, None, None]
+        both = [self] if minus is None else [self, minus]
+        for source in np.flatnonzero([min(one.sentences[n] for one in both) > 1 for n in range(sources)]):
+            drawn = np.all([one.counts[source] > 0 for one in both], axis=0)
+            means = self._means(source, drawn) - (0 if minus is None else minus._means(source, drawn))
             bounds[:, source] = np.percentile(means, PERCENTILES, axis=0).swapaxes(1, 2)
         return bounds
+
+    def _means(self, source: np.intp, drawn: NDArray[np.bool_]) -> NDArray[np.floating]:
+        """Means of the drawn replicates over the rows of a source: (replicate, layer, statistic, head)."""
+        means: NDArray[np.floating] = self.sums[:, source, ..., drawn] / self.counts[source, drawn][:, None, None, None]
+        return means
 
 
 class ShareReplicates:

@@ -109,6 +109,11 @@ STATISTICS: Mapping[str, Statistic] = {
 _MIXING = "Kobayashi et al. 2021, section 3"
 
 
+def varying_statistics(source: str) -> list[str]:
+    """Statistics in which heads differ, over the queries of a source: all tokens together receive 1 in every head."""
+    return [name for name in STATISTICS if (name, source) != ("received", "all")]
+
+
 def _ratio(title: str, formula: str, meaning: str) -> Statistic:
     return Statistic(title, "share", formula, meaning, _MIXING)
 

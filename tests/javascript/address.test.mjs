@@ -131,11 +131,15 @@ for (const [point, link] of [
     assert.equal(address.opened(), link);
   });
 
-test("a click on the map of heads selects a head of the same page", () => {
-  stand("/map?layer=1&paint=label");
-  trigger('{"opens":"head-map"}.clickData', { points: [{ customdata: "L0 H5" }] });
-  assert.equal(address.opened(), "/map?paint=label&head=5");
-});
+for (const [chart, point] of [
+  ["head-map", { customdata: "L0 H5" }],
+  ["matrix", { x: "L4 H1", y: "L0 H5" }],
+])
+  test(`a click on ${chart} selects a head of the same page`, () => {
+    stand("/map?layer=1&paint=label");
+    trigger(`{"opens":"${chart}"}.clickData`, { points: [point] });
+    assert.equal(address.opened(), "/map?paint=label&head=5");
+  });
 
 test("a chosen point and a region become a link", () => {
   assert.equal(address.pick({ token: 7, role: "key" }), `${FIELDS}&token=7&role=key`);

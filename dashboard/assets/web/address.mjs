@@ -180,7 +180,7 @@ export function go(opening, left, picture) {
 }
 
 /** Charts whose heads are selected on their own page. */
-const SELECTS = ["head-map"];
+const SELECTS = ["head-map", "matrix"];
 
 /** The same page with another head. */
 function selectedLink([layer, head]) {

@@ -1,0 +1,77 @@
+"""Captions of pages of numbers: one plain line each, with the rest behind an (i)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dashboard.pages import DEFERRED, PAGES
+from dashboard.statistics.data import part_numbers
+from dashboard.statistics.parts import Counting
+from dashboard.web.context import resolve
+from dashboard.web.library import Library
+
+#: Characters of a line of captions at 1440 pixels.
+LINE = 140
+
+
+QUERIES = {
+    "overview": "",
+    "statistics": "",
+    "statistics of a part": "?where=kind:word&values=rest",
+    "map": "?paint=label",
+    "relations": "",
+    "relations of a pattern": "?relation=ADJ -> NOUN&examples=chosen",
+    "store": "",
+}
+
+
+def captions(library: Library, page: str, query: str) -> list[str]:
+    """The texts of all captions of a page with its deferred parts."""
+    context = resolve(library, page, query)
+    part_numbers(context, Counting())
+    parts = PAGES[page](context)
+    every = [parts.above, parts.beside, parts.below]
+    if page == "compare":
+        every += [fill(context) for fill in DEFERRED.values()]
+    return [text(node) for node in nodes(every) if is_caption(node)]
+
+
+def nodes(part: Any) -> Iterator[Any]:
+    """Every component and text, a parent before its children."""
+    if isinstance(part, list | tuple):
+        for each in part:
+            yield from nodes(each)
+    elif part is not None:
+        yield part
+        yield from nodes(getattr(part, "children", None))
+
+
+def is_caption(node: Any) -> bool:
+    return bool({"caption", "how-to-read"} & set(str(getattr(node, "className", "") or "").split()))
+
+
+def text(node: Any) -> str:
+    """What is to be read of a component; the letter of an (i) is not."""
+    return "".join(str(each) for each in nodes(node) if isinstance(each, str | int) and str(each) != "i").strip()
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_caption_is_one_line(bank_store: str, name: str) -> None:
+    assert long_captions(bank_store, name.split(" of ")[0], QUERIES[name]) == []
+
+
+@pytest.mark.parametrize("query", ["", "?pictures=point", "?ranked=statistic&source=cls"])
+def test_every_caption_of_page_compare_is_one_line(three_models: str, query: str) -> None:
+    assert long_captions(three_models, "compare", query) == []
+
+
+@pytest.mark.parametrize("store", ["chains_store", "gap_store"])
+def test_every_caption_of_coreference_is_one_line(request: pytest.FixtureRequest, store: str) -> None:
+    assert long_captions(request.getfixturevalue(store), "relations", "") == []
+
+
+def long_captions(store: str, page: str, query: str) -> list[str]:
+    found = captions(Library(store), page, query)
+    assert found
+    return [caption for caption in found if len(caption) > LINE]

@@ -1,0 +1,79 @@
+"""Page Statistics of a part minus all other tokens: its numbers, names, intervals and file, and the link that compares labels."""
+
+import csv
+import io
+import re
+from dataclasses import replace
+
+import pytest
+from flask.testing import FlaskClient
+
+from dashboard.statistics.data import part_numbers
+from dashboard.statistics.parts import Counting, part_of
+from dashboard.ui.page import Page
+from dashboard.ui.text import signed
+from dashboard.web.library import Library
+from store import Corpus
+from tests.client import content
+from tests.counts import counted
+from tests.test_statistics_parts import cells, children, page_of, parts, place_of, text
+
+
+@pytest.fixture
+def library(tiny_store: str) -> Library:
+    return Library(tiny_store)
+
+
+def contrast_page(library: Library, where: str) -> Page:
+    """The page of a part minus all others, once it is counted."""
+    query = f"where={where}&statistic=to_self&values=rest"
+    context = place_of(library, "statistics", query)
+    part_numbers(context, Counting())
+    return page_of(library, query)
+
+
+def test_a_part_minus_all_others_is_the_difference_of_two_counts(library: Library, tiny_corpus: Corpus) -> None:
+    page = contrast_page(library, "kind:word")
+    part = part_of(tiny_corpus, "kind:word")
+    own, others = (
+        counted(tiny_corpus, each).means.sel(statistic="to_self", source="all").values
+        for each in (part, replace(part, rows=~part.rows))
+    )
+    assert cells(page) == [signed(100 * float(number), 1) for number in (own - others).ravel()]
+
+
+def test_the_largest_differences_from_all_others_have_intervals(library: Library) -> None:
+    page = contrast_page(library, "kind:word")
+    line = next(part for part in parts(page) if "Largest differences, points: " in children(part))
+    assert len(re.findall(r"[+-]\d+\.\d \([+-]?\d+\.\d to [+-]?\d+\.\d\)", str(line))) == 3
+
+
+@pytest.mark.parametrize(
+    ("where", "title"),
+    [
+        ("label:positive", "Attention to itself, positive minus negative"),
+        ("kind:word", "Attention to itself, word minus all others"),
+        ("kind:word;label:positive", "Attention to itself, filtered tokens minus all others"),
+    ],
+)
+def test_a_title_names_what_is_compared(library: Library, where: str, title: str) -> None:
+    assert title in text(contrast_page(library, where))
+
+
+def test_one_link_compares_the_labels(library: Library) -> None:
+    link = next(
+        part for part in parts(page_of(library)) if getattr(part, "children", None) == "positive minus negative"
+    )
+    assert link.href == "/statistics?where=label:positive&values=rest"
+
+
+def test_the_file_of_a_part_minus_all_others_has_the_ends_of_the_intervals(
+    library: Library, client: FlaskClient
+) -> None:
+    page = contrast_page(library, "label:positive")
+    link = next(part.href for part in parts(page) if "/heat-map.csv" in str(getattr(part, "href", "")))
+    rows = list(csv.DictReader(io.StringIO(content(client, link).decode())))
+    assert [signed(100 * float(row["difference"]), 1) for row in rows] == cells(page)
+    assert all(
+        float(row["difference_low"]) <= float(row["difference"]) <= float(row["difference_high"]) for row in rows
+    )
