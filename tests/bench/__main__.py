@@ -11,6 +11,7 @@ from tests.bench.attentionviz import against_attentionviz
 from tests.bench.browser import pages
 from tests.bench.features_page import features_page
 from tests.bench.fidelity import STORE, fidelity
+from tests.bench.firefox import firefox
 from tests.bench.flips import flips
 from tests.bench.ingest import memory_and_bytes, rate
 from tests.bench.kills import kills
@@ -22,6 +23,7 @@ from tests.bench.relations import relations
 from tests.bench.screenshots import screenshots
 from tests.bench.slow import slow
 from tests.bench.statistics import computed, recomputed
+from tests.bench.tasks import tasks
 from tests.bench.typing import typing
 from tests.bench.vitals import vitals
 from tests.bench.words import words
@@ -50,6 +52,8 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "browser": lambda: pages([(12, 12, 64, 50_000), (12, 12, 16, 1_000_000)]),
     "vitals": lambda: vitals(SERVED),
     "screenshots": lambda: screenshots(SERVED, Path("data/screenshots"), ADDRESS),
+    "tasks": lambda: tasks(SERVED),
+    "firefox": lambda: firefox(SERVED, ADDRESS),
     "peers": compare,
     "typing": typing,
     "slow": slow,
