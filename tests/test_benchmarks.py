@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from PIL import Image
 
 from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
@@ -18,6 +19,7 @@ from store import STATISTICS, open_corpus, open_snapshot
 from tests.bench import ingest as bench
 from tests.bench.kills import _differences
 from tests.bench.load_requests import Mix
+from tests.bench.screenshots import SCHEMES, WINDOWS, Shot, sheet
 from tests.bench.statistics import computed
 from tests.bench.synthetic import make_store
 from tests.bench.table import show
@@ -112,3 +114,11 @@ def test_every_request_of_the_crowd_is_answered(space_store: str) -> None:
 
 def test_a_store_that_was_never_killed_is_like_itself(tiny_store: str) -> None:
     assert _differences(open_snapshot(tiny_store), open_snapshot(tiny_store)) == []
+
+
+def test_a_sheet_has_a_row_of_pictures_for_each_scheme(tmp_path: Path) -> None:
+    shots = [Shot("map", tmp_path / f"map-{scheme}.png", 4, ()) for scheme in SCHEMES]
+    for shot, colour in zip(shots, ("white", "black"), strict=True):
+        Image.new("RGB", (WINDOWS[0][0], 900), colour).save(shot.path)
+    colours = [sheet(shots).getpixel((10, y)) for y in (10, 700)]
+    assert colours == [(255, 255, 255), (0, 0, 0)]

@@ -134,6 +134,11 @@ def test_every_link_of_the_page_leads_to_a_page_as_it_is_written(bank_store: str
         assert resolve(library, path, query).notices == ()
 
 
+def test_without_annotated_words_the_page_says_how_to_get_relations(tiny_store: str) -> None:
+    words = "".join(text for part in layout(resolve(Library(tiny_store), "/", "")).above for text in texts(part))
+    assert "Run `headscape ingest" in words.partition("Grammar that heads follow")[2]
+
+
 def test_without_labelled_heads_the_page_says_so(bank_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     context = resolve(Library(bank_store), "/", "")
     none = context.corpus.head_labels.copy(data=np.full(context.corpus.head_labels.shape, "", "U11"))

@@ -145,11 +145,10 @@ def _cell(context: Context, layer: int, head: int, label: str) -> html.Td:
 
 def _relations(context: Context) -> list[object]:
     """The relations that a head finds best beyond the offset of their words."""
-    title = html.H2(["Grammar that heads follow", info("relations", _about_relations(context.corpus))])
     try:
-        best = clearest_relations(best_of(context.corpus))
+        best, title = clearest_relations(best_of(context.corpus)), _title_of_relations(_source_of_words(context.corpus))
     except NotIngested as error:
-        return [title, unmade_line(context, error)]
+        return [_title_of_relations(""), unmade_line(context, error)]
     if not best:
         return [
             title,
@@ -176,9 +175,13 @@ def _relations(context: Context) -> list[object]:
     ]
 
 
-def _about_relations(corpus: Corpus) -> str:
-    """What the numbers are, and where the words come from."""
-    return f"{_RELATIONS} {corpus.words.source.capitalize()}." if corpus.words else _RELATIONS
+def _title_of_relations(source: str) -> html.H2:
+    """With what the numbers are, and where the words come from."""
+    return html.H2(["Grammar that heads follow", info("relations", f"{_RELATIONS}{source}")])
+
+
+def _source_of_words(corpus: Corpus) -> str:
+    return f" {corpus.words.source.capitalize()}."
 
 
 def clearest_relations(best: Iterable[BestHead]) -> list[BestHead]:

@@ -1,6 +1,9 @@
 """`python -m tests.bench [NAME ...]`: run these benchmarks, or all, and print their tables."""
 
+import os
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 from ingest.run.settings import NONE, Settings
 from store import StoreError
@@ -8,6 +11,7 @@ from tests.bench.attentionviz import against_attentionviz
 from tests.bench.browser import pages
 from tests.bench.features_page import features_page
 from tests.bench.fidelity import STORE, fidelity
+from tests.bench.firefox import firefox
 from tests.bench.flips import flips
 from tests.bench.ingest import memory_and_bytes, rate
 from tests.bench.kills import kills
@@ -16,11 +20,17 @@ from tests.bench.peers import compare
 from tests.bench.projections import seconds_per_head
 from tests.bench.reading import reads
 from tests.bench.relations import relations
+from tests.bench.screenshots import screenshots
 from tests.bench.slow import slow
 from tests.bench.statistics import computed, recomputed
+from tests.bench.tasks import tasks
 from tests.bench.typing import typing
 from tests.bench.vitals import vitals
 from tests.bench.words import words
+
+#: The store whose pages are served: another one with `STORE=...`. A server that runs already, with `ADDRESS=http://...`.
+SERVED = os.environ.get("STORE") or "data/headscape"
+ADDRESS = os.environ.get("ADDRESS")
 
 
 def statistics() -> None:
@@ -29,7 +39,7 @@ def statistics() -> None:
     recomputed((50_000, 200_000))
 
 
-BENCHMARKS = {
+BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "ingest": lambda: rate(Settings(sentences=2000)),
     "memory": lambda: memory_and_bytes((2000, 8000)),
     "reading": lambda: reads(layers=12, heads=12, channels=64, tokens=50_000),
@@ -40,7 +50,10 @@ BENCHMARKS = {
     "attentionviz": lambda: against_attentionviz(STORE),
     "projections": lambda: seconds_per_head(STORE),
     "browser": lambda: pages([(12, 12, 64, 50_000), (12, 12, 16, 1_000_000)]),
-    "vitals": lambda: vitals("data/headscape"),
+    "vitals": lambda: vitals(SERVED),
+    "screenshots": lambda: screenshots(SERVED, Path("data/screenshots"), ADDRESS),
+    "tasks": lambda: tasks(SERVED),
+    "firefox": lambda: firefox(SERVED, ADDRESS),
     "peers": compare,
     "typing": typing,
     "slow": slow,
@@ -59,12 +72,10 @@ def main(names: list[str]) -> int:
         )
         return 1
     try:
-        for name in names or BENCHMARKS:
-            BENCHMARKS[name]()
+        return max([BENCHMARKS[name]() or 0 for name in names or BENCHMARKS])
     except StoreError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    return 0
 
 
 if __name__ == "__main__":

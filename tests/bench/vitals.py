@@ -6,6 +6,7 @@ from typing import Any
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.bench.browser import production_server
+from tests.bench.complete_page import wait_until_complete
 from tests.bench.table import show
 from tests.browser import CHROMIUM, FLAGS
 
@@ -22,8 +23,6 @@ PAGES = (
     "compare",
     "store",
 )
-#: Milliseconds in which nothing is asked of the server before a page counts as complete, and seconds until it must be.
-QUIET, PATIENCE = 1_000, 60
 #: Notes what the browser reports while the page loads.
 OBSERVE = """
 window.vitals = { largest: 0, shift: 0, task: 0, blocked: 0 };
@@ -68,9 +67,7 @@ def _visit(browser: Browser, url: str) -> dict[str, Any]:
     session.send("Network.enable")
     session.on("Network.loadingFinished", lambda event: received.append(event["encodedDataLength"]))
     page.goto(url)
-    page.wait_for_selector("#page:not([aria-busy]) #above > *", timeout=1000 * PATIENCE)
-    page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(QUIET)
+    wait_until_complete(page)
     measured: dict[str, Any] = page.evaluate(READ)
     context.close()
     return measured | {"bytes": sum(received)}

@@ -1,0 +1,111 @@
+"""Five tasks of a newcomer, done by mouse and by keyboard from the first page, with clicks and keys counted."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.bench.browser import production_server
+from tests.bench.complete_page import wait_until_complete
+from tests.bench.readers import Keyboard, Mouse, Reader
+from tests.bench.table import show
+from tests.browser import CHROMIUM, FLAGS, GOT_IT
+
+PREVIOUS = "to the previous token"
+TEXT, WORD = "The film was not good.", "not"
+CONTRAST = "positive minus negative"
+#: May a page read and write the clipboard.
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
+
+
+def find_head(reader: Reader, behaviour: str = PREVIOUS) -> None:
+    """Find a head that looks at the previous token: the page of the clearest one."""
+    kind = reader.page.locator(".kinds li").filter(has_text=behaviour).first
+    reader.follow(kind.get_by_role("link", name=re.compile(r"^L\d+ H\d+$")))
+    expect(reader.page.get_by_role("heading", level=1)).to_contain_text("Queries and keys of L")
+    expect(reader.page.get_by_role("heading", name=re.compile("^Label: "))).to_be_visible()
+
+
+def see_attention(reader: Reader, text: str = TEXT, word: str = WORD) -> None:
+    """See where a word of a typed sentence attends: its lines alone."""
+    reader.open("Sentence")
+    reader.write("Your own sentence", text)
+    page = reader.page
+    expect(page.locator('#sentence[data-drawn*="/typed/"]')).to_be_visible(timeout=60_000)
+    queries = page.locator(".tokens.query")
+    token = queries.locator(".token").filter(has_text=re.compile(rf"^{re.escape(word)}$")).first
+    reader.select(queries, token)
+    expect(page).to_have_url(re.compile(r"queries=\d"))
+    expect(token).to_have_attribute("aria-pressed", "true")
+
+
+def find_least(reader: Reader) -> None:
+    """Find the sentences in which a head attends to [SEP] least."""
+    reader.open("Head")
+    reader.follow(reader.page.get_by_role("link", name="attention to [SEP]", exact=True))
+    expect(reader.page.get_by_role("textbox", name="Order", exact=True)).to_be_enabled()
+    reader.choose("Order", "smallest first")
+    expect(reader.page).to_have_url(re.compile("by=to_sep.*first=smallest|first=smallest.*by=to_sep"))
+    expect(reader.page.get_by_role("region", name="Matching sentences").locator("tbody tr").first).to_be_visible()
+
+
+def compare_labels(reader: Reader, contrast: str = CONTRAST) -> None:
+    """Compare positive with negative reviews for one statistic: a heat map of the differences of all heads."""
+    reader.follow(reader.page.get_by_role("link", name=contrast, exact=True))
+    expect(reader.page.locator("#heat-map .heatmaplayer image")).to_be_visible(timeout=60_000)
+    expect(reader.page.get_by_text(contrast).first).to_be_visible()
+
+
+def send(reader: Reader) -> None:
+    """Send a colleague exactly what is on screen: a link of this snapshot in the clipboard."""
+    reader.copy_link()
+    expect(reader.page.get_by_role("button", name="Copied")).to_be_visible()
+    link = reader.page.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(reader.page.evaluate("location.origin"))
+    assert "snapshot=" in link
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task, its title and its clicks at commit 9013866, before there was a page Overview; None: not possible."""
+
+    title: str
+    do: Callable[[Reader], None]
+    before: int | None
+
+
+TASKS = (
+    Task("a head that looks at the previous token", find_head, 4),
+    Task("where “not” attends in a typed sentence", see_attention, 3),
+    Task("sentences in which a head attends to [SEP] least", find_least, None),
+    Task("positive beside negative reviews, for one statistic", compare_labels, None),
+    Task("a link to exactly what is on screen", send, 1),
+)
+
+
+def tasks(store: str) -> None:
+    """Do every task on a store, from page Overview, by mouse and by keyboard."""
+    with production_server(store) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        rows = [_row(browser, address, task) for task in TASKS]
+    columns = ("", "clicks at 9013866", "clicks", "keys", "texts typed")
+    show("Tasks of a newcomer, from page Overview (Tab and arrow keys count as keys)", columns, rows)
+
+
+def _row(browser: Browser, address: str, task: Task) -> tuple[str, ...]:
+    mouse, keyboard = (_done(browser, address, task, kind) for kind in (Mouse, Keyboard))
+    before = "not possible" if task.before is None else str(task.before)
+    return task.title, before, str(mouse.presses), str(keyboard.presses), str(mouse.typed)
+
+
+def _done(browser: Browser, address: str, task: Task, kind: Callable[[Page], Reader]) -> Reader:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, permissions=CLIPBOARD)
+    context.add_init_script(GOT_IT)
+    page = context.new_page()
+    page.goto(address)
+    wait_until_complete(page)
+    reader = kind(page)
+    task.do(reader)
+    context.close()
+    return reader
