@@ -92,7 +92,7 @@ def test_a_choice_becomes_a_link(head_page: Page, choice: str, option: str, show
 def test_a_link_restores_the_view(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/head?layer=0&head=1&tokens=50"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Queries and keys of L0 H1")
-    expect(page.get_by_text(re.compile("^50 of"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"\b50 of "))).to_be_visible()
     assert page.url.endswith("/head?layer=0&head=1&tokens=50")
 
 

@@ -17,6 +17,7 @@ from dashboard.points.captions import (
     head_fidelity_caption,
     sample_caption,
 )
+from dashboard.points.cluster_list import cluster_list
 from dashboard.points.controls import around_picture
 from dashboard.points.marks_legend import marks_legend
 from dashboard.points.picture import ShownPoints, grid_picture
@@ -148,6 +149,7 @@ def _below(context: Context, points: ShownPoints) -> list[object]:
     path = f"points/{context.view}/{state.layer}/{state.head}"
     return [
         *marks_legend(context, points),
+        *cluster_list(context, points),
         _how_to_read_head(),
         sample_caption(context, tokens),
         *scale_caption(context, points),
