@@ -96,11 +96,10 @@ def test_what_changed_most_has_its_interval(page: Page, alike: ModelPair) -> Non
     )
 
 
-def test_the_caption_says_over_what_numbers_are_means(page: Page, alike: ModelPair) -> None:
-    caption = page.locator(".rows.changes").locator("xpath=../following-sibling::p[1]")
-    expect(caption).to_contain_text(
-        f"all 40 of 40 sentences ({alike.tokens:,} of {alike.tokens:,} tokens) of both models"
-    )
+def test_an_info_says_over_what_numbers_are_means(page: Page, alike: ModelPair) -> None:
+    about = page.get_by_role("button", name="About the sample").first
+    sample = f"all 40 of 40 sentences ({alike.tokens:,} of {alike.tokens:,} tokens) of both models"
+    expect(about).to_have_attribute("data-info", re.compile(re.escape(sample)))
 
 
 def test_heat_maps_show_divergences_and_differences(page: Page, alike: ModelPair) -> None:

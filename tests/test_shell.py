@@ -14,6 +14,7 @@ from tests.browser import CHROMIUM, FLAGS, Open, canvas_place, drawn, followed, 
 
 def test_page_store_tells_where_every_number_comes_from(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
     page = open_page(f"{tiny_server}/store")
+    page.get_by_text("Versions, checksums and command").click()
     expect(page.get_by_role("row").filter(has_text="weights sha256")).to_contain_text(
         tiny_corpus.attributes["weights_sha256"]
     )

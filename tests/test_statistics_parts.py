@@ -349,4 +349,4 @@ def test_head_importance_is_in_the_table(library: Library, monkeypatch: pytest.M
 
 def test_a_list_of_the_nearest_says_of_how_many(library: Library) -> None:
     caption = nearest(place_of(library, "map", ""), listed=2)[-1]
-    assert str(caption.children).startswith("The nearest 2 of 3 heads. ")
+    assert caption.children == "The nearest 2 of 3 heads."
