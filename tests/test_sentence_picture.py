@@ -264,7 +264,7 @@ def test_conditions_that_no_sentence_meets_are_named_and_can_be_cleared(go: Go, 
     context = go(f"by=entropy&{query}")
     _, status, _ = finder(context, search_of(context))
     assert status.children[0] == f"None of 40 sentences {reason}"
-    assert status.children[1].href == "/sentence?by=entropy"
+    assert status.children[1].href == "/sentence?layer=0&by=entropy"
 
 
 def test_only_means_of_all_rows_lead_to_sentences(go: Go) -> None:

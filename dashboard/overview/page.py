@@ -8,11 +8,12 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.overview.cards import example_cards, head_link, picture_of_head
-from dashboard.overview.kinds import BEHAVIOURS, SINK_SHARE, Kind, KindExample, examples_of, heads_on_sinks, kinds_of
+from dashboard.overview.kinds import SINK_SHARE, KindExample, examples_of, heads_on_sinks
 from dashboard.overview.layers import where_attention_goes
 from dashboard.points.captions import FIDELITY, shown_fidelity
-from dashboard.relations.data import BestHead, best_of
+from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_relations
 from dashboard.statistics.divergence import divergence_info, mean_divergence
+from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of
 from dashboard.ui.controls import info
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.page import Page
@@ -25,11 +26,11 @@ from store import Corpus
 from store.kernels.labels import LABELS
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
-from store.schema.relations import ALL, TITLES
+from store.schema.relations import TITLES
 from store.wording import many
 
-#: Relations that are listed, and how many pairs a relation needs to be among them.
-LISTED, PAIRS = 5, 100
+#: Relations that are listed.
+LISTED = 5
 #: Labels that are too long for a cell.
 SHORT = {"previous": "prev", "punctuation": "punct"}
 _LABELS = (
@@ -147,14 +148,14 @@ def _relations(context: Context) -> list[object]:
     """The relations that a head finds best beyond the offset of their words."""
     title = html.H2(["Grammar that heads follow", info("relations", _about_relations(context.corpus))])
     try:
-        best = clearest_relations(best_of(context.corpus))
+        best = clearest_relations(best_of(context.corpus))[:LISTED]
     except NotIngested as error:
         return [title, html.P(unmade_of(context, error), className="caption")]
     if not best:
         return [
             title,
             html.P(
-                f"No head links the pairs of a relation more often than the offset of its words. Relations with fewer than {PAIRS} pairs are left out."
+                f"No head links the pairs of a relation more often than the offset of its words. Relations with fewer than {ENOUGH_PAIRS} pairs are left out."
             ),
         ]
     first = best[0]
@@ -179,16 +180,6 @@ def _relations(context: Context) -> list[object]:
 def _about_relations(corpus: Corpus) -> str:
     """What the numbers are, and where the words come from."""
     return f"{_RELATIONS} {corpus.words.source.capitalize()}." if corpus.words else _RELATIONS
-
-
-def clearest_relations(best: Iterable[BestHead]) -> list[BestHead]:
-    """Relations whose best head exceeds the offset most; those with few pairs are left out."""
-    enough = [row for row in best if row.relation != ALL and row.pairs >= PAIRS and _gain(row) > 0]
-    return sorted(enough, key=lambda row: -_gain(row))[:LISTED]
-
-
-def _gain(row: BestHead) -> float:
-    return row.accuracy - max(row.offset_accuracy, row.random)
 
 
 def _title_in_brackets(relation: str) -> str:

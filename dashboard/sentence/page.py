@@ -10,6 +10,7 @@ from dash import dcc, html
 from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.finder import finder, search_of
 from dashboard.sentence.mixing import sentence_mixing
+from dashboard.sentence.opening import about_head
 from dashboard.sentence.picture import (
     averaged_heads,
     is_mean,
@@ -196,6 +197,7 @@ def _of_sentence(context: Context) -> Page:
         own_text(context),
         view_controls(context),
         html.Div([_hiding(context), *_in_the_picture(context)], className="sentence-links"),
+        about_head(context),
         html.P(_how_to_read(context.state.show), className="how-to-read"),
     ]
     if context.state.show == "mixing":

@@ -100,14 +100,14 @@ class Field:
     moves
         Whether a change shows another picture, so that the camera has no meaning after it.
     always
-        The page whose links hold it even where it is as by default.
+        Pages whose links hold it even where it is as by default.
     """
 
     kind: Kind
     bounds: Bounds | Of | None = None
     clears: tuple[str, ...] = ()
     moves: bool = False
-    always: str | None = None
+    always: tuple[str, ...] = ()
 
 
 def encode_fields(fields: Mapping[str, object]) -> str:
@@ -119,6 +119,10 @@ def head_numbers(text: str | None) -> tuple[int, int] | None:
     """Layer and head of `3-7`."""
     layer, _, head = (text or "").partition("-")
     return (int(layer), int(head)) if layer and head else None
+
+
+def _link(page: str, written: Mapping[str, object]) -> str:
+    return f"/{page}" + (f"?{encode_fields(written)}" if written else "")
 
 
 def varying_statistics(source: str) -> list[str]:
@@ -151,8 +155,8 @@ class LinkState:
     since: Annotated[str | None, Field("text", 80)] = None
 
     # The pictures of heads.
-    layer: Annotated[int, Field("number", Of.LAYERS, moves=True, always="head")] = 0
-    head: Annotated[int, Field("number", Of.HEADS, moves=True, always="head")] = 0
+    layer: Annotated[int, Field("number", Of.LAYERS, moves=True, always=("head", "sentence"))] = 0
+    head: Annotated[int, Field("number", Of.HEADS, moves=True, always=("head",))] = 0
     pinned: Annotated[str | None, Field("pattern", HEAD, moves=True)] = None
     tokens: Annotated[int, Field("number", range(1, MOST_TOKENS + 1))] = HEAD_TOKENS
     view: Annotated[str | None, Field("choice", Of.VIEWS, moves=True)] = None
@@ -240,10 +244,20 @@ class LinkState:
         """The link that restores this state."""
         written = {name: value for name, value in self.fields.items() if self._is_written(name, value)}
         first = self.page == "overview" and written.keys() <= OF_SNAPSHOT
-        return f"/{'' if first else self.page}" + (f"?{encode_fields(written)}" if written else "")
+        return _link("" if first else self.page, written)
+
+    @property
+    def bare_href(self) -> str:
+        """The link to the page as it opens: of the model and the snapshot alone."""
+        return _link(self.page, {name: value for name, value in self.fields.items() if name in OF_SNAPSHOT and value})
+
+    @property
+    def chosen(self) -> frozenset[str]:
+        """Fields that are not as by default, without the model and the snapshot."""
+        return frozenset(name for name, value in self.fields.items() if value != DEFAULTS[name]) - OF_SNAPSHOT
 
     def _is_written(self, name: str, value: object) -> bool:
-        return value is not None and (FIELDS[name].always == self.page or value != DEFAULTS[name])
+        return value is not None and (self.page in FIELDS[name].always or value != DEFAULTS[name])
 
     @property
     def second_head(self) -> tuple[int, int] | None:
@@ -292,8 +306,8 @@ def browser_table() -> dict[str, Any]:
 
 
 def _in_browser(name: str, field: Field) -> dict[str, Any]:
-    """What of a field differs from no default, no switch, nothing cleared."""
+    """What of a field differs from no default, no switch, nothing cleared, left out where it is as by default."""
     clears = (*field.clears, *(("at",) if field.moves else ()))
     on = field.bounds[0] if field.kind == "switch" and isinstance(field.bounds, tuple) else None
-    each = {"default": DEFAULTS[name], "on": on, "clears": list(clears)}
+    each = {"default": DEFAULTS[name], "on": on, "clears": list(clears), "always": list(field.always)}
     return {part: value for part, value in each.items() if value not in (None, [])}
