@@ -1,6 +1,7 @@
 """The head and the sentence that page Sentence opens on, and what is said of them."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from dash import dcc, html
@@ -113,30 +114,45 @@ def sentence_href(context: Context) -> str:
     return opened_state(context).href if state.chosen else state.bare_href
 
 
-def about_head(context: Context) -> html.P:
-    """Why the page opened on the head that is drawn alone; an empty line for others, so that a choice moves nothing."""
+def about_head(context: Context) -> list[html.P]:
+    """In the head view, why the page opened on the shown head; an empty line for others, so that a choice moves nothing."""
+    if context.state.show != "head":
+        return []
+    return [html.P(_about(context) if _is_opening(context) else None, className="about-head")]
+
+
+def _is_opening(context: Context) -> bool:
+    """Whether the head on which the page opens is drawn alone."""
     state = context.state
-    is_alone = state.show == "head" and not state.rollout and len(numbers(state.heads)) == 1
-    if not is_alone:
-        return html.P(className="about-head")
+    if state.rollout or len(numbers(state.heads)) != 1:
+        return False
     opening = opening_of(context.corpus)
-    if (state.layer, isolated_head(context)) != (opening.layer, opening.head):
-        return html.P(className="about-head")
-    every = dcc.Link(f"Show all heads of layer {state.layer}", href=state.with_(heads=None).href)
+    return (state.layer, isolated_head(context)) == (opening.layer, opening.head)
+
+
+def _about(context: Context) -> list[Any]:
+    state, opening = context.state, opening_of(context.corpus)
+    every = dcc.Link(f"All heads of layer {state.layer}", href=state.with_(heads=None).href)
     name = html.Strong(head_name(opening.layer, opening.head))
-    return html.P(
-        ["Opened on ", name, *_reason(state, opening), info("this head", _RULE), " ", every], className="about-head"
-    )
+    return [
+        "Opened on ",
+        name,
+        ", the head that ",
+        *_reason(state, opening),
+        ". ",
+        info("this head", _RULE),
+        " ",
+        every,
+    ]
 
 
-def _reason(state: LinkState, opening: Opening) -> list[object]:
+def _reason(state: LinkState, opening: Opening) -> list[Any]:
     best = opening.relation
     if best is None:
-        return [f", the head that {opening.behaviour}."]
+        return [opening.behaviour]
     href = state.on("relations").with_(relation=best.relation, direction=best.direction).href
-    return [
-        ", the head that follows grammar most clearly: it links ",
-        f"{100 * best.accuracy:.0f} % of ",
-        dcc.Link(f"{best.relation} pairs", href=href, title=direction_titles(best.relation)[best.direction]),
-        f", the best offset {100 * best.offset_accuracy:.0f} %.",
-    ]
+    compared = (
+        f"{direction_titles(best.relation)[best.direction]}; the best offset finds {100 * best.offset_accuracy:.0f} %"
+    )
+    pairs = dcc.Link(f"{best.relation} pairs", href=href, title=compared)
+    return [f"follows grammar best: it links {100 * best.accuracy:.0f} % of ", pairs]

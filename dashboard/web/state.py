@@ -39,6 +39,7 @@ Lines = Literal["point", "sentence"]
 Mean = Literal["none", "heads", "layers", "both"]
 Pair = Literal["all", "aa", "ab", "ba", "bb"]
 Scale = Literal["same", "each"]
+MatrixScale = Literal["root", "linear", "largest", "row", "log"]
 WITHIN: tuple[Within, ...] = get_args(Within)
 #: Of these, what needs annotated words.
 OF_WORDS: tuple[Within, ...] = ("lemma",)
@@ -46,6 +47,7 @@ LINES: tuple[Lines, ...] = get_args(Lines)
 MEANS: tuple[Mean, ...] = get_args(Mean)
 PAIRS: tuple[Pair, ...] = get_args(Pair)
 SCALES: tuple[Scale, ...] = get_args(Scale)
+MATRIX_SCALES: tuple[MatrixScale, ...] = get_args(MatrixScale)
 TABS = ("statistics", "point", "selection", "pairs", "distance", "positions")
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 #: What the heat map of all heads shows of a statistic.
@@ -195,6 +197,7 @@ class LinkState:
     toward: Annotated[int | None, Field("number", Of.POSITIONS)] = None
     weights: Annotated[str, Field("choice", ("attention", "norm"))] = "attention"
     mean: Annotated[str, Field("choice", MEANS)] = "none"
+    scale: Annotated[str, Field("choice", MATRIX_SCALES)] = "root"
     ratio: Annotated[str, Field("choice", tuple(RATIOS))] = "attnresln_n"
     pair: Annotated[str, Field("choice", PAIRS, clears=("queries", "toward"))] = "all"
     hide: Annotated[str | None, Field("numbers", Of.POSITIONS, clears=("queries", "toward"))] = None

@@ -83,12 +83,19 @@ function used() {
   return [JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf("."))), trigger.value];
 }
 
+/** Whole numbers as a link holds them. */
+const listed = (values) =>
+  values
+    .map(Number)
+    .sort((a, b) => a - b)
+    .join(".");
+
 /** The query string after a choice or a switch. */
 export function chosen(shown) {
   const [id, value] = used();
   if (id.toggle)
     return value === undefined ? dash().no_update : control(id.toggle, value ? fieldOf(id.toggle).on : null, shown);
-  return id.choose ? control(id.choose, value, shown) : dash().no_update;
+  return id.choose ? control(id.choose, Array.isArray(value) ? listed(value) : value, shown) : dash().no_update;
 }
 
 /** Fields that select points; "Clear all" clears them together. */
@@ -234,6 +241,12 @@ const FIELDS_OF = {
   selected: ({ side, units }) => [
     ["queries", units.join(".") || null],
     ["role", units.length && side === "key" ? "key" : null],
+    ["toward", null],
+  ],
+  paired: ({ query, toward }) => [
+    ["queries", query],
+    ["role", null],
+    ["toward", toward],
   ],
   hidden: ({ positions }, fields) => {
     const before = (fields.get("hide") || "").split(".").filter(Boolean).map(Number);
