@@ -19,9 +19,7 @@ from store.schema.model import head_name
 _BOX = "scroll ranking"
 #: Number of listed heads.
 LISTED = 12
-EMPTY = (
-    "Click a line or a cell of the picture, or choose a key of the selected query: the heads with the largest weight."
-)
+EMPTY = "Click a line or a cell, or choose a key of the selected query, to rank the heads by its weight."
 
 
 class RankedHead(NamedTuple):
