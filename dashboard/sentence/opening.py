@@ -18,6 +18,7 @@ from dashboard.web.state import LinkState
 from store import Corpus
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
+from store.schema.relations import TITLES
 
 #: Labels of heads that say something of a sentence: sinks and broad attention look the same in every one.
 TELLING = ("previous", "next", "punctuation", "self")
@@ -154,5 +155,6 @@ def _reason(state: LinkState, opening: Opening) -> list[Any]:
     compared = (
         f"{direction_titles(best.relation)[best.direction]}; the best offset finds {100 * best.offset_accuracy:.0f} %"
     )
-    pairs = dcc.Link(f"{best.relation} pairs", href=href, title=compared)
+    name = f"{best.relation} ({TITLES[best.relation]})" if best.relation in TITLES else best.relation
+    pairs = dcc.Link(f"{name} pairs", href=href, title=compared)
     return [f"follows grammar best: it links {100 * best.accuracy:.0f} % of ", pairs]
