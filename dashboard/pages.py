@@ -16,6 +16,7 @@ from dashboard.overview import page as overview
 from dashboard.points import page as points
 from dashboard.relations import page as relations
 from dashboard.sentence import page as sentence
+from dashboard.sentence.opening import opened
 from dashboard.sentence.sentence_positions import head_positions
 from dashboard.statistics import page as statistics
 from dashboard.statistics.head_panel import head_statistics
@@ -62,7 +63,7 @@ class TabLink:
 def page_content(library: Library, link: TabLink) -> dict[str, Any]:
     """Everything on screen that a link changes, by the names that the browser's script reads."""
     try:
-        context = resolve(library, link.pathname, link.search, link.snapshot)
+        context = opened(resolve(library, link.pathname, link.search, link.snapshot))
     except Exception as error:
         return {"picture": None, "sentence": None, "message": None} | _error_page(error)
     return _picture(context) | _text(context, link.search, library.newest)

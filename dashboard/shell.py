@@ -14,6 +14,7 @@ from dashboard.points.page import tab_of
 from dashboard.points.selection import FIELDS as SELECTION
 from dashboard.points.selection import parse_selection
 from dashboard.sentence import finder
+from dashboard.sentence.opening import sentence_href
 from dashboard.sentence.picture import SentenceViews
 from dashboard.statistics import data as statistics
 from dashboard.ui.files import provenance_of
@@ -187,7 +188,7 @@ def _header() -> html.Div:
 
 
 def navigation(context: Context) -> list[html.A]:
-    """Links to the pages, with the same model, head and snapshot."""
+    """Links to the pages, with the same model, head and snapshot; to page Sentence as it opens where no head was chosen."""
     return [_page_link(context, page, title) for page, title in TITLES.items()]
 
 
@@ -199,7 +200,8 @@ def drawer(context: Context, newest: str) -> list[html.A]:
 def _page_link(context: Context, page: str, title: str) -> html.A:
     current: Any = {"aria-current": "page"} if page == context.state.page else {}
     letter: Any = {"data-letter": LETTERS[page], FOLLOWED: ""}
-    return html.A(title, href=context.state.on(page).href, className="page-link", **current, **letter)
+    href = sentence_href(context) if page == "sentence" else context.state.on(page).href
+    return html.A(title, href=href, className="page-link", **current, **letter)
 
 
 def shown(context: Context, search: str, of_page: tuple[str, ...] = ()) -> dict[str, object]:
@@ -287,7 +289,12 @@ def notices(context: Context, of_page: tuple[str, ...]) -> list[dmc.Alert]:
 
 
 def valid_search(context: Context, search: str, of_page: tuple[str, ...]) -> str:
-    """The query string of a link without the invalid values that the notices name; as it is where there is no notice."""
+    """The query string of a link without the invalid values that the notices name; as it is where there is no notice.
+
+    A bare link is completed by what its page has chosen.
+    """
+    if context.completed:
+        return f"?{urlsplit(context.state.href).query}"
     if not _sentences(context, of_page):
         return search
     state = context.state

@@ -64,6 +64,9 @@ def sentence(**changes: object) -> dict[str, object]:
         "head_names": {},
         "queries": [],
         "side": "query",
+        "toward": None,
+        "scale": "root",
+        "csv": {"content": "Attention of layer 0", "url": "/fake/weights.csv"},
         "least": LEAST,
         "title": "Attention of layer 0",
         "source": SOURCE,
@@ -127,7 +130,7 @@ def answer(app: Dash) -> None:
     def ask(fragment: str) -> object:
         return sentence(**json.loads(unquote(fragment.removeprefix("#")))) if fragment else no_update
 
-    names = ("opened", "headed", "selected", "hidden", "stepped")
+    names = ("opened", "headed", "selected", "paired", "hidden", "stepped")
 
     @app.callback(Output("sent", "children"), [Input("sentence", name) for name in names])
     def write(*sent: object) -> str:

@@ -12,6 +12,8 @@ from dashboard.web.library import Library
 LINKS = json.loads(Path(__file__).with_name("golden_links.json").read_text("utf-8"))
 #: Pages that have another path since.
 MOVED = {"/about": "/store"}
+#: Fields that a link holds before its layer.
+BEFORE_LAYER = ("model=", "snapshot=", "since=")
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,9 @@ def test_links_of_before_show_the_same_state(library: Library) -> None:
 
 
 def moved(href: str) -> str:
-    """The same link under the path that its page has now."""
-    path, mark, query = href.partition("?")
-    return MOVED.get(path, path) + mark + query
+    """The same link as it is written now: under another path, and on page Sentence with its layer."""
+    path, _, query = href.partition("?")
+    fields = query.split("&") if query else []
+    if path == "/sentence" and not any(field.startswith("layer=") for field in fields):
+        fields.insert(sum(field.startswith(BEFORE_LAYER) for field in fields), "layer=0")
+    return MOVED.get(path, path) + ("?" if fields else "") + "&".join(fields)

@@ -1,5 +1,6 @@
 """The lines of a layer in a browser, on weights that are known: what is drawn, said and sent."""
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -82,11 +83,51 @@ def test_a_click_in_the_other_column_selects_there_alone(show: Show) -> None:
     expect(token(page, "query", 2)).to_have_attribute("aria-pressed", "false")
 
 
+def middle_of_line(page: Page, query: int, key: int) -> tuple[float, float]:
+    """A point of the window on the line from a query to a key."""
+    start, end = (token(page, side, unit).bounding_box() for side, unit in (("query", query), ("key", key)))
+    assert start
+    assert end
+    x = (start["x"] + start["width"] + end["x"]) / 2
+    return x, (start["y"] + end["y"] + start["height"]) / 2
+
+
+def test_a_click_near_a_line_selects_its_query_and_key_and_another_click_clears_them(show: Show) -> None:
+    query, key = map(int, np.unravel_index(stored()[1].argmax(), stored()[1].shape))
+    page = show(chosen=[1], least=0.9 * stored()[1].max())
+    x, y = middle_of_line(page, query, key)
+    page.mouse.click(x, y + 3)
+    sent(page, "paired", {"query": query, "toward": key})
+    for side, unit in (("query", query), ("key", key)):
+        expect(token(page, side, unit)).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".marks .edge")).to_have_count(1)
+    page.mouse.click(x, y + 3)
+    sent(page, "paired", {"query": None, "toward": None})
+    page.mouse.move(5, 5)
+    expect(page.locator(".marks .edge")).to_have_count(0)
+
+
+def test_the_tip_of_a_line_says_its_weights(show: Show) -> None:
+    query, key = map(int, np.unravel_index(stored()[1].argmax(), stored()[1].shape))
+    page = show(chosen=[1], least=0.9 * stored()[1].max())
+    page.mouse.move(*middle_of_line(page, query, key))
+    expect(page.locator(".tip")).to_contain_text(f"{stored()[1, query, key]:.4f}")
+
+
+def test_enter_on_a_key_selects_it_with_the_selected_query_and_escape_clears_both(show: Show) -> None:
+    page = show(queries=[2])
+    token(page, "key", 4).focus()
+    page.keyboard.press("Enter")
+    sent(page, "paired", {"query": 2, "toward": 4})
+    page.keyboard.press("Escape")
+    sent(page, "paired", {"query": None, "toward": None})
+
+
 def test_escape_leaves_the_selection(show: Show) -> None:
     page = show(queries=[2])
     token(page, "query", 2).focus()
     page.keyboard.press("Escape")
-    sent(page, "selected", {"side": "query", "units": []})
+    sent(page, "paired", {"query": None, "toward": None})
 
 
 def test_arrow_keys_reach_every_token_and_enter_selects(show: Show) -> None:

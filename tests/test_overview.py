@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from dashboard.overview.cards import attention_lines
-from dashboard.overview.kinds import FEWEST, MOST, examples_of, heads_on_sinks, kinds_of
+from dashboard.overview.kinds import FEWEST, MOST, examples_of, heads_on_sinks
 from dashboard.overview.layers import layer_shares, mean_shares
-from dashboard.overview.page import clearest_relations, layout
-from dashboard.relations.data import BestHead
+from dashboard.overview.page import layout
+from dashboard.relations.data import BestHead, clearest_relations
+from dashboard.statistics.kinds import kinds_of
 from dashboard.ui.theme import LABEL_COLOURS
 from dashboard.web.assets import DASHBOARD
 from dashboard.web.context import resolve

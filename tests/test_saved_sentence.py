@@ -47,6 +47,17 @@ def test_a_heat_map_is_saved_as_a_drawing_with_its_numbers(show: Show) -> None:
     assert texts >= {f"{weight:.2f}".removeprefix("0") for weight in stored()[1].ravel()} | set(NAMES)
 
 
+@pytest.mark.parametrize("kind", ["matrix", "model"])
+def test_a_saved_drawing_has_the_legend_of_its_scale(show: Show, kind: str) -> None:
+    drawing = ElementTree.parse(saved(show(show=kind, scale="row"), "SVG").path()).getroot()
+    assert {"0", "largest of its row", "each row"} <= {element.text for element in drawing.findall("{*}text")}
+
+
+def test_the_numbers_can_be_saved_beside_the_pictures(show: Show) -> None:
+    link = show().get_by_role("group", name="Export").get_by_role("link", name="CSV")
+    expect(link).to_have_attribute("href", "/fake/weights.csv")
+
+
 def test_channels_are_saved_as_a_drawing_with_their_numbers(show: Show) -> None:
     drawing = ElementTree.parse(saved(show(show="neuron", queries=[4], head=2), "SVG").path()).getroot()
     texts = {element.text for element in drawing.findall("{*}text")}

@@ -49,7 +49,7 @@ def test_another_layer_has_its_own_lines(page: Page, pattern: np.ndarray) -> Non
     choose(page, "Layer", "0")
     came(page, r"/layer/0\.bin")
     has_lines(page, pattern[0])
-    assert "layer" not in link_fields(page)
+    assert link_fields(page)["layer"] == "0"
 
 
 @pytest.mark.parametrize("typed", ["0.3", "0,3"])
@@ -226,9 +226,11 @@ def test_the_keyboard_alone_reaches_a_token_and_another_layer(open_page: Open, t
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"queries=1(&|$)"))
-    page.keyboard.press("]")
-    expect(page).to_have_url(re.compile(r"layer=1(&|$)"))
-    came(page, r"/layer/1\.bin")
+    step = {"0": "]", "1": "["}[link_fields(page)["layer"]]  # whichever layer the page opens on
+    page.keyboard.press(step)
+    layer = {"]": 1, "[": 0}[step]
+    expect(page).to_have_url(re.compile(rf"layer={layer}(&|$)"))
+    came(page, rf"/layer/{layer}\.bin")
     expect(page.locator(".tokens.query .token").nth(1)).to_be_focused()
 
 
@@ -255,15 +257,53 @@ def test_a_double_clicked_token_is_hidden_and_shown_again_by_its_name(page: Page
     page.mouse.move(0, 0)  # the token under the pointer shows its own lines only
     rest = np.delete(np.delete(pattern[LAYER], 2, axis=1), 2, axis=2)
     has_lines(page, rest)
-    page.get_by_role("link", name=re.compile("^show “")).click()
+    page.get_by_role("textbox", name="Hidden tokens").focus()
+    page.keyboard.press("Backspace")
     has_lines(page, pattern[LAYER])
     assert "hide" not in link_fields(page)
 
 
-def test_choosing_a_token_moves_nothing(page: Page) -> None:
-    token = page.locator(".tokens.query .token").nth(2)
-    before = token.bounding_box()
+#: Whatever stands on the page.
+BOXES = """() => [...document.querySelectorAll("h1, h2, .control-group, .how-to-read, .token, .head-view, .ranking, .found")]
+  .map((element) => JSON.stringify(element.getBoundingClientRect()))"""
+#: Notes what a browser says of the layout.
+WATCH = """() => {
+  window.shifts = [];
+  new PerformanceObserver((list) => window.shifts.push(...list.getEntries().map(({ value }) => value)))
+    .observe({ type: "layout-shift" });
+}"""
+
+
+def test_selecting_and_clearing_moves_nothing(open_page: Open, tiny_server: str) -> None:
+    page = sentence_page(open_page, tiny_server, sentence=SENTENCE, layer=LAYER, heads=1, head=1)
+    page.wait_for_timeout(500)  # the page has settled
+    before = page.evaluate(BOXES)
+    page.evaluate(WATCH)
+    page.locator(".tokens.key .token").nth(4).hover()
     with followed(page):
-        token.click()
-    expect(page.get_by_role("link", name="hide the selected tokens")).to_be_visible()
-    assert token.bounding_box() == before
+        page.locator(".tokens.query .token").nth(2).click()
+    choose(page, "Key", f"4: {pieces(page)[4]}")
+    expect(page.locator(".ranking tbody tr")).to_have_count(4)
+    assert page.evaluate(BOXES) == before
+    with followed(page):
+        page.get_by_role("button", name="Clear", exact=True).click()
+    with followed(page):
+        page.get_by_role("checkbox", name="Head 0").click()
+    page.wait_for_timeout(300)
+    assert page.evaluate(BOXES) == before
+    assert page.evaluate("window.shifts") == []
+
+
+def test_the_selected_token_is_hidden_by_its_button(page: Page) -> None:
+    with followed(page):
+        page.locator(".tokens.query .token").nth(2).click()
+    with followed(page):
+        page.get_by_role("button", name="Hide selected").click()
+    assert link_fields(page)["hide"] == "2"
+
+
+def test_a_bare_link_is_completed_by_the_head_it_shows(open_page: Open, tiny_server: str) -> None:
+    page = shown(open_page(f"{tiny_server}/sentence"))
+    expect(page).to_have_url(re.compile(r"layer=\d+&.*heads=\d+"))
+    expect(page.get_by_text("Opened on")).to_be_visible()
+    expect(page.get_by_role("checkbox", checked=True)).to_have_count(1)

@@ -6,14 +6,17 @@ from collections.abc import Callable
 from urllib.parse import parse_qs, urlparse
 
 import pytest
+from dash import html
+from dash.development.base_component import Component
 from plotly.utils import PlotlyJSONEncoder
 
 from dashboard.points.pairs import panel as pairs_panel
 from dashboard.points.picture import ShownPoints
 from dashboard.sentence import positions as position_means
+from dashboard.sentence.controls import filter_group, input_group, view_group
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import finder, search_of, statistic_ranking
-from dashboard.sentence.page import layout, view_controls
+from dashboard.sentence.page import layout
 from dashboard.sentence.picture import sentence_picture
 from dashboard.sentence.positions import positions
 from dashboard.sentence.ranked_heads import ranking_panel
@@ -72,12 +75,8 @@ def link_with(content: object, field: str) -> dict[str, list[str]]:
 
 def csv_of(context: Context) -> tuple[str, str]:
     """What the file of the page is said to be, and its URL."""
-    content = written(layout(context).below)
-    (title,), (url,) = (
-        re.findall(r'"children": "([^"]*) as csv"', content),
-        re.findall(r'"href": "([^"]*\.csv[^"]*)"', content),
-    )
-    return title, url
+    file = sentence_picture(context)["csv"]
+    return file["content"], file["url"]
 
 
 # -- tokens -------------------------------------------------------------------------------------------
@@ -103,12 +102,6 @@ def test_a_chosen_key_is_no_query(go: Go) -> None:
     assert sentence_picture(context)["neuron_url"] is None
 
 
-@pytest.mark.parametrize(("role", "queries", "hidden"), [("query", "1", "1"), ("key", "1", "7"), ("key", "2", "8")])
-def test_the_hidden_token_is_of_the_column_it_is_chosen_in(go: Go, role: str, queries: str, hidden: str) -> None:
-    context = go(f"{PAIR}&pair=ab&role={role}&queries={queries}")
-    assert link_with(layout(context).above, "hide")["hide"] == [hidden]
-
-
 @pytest.mark.parametrize(("role", "count"), [("query", 6), ("key", 3)])
 def test_as_many_tokens_are_selected_as_their_column_has(go: Go, role: str, count: int) -> None:
     every = list(range(len(PIECES)))
@@ -116,8 +109,60 @@ def test_as_many_tokens_are_selected_as_their_column_has(go: Go, role: str, coun
     assert sentence_picture(context)["queries"] == every[:count]
 
 
-def test_hidden_tokens_that_are_not_there_are_not_counted(go: Go) -> None:
-    assert written(layout(go(f"{PAIR}&hide=1.1.99")).above).count("show “") == 1
+def test_hidden_tokens_that_are_not_there_are_not_listed(go: Go) -> None:
+    (group,) = filter_group(go(f"{PAIR}&hide=1.1.99"))
+    assert '"value": ["1"]' in written(group)
+
+
+@pytest.mark.parametrize(("query", "disabled"), [("", True), ("queries=1", False), ("role=key&queries=2", False)])
+def test_tokens_can_be_hidden_once_they_are_selected(go: Go, query: str, disabled: bool) -> None:
+    (button,) = [part for part in controls_of(filter_group(go(f"{PAIR}&{query}"))[0]) if part._type == "Button"]
+    assert (button.children, button.disabled) == ("Hide selected", disabled)
+
+
+@pytest.mark.parametrize(
+    ("query", "toward"),
+    [("toward=4", 4), ("toward=4&hide=1", 3), ("toward=3&words=1", 2), ("toward=1&hide=1", None), ("", None)],
+)
+def test_the_key_of_a_pair_is_found_among_the_shown_keys(go: Go, query: str, toward: int | None) -> None:
+    assert sentence_picture(go(f"{PAIR}&{query}"))["toward"] == toward
+
+
+# -- groups -------------------------------------------------------------------------------------------
+
+
+def controls_of(group: html.Fieldset) -> list[Component]:
+    """What stands in a group below its title."""
+    _, controls = group.children
+    return list(controls.children)
+
+
+@pytest.mark.parametrize("show", ["head", "model", "matrix", "neuron", "positions", "mixing"])
+def test_controls_are_in_groups_with_a_title(go: Go, show: str) -> None:
+    context = go(f"show={show}")
+    groups = [input_group(context), view_group(context), *filter_group(context)]
+    titles = [group.children[0].children for group in groups]
+    assert titles == ["Input", "View", "Filter"][: 2 if show == "mixing" else 3]
+
+
+def test_a_second_sentence_can_be_typed_beside_a_first(go: Go) -> None:
+    for query, disabled in (("", True), ("text=The+zany+film&second=was+good", False)):
+        (second,) = [part for part in controls_of(input_group(go(query))) if "second" in str(getattr(part, "id", ""))]
+        assert second.disabled is disabled
+
+
+@pytest.mark.parametrize(
+    ("show", "scale"), [("matrix", "log"), ("model", "log"), ("positions", "root"), ("head", "root")]
+)
+def test_the_scale_is_that_of_matrices_and_thumbnails(go: Go, show: str, scale: str) -> None:
+    context = go(f"show={show}&scale=log")
+    assert sentence_picture(context)["scale"] == scale
+    assert ('"choose": "scale"' in written(view_group(context))) == (scale == "log")
+
+
+def test_a_scale_of_norms_does_not_end_at_one(go: Go) -> None:
+    assert "square root, 0 to 1" in written(view_group(go("show=matrix")))
+    assert "square root, 0 to 1" not in written(view_group(go("show=matrix&weights=norm")))
 
 
 # -- heads --------------------------------------------------------------------------------------------
@@ -192,12 +237,12 @@ def test_a_mean_over_chosen_heads_links_to_the_mean_over_all(go: Go) -> None:
     ],
 )
 def test_layer_and_head_can_be_chosen_where_they_change_the_view(go: Go, query: str, choices: set[str]) -> None:
-    controls = written(view_controls(go(query)))
+    controls = written(view_group(go(query)))
     assert {name for name in ("layer", "head") if f'"choose": "{name}"' in controls} == choices
 
 
 def test_weights_cannot_be_chosen_of_a_rollout_which_says_why(go: Go) -> None:
-    controls = written(view_controls(go("rollout=1")))
+    controls = written(view_group(go("rollout=1")))
     assert '"disabled": true' in controls
     assert "Off while rollout is on" in controls
 
@@ -264,7 +309,7 @@ def test_conditions_that_no_sentence_meets_are_named_and_can_be_cleared(go: Go, 
     context = go(f"by=entropy&{query}")
     _, status, _ = finder(context, search_of(context))
     assert status.children[0] == f"None of 40 sentences {reason}"
-    assert status.children[1].href == "/sentence?by=entropy"
+    assert status.children[1].href == "/sentence?layer=0&by=entropy"
 
 
 def test_only_means_of_all_rows_lead_to_sentences(go: Go) -> None:

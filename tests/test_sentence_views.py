@@ -59,6 +59,32 @@ def test_a_cell_of_the_heat_map_says_its_weight(show: Show) -> None:
     expect(page.locator(".tip")).to_contain_text(f"{stored()[1, 2, 2]:.4f}")
 
 
+def test_enter_or_a_click_on_a_cell_selects_its_query_and_key(show: Show) -> None:
+    page = show(show="matrix")
+    frame = page.locator(".matrix-view")
+    frame.focus()
+    for key in ("ArrowDown", "Enter"):
+        frame.press(key)
+    sent(page, "paired", {"query": 1, "toward": 0})
+    frame.press("Escape")
+    sent(page, "paired", {"query": None, "toward": None})
+    frame.press("ArrowDown")
+    box = page.locator(".matrix-view .ring").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 1.5 * box["width"], box["y"] + box["height"] / 2)
+    sent(page, "paired", {"query": 2, "toward": 1})
+
+
+@pytest.mark.parametrize(
+    ("kind", "marks"),
+    [("root", "00.10.250.51"), ("largest", ""), ("row", "0largest of its row"), ("log", "≤ 0.0010.010.11")],
+)
+def test_the_legend_of_the_heat_map_says_its_scale(show: Show, kind: str, marks: str) -> None:
+    largest = stored()[1].max()
+    wanted = marks or f"0{float(f'{largest / 2:.2g}'):g}{float(f'{largest:.2g}'):g}"
+    expect(show(show="matrix", scale=kind).locator(".legend .ticks")).to_have_text(wanted)
+
+
 def test_a_double_click_or_h_on_a_token_of_the_heat_map_hides_it(show: Show) -> None:
     page = show(show="matrix")
     frame = page.locator(".matrix-view")

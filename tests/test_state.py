@@ -53,6 +53,7 @@ def test_the_browser_gets_what_a_switch_stands_for_and_what_a_change_clears() ->
     table = browser_table()["fields"]
     assert (table["size"]["on"], table["special"]["on"]) == ("norm", "0")
     assert table["vectors"]["clears"] == ["fview", "point", "at"]
+    assert table["layer"]["always"] == ["head", "sentence"]
     assert table["tokens"] == {"default": LinkState().tokens}
 
 
@@ -219,12 +220,12 @@ TYPED = "?text=a&second=b&pair=ab&words=1&special=0&rollout=1&hide=2"
 
 def test_a_link_to_a_token_of_a_sentence_shows_all_wordpieces(library: Library) -> None:
     state = resolve(library, "/sentence", TYPED).state.of_sentence(3, queries="4")
-    assert state.href == "/sentence?sentence=3&queries=4"
+    assert state.href == "/sentence?layer=0&sentence=3&queries=4"
 
 
 def test_a_link_to_another_sentence_keeps_its_options_and_clears_the_pair(library: Library) -> None:
     state = resolve(library, "/sentence", TYPED).state.of_sentence(3)
-    assert state.href == "/sentence?sentence=3&special=0&words=1&rollout=1"
+    assert state.href == "/sentence?layer=0&sentence=3&special=0&words=1&rollout=1"
 
 
 def test_an_unknown_model_gives_a_notice_and_the_newest_model(library: Library) -> None:

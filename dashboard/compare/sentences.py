@@ -15,10 +15,9 @@ from dashboard.compare.head_lines import head_views
 from dashboard.compare.names import LETTERS, MINUS, lettered, marked
 from dashboard.compare.two_models import ModelPair, sample_caption
 from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
-from dashboard.sentence.page import text_input
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.charts import DIVERGING, NOTE, RAMP, Layout, chart, colour_bar, every, layout, square
-from dashboard.ui.controls import head_choices, info, number
+from dashboard.ui.controls import head_choices, info, number, text_input
 from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import significant

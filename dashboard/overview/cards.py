@@ -8,7 +8,8 @@ from dash import dcc, html
 from dash.development.base_component import Component
 from numpy.typing import NDArray
 
-from dashboard.overview.kinds import BEHAVIOURS, MOST, KindExample, examples_of
+from dashboard.overview.kinds import MOST, KindExample, examples_of
+from dashboard.statistics.kinds import BEHAVIOURS
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.text import spell, unbroken
 from dashboard.web.cache import cached

@@ -8,11 +8,12 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.overview.cards import example_cards, head_link, picture_of_head
-from dashboard.overview.kinds import BEHAVIOURS, SINK_SHARE, Kind, KindExample, examples_of, heads_on_sinks, kinds_of
+from dashboard.overview.kinds import SINK_SHARE, KindExample, examples_of, heads_on_sinks
 from dashboard.overview.layers import where_attention_goes
 from dashboard.points.captions import FIDELITY, shown_fidelity
-from dashboard.relations.data import BestHead, best_of
+from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_relations
 from dashboard.statistics.divergence import divergence_info, mean_divergence
+from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of
 from dashboard.ui.controls import info
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.page import Page
@@ -25,11 +26,11 @@ from store import Corpus
 from store.kernels.labels import LABELS
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
-from store.schema.relations import ALL, TITLES
+from store.schema.relations import TITLES
 from store.wording import many
 
-#: Relations that are listed, and how many pairs a relation needs to be among them.
-LISTED, PAIRS = 5, 100
+#: Relations that are listed.
+LISTED = 5
 #: Labels that are too long for a cell.
 SHORT = {"previous": "prev", "punctuation": "punct"}
 _LABELS = (
@@ -146,14 +147,15 @@ def _cell(context: Context, layer: int, head: int, label: str) -> html.Td:
 def _relations(context: Context) -> list[object]:
     """The relations that a head finds best beyond the offset of their words."""
     try:
-        best, title = clearest_relations(best_of(context.corpus)), _title_of_relations(_source_of_words(context.corpus))
+        best = clearest_relations(best_of(context.corpus))[:LISTED]
+        title = _title_of_relations(_source_of_words(context.corpus))
     except NotIngested as error:
         return [_title_of_relations(""), unmade_line(context, error)]
     if not best:
         return [
             title,
             html.P(
-                f"No head links the pairs of a relation more often than the offset of its words. Relations with fewer than {PAIRS} pairs are left out."
+                f"No head links the pairs of a relation more often than the offset of its words. Relations with fewer than {ENOUGH_PAIRS} pairs are left out."
             ),
         ]
     first = best[0]
@@ -182,16 +184,6 @@ def _title_of_relations(source: str) -> html.H2:
 
 def _source_of_words(corpus: Corpus) -> str:
     return f" {corpus.words.source.capitalize()}."
-
-
-def clearest_relations(best: Iterable[BestHead]) -> list[BestHead]:
-    """Relations whose best head exceeds the offset most; those with few pairs are left out."""
-    enough = [row for row in best if row.relation != ALL and row.pairs >= PAIRS and _gain(row) > 0]
-    return sorted(enough, key=lambda row: -_gain(row))[:LISTED]
-
-
-def _gain(row: BestHead) -> float:
-    return row.accuracy - max(row.offset_accuracy, row.random)
 
 
 def _title_in_brackets(relation: str) -> str:

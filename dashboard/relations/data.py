@@ -1,5 +1,6 @@
 """Accuracies of heads at relations, and the sentences in which a head links the words of a relation or does not."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,8 @@ from store.words import COREFERENCE
 
 #: Pairs that are shown of those that a head links, and of those that it does not.
 LISTED = 8
+#: Pairs that a relation needs to be among the clearest.
+ENOUGH_PAIRS = 100
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,16 @@ def best_of(corpus: Corpus) -> tuple[BestHead, ...]:
     """The best head of every relation, in the order of the relations."""
     best = best_heads(corpus.relations)
     return tuple(_best_head(best.isel(relation=number)) for number in range(best.sizes["relation"]))
+
+
+def clearest_relations(best: Iterable[BestHead]) -> list[BestHead]:
+    """Relations by how far their best head exceeds the offset and random weights; those with few pairs are left out."""
+    enough = [row for row in best if row.relation != ALL and row.pairs >= ENOUGH_PAIRS and _gain(row) > 0]
+    return sorted(enough, key=lambda row: -_gain(row))
+
+
+def _gain(row: BestHead) -> float:
+    return row.accuracy - max(row.offset_accuracy, row.random)
 
 
 def _best_head(row: xr.Dataset) -> BestHead:

@@ -1,5 +1,6 @@
 """The views of a sentence: the component, and what it draws: selected tokens and heads, a title, and the URLs of the weights."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -30,7 +31,10 @@ class SentenceViews(BrowserComponent):
         - `units` and `keys`: the queries and the keys, `{"name": "the", "positions": [3], "segment": 0, "special": False}`
         - `layers`, `heads`: how many there are; `layer`, `head`: the shown ones; `chosen`: heads whose lines are drawn
         - `queries`: the selected tokens, of the column that `side` says ("query" or "key")
+        - `toward`: the key that makes a pair with one selected query, by index among the shown keys; None for none
         - `least`: smallest weight that is drawn as a line
+        - `scale`: which colour a weight has, a name of `dashboard.web.state.MATRIX_SCALES`
+        - `csv`: what is shown as a file, `{"content": "Attention of L2 H3", "url": "..."}`
         - `layer_url`, `model_url`, `neuron_url`: bytes (HSL1), bytes (HST1) and JSON of what is shown, None where there is none
         - `title`: what it is, for a screen reader and in a saved file
         - `colours`: of the heads by scheme, `{"light": ["#0072B2", ...], "dark": [...]}`
@@ -41,13 +45,15 @@ class SentenceViews(BrowserComponent):
         Out: the heads whose lines a reader wants: `{"heads": [0, 3], "count": 1}`.
     selected
         Out: the selected tokens of a column, none for nothing: `{"side": "query", "units": [4, 5], "count": 1}`.
+    paired
+        Out: a query, by index, and the position of a key; both None for nothing: `{"query": 4, "toward": 7, "count": 1}`.
     hidden
-        Out: a token to be left out, by the positions of its wordpieces: `{"positions": [4], "count": 1}`.
+        Out: tokens to be left out, by the positions of their wordpieces: `{"positions": [4], "count": 1}`.
     stepped
         Out: to the layer below or above: `{"layer": 1, "count": 1}`; -1 is towards the first.
     """
 
-    properties = ("id", "sentence", "opened", "headed", "selected", "hidden", "stepped")
+    properties = ("id", "sentence", "opened", "headed", "selected", "paired", "hidden", "stepped")
 
 
 def options_of(context: Context) -> PatternOptions:
@@ -187,6 +193,9 @@ def sentence_picture(context: Context) -> dict[str, Any]:
         "head": 0 if options.rollout or is_mean(state) else state.head,
         "queries": selected_indices(context),
         "side": state.role,
+        "toward": _paired_key(state, keys),
+        "scale": state.scale if state.show in ("matrix", "model") else "root",
+        "csv": csv_file(context),
         "least": state.least,
         "layer_url": _weights_url(context, options),
         "model_url": f"{data_url(context)}/model.bin{query_string(context, options.fields)}",
@@ -196,6 +205,21 @@ def sentence_picture(context: Context) -> dict[str, Any]:
         "colours": head_colours(corpus.heads),
         "palette": PALETTE,
     }
+
+
+def _paired_key(state: LinkState, keys: Sequence[Unit]) -> int | None:
+    """Index of the selected key among the shown ones."""
+    return next((index for index, key in enumerate(keys) if state.toward in key.positions), None)
+
+
+def csv_file(context: Context) -> dict[str, str]:
+    """Content and URL of the file of what is shown; in the model view, that of the selected layer."""
+    state = context.state
+    if state.show == "neuron" and (steps := neuron_url(context, "csv")):
+        return {"content": f"Every step of {head_name(state.layer, state.head)}", "url": steps}
+    if state.show == "model":
+        context = replace(context, state=state.with_(show="head", heads=None))
+    return {"content": weights_name(context), "url": weights_file(context)}
 
 
 def _weights_url(context: Context, options: PatternOptions) -> str:

@@ -1,7 +1,8 @@
 """Heads ranked by the attention weight of a query on a key."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import dash_mantine_components as dmc
 import numpy as np
 from dash import dcc, html
 
@@ -9,13 +10,16 @@ from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.picture import selected_query
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import choice
+from dashboard.ui.tables import heading, scrolling
 from dashboard.web.context import Context
 from store.kernels.attention import attention_pattern
 from store.schema.model import head_name
 
+#: A box as high without heads as with them.
+_BOX = "scroll ranking"
 #: Number of listed heads.
 LISTED = 12
-EMPTY = "Select a query in the picture and a key here to rank the heads by the weight between them."
+EMPTY = "Click a line or a cell, or choose a key of the selected query, to rank the heads by its weight."
 
 
 class RankedHead(NamedTuple):
@@ -41,30 +45,55 @@ def ranked_heads(sentence: Sentence, query: int, key: int) -> list[RankedHead]:
 
 
 def ranking_panel(context: Context) -> list[object]:
-    """The choice of a key, and the heads with the largest weight from the selected query to it."""
-    sentence, query, key = shown_sentence(context), selected_query(context), context.state.toward
-    title = html.H2("Heads ranked by a token pair")
-    if query is None:
-        return [title, html.P(EMPTY, className="caption")]
-    if key is None or key >= len(sentence.wordpieces):
-        return [title, _key_choice(sentence, None), html.P(EMPTY, className="caption")]
-    pair = f"“{sentence.wordpieces[query]}” (query, at {query}) to “{sentence.wordpieces[key]}” (key, at {key})"
-    heads = ranked_heads(sentence, query, key)
-    rows = [_row(context, head) for head in heads[:LISTED]]
-    titles = html.Thead(
-        html.Tr([html.Th("head"), *(html.Th(name, className="number") for name in ("weight", "rank of the key"))])
-    )
+    """The choice of a key, and the heads with the largest weight from the selected query to it.
+
+    It is as high without a pair as with one, so that a selection moves nothing.
+    """
+    sentence, pair = shown_sentence(context), selected_pair(context)
+    is_off = selected_query(context) is None
+    choices = [_key_choice(sentence, pair and pair[1], disabled=is_off), _clear(disabled=is_off)]
     return [
-        title,
-        _key_choice(sentence, key),
-        html.P(f"{pair}: the first {len(rows)} of {len(heads)} heads.", className="caption"),
-        html.Table([titles, html.Tbody(rows)], className="rows"),
+        html.H2("Heads ranked by a token pair"),
+        html.Div(choices, className="controls"),
+        *(_ranking(context, sentence, *pair) if pair else _empty()),
     ]
 
 
-def _key_choice(sentence: Sentence, key: int | None) -> object:
+def selected_pair(context: Context) -> tuple[int, int] | None:
+    """Positions of the selected query and key; None where either is missing."""
+    query, key = selected_query(context), context.state.toward
+    is_there = key is not None and key < len(shown_sentence(context).wordpieces)
+    return (query, key) if query is not None and key is not None and is_there else None
+
+
+def _empty() -> list[object]:
+    return [html.P(EMPTY, className="caption of-pair"), _table([])]
+
+
+def _ranking(context: Context, sentence: Sentence, query: int, key: int) -> list[object]:
+    pair = f"“{sentence.wordpieces[query]}” (query, at {query}) to “{sentence.wordpieces[key]}” (key, at {key})"
+    heads = ranked_heads(sentence, query, key)
+    rows = [_row(context, head) for head in heads[:LISTED]]
+    caption = f"{pair}: the first {len(rows)} of {len(heads)} heads."
+    return [html.P(caption, className="caption of-pair", role="status"), _table(rows)]
+
+
+def _table(rows: list[html.Tr]) -> html.Div:
+    """The titles stand there without rows, too."""
+    columns = ("head", "weight", "rank of the key")
+    table = html.Table([heading(columns, columns[1:]), html.Tbody(rows)], className="rows")
+    return scrolling(table, "Heads ranked by a token pair", _BOX)
+
+
+def _key_choice(sentence: Sentence, key: int | None, *, disabled: bool) -> dmc.Select:
     options = {str(position): f"{position}: {piece}" for position, piece in enumerate(sentence.wordpieces)}
-    return choice("toward", "Key", options, "" if key is None else str(key), 160)
+    return choice("toward", "Key", options, "" if key is None else str(key), 160, disabled=disabled)
+
+
+def _clear(*, disabled: bool) -> html.Button:
+    """Clears the selection (assets/sentence/views.mjs)."""
+    named: Any = {"data-sentence": "clear"}
+    return html.Button("Clear", type="button", className="plain", disabled=disabled, title="Or press Escape", **named)
 
 
 def _row(context: Context, head: RankedHead) -> html.Tr:

@@ -1,6 +1,6 @@
 """Controls of a page, each of which writes one field of the link; and the (i) that explains what is chosen."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -37,6 +37,13 @@ def explained(control: object, about: html.Button) -> html.Div:
     return html.Div([control, about], className="explained")
 
 
+def control_group(title: str, controls: Iterable[Any]) -> html.Fieldset:
+    """Controls that belong together, below a title that a screen reader says as the name of the group."""
+    return html.Fieldset(
+        [html.Legend(title), html.Div(list(controls), className="controls")], className="control-group"
+    )
+
+
 def choice(
     field: str,
     label: str,
@@ -67,6 +74,19 @@ def choice(
 def switch(field: str, label: str, on: bool) -> dmc.Switch:
     """A field of the link that is on or off; the table of fields (`dashboard.web.state`) says the value when on."""
     return dmc.Switch(id={"toggle": field, "by": "control"}, label=label, checked=on, size="xs", className="switch")
+
+
+def text_input(field: str, label: str, placeholder: str, value: str | None, width: int) -> dmc.TextInput:
+    """A field of a typed text, taken at Enter or when it is left."""
+    return dmc.TextInput(
+        id={"choose": field, "by": "own"},
+        label=label,
+        placeholder=placeholder,
+        value=value or "",
+        debounce=True,
+        size="xs",
+        w=width,
+    )
 
 
 def number(field: str, label: str, value: float, low: float, high: float, step: float) -> dmc.NumberInput:

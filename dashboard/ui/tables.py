@@ -19,10 +19,10 @@ def heading(titles: Sequence[str], numbers: Collection[str] = ()) -> html.Thead:
     return html.Thead(html.Tr([html.Th(title, className="number" if title in numbers else None) for title in titles]))
 
 
-def scrolling(content: Component, label: str) -> html.Div:
+def scrolling(content: Component, label: str, kind: str = "scroll") -> html.Div:
     """What may be larger than the page in a box of its own, which a keyboard scrolls and a screen reader names."""
     named: Any = {"aria-label": label}
-    return html.Div(content, className="scroll", tabIndex=0, role="region", **named)
+    return html.Div(content, className=kind, tabIndex=0, role="region", **named)
 
 
 def file_links(context: Context, what: str, path: str, query: Mapping[str, str | None] = _NOTHING) -> html.P:

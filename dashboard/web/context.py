@@ -51,6 +51,10 @@ class Context:
     ingest: IngestProgress | None = None
     #: A notice where the snapshot of the link or of the tab is not there, so that the newest is shown.
     missing_snapshot: str | None = None
+    #: Whether the link names a page, a model and a snapshot at most.
+    bare: bool = False
+    #: Whether the page has chosen what a bare link leaves open: the browser then completes the link.
+    completed: bool = False
     _shared: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def share(self, key: Hashable, compute: Callable[[], T]) -> T:
@@ -83,7 +87,7 @@ def resolve(library: Library, pathname: str | None, search: str | None, standing
         **_values(reader),
         **_of_feature_points(reader, corpus, page),
     )
-    return Context(state, snapshot, corpus, tuple(notices), library, ingest, missing)
+    return Context(state, snapshot, corpus, tuple(notices), library, ingest, missing, _is_bare(written))
 
 
 def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
@@ -200,7 +204,11 @@ def _page(pathname: str | None, written: Mapping[str, str], notices: list[str]) 
         return name
     if name:
         notices.append(f"Unknown page: {name}; showing the overview")
-    return "overview" if name or not written.keys() & (FIELDS.keys() - OF_SNAPSHOT) else "heads"
+    return "overview" if name or _is_bare(written) else "heads"
+
+
+def _is_bare(written: Mapping[str, str]) -> bool:
+    return not written.keys() & (FIELDS.keys() - OF_SNAPSHOT)
 
 
 def _snapshot(library: Library, named: str | None, standing: str | None) -> tuple[Snapshot, str | None]:

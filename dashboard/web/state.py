@@ -39,6 +39,7 @@ Lines = Literal["point", "sentence"]
 Mean = Literal["none", "heads", "layers", "both"]
 Pair = Literal["all", "aa", "ab", "ba", "bb"]
 Scale = Literal["same", "each"]
+MatrixScale = Literal["root", "linear", "largest", "row", "log"]
 WITHIN: tuple[Within, ...] = get_args(Within)
 #: Of these, what needs annotated words.
 OF_WORDS: tuple[Within, ...] = ("lemma",)
@@ -46,6 +47,7 @@ LINES: tuple[Lines, ...] = get_args(Lines)
 MEANS: tuple[Mean, ...] = get_args(Mean)
 PAIRS: tuple[Pair, ...] = get_args(Pair)
 SCALES: tuple[Scale, ...] = get_args(Scale)
+MATRIX_SCALES: tuple[MatrixScale, ...] = get_args(MatrixScale)
 TABS = ("statistics", "point", "selection", "pairs", "distance", "positions")
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 #: What the heat map of all heads shows of a statistic.
@@ -100,14 +102,14 @@ class Field:
     moves
         Whether a change shows another picture, so that the camera has no meaning after it.
     always
-        The page whose links hold it even where it is as by default.
+        Pages whose links hold it even where it is as by default.
     """
 
     kind: Kind
     bounds: Bounds | Of | None = None
     clears: tuple[str, ...] = ()
     moves: bool = False
-    always: str | None = None
+    always: tuple[str, ...] = ()
 
 
 def encode_fields(fields: Mapping[str, object]) -> str:
@@ -119,6 +121,10 @@ def head_numbers(text: str | None) -> tuple[int, int] | None:
     """Layer and head of `3-7`."""
     layer, _, head = (text or "").partition("-")
     return (int(layer), int(head)) if layer and head else None
+
+
+def _link(page: str, written: Mapping[str, object]) -> str:
+    return f"/{page}" + (f"?{encode_fields(written)}" if written else "")
 
 
 _OF_TOKENS = ("queries", "toward", "hide")
@@ -146,8 +152,8 @@ class LinkState:
     since: Annotated[str | None, Field("text", 80)] = None
 
     # The pictures of heads.
-    layer: Annotated[int, Field("number", Of.LAYERS, moves=True, always="head")] = 0
-    head: Annotated[int, Field("number", Of.HEADS, moves=True, always="head")] = 0
+    layer: Annotated[int, Field("number", Of.LAYERS, moves=True, always=("head", "sentence"))] = 0
+    head: Annotated[int, Field("number", Of.HEADS, moves=True, always=("head",))] = 0
     pinned: Annotated[str | None, Field("pattern", HEAD, moves=True)] = None
     tokens: Annotated[int, Field("number", range(1, MOST_TOKENS + 1))] = HEAD_TOKENS
     view: Annotated[str | None, Field("choice", Of.VIEWS, moves=True)] = None
@@ -186,6 +192,7 @@ class LinkState:
     toward: Annotated[int | None, Field("number", Of.POSITIONS)] = None
     weights: Annotated[str, Field("choice", ("attention", "norm"))] = "attention"
     mean: Annotated[str, Field("choice", MEANS)] = "none"
+    scale: Annotated[str, Field("choice", MATRIX_SCALES)] = "root"
     ratio: Annotated[str, Field("choice", tuple(RATIOS))] = "attnresln_n"
     pair: Annotated[str, Field("choice", PAIRS, clears=("queries", "toward"))] = "all"
     hide: Annotated[str | None, Field("numbers", Of.POSITIONS, clears=("queries", "toward"))] = None
@@ -235,10 +242,20 @@ class LinkState:
         """The link that restores this state."""
         written = {name: value for name, value in self.fields.items() if self._is_written(name, value)}
         first = self.page == "overview" and written.keys() <= OF_SNAPSHOT
-        return f"/{'' if first else self.page}" + (f"?{encode_fields(written)}" if written else "")
+        return _link("" if first else self.page, written)
+
+    @property
+    def bare_href(self) -> str:
+        """The link to the page as it opens: of the model and the snapshot alone."""
+        return _link(self.page, {name: value for name, value in self.fields.items() if name in OF_SNAPSHOT and value})
+
+    @property
+    def chosen(self) -> frozenset[str]:
+        """Fields that are not as by default, without the model and the snapshot."""
+        return frozenset(name for name, value in self.fields.items() if value != DEFAULTS[name]) - OF_SNAPSHOT
 
     def _is_written(self, name: str, value: object) -> bool:
-        return value is not None and (FIELDS[name].always == self.page or value != DEFAULTS[name])
+        return value is not None and (self.page in FIELDS[name].always or value != DEFAULTS[name])
 
     @property
     def second_head(self) -> tuple[int, int] | None:
@@ -292,8 +309,8 @@ def browser_table() -> dict[str, Any]:
 
 
 def _in_browser(name: str, field: Field) -> dict[str, Any]:
-    """What of a field differs from no default, no switch, nothing cleared."""
+    """What of a field differs from no default, no switch, nothing cleared, left out where it is as by default."""
     clears = (*field.clears, *(("at",) if field.moves else ()))
     on = field.bounds[0] if field.kind == "switch" and isinstance(field.bounds, tuple) else None
-    each = {"default": DEFAULTS[name], "on": on, "clears": list(clears)}
+    each = {"default": DEFAULTS[name], "on": on, "clears": list(clears), "always": list(field.always)}
     return {part: value for part, value in each.items() if value not in (None, [])}

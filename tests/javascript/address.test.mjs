@@ -73,6 +73,35 @@ test("what the page corrected in a link is no choice", () => {
   assert.equal(address.choose("view", "pca-raw-2d", { view: "pca-raw-2d", link: "?view=bogus" }), "stay");
 });
 
+for (const [pathname, search] of [
+  ["/sentence", "?layer=0&show=matrix"],
+  ["/statistics", "?show=matrix"],
+])
+  test(`layer 0 ${search.includes("layer") ? "is" : "is not"} in a link to ${pathname}`, () => {
+    stand(`${pathname}?layer=1&show=matrix`);
+    assert.equal(address.choose("layer", "0", { layer: 1, link: "?layer=1&show=matrix" }), search);
+  });
+
+for (const [sent, event, search] of [
+  ["stepped", { layer: -1 }, "?layer=0&heads=0"],
+  ["headed", { heads: [2] }, "?layer=1&heads=2&head=2"],
+  ["headed", { heads: [0] }, "?layer=1&heads=0"],
+  ["paired", { query: 2, toward: 0 }, "?layer=1&heads=0&queries=2&toward=0"],
+  ["paired", { query: null, toward: null }, "?layer=1&heads=0"],
+  ["selected", { side: "key", units: [3] }, "?layer=1&heads=0&queries=3&role=key"],
+])
+  test(`${JSON.stringify(event)} in the views of a sentence leads to ${search}`, () => {
+    stand("/sentence?layer=1&heads=0");
+    assert.equal(address.inSentence(sent, event, { layers: 2, layer: 1, heads: 3 }), search);
+  });
+
+test("hidden tokens are a list in a link, in their order", () => {
+  stand("/sentence?layer=1&hide=2&queries=1&toward=3");
+  trigger('{"by":"control","choose":"hide"}.value', ["10", "2"]);
+  const shown = { hide: "2", link: "?layer=1&hide=2&queries=1&toward=3" };
+  assert.equal(address.chosen(shown), "?layer=1&hide=2.10");
+});
+
 test("another text clears the second sentence of a pair", () => {
   stand("/sentence?text=a&second=b&pair=ab&words=1");
   assert.equal(address.choose("text", "", { text: "a" }), "?words=1");

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { matrixLayout } from "../../dashboard/assets/sentence/matrix_view.mjs";
 import { headAt, thumbnailLayout } from "../../dashboard/assets/sentence/model_view.mjs";
-import { shadeOf, svgText, weightRamp } from "../../dashboard/assets/sentence/picture.mjs";
+import { svgText, weightRamp } from "../../dashboard/assets/sentence/picture.mjs";
 import { headAlone, toggledHeads } from "../../dashboard/assets/sentence/head_view.mjs";
-import { rowTops, selectToken } from "../../dashboard/assets/sentence/tokens.mjs";
+import { pairOf, rowTops, selectToken, selectedPositions } from "../../dashboard/assets/sentence/tokens.mjs";
 
 test("the second sentence is set apart", () =>
   assert.deepEqual(rowTops([0, 0, 1, 1].map((segment) => ({ segment }))), [0, 24, 64, 88, 112]));
@@ -20,6 +20,27 @@ for (const [selected, unit, more, after] of [
 ])
   test(`a click on ${unit}${more ? " with Shift" : ""} makes ${after} of the selection ${selected}`, () =>
     assert.deepEqual(selectToken(selected, unit, more), after));
+
+for (const [shown, wanted] of [
+  [
+    { side: "query", queries: [2], toward: 0 },
+    { query: 2, key: 0 },
+  ],
+  [{ side: "query", queries: [2], toward: null }, null],
+  [{ side: "query", queries: [2, 3], toward: 0 }, null],
+  [{ side: "key", queries: [2], toward: 0 }, null],
+])
+  test(`${JSON.stringify(shown)} is ${wanted ? "a" : "no"} pair`, () => assert.deepEqual(pairOf(shown), wanted));
+
+for (const [side, wanted] of [
+  ["query", [4, 5]],
+  ["key", [9]],
+])
+  test(`the ${side} tokens that are hidden are those of their column`, () => {
+    const units = [{ positions: [3] }, { positions: [4, 5] }];
+    const keys = [{ positions: [8] }, { positions: [9] }];
+    assert.deepEqual(selectedPositions({ side, queries: [1], units, keys }), wanted);
+  });
 
 test("a head is shown alone, then all heads again", () => {
   assert.deepEqual(headAlone([0, 2], 1, 3), [1]);
@@ -42,9 +63,6 @@ for (const [scheme, palette] of [
     const direction = scheme === "light" ? -1 : 1;
     for (let i = 1; i < lightness.length; i++) assert.ok(direction * (lightness[i] - lightness[i - 1]) >= 0);
   });
-
-test("no weight and the largest have the ends of the ramp", () =>
-  assert.deepEqual([0, 0.25, 1, 7].map(shadeOf), [0, 128, 255, 255]));
 
 test("the head under a pixel is the head drawn there", () => {
   const shape = { layers: 6, heads: 12 };

@@ -1,16 +1,42 @@
 // Draws the head view: lines and bars on a canvas as large as the window, and all of it as a picture for a file.
 import { fontOf, measureText } from "./picture.mjs";
-import { ROW_HEIGHT, rowTops } from "./tokens.mjs";
+import { nearestLine } from "./nearest_line.mjs";
+import { ROW_HEIGHT, pairOf, rowTops } from "./tokens.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 
 /** Share of the window's height that is drawn above and below it, so that scrolling need not draw at once. */
 const BEYOND = 0.6;
 const BAR = 10;
 const NUMBER = 52;
+/** Pixels from a line within which a click is on it. */
+const REACH = 6;
+/** Widths of the mark of a pair: its line runs between two edges, and keeps its opacity. */
+const MARK = { edge: 7, ground: 4 };
 
-export function createHeadSheet(views, box, columns, canvas) {
+const SVG = "http://www.w3.org/2000/svg";
+const [EDGE, GROUND] = ["edge", "ground"];
+
+function markLine(ends, kind) {
+  const line = document.createElementNS(SVG, "line");
+  ["x1", "y1", "x2", "y2"].forEach((name, i) => line.setAttribute(name, ends[i]));
+  line.setAttribute("class", kind);
+  line.setAttribute("stroke-width", MARK[kind]);
+  return line;
+}
+
+/** An empty sheet for marks, below that of the lines. */
+export function createMarks() {
+  const marks = document.createElementNS(SVG, "svg");
+  marks.setAttribute("class", "marks");
+  marks.setAttribute("aria-hidden", "true");
+  return marks;
+}
+
+export function createHeadSheet(views, box, columns, { canvas, marks }) {
   let top = 0;
   let height = 0;
+  /** The drawn lines and the ends of each; where tokens are. */
+  let drawn = { ends: [] };
 
   function band() {
     const rectangle = box.getBoundingClientRect();
@@ -42,20 +68,30 @@ export function createHeadSheet(views, box, columns, canvas) {
     return rowTops(column.units).map((y) => column.list.offsetTop + y + ROW_HEIGHT / 2);
   }
 
-  function paintLines(context, drawn, ys, [left, right]) {
+  function stroke(context, [x1, y1, x2, y2]) {
+    context.beginPath();
+    context.moveTo(x1, y1);
+    context.lineTo(x2, y2);
+    context.stroke();
+  }
+
+  function paintLines(context, { lines, ends }) {
     const colours = Array.from({ length: views.shown.data.heads }, (_, head) => views.colour(head));
     context.lineWidth = 2;
-    for (let i = 0; i < drawn.count; i++) {
-      const [from, to] = [ys.query[drawn.queries[i]], ys.key[drawn.keys[i]]];
+    for (let i = 0; i < lines.count; i++) {
+      const [, from, , to] = ends[i];
       if ((from < top && to < top) || (from > top + height && to > top + height)) continue;
-      context.globalAlpha = drawn.codes[i] / 65535;
-      context.strokeStyle = colours[drawn.heads[i]];
-      context.beginPath();
-      context.moveTo(left, from);
-      context.lineTo(right, to);
-      context.stroke();
+      context.globalAlpha = lines.codes[i] / 65535;
+      context.strokeStyle = colours[lines.heads[i]];
+      stroke(context, ends[i]);
     }
     context.globalAlpha = 1;
+  }
+
+  /** The {query, key} of the line at a point of the box, null where there is none. */
+  function pairAt(point) {
+    const i = nearestLine(drawn.ends, point, REACH);
+    return i < 0 ? null : { query: drawn.lines.queries[i], key: drawn.lines.keys[i] };
   }
 
   /** Beside every token of the other column: a bar of the chosen heads' parts, and their mean as a number. */
@@ -90,18 +126,31 @@ export function createHeadSheet(views, box, columns, canvas) {
     if (mean >= most / 2000) context.fillText(formatWeight(mean, most), x + 6 * outwards, y);
   }
 
+  /** Marks pairs below all lines, without drawing these again. */
+  function mark(pairs) {
+    const known = pairs.filter((pair) => pair && pair.query < columns.query.units.length);
+    marks.replaceChildren(...known.flatMap((pair) => [EDGE, GROUND].map((kind) => markLine(lineOf(pair), kind))));
+  }
+
+  function lineOf({ query, key }) {
+    return [drawn.left, drawn.ys.query[query], drawn.right, drawn.ys.key[key]];
+  }
+
   function paint(only) {
     const { data, chosen, least } = views.shown;
     const context = clear();
     const ys = { query: middles(columns.query), key: middles(columns.key) };
-    const lines = findLines(data, chosen, least, only);
     const { query, key } = columns;
-    paintLines(context, lines, ys, [query.list.offsetLeft + query.list.offsetWidth + 4, key.list.offsetLeft - 4]);
+    const [left, right] = [query.list.offsetLeft + query.list.offsetWidth + 4, key.list.offsetLeft - 4];
+    const lines = findLines(data, chosen, least, only);
+    drawn = { lines, ys, left, right };
+    drawn.ends = Array.from(lines.codes, (_, i) => lineOf({ query: lines.queries[i], key: lines.keys[i] }));
+    paintLines(context, drawn);
     if (only && chosen.length && query.units.length && key.units.length) paintBars(context, only, ys);
     return lines;
   }
 
-  return { paint, moved };
+  return { paint, moved, pairAt, mark };
 }
 
 const MARGIN = 20;
@@ -140,6 +189,11 @@ function lineShapes(views, only, ys, [left, right]) {
   return Array.from({ length: lines.count }, (_, i) => shapeOf(i));
 }
 
+const markShapes = ({ palette }, line) => [
+  { line, colour: palette.ink, opacity: 1, width: MARK.edge },
+  { line, colour: palette.background, opacity: 1, width: MARK.ground },
+];
+
 function numberShapes(views, only, ys, { query, key }) {
   if (!only) return [];
   const { data, chosen } = views.shown;
@@ -167,10 +221,12 @@ export function headPicture(views, only) {
     2 * MARGIN + 44 * views.shown.chosen.length,
   );
   const height = ABOVE + Math.max(...[units, keys].map((column) => rowTops(column).at(-1))) + MARGIN;
-  const boldOf = (side) => (only?.side === side ? only.units : []);
+  const pair = pairOf(views.shown);
+  const boldOf = (side) => [...(only?.side === side ? only.units : []), ...(pair ? [pair[side]] : [])];
   const shapes = [
     { text: title, at: [MARGIN, 26], colour: views.palette.ink, size: 15, weight: 600 },
     ...legendShapes(views, 54),
+    ...(pair ? markShapes(views, [left + 6, ys.query[pair.query], left + BETWEEN - 6, ys.key[pair.key]]) : []),
     ...lineShapes(views, only, ys, [left + 6, left + BETWEEN - 6]),
     ...tokenShapes(views, units, ys.query, left, "end", boldOf("query")),
     ...tokenShapes(views, keys, ys.key, left + BETWEEN, "start", boldOf("key")),

@@ -1,8 +1,8 @@
 // The head view (BertViz): queries left, keys right, a line for every weight that is large enough, weights on hover;
 // above them the heads as coloured boxes that turn their lines on and off.
-import { createHeadSheet, headPicture } from "./head_drawing.mjs";
-import { createTokens, selectToken } from "./tokens.mjs";
-import { exactWeight, meanOf, weightSums } from "./weights.mjs";
+import { createHeadSheet, createMarks, headPicture } from "./head_drawing.mjs";
+import { createTokens, pairOf, selectToken } from "./tokens.mjs";
+import { exactWeight, meanOf, weightAt, weightSums } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 
 export function createHeadView(views, stage, signal) {
@@ -13,12 +13,15 @@ export function createHeadView(views, stage, signal) {
   const names = ["query", "key"].map((side) =>
     make("p", { className: `name ${side}`, textContent: side === "query" ? "Queries" : "Keys" }),
   );
-  const box = make("div", { className: "head-view" }, canvas, ...names, columns.query.list, columns.key.list);
-  const sheet = createHeadSheet(views, box, columns, canvas);
+  const marks = createMarks();
+  const box = make("div", { className: "head-view" }, marks, canvas, ...names, columns.query.list, columns.key.list);
+  const sheet = createHeadSheet(views, box, columns, { canvas, marks });
   let hovered = null;
+  let pointed = null;
   let waiting = 0;
 
-  views.lead.append(swatches.row);
+  const legend = make("legend", { textContent: "Heads" });
+  views.lead.append(make("fieldset", { className: "control-group" }, legend, swatches.row));
   stage.append(box);
 
   // -- what is drawn ----------------------------------------------------------------------------
@@ -33,7 +36,12 @@ export function createHeadView(views, stage, signal) {
     swatches.draw(shown);
     columns.query.renew(shown.units);
     columns.key.renew(shown.keys);
-    for (const side of ["query", "key"]) columns[side].mark((shown.side || "query") === side ? shown.queries : []);
+    const pair = pairOf(shown);
+    for (const side of ["query", "key"])
+      columns[side].mark(pair ? [pair[side]] : (shown.side || "query") === side ? shown.queries : []);
+    if (pointed) views.leave();
+    pointed = null;
+    box.classList.remove("on-line");
     if (hovered && hovered.units[0] >= columns[hovered.side].units.length) hovered = null;
     paint();
     if (hovered) describeHovered();
@@ -43,6 +51,7 @@ export function createHeadView(views, stage, signal) {
     cancelAnimationFrame(waiting);
     waiting = 0;
     const lines = sheet.paint(only());
+    sheet.mark([pairOf(views.shown), pointed]);
     views.host.dataset.lines = lines.total;
     views.remark(remark(lines));
   }
@@ -75,6 +84,28 @@ export function createHeadView(views, stage, signal) {
     schedule();
   }
 
+  /** Marks the line under the pointer, and says its weights. */
+  function point(event) {
+    const pair = event.type === "pointerleave" || columns.query.unitOf(event) >= 0 ? null : pairUnder(event);
+    if (pair?.query === pointed?.query && pair?.key === pointed?.key) return;
+    pointed = pair;
+    box.classList.toggle("on-line", Boolean(pair));
+    sheet.mark([pairOf(views.shown), pointed]);
+    if (!pair) return views.leave();
+    const { content } = pairTip(views, pair, columns);
+    views.pointer.place(content, new DOMRect(event.clientX - 1, event.clientY - 1, 2, 2));
+  }
+
+  function click(event) {
+    const pair = columns.query.unitOf(event) < 0 && pairUnder(event);
+    if (pair) views.choosePair(pair.query, pair.key);
+  }
+
+  function pairUnder(event) {
+    const rectangle = box.getBoundingClientRect();
+    return sheet.pairAt([event.clientX - rectangle.left, event.clientY - rectangle.top]);
+  }
+
   function describeHovered() {
     const [unit] = hovered.units;
     const { content, text } = headTip(views, hovered.side, unit, columns);
@@ -88,7 +119,7 @@ export function createHeadView(views, stage, signal) {
   function select(side, unit, more) {
     const { queries, side: before } = views.shown;
     const units = selectToken((before || "query") === side ? queries : [], unit, more);
-    views.choose({ side, queries: units }, { selected: { side, units } });
+    views.choose({ side, queries: units, toward: null }, { selected: { side, units } });
   }
 
   function hide(column, unit) {
@@ -99,8 +130,15 @@ export function createHeadView(views, stage, signal) {
 
   function escape() {
     leave();
+    views.clearSelection();
+  }
+
+  /** Enter on a key with one query selected selects the pair. */
+  function enter(column, unit, more) {
     const { side, queries } = views.shown;
-    if (queries.length) views.choose({ queries: [] }, { selected: { side: side || "query", units: [] } });
+    if (!more && column.side === "key" && (side || "query") === "query" && queries.length === 1)
+      return views.choosePair(queries[0], unit);
+    return select(column.side, unit, more);
   }
 
   function press(event, column) {
@@ -118,7 +156,9 @@ export function createHeadView(views, stage, signal) {
     ];
     if (unit < 0 || !(go || across || event.key === "Enter" || event.key === " ")) return;
     event.preventDefault();
-    if (!go && !across) return select(column.side, unit, event.shiftKey || event.ctrlKey || event.metaKey);
+    const more = event.shiftKey || event.ctrlKey || event.metaKey;
+    if (event.key === "Enter") return enter(column, unit, more);
+    if (!go && !across) return select(column.side, unit, more);
     const [to, at] = go || across;
     to.focus(at);
   }
@@ -143,6 +183,9 @@ export function createHeadView(views, stage, signal) {
   }
 
   Object.values(columns).forEach(listen);
+  box.addEventListener("pointermove", point, { signal });
+  box.addEventListener("pointerleave", point, { signal });
+  box.addEventListener("click", click, { signal });
   stage.addEventListener("keydown", (event) => event.key === "Escape" && escape(), { signal });
   window.addEventListener("scroll", () => sheet.moved() && schedule(), { signal, passive: true, capture: true });
   signal.addEventListener("abort", () => cancelAnimationFrame(waiting));
@@ -198,6 +241,14 @@ function together(views, side, unit, columns) {
     ),
     text,
   };
+}
+
+/** A query and a key, the weight of each chosen head. */
+function pairTip(views, { query, key }, columns) {
+  const { data, chosen } = views.shown;
+  const names = [tokenOf(columns.query.units[query]), " → ", tokenOf(columns.key.units[key])];
+  const rows = chosen.map((head) => weightRow(views, head, "", weightAt(data, head, query, key)));
+  return { content: titled(names, rows) };
 }
 
 /** The token alone. */

@@ -1,6 +1,8 @@
 // The matrix view: one head as a heat map, rows are queries; the pointer or the arrow keys show a weight.
-import { hexOf, measureText, shadeOf, showPicture } from "./picture.mjs";
-import { exactWeight, weightAt } from "./weights.mjs";
+import { hexOf, measureText, showPicture } from "./picture.mjs";
+import { createScale, legendShapes, shadesOf } from "./scale.mjs";
+import { pairOf } from "./tokens.mjs";
+import { exactWeight, headCodes, weightAt } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -14,8 +16,15 @@ export function createMatrixView(views, stage, signal) {
 
   stage.append(frame);
 
-  /** A rollout has one head only. */
-  const shown = () => ({ ...views.shown, head: Math.min(views.shown.head || 0, views.shown.data.heads - 1) });
+  /** With the head that is there (a rollout has one only), its codes, and their scale. */
+  function shown() {
+    const { data, head, scale } = views.shown;
+    const codes = headCodes(data, Math.min(head || 0, data.heads - 1));
+    return { ...views.shown, codes, scale: createScale({ kind: scale, show: "matrix", most: data.most, codes }) };
+  }
+
+  /** The head of `views.shown` that is there. */
+  const headThere = () => Math.min(views.shown.head || 0, views.shown.data.heads - 1);
 
   function draw() {
     frame.setAttribute(
@@ -30,8 +39,10 @@ export function createMatrixView(views, stage, signal) {
 
   function paint() {
     const { units, keys } = views.shown;
+    const now = shown();
     place = matrixLayout(units, keys, views.host.clientWidth);
-    showPicture(canvas, matrixPicture(shown(), place, views.palette, views.ramp), window.devicePixelRatio || 1);
+    showPicture(canvas, matrixPicture(now, place, views.palette, views.ramp), window.devicePixelRatio || 1);
+    views.drawLegend(now.scale);
     frame.dataset.cell = place.cell;
   }
 
@@ -47,7 +58,7 @@ export function createMatrixView(views, stage, signal) {
       width: `${place.cell + 4}px`,
       height: `${place.cell + 4}px`,
     });
-    const weight = exactWeight(weightAt(data, shown().head, query, key));
+    const weight = exactWeight(weightAt(data, headThere(), query, key));
     const names = [units[query].name, keys[key].name].map((name) => make("bdi", { textContent: name }));
     views.pointer.place(
       [
@@ -92,9 +103,10 @@ export function createMatrixView(views, stage, signal) {
   function press(event) {
     if (event.key === "h" && !event.ctrlKey && !event.metaKey) return hide(views.shown.units[stood[0]]);
     const step = STEPS[event.key];
-    if (event.key === "Escape") return leave();
-    if (!step) return;
+    if (event.key === "Escape") return (leave(), views.clearSelection());
+    if (!step && event.key !== "Enter") return;
     event.preventDefault();
+    if (!step) return views.choosePair(...stood);
     const { units, keys } = views.shown;
     point([
       Math.max(0, Math.min(units.length - 1, stood[0] + step[0])),
@@ -105,6 +117,7 @@ export function createMatrixView(views, stage, signal) {
 
   canvas.addEventListener("pointermove", (event) => point(under(event)), { signal });
   canvas.addEventListener("pointerleave", leave, { signal });
+  canvas.addEventListener("click", (event) => under(event) && views.choosePair(...under(event)), { signal });
   canvas.addEventListener("dblclick", (event) => hide(named(event)), { signal });
   frame.addEventListener("keydown", press, { signal });
   frame.addEventListener("focus", () => frame.matches(":focus-visible") && point(stood), { signal });
@@ -116,6 +129,8 @@ const NUMBERS = 34;
 const CELL = { least: 3, most: 38 };
 const NAME = 12;
 const LONGEST = 130;
+/** Pixels that a saved picture has for its legend. */
+const LEGEND = 340;
 const TURN = -50;
 
 const widest = (units) => Math.min(LONGEST, Math.max(20, ...units.map(({ name }) => measureText(name, NAME))));
@@ -137,16 +152,13 @@ export function matrixLayout(units, keys, room) {
 }
 
 /** Rows of cells of one colour are one box. */
-function cellShapes({ data, head }, { cell, left, top }, ramp) {
+function cellShapes({ data }, shades, { cell, left, top }, ramp) {
   const shapes = [];
   for (let query = 0; query < data.queries; query++) {
-    const row = data.codes.subarray(
-      (head * data.queries + query) * data.keys,
-      (head * data.queries + query + 1) * data.keys,
-    );
+    const row = shades.subarray(query * data.keys, (query + 1) * data.keys);
     for (let from = 0, to = 0; from < data.keys; from = to) {
-      const colour = shadeOf(row[from] / 65535);
-      while (to < data.keys && shadeOf(row[to] / 65535) === colour) to++;
+      const colour = row[from];
+      while (to < data.keys && row[to] === colour) to++;
       shapes.push({ box: [left + from * cell, top + query * cell, (to - from) * cell, cell], colour: ramp[colour] });
     }
   }
@@ -161,13 +173,12 @@ function luminance([red, green, blue]) {
   return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
 }
 
-function numberShapes({ data, head }, { cell, left, top }, ramp) {
+function numberShapes({ data, codes, scale }, shades, { cell, left, top }, ramp) {
   if (cell <= NUMBERS) return [];
-  return Array.from({ length: data.queries * data.keys }, (_, i) => {
+  return Array.from(codes, (code, i) => {
     const [query, key] = [Math.floor(i / data.keys), i % data.keys];
-    const weight = weightAt(data, head, query, key);
-    const ground = ramp[shadeOf(weight / data.most)];
-    const text = weight.toFixed(2).replace(/^0/, "");
+    const ground = ramp[shades[i]];
+    const text = (code * scale.unit).toFixed(2).replace(/^0/, "");
     return {
       text,
       at: [left + (key + 0.5) * cell, top + (query + 0.5) * cell],
@@ -178,14 +189,16 @@ function numberShapes({ data, head }, { cell, left, top }, ramp) {
   });
 }
 
-function nameShapes({ units, keys }, { cell, left, top }, ink) {
+function nameShapes({ units, keys }, { cell, left, top }, ink, pair) {
   const every = Math.ceil(13 / cell);
+  const weight = (i, of) => (pair?.[of] === i ? 700 : 400);
   const row = (unit, i) => ({
     text: cut(unit.name),
     at: [left - 8, top + (i + 0.5) * cell],
     colour: ink,
     size: NAME,
     align: "end",
+    weight: weight(i, "query"),
   });
   const column = (unit, i) => ({
     text: cut(unit.name),
@@ -193,18 +206,39 @@ function nameShapes({ units, keys }, { cell, left, top }, ink) {
     colour: ink,
     size: NAME,
     turn: TURN,
+    weight: weight(i, "key"),
   });
   const some = (_, i) => i % every === 0;
   return [...units.map(row).filter(some), ...keys.map(column).filter(some)];
 }
 
+/** A frame of lines, so far outside of a cell. */
+function frameShapes([x, y, side], outside, colour) {
+  const [left, top, right, bottom] = [x - outside, y - outside, x + side + outside, y + side + outside];
+  const sides = [
+    [left - 1, top, right + 1, top],
+    [left - 1, bottom, right + 1, bottom],
+    [left, top, left, bottom],
+    [right, top, right, bottom],
+  ];
+  return sides.map((line) => ({ line, colour, opacity: 1, width: 2 }));
+}
+
+/** The cell of the selected pair in two frames, one of which stands out from any colour. */
+function pairShapes(pair, { cell, left, top }, { ink, background }) {
+  if (!pair) return [];
+  const place = [left + pair.key * cell, top + pair.query * cell, cell];
+  return [...frameShapes(place, 1, background), ...frameShapes(place, 3, ink)];
+}
+
 /** The picture of a head, moved by (x, y) for a title. */
 function shapesOf(shown, place, palette, ramp) {
-  const colours = ramp.map(hexOf);
+  const [shades, pair] = [shadesOf(shown.codes, shown.data.keys, shown.scale), pairOf(shown)];
   return [
-    ...cellShapes(shown, place, colours),
-    ...numberShapes(shown, place, ramp),
-    ...nameShapes(shown, place, palette.ink),
+    ...cellShapes(shown, shades, place, ramp.map(hexOf)),
+    ...numberShapes(shown, shades, place, ramp),
+    ...nameShapes(shown, place, palette.ink, pair),
+    ...pairShapes(pair, place, palette),
   ];
 }
 
@@ -219,13 +253,17 @@ function matrixPicture(shown, place, palette, ramp) {
 }
 
 function titledMatrix(shown, place, palette, ramp) {
-  const moved = { ...place, left: place.left + 20, top: place.top + 46 };
+  const moved = { ...place, left: place.left + 20, top: place.top + 84 };
   const title = { text: shown.title, at: [20, 26], colour: palette.ink, size: 15, weight: 600 };
-  const width = Math.max(place.width + 40, 40 + measureText(shown.title, 15) * 1.06);
+  const width = Math.max(place.width + 40, LEGEND, 40 + measureText(shown.title, 15) * 1.06);
   return {
     ...matrixPicture(shown, moved, palette, ramp),
     width,
-    height: place.height + 66,
-    shapes: [title, ...shapesOf(shown, moved, palette, ramp)],
+    height: place.height + 104,
+    shapes: [
+      title,
+      ...legendShapes(shown.scale, [20, 48], ramp, palette.ink),
+      ...shapesOf(shown, moved, palette, ramp),
+    ],
   };
 }

@@ -1,10 +1,13 @@
 // The model view (BertViz): a thumbnail of every head, a row for each layer.
-import { fontOf, shadeOf } from "./picture.mjs";
+import { fontOf } from "./picture.mjs";
+import { createScale, legendShapes, shadesOf } from "./scale.mjs";
 import { make } from "../web/elements.mjs";
 
 const LEFT = 34;
 const TOP = 22;
 const GAP = 4;
+/** Pixels above the thumbnails of a saved picture, for its title and its legend. */
+const ABOVE = 88;
 const SIDE = { least: 18, most: 96 };
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
@@ -23,19 +26,17 @@ export function headAt({ side }, { layers, heads }, x, y) {
 }
 
 /** All thumbnails pixel for pixel: a canvas of layers * rows by heads * columns. */
-function atlas(data, ramp) {
+function atlas(data, scale, ramp) {
   const { layers, heads, rows, columns, codes } = data;
   const image = new ImageData(heads * columns, layers * rows);
-  const colours = Uint32Array.from({ length: 256 }, (_, code) => {
-    const [red, green, blue] = ramp[shadeOf(code / 255)];
-    return (255 << 24) | (blue << 16) | (green << 8) | red;
-  });
+  const colours = Uint32Array.from(ramp, ([red, green, blue]) => (255 << 24) | (blue << 16) | (green << 8) | red);
   const pixels = new Uint32Array(image.data.buffer);
+  const shades = shadesOf(codes, columns, scale);
   for (let i = 0; i < codes.length; i++) {
     const [column, row] = [i % columns, Math.floor(i / columns) % rows];
     const panel = Math.floor(i / (rows * columns));
     pixels[(Math.floor(panel / heads) * rows + row) * heads * columns + (panel % heads) * columns + column] =
-      colours[codes[i]];
+      colours[shades[i]];
   }
   const sheet = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
   sheet.getContext("2d").putImageData(image, 0, 0);
@@ -51,8 +52,14 @@ export function createModelView(views, stage, signal) {
 
   stage.append(frame);
 
+  function colourScale() {
+    const { data, scale: kind } = views.shown;
+    return createScale({ kind, show: "model", most: data.most, codes: data.codes });
+  }
+
   function draw(shown) {
     frame.setAttribute("aria-label", `${shown.title}. Every head of every layer; arrow keys move, Enter opens a head.`);
+    views.drawLegend(colourScale());
     stood = [Math.min(shown.layer, shown.data.layers - 1), Math.min(shown.head || 0, shown.data.heads - 1)];
     paint();
     views.remark(
@@ -75,7 +82,7 @@ export function createModelView(views, stage, signal) {
 
   function paintOn(context) {
     const { data } = views.shown;
-    if (data.codes.length) paintHeads(context, atlas(data, views.ramp));
+    if (data.codes.length) paintHeads(context, atlas(data, colourScale(), views.ramp));
     context.fillStyle = views.palette.ink;
     context.font = fontOf(12);
     context.textBaseline = "middle";
@@ -157,7 +164,7 @@ export function createModelView(views, stage, signal) {
   /** For a file: names as text, each thumbnail as an image of its cells. */
   function picture() {
     const { data, title } = views.shown;
-    const name = (text, x, y, align) => ({ text, at: [20 + x, 50 + y], colour: views.palette.ink, size: 12, align });
+    const name = (text, x, y, align) => ({ text, at: [20 + x, ABOVE + y], colour: views.palette.ink, size: 12, align });
     const heads = Array.from({ length: data.heads }, (_, head) =>
       name(views.nameOf(head), corner(place.side, 0, head)[0] + place.side / 2, TOP / 2, "middle"),
     );
@@ -166,22 +173,29 @@ export function createModelView(views, stage, signal) {
     );
     const shapes = [
       { text: title, at: [20, 26], colour: views.palette.ink, size: 15, weight: 600 },
+      ...legendShapes(colourScale(), [20, 48], views.ramp, views.palette.ink),
       ...heads,
       ...layers,
       ...(data.codes.length ? images() : []),
     ];
-    return { width: place.width + 40, height: place.height + 70, ground: views.palette.background, title, shapes };
+    return {
+      width: Math.max(place.width + 40, 340),
+      height: place.height + ABOVE + 20,
+      ground: views.palette.background,
+      title,
+      shapes,
+    };
   }
 
   function images() {
     const { layers, heads, rows, columns } = views.shown.data;
-    const every = atlas(views.shown.data, views.ramp);
+    const every = atlas(views.shown.data, colourScale(), views.ramp);
     return Array.from({ length: layers * heads }, (_, i) => {
       const [layer, head] = [Math.floor(i / heads), i % heads];
       const [left, top] = corner(place.side, layer, head);
       const thumbnail = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
       thumbnail.getContext("2d").drawImage(every, head * columns, layer * rows, columns, rows, 0, 0, columns, rows);
-      return { image: thumbnail, at: [20 + left, 50 + top, place.side, place.side] };
+      return { image: thumbnail, at: [20 + left, ABOVE + top, place.side, place.side] };
     });
   }
 

@@ -6,6 +6,8 @@ import { FAMILY, escapeXml, shortNumber, svgElement, svgFile } from "../web/elem
 /** Largest side and area of a canvas that browsers allow. */
 const SIDE = 16000;
 const AREA = 1.2e8;
+/** Pixels of a line's width. */
+const LINE = 2;
 const ALIGN = { start: "left", middle: "center", end: "right" };
 
 export const fontOf = (size = 13, weight = 400) => `${weight} ${size}px ${FAMILY}`;
@@ -31,9 +33,10 @@ function paintText(context, shape) {
   context.restore();
 }
 
-function paintLine(context, { line: [x1, y1, x2, y2], colour, opacity }) {
+function paintLine(context, { line: [x1, y1, x2, y2], colour, opacity, width = LINE }) {
   context.globalAlpha = opacity;
   context.strokeStyle = colour;
+  context.lineWidth = width;
   context.beginPath();
   context.moveTo(x1, y1);
   context.lineTo(x2, y2);
@@ -49,7 +52,7 @@ function paintBox(context, { box, colour }) {
 function paint(context, picture) {
   context.fillStyle = picture.ground;
   context.fillRect(0, 0, picture.width, picture.height);
-  Object.assign(context, { lineWidth: 2, imageSmoothingEnabled: false });
+  context.imageSmoothingEnabled = false;
   for (const shape of picture.shapes) {
     if (shape.line) paintLine(context, shape);
     else if (shape.text !== undefined) paintText(context, shape);
@@ -78,7 +81,7 @@ function place(numbers) {
   return { x, y, width, height };
 }
 
-function svgLine({ line, colour, opacity }) {
+function svgLine({ line, colour, opacity, width = LINE }) {
   const [x1, y1, x2, y2] = line.map(shortNumber);
   return svgElement("line", {
     x1,
@@ -87,7 +90,7 @@ function svgLine({ line, colour, opacity }) {
     y2,
     stroke: colour,
     "stroke-opacity": opacity.toFixed(3),
-    "stroke-width": 2,
+    "stroke-width": width,
   });
 }
 
@@ -145,6 +148,3 @@ export const weightRamp = (palette, scheme) => spread([palette.panel, palette.qu
 
 /** 256 colours from the most negative number over zero to the most positive. */
 export const divergingRamp = (palette) => spread([palette.key, palette.panel, palette.query]);
-
-/** Which of 256 colours a share 0..1 has. The square root: most weights are small, and would all look alike. */
-export const shadeOf = (share) => Math.round(255 * Math.sqrt(Math.max(0, Math.min(1, share))));

@@ -18,10 +18,16 @@ export function createSaveButtons(views, { offline }) {
   const png = button("PNG", () => saveCanvas(showPicture(document.createElement("canvas"), picture(), 2), name()));
   const svg = button("SVG", () => saveText(svgText(picture()), "image/svg+xml", name(), "svg"));
   const html = button("HTML", async () => saveText(await offlinePage(views), "text/html", name(), "html"));
-  views.tools.replaceChildren(png, svg, ...(offline ? [] : [html]));
+  const csv = make("a", { className: "plain", textContent: "CSV", download: "" });
+  const files = offline ? [png, svg] : [csv, png, svg, html];
+  views.tools.replaceChildren(
+    make("legend", { textContent: "Export" }),
+    make("div", { className: "controls" }, ...files),
+  );
 
   function button(kind, act) {
-    const element = make("button", { type: "button", textContent: `Save ${kind}` });
+    const named = { "aria-label": `Save ${kind}`, title: `Save ${kind}` };
+    const element = make("button", { type: "button", className: "plain", textContent: kind, ...named });
     element.addEventListener("click", () => views.trying(act));
     return element;
   }
@@ -30,6 +36,11 @@ export function createSaveButtons(views, { offline }) {
   function renew() {
     png.hidden = svg.hidden = !views.view || !views.shown.data;
     html.hidden = views.shown?.show !== "head";
+    const file = views.shown?.csv;
+    csv.hidden = !file;
+    if (!file) return;
+    csv.setAttribute("href", file.url);
+    csv.title = `${file.content} as CSV`;
   }
 
   return { renew };
@@ -37,7 +48,7 @@ export function createSaveButtons(views, { offline }) {
 
 /** The policy of the saved page: it may load nothing. */
 const CLOSED = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
-const STYLE = /\/assets\/style\.css/;
+const STYLE = /\/assets\/(style|sentence)\.css/;
 
 async function textOf(url) {
   const response = await fetch(url);

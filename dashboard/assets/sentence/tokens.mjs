@@ -77,6 +77,16 @@ export function selectToken(selected, unit, more) {
   return selected.length === 1 && selected[0] === unit ? [] : [unit];
 }
 
+/** The selected query and key of what is shown, {query, key}, by index; null without both. */
+export function pairOf({ side, queries, toward }) {
+  const isPair = (side || "query") === "query" && queries.length === 1 && Number.isInteger(toward);
+  return isPair ? { query: queries[0], key: toward } : null;
+}
+
+/** Positions of all wordpieces of the selected tokens. */
+export const selectedPositions = ({ side, queries, units, keys }) =>
+  queries.flatMap((i) => (side === "key" ? keys : units)[i].positions);
+
 export const ROW_HEIGHT = 24;
 const ROW_GAP = 16;
 

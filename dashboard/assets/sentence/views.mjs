@@ -5,7 +5,7 @@ import { createModelView } from "./model_view.mjs";
 import { createNeuronView } from "./neuron_view.mjs";
 import { createSaveButtons } from "./save.mjs";
 import { hexOf, weightRamp } from "./picture.mjs";
-import { ROW_HEIGHT } from "./tokens.mjs";
+import { ROW_HEIGHT, pairOf, selectedPositions } from "./tokens.mjs";
 import { decodeLayer, decodeThumbnails } from "./weights.mjs";
 import { make } from "../web/elements.mjs";
 import { UNREACHABLE, createLoader, readBytes, readJson } from "../web/loading.mjs";
@@ -36,13 +36,11 @@ export class Views {
     this.legend = make(
       "p",
       { className: "legend", hidden: true },
-      "0",
-      make("span", { className: "bar" }),
-      make("span", { className: "most" }),
-      "(shade by the square root)",
+      make("span", { className: "ramp" }, make("span", { className: "bar" }), make("span", { className: "ticks" })),
+      make("span", { className: "scale-name" }),
     );
     this.lead = make("div", { className: "lead" });
-    this.tools = make("div", { className: "tools", hidden: true, role: "group", "aria-label": "Save" });
+    this.tools = make("fieldset", { className: "tools control-group", hidden: true });
     this.problem = make("p", { className: "problem", role: "alert" });
     this.note = make("p", { className: "note" });
     this.stage = make("div", { className: "stage" });
@@ -54,7 +52,9 @@ export class Views {
 
   watch() {
     this.listening = new AbortController();
-    this.host.addEventListener("keydown", (event) => this.press(event), { signal: this.listening.signal });
+    const { signal } = this.listening;
+    this.host.addEventListener("keydown", (event) => this.press(event), { signal });
+    document.addEventListener("click", (event) => this.act(event), { signal });
     this.watchers = [new ResizeObserver(() => this.resized()), new MutationObserver(() => this.redraw())];
     this.watchers[0].observe(this.host);
     this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
@@ -112,7 +112,8 @@ export class Views {
     this.stage.style.minHeight = "";
     const before = this.view?.kind;
     if (before !== sentence.show) this.leaveView();
-    this.shown = { ...sentence, queries: sentence.queries || [], chosen: within(sentence, data), data };
+    const selected = { queries: sentence.queries || [], toward: sentence.toward ?? null };
+    this.shown = { ...sentence, ...selected, chosen: within(sentence, data), data };
     if (before !== sentence.show) this.enterView(sentence.show);
     for (const [name, value] of [
       ["role", "group"],
@@ -163,7 +164,7 @@ export class Views {
   redraw() {
     if (!this.view || this.stage.hidden) return;
     this.files.renew();
-    this.drawLegend();
+    this.legend.hidden = !["model", "matrix"].includes(this.shown.show);
     this.view.draw(this.shown);
   }
 
@@ -174,13 +175,17 @@ export class Views {
     this.view.resize();
   }
 
-  drawLegend() {
-    const { show, data } = this.shown;
-    this.legend.hidden = !["model", "matrix"].includes(show);
-    if (this.legend.hidden) return;
+  /** The colours of a view with the marks of its scale. */
+  drawLegend({ name, ticks }) {
     const colours = this.ramp.filter((_, i) => i % 15 === 0).map(hexOf);
     this.legend.querySelector(".bar").style.background = `linear-gradient(to right, ${colours.join(", ")})`;
-    this.legend.querySelector(".most").textContent = data.most === 1 ? "1" : data.most.toPrecision(3);
+    this.legend.querySelector(".scale-name").textContent = name;
+    const marks = ticks.map(({ at, text }) => {
+      const mark = make("span", { textContent: text, className: at === 0 ? "first" : at === 1 ? "last" : "" });
+      mark.style.left = `${100 * at}%`;
+      return mark;
+    });
+    this.legend.querySelector(".ticks").replaceChildren(...marks);
   }
 
   // -- remarks and announcements ------------------------------------------------------------------
@@ -213,6 +218,27 @@ export class Views {
     Object.assign(this.shown, change);
     this.redraw();
     this.send(event);
+  }
+
+  /** Selects a query and a key, by index; clears them where they are selected. */
+  choosePair(query, key) {
+    const pair = pairOf(this.shown);
+    if (pair?.query === query && pair.key === key) return this.clearSelection();
+    const [toward] = this.shown.keys[key].positions;
+    this.choose({ side: "query", queries: [query], toward: key }, { paired: { query, toward } });
+  }
+
+  clearSelection() {
+    if (!this.shown.queries.length && this.shown.toward === null) return;
+    this.choose({ side: "query", queries: [], toward: null }, { paired: { query: null, toward: null } });
+  }
+
+  /** Buttons of the page that act on the selection. */
+  act(event) {
+    const button = event.target.closest?.("[data-sentence]");
+    if (!button || !this.shown) return;
+    if (button.dataset.sentence === "clear") this.clearSelection();
+    else if (this.shown.queries.length) this.send({ hidden: { positions: selectedPositions(this.shown) } });
   }
 
   press(event) {
@@ -257,8 +283,9 @@ function createTip(views) {
     const left =
       { left: box.left - AWAY - width, right: box.right + AWAY }[side] ?? box.left + box.width / 2 - width / 2;
     const [most, lowest] = [Math.min(host.right, window.innerWidth) - width, window.innerHeight - height - AWAY];
-    tip.style.left = `${Math.max(0, Math.min(most, left) - host.left)}px`;
-    tip.style.top = `${Math.max(beside ? AWAY : -Infinity, beside ? Math.min(lowest, top) : top) - host.top}px`;
+    const x = Math.max(0, Math.min(most, left) - host.left);
+    const y = Math.max(beside ? AWAY : -Infinity, beside ? Math.min(lowest, top) : top) - host.top;
+    tip.style.transform = `translate(${x}px, ${y}px)`; // a browser takes another position for a shift of the layout
   }
 
   const hide = () => (tip.style.display = "none");

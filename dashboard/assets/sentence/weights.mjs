@@ -29,6 +29,10 @@ export function decodeThumbnails(buffer) {
 export const weightAt = (layer, head, query, key) =>
   (layer.codes[(head * layer.queries + query) * layer.keys + key] / 65535) * layer.most;
 
+/** The codes of one head, [query, key]. */
+export const headCodes = ({ codes, queries, keys }, head) =>
+  codes.subarray(head * queries * keys, (head + 1) * queries * keys);
+
 /** [token of the other column][chosen head]: the sum over the units, which are queries or keys as the side says. */
 export function weightSums(layer, chosen, side, units) {
   const others = side === "query" ? layer.keys : layer.queries;

@@ -32,9 +32,13 @@ function shortPair(fields) {
   fields.set("text", short(text, longestPair - bytes(fields.get("second"))));
 }
 
+/** Whether links to the page on screen hold a field also where it has its default. */
+const isAlwaysWritten = (field) => (fieldOf(field).always ?? []).includes(window.location.pathname.slice(1));
+
 /** The fields with one changed, or removed where it has its default. */
 function withField(fields, field, value, standard) {
-  if (isNothing(value) || (standard !== undefined && String(standard) === String(value))) fields.delete(field);
+  const isDefault = standard !== undefined && String(standard) === String(value) && !isAlwaysWritten(field);
+  if (isNothing(value) || isDefault) fields.delete(field);
   else fields.set(field, short(value));
   if (field === "second" && fields.get("text") && fields.has("second")) shortPair(fields);
   for (const other of fieldOf(field).clears ?? []) fields.delete(other);
@@ -79,12 +83,19 @@ function used() {
   return [JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf("."))), trigger.value];
 }
 
+/** Whole numbers as a link holds them. */
+const listed = (values) =>
+  values
+    .map(Number)
+    .sort((a, b) => a - b)
+    .join(".");
+
 /** The query string after a choice or a switch. */
 export function chosen(shown) {
   const [id, value] = used();
   if (id.toggle)
     return value === undefined ? dash().no_update : control(id.toggle, value ? fieldOf(id.toggle).on : null, shown);
-  return id.choose ? control(id.choose, value, shown) : dash().no_update;
+  return id.choose ? control(id.choose, Array.isArray(value) ? listed(value) : value, shown) : dash().no_update;
 }
 
 /** Fields that select points; "Clear all" clears them together. */
@@ -223,10 +234,19 @@ const FIELDS_OF = {
     ["heads", head],
     ["show", sentence.show === "model" ? null : sentence.show],
   ],
-  headed: ({ heads }, fields, sentence) => [["heads", heads.length === sentence.heads ? null : heads.join(".")]],
+  headed: ({ heads }, fields, sentence) => [
+    ["heads", heads.length === sentence.heads ? null : heads.join(".")],
+    ...(heads.length === 1 ? [["head", heads[0]]] : []),
+  ],
   selected: ({ side, units }) => [
     ["queries", units.join(".") || null],
     ["role", units.length && side === "key" ? "key" : null],
+    ["toward", null],
+  ],
+  paired: ({ query, toward }) => [
+    ["queries", query],
+    ["role", null],
+    ["toward", toward],
   ],
   hidden: ({ positions }, fields) => {
     const before = (fields.get("hide") || "").split(".").filter(Boolean).map(Number);
@@ -234,7 +254,7 @@ const FIELDS_OF = {
     return [["hide", hidden.join(".")]];
   },
   stepped: ({ layer }, fields, sentence) => [
-    ["layer", Math.max(0, Math.min(sentence.layers - 1, sentence.layer + layer)) || null],
+    ["layer", Math.max(0, Math.min(sentence.layers - 1, sentence.layer + layer))],
   ],
 };
 
@@ -243,7 +263,7 @@ export function inSentence(what, event, sentence) {
   if (!event || !sentence) return dash().no_update;
   const fields = fieldsNow();
   for (const [field, value] of FIELDS_OF[what](event, fields, sentence))
-    withField(fields, field, value === 0 ? "0" : value);
+    withField(fields, field, value === 0 ? "0" : value, defaultOf(field));
   return link(fields);
 }
 

@@ -1,0 +1,197 @@
+"""The controls of page Sentence, in groups: what is shown, in which view, and which tokens and weights are left out."""
+
+from random import randrange
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from dashboard.sentence.encoder import shown_sentence
+from dashboard.sentence.picture import is_mean, options_of, selected_indices
+from dashboard.ui.controls import choice, control_group, explained, info, number, statistic_choice, switch, text_input
+from dashboard.web.context import Context
+from dashboard.web.state import LinkState
+from store.schema.model import RATIOS
+
+SHOWN = {
+    "head": "Head view",
+    "model": "Model view",
+    "matrix": "Matrix view",
+    "neuron": "Neuron view",
+    "positions": "By position",
+    "mixing": "Mixing",
+}
+PAIRS = {
+    "all": "All",
+    "aa": "A -> A",
+    "ab": "A -> B",
+    "ba": "B -> A",
+    "bb": "B -> B",
+}
+MEANS = {"none": "this head", "heads": "mean of heads", "layers": "mean of layers", "both": "mean of heads and layers"}
+WEIGHTS = {"attention": "attention weight", "norm": "weight x value norm ‖f(x)‖"}
+_WEIGHTS = (
+    "Attention weight: the softmax of q.k / sqrt(channels). Times the value norm ‖f(x)‖: how much of a key's vector is handed on "
+    "(Kobayashi et al. 2020)."
+)
+_WEIGHTS_OF_ROLLOUT = "Off while rollout is on: a rollout is of attention weights alone."
+_ROLLOUT = (
+    "Attention from every token to the input tokens up to the layer: the product of the layers' mean patterns, each half "
+    "residual (Abnar and Zuidema 2020)."
+)
+#: Views of attention weights, those in which tokens can be hidden, and those with a scale of colours.
+OF_WEIGHTS, HIDING, SCALED = ("head", "model", "matrix"), ("head", "matrix"), ("model", "matrix")
+_SCALE = (
+    "Which colour a weight has. Square root: most weights are small, and would all look alike. Largest shown and row: small weights "
+    "stand out, but colours cannot be compared with those of another head. Logarithmic: each step is ten times the one before."
+)
+
+
+def input_group(context: Context) -> html.Fieldset:
+    """Which sentence: a typed one, or a pair; or another one of the corpus."""
+    second = text_input("second", "Second sentence (Sentence B)", "optional", context.state.second, 190)
+    second.disabled = not context.state.text
+    typed = text_input("text", "Your own sentence", "type, then Enter", context.state.text, 300)
+    return control_group("Input", [typed, second, _neighbours(context)])
+
+
+def _neighbours(context: Context) -> html.Nav:
+    count, own = context.corpus.n_sentences, context.state.sentence
+    steps = (
+        ("←", "previous sentence", (own - 1) % count),
+        ("→", "next sentence", (own + 1) % count),
+        ("↻", "a random sentence", randrange(count)),
+    )
+    links = [
+        dcc.Link(arrow, href=context.state.of_sentence(sentence).href, className="neighbour", title=title)
+        for arrow, title, sentence in steps
+    ]
+    named: Any = {"aria-label": "Other sentences"}
+    return html.Nav(links, className="neighbours", **named)
+
+
+def view_group(context: Context) -> html.Fieldset:
+    """The view, what it is of, and which weights it shows."""
+    return control_group("View", [*_view_choices(context), *_weight_choices(context)])
+
+
+def filter_group(context: Context) -> list[html.Fieldset]:
+    """Which weights and tokens are left out; nothing in a view of all tokens."""
+    state = context.state
+    if state.show == "mixing":
+        return []
+    least = [number("least", "minimum weight", state.least, 0, 1, 0.01)] if state.show == "head" else []
+    switches = [
+        switch("special", "hide [CLS] and [SEP]", state.special == "0"),
+        switch("renormalize", "renormalise rows", bool(state.renormalize)),
+        switch("words", "whole words", bool(state.words)),
+    ]
+    return [
+        control_group(
+            "Filter",
+            [*least, *(switches if state.show in OF_WEIGHTS else []), _hidden_tokens(context), *_hide(context)],
+        )
+    ]
+
+
+def _hidden_tokens(context: Context) -> dmc.MultiSelect:
+    """The hidden tokens, each of which can be shown again."""
+    pieces = shown_sentence(context).wordpieces
+    hidden = [str(position) for position in options_of(context).hide if position < len(pieces)]
+    return dmc.MultiSelect(
+        id={"choose": "hide", "by": "control"},
+        label="Hidden tokens",
+        data=[{"value": str(position), "label": f"{piece} ({position})"} for position, piece in enumerate(pieces)],
+        value=hidden,
+        placeholder="" if hidden else "none",
+        size="xs",
+        w=150,
+        searchable=True,
+        clearable=True,
+        maxDropdownHeight=320,
+        className="one-line",
+    )
+
+
+def _hide(context: Context) -> list[html.Button]:
+    """Hides the selected tokens (assets/sentence/views.mjs); there without a selection too, so that a click moves nothing."""
+    if context.state.show not in HIDING:
+        return []
+    named: Any = {"data-sentence": "hide"}
+    is_none = not selected_indices(context)
+    return [
+        html.Button("Hide selected", type="button", className="plain", disabled=is_none, title="Or press h", **named)
+    ]
+
+
+def _view_choices(context: Context) -> list[Any]:
+    """The view; of what, in the matrix; layer and head where they change what is drawn."""
+    state = context.state
+    return [
+        choice("show", "View", SHOWN, state.show, 120),
+        *([_mean(state)] if state.show == "matrix" else []),
+        *([_layer(context)] if _is_of_one_layer(state) else []),
+        *([_head(context)] if _is_of_one_head(state) else []),
+    ]
+
+
+def _mean(state: LinkState) -> dmc.Select:
+    """A rollout already is of the mean over heads: there it matters only whether layers are averaged."""
+    if not state.rollout:
+        return choice("mean", "Matrix of", MEANS, state.mean, 210)
+    one, every = ("heads" if state.mean == "heads" else "none"), ("both" if state.mean == "both" else "layers")
+    return choice("mean", "Matrix of", {one: "this layer", every: "mean of layers"}, state.mean, 210)
+
+
+def _is_of_one_layer(state: LinkState) -> bool:
+    return state.show not in ("model", "mixing") and not (is_mean(state) and state.mean in ("layers", "both"))
+
+
+def _is_of_one_head(state: LinkState) -> bool:
+    if state.show == "matrix":
+        return state.mean in ("none", "layers") and not state.rollout
+    return state.show in ("neuron", "positions")
+
+
+def _layer(context: Context) -> dmc.Select:
+    layers = {str(layer): str(layer) for layer in range(context.corpus.layers)}
+    return choice("layer", "Layer", layers, str(context.state.layer), 72)
+
+
+def _head(context: Context) -> dmc.Select:
+    heads = {str(head): str(head) for head in range(context.corpus.heads)}
+    return choice("head", "Head", heads, str(context.state.head), 72)
+
+
+def _weight_choices(context: Context) -> list[Any]:
+    """Which weights; views of single vectors and of the whole corpus have no choice."""
+    state = context.state
+    if state.show == "mixing":
+        titles = {name: ratio.title for name, ratio in RATIOS.items()}
+        return [statistic_choice("ratio", "Ratio", titles, state.ratio, 400)]
+    if state.show not in OF_WEIGHTS:
+        return []
+    return [
+        *([choice("pair", "Attention", PAIRS, state.pair, 90)] if state.second and state.text else []),
+        _weight_choice(state),
+        *([_scale(context)] if state.show in SCALED else []),
+        explained(switch("rollout", "rollout", bool(state.rollout)), info("rollout", _ROLLOUT)),
+    ]
+
+
+def _scale(context: Context) -> html.Div:
+    """Without value norms a weight is at most 1; with them the scale ends at the largest."""
+    end = ", 0 to 1" if options_of(context).shares else ", 0 to largest"
+    titles = {
+        "root": f"square root{end}",
+        "linear": f"linear{end}",
+        "largest": "linear, 0 to largest shown",
+        "row": "each row to its largest",
+        "log": "logarithmic",
+    }
+    return explained(choice("scale", "Scale", titles, context.state.scale, 170), info("the scale", _SCALE))
+
+
+def _weight_choice(state: LinkState) -> html.Div:
+    control = choice("weights", "Weight", WEIGHTS, state.weights, 190, disabled=bool(state.rollout))
+    return explained(control, info("weights", _WEIGHTS_OF_ROLLOUT if state.rollout else _WEIGHTS))
