@@ -14,6 +14,7 @@ from tests.bench.fidelity import STORE, fidelity
 from tests.bench.firefox import firefox
 from tests.bench.flips import flips
 from tests.bench.ingest import memory_and_bytes, rate
+from tests.bench.interactions import interactions
 from tests.bench.kills import kills
 from tests.bench.load import load
 from tests.bench.peers import compare
@@ -53,6 +54,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "vitals": lambda: vitals(SERVED),
     "screenshots": lambda: screenshots(SERVED, Path("data/screenshots"), ADDRESS),
     "tasks": lambda: tasks(SERVED),
+    "interactions": lambda: interactions(SERVED, ADDRESS),
     "firefox": lambda: firefox(SERVED, ADDRESS),
     "peers": compare,
     "typing": typing,

@@ -17,7 +17,7 @@ from tests.browser import CHROMIUM, FLAGS, GOT_IT, canvas_place
 #: Medians of so many rounds, after one that warms the server; seconds of rest before each; the limit in milliseconds.
 ROUNDS, REST, LIMIT = 5, 0.8, 300
 #: Milliseconds until something that is to be used must be on the page.
-PATIENCE = 8_000
+PATIENCE = 15_000
 Act = Callable[[Page, int], None]
 
 

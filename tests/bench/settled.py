@@ -3,7 +3,7 @@
 from playwright.sync_api import Page
 
 #: Milliseconds without a change or an open request after which a page is settled, and until a reader gives up.
-QUIET, PATIENCE = 400, 20_000
+QUIET, PATIENCE = 800, 20_000
 #: Notes the last input, and the frames in which the first and the last change of the page after it were painted.
 OBSERVE = """
 window.settled = { input: NaN, first: NaN, last: NaN, open: 0 };
@@ -24,13 +24,15 @@ document.addEventListener("DOMContentLoaded", () => new MutationObserver((change
   if (changes.some(({ target }) => !target.closest?.("#newer"))) painted();
 }).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true }));
 """
-#: Milliseconds to the first and the last change, once the page is settled.
+#: Milliseconds to the first and the last change, once the page of the link is there and settled.
 SETTLED = """([quiet, patience]) => new Promise((resolve) => {
   const look = () => {
     const { input, first, last, open } = window.settled;
     const now = performance.now();
-    const busy = document.querySelector("#page")?.hasAttribute("aria-busy") || open > 0;
-    if (now - input > patience) return resolve([NaN, NaN]);
+    const page = document.querySelector("#page");
+    const isHere = page?.dataset.link === location.pathname + location.search;
+    const busy = !isHere || page.hasAttribute("aria-busy") || open > 0;
+    if (now - input > patience) return resolve([first - input, NaN]);
     if (!busy && now - Math.max(input, Number.isNaN(last) ? input : last) > quiet) return resolve([first - input, last - input]);
     setTimeout(look, 50);
   };
