@@ -6,8 +6,8 @@ from werkzeug.exceptions import HTTPException
 
 from dashboard import routes, shell
 from dashboard.pages import DEFERRED, after_picture_of
-from dashboard.statistics import counting
 from dashboard.statistics import page as statistics
+from dashboard.ui import job
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import problem
 from dashboard.ui.progress import UNDER_WAY, under_way
@@ -44,7 +44,7 @@ def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
     app.layout = shell.layout
     _follow_address(app)
     _fill_deferred(app, library)
-    counting.register(app, library, statistics.numbers)
+    job.register(app, library, {statistics.COUNT: statistics.numbers})
     _follow_painting(app, library)
     _follow_choices(app)
     _follow_canvas(app)
