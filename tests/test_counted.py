@@ -12,6 +12,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
+from dashboard.features import trials
 from dashboard.pages import PAGES
 from dashboard.sentence import encoder_process as remote_encoder
 from dashboard.server import THREADS
@@ -262,7 +263,7 @@ def test_a_count_that_nobody_waits_for_cannot_be_cancelled(tmp_path: Path) -> No
 
 
 def test_all_who_may_wait_leave_threads_of_the_server_free() -> None:
-    waiting = part_counts.WAITING + 1, part_counts.FILE_READERS, WAITING + 1, remote_encoder.READERS
+    waiting = part_counts.WAITING + 1, part_counts.FILE_READERS, WAITING + 1, remote_encoder.READERS, trials.READERS
     assert sum(waiting) < THREADS
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import get_ident
+from typing import IO
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,15 @@ def server_folder() -> Iterator[ServerFolder]:
     finally:
         if os.getpid() == owner:  # a forked worker comes here too when it ends
             folder.remove()
+
+
+def locked(file: IO[str]) -> bool:
+    """Lock an open file until it is closed; False where another thread or process has locked it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def write_whole(file: Path, content: bytes) -> None:

@@ -183,6 +183,19 @@ export async function followPage(pathname, search) {
   return values;
 }
 
+/** Shows what a job has made: at the link with its fields, or by the page of this link anew. */
+export function showDone(done) {
+  const fields = done.at(-1);
+  if (!fields) return Array(PARTS.length + 4).fill(dash().no_update);
+  const { pathname, search } = window.location;
+  const written = new URLSearchParams(search);
+  written.delete("at");
+  for (const [field, value] of Object.entries(fields)) written.set(field, value);
+  if (same([...written], [...new URLSearchParams(search)])) return followPage(pathname, search);
+  visit(`${pathname}?${written}`);
+  return Array(PARTS.length + 4).fill(dash().no_update);
+}
+
 /**
  * Replaces the link of the page on screen by one with the path of the page, as older links have another, and without
  * the invalid values that its notice names: the notice is shown once. Not where the reader or the camera has changed
