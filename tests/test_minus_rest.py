@@ -9,8 +9,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.statistics.data import part_numbers
-from dashboard.ui.job import Job
 from dashboard.statistics.parts import part_of
+from dashboard.ui.job import Job
 from dashboard.ui.page import Page
 from dashboard.ui.text import signed
 from dashboard.web.library import Library

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import store.means
-from dashboard.ui.job import Job
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of, uniform_entropy
+from dashboard.ui.job import Job
 from store import Corpus, StoreError
 from store.kernels.bootstrap import draw_counts
 from store.means import part_segments, sentence_means

@@ -28,7 +28,7 @@ from dashboard.web.processes import environment, own_module
 from store import open_corpus
 
 #: Seconds that a trial may take.
-LIMIT = 180
+LIMIT = 300
 #: Bytes of data that the process may have.
 MEMORY = 4 << 30
 #: By how much it steps back behind the processes that answer readers.

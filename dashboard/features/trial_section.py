@@ -68,8 +68,10 @@ def _controls(shown: ShownFeatures) -> list[object]:
         choice("mindist", "Min. distance", _numbers(MIN_DISTS, trial.min_dist), trial.min_dist_text, 110),
         choice("metric", "Metric", {metric: metric for metric in METRICS}, trial.metric, 110),
         choice("trial", "Number of tokens", _token_counts(shown), str(trial.tokens), 130),
-        dmc.Button("Run", id={"run": TRIAL}, size="xs", className="run", **run),
-        info("this trial", _ABOUT),
+        html.Div(
+            [dmc.Button("Run", id={"run": TRIAL}, size="xs", className="run", **run), info("this trial", _ABOUT)],
+            className="running",
+        ),
     ]
     unfitted = shown.context.state.fview == TRIAL and shown.trial is None
     return [
