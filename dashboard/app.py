@@ -5,9 +5,10 @@ from flask import Flask, abort
 from werkzeug.exceptions import HTTPException
 
 from dashboard import routes, shell
+from dashboard.features import trial_section
 from dashboard.pages import DEFERRED, after_picture_of
-from dashboard.statistics import counting
 from dashboard.statistics import page as statistics
+from dashboard.ui import job
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import problem
 from dashboard.ui.progress import UNDER_WAY, under_way
@@ -44,7 +45,8 @@ def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
     app.layout = shell.layout
     _follow_address(app)
     _fill_deferred(app, library)
-    counting.register(app, library, statistics.numbers)
+    job.register(app, library, {statistics.COUNT: statistics.numbers, trial_section.TRYING: trial_section.tried})
+    trial_section.register(app)
     _follow_painting(app, library)
     _follow_choices(app)
     _follow_canvas(app)
@@ -82,13 +84,15 @@ def _follow_address(app: Dash) -> None:
     """The browser fetches the page of a link itself, and waits only for the last of several links."""
     app.clientside_callback(
         "(pathname, search) => window.headscape.follow.page(pathname, search)",
-        Output("points", "picture"),
-        Output("sentence", "sentence"),
-        Output("no-picture", "children"),
-        *(Output(part, "children") for part in PARTS),
-        Output("shown", "data"),
+        *_outputs(),
         Input("location", "pathname"),
         Input("location", "search"),
+    )
+    app.clientside_callback(
+        "(done) => window.headscape.follow.done(done)",
+        *_outputs(allow_duplicate=True),
+        Input({"done": ALL}, "data"),
+        prevent_initial_call=True,
     )
     app.clientside_callback(
         "(shown) => window.headscape.follow.dropInvalid(shown)", Input("shown", "data"), prevent_initial_call=True
@@ -102,6 +106,17 @@ def _follow_address(app: Dash) -> None:
         Input("location", "pathname"),
         prevent_initial_call=True,
     )
+
+
+def _outputs(**options: bool) -> list[Output]:
+    """What a link changes on screen."""
+    return [
+        Output("points", "picture", **options),
+        Output("sentence", "sentence", **options),
+        Output("no-picture", "children", **options),
+        *(Output(part, "children", **options) for part in PARTS),
+        Output("shown", "data", **options),
+    ]
 
 
 def _fill_deferred(app: Dash, library: Library) -> None:

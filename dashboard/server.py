@@ -15,7 +15,7 @@ from dashboard.web.security import AllowedHosts
 
 WORKERS = 2
 #: Threads of a worker: more than readers may wait in its queues, so that others are still answered.
-THREADS = 16
+THREADS = 20
 #: Seconds that a stopped worker has to finish its answers.
 GRACE = 10
 

@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.pages import DEFERRED, PAGES
 from dashboard.statistics.data import part_numbers
-from dashboard.statistics.parts import Counting
+from dashboard.ui.job import Job
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
 
@@ -29,7 +29,7 @@ QUERIES = {
 def captions(library: Library, page: str, query: str) -> list[str]:
     """The texts of all captions of a page with its deferred parts."""
     context = resolve(library, page, query)
-    part_numbers(context, Counting())
+    part_numbers(context, Job())
     parts = PAGES[page](context)
     every = [parts.above, parts.beside, parts.below]
     if page == "compare":

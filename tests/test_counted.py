@@ -12,16 +12,19 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
+from dashboard.features import trials
 from dashboard.pages import PAGES
 from dashboard.sentence import encoder_process as remote_encoder
 from dashboard.server import THREADS
 from dashboard.statistics import parts as part_counts
-from dashboard.statistics.counting import CountProgress, new_name
-from dashboard.statistics.parts import PartCounts, part_of, write_whole
+from dashboard.statistics.page import COUNT
+from dashboard.statistics.parts import PartCounts, part_of
+from dashboard.ui.job import Job, JobNotes, new_name
 from dashboard.web.admission import Turns, reader_left
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
 from dashboard.web.library import WAITING, Library
+from dashboard.web.processes import write_whole
 from store import Corpus
 
 WHERE = "where=position:2..7"
@@ -71,7 +74,7 @@ def test_two_parts_are_never_counted_at_once(
     counts = PartCounts(tmp_path)
     parts = [part_of(tiny_corpus, f"position:1..{last}") for last in range(3, 7)]
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda part: counts.numbers(tiny_corpus, part, part_counts.Counting()), parts))
+        list(pool.map(lambda part: counts.numbers(tiny_corpus, part, Job()), parts))
     assert most == [1] * 4
 
 
@@ -114,7 +117,7 @@ def test_no_other_choice_counts_again(library: Library, never: Callable[[], None
     never()
     page = str(PAGES["statistics"](resolve(library, "statistics", f"{WHERE}&{change}")).above)
     assert "heat-map" in page
-    assert "'count': 'numbers'" not in page
+    assert "'job': 'numbers'" not in page
 
 
 def test_files_of_old_parts_are_deleted(tiny_corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +166,7 @@ def test_the_whole_corpus_needs_no_turn(busy: Library, base: str) -> None:
 def test_a_page_is_there_before_its_numbers(library: Library, never: Callable[[], None]) -> None:
     never()
     page = str(PAGES["statistics"](resolve(library, "statistics", WHERE)).above)
-    for there in ("Means over", "Remove filter", "Attention by relative position", "'count': 'cancel'"):
+    for there in ("Means over", "Remove filter", "Attention by relative position", "'job': 'cancel'"):
         assert there in page
     assert "heat-map" not in page
 
@@ -173,7 +176,7 @@ def callbacks(library: Library) -> dict[str, Any]:
     registered = create_app(library).callback_map
     callbacks = {}
     for what in ("numbers", "state", "cancel"):
-        (entry,) = (callback for name, callback in registered.items() if f'"count":"{what}"' in name)
+        (entry,) = (callback for name, callback in registered.items() if f'"job":"{what}"' in name)
         callbacks[what] = entry["callback"].__wrapped__
     return callbacks
 
@@ -186,19 +189,19 @@ def test_a_refused_count_offers_to_count_again(busy: Library) -> None:
 
 def test_how_far_a_count_is_can_be_asked_elsewhere(tiny_corpus: Corpus, tmp_path: Path) -> None:
     name, shares = new_name(), []
-    with CountProgress(tmp_path).counting(name) as wait:
+    with JobNotes(tmp_path).job(name, COUNT) as wait:
         watch, wait_began = wait.watch, wait.begin
 
         def note(share: float) -> None:
             wait._noted = 0
             watch(share)
-            shares.append((share, CountProgress(tmp_path).find(name).share))  # type: ignore[union-attr]
+            shares.append((share, JobNotes(tmp_path).find(name).share))  # type: ignore[union-attr]
 
-        wait_began()
+        wait_began("Counting")
         tiny_corpus.part_statistics(np.arange(tiny_corpus.n_tokens) % 2 == 0, note)
     assert len(shares) == 17
     assert all(share == noted for share, noted in shares)
-    assert CountProgress(tmp_path).find(name) is None
+    assert JobNotes(tmp_path).find(name) is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -222,7 +225,7 @@ def test_a_cancelled_count_stops_its_work(library: Library, monkeypatch: pytest.
     def cancel_amid(corpus: Corpus, rows: np.ndarray, watch: Callable[[float], None]) -> object:
         def listen(share: float) -> None:
             numbers.append(share)
-            library.get(CountProgress).cancel(name)
+            library.get(JobNotes).cancel(name)
             watch(share)
 
         return sums(corpus, rows, listen)
@@ -242,25 +245,25 @@ def test_a_reader_who_cancels_leaves_the_queue(busy: Library) -> None:
         while not (busy.get(PartCounts)._turns.waiting or filled.done()):
             time.sleep(0.01)
         assert "Waiting for another count" in str(callbacks(busy)["state"](1, {"name": name}))
-        busy.get(CountProgress).cancel(name)
+        busy.get(JobNotes).cancel(name)
         assert "Counting was cancelled." in str(filled.result())
 
 
 @pytest.mark.parametrize("name", ["", "../../etc/passwd", "0" * 17])
 def test_no_other_file_is_read_or_written(tmp_path: Path, name: str) -> None:
-    progress = CountProgress(tmp_path)
-    for use in (progress.find, progress.cancel, progress.counting):
-        with pytest.raises(Refusal, match="There is no such count"):
+    progress = JobNotes(tmp_path)
+    for use in (progress.find, progress.cancel, progress.waiting, lambda name: progress.job(name, COUNT)):
+        with pytest.raises(Refusal, match="There is no such job"):
             use(name)
 
 
 def test_a_count_that_nobody_waits_for_cannot_be_cancelled(tmp_path: Path) -> None:
-    CountProgress(tmp_path).cancel(new_name())
+    JobNotes(tmp_path).cancel(new_name())
     assert list(tmp_path.iterdir()) == []
 
 
 def test_all_who_may_wait_leave_threads_of_the_server_free() -> None:
-    waiting = part_counts.WAITING + 1, part_counts.FILE_READERS, WAITING + 1, remote_encoder.READERS
+    waiting = part_counts.WAITING + 1, part_counts.FILE_READERS, WAITING + 1, remote_encoder.READERS, trials.READERS
     assert sum(waiting) < THREADS
 
 

@@ -11,8 +11,9 @@ from ingest.encode.feature_points import FeaturePoints
 from ingest.encode.sample import split_sentences
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.feature_pictures import FeaturePicture, ValuePicture
-from ingest.projections.feature_stage import method, view_hash
+from ingest.projections.feature_stage import view_hash
 from ingest.projections.head_pictures import HeadVectors
+from ingest.projections.methods import feature_method
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.settings import DEFAULT_VIEWS, Settings
 from ingest.text.blocks import plan
@@ -81,14 +82,14 @@ def test_fits_of_heads_are_those_of_stored_pictures(corpus: PlannedCorpus) -> No
 def test_pictures_of_feature_points_are_those_of_stored_ones(head_vectors: zarr.Group) -> None:
     names = [ViewName.parse_points(name) for name in VIEWS]
     pictures = [
-        FeaturePicture(name, method(SETTINGS, name.projection), [], 0, lambda *_: np.zeros(0)) for name in names
+        FeaturePicture(name, feature_method(SETTINGS, name.projection), [], 0, lambda *_: np.zeros(0)) for name in names
     ]
     assert {picture.key: view_hash(head_vectors, picture) for picture in pictures} == VIEWS
 
 
 def test_pictures_of_values_are_those_of_stored_ones(head_vectors: zarr.Group) -> None:
     value = zarr.create_array({}, shape=(1, 1, 1, 1), dtype="f2")
-    pictures = [ValuePicture(method(SETTINGS, kind), value) for kind in VALUES]
+    pictures = [ValuePicture(feature_method(SETTINGS, kind), value) for kind in VALUES]
     assert {picture.key: view_hash(head_vectors, picture) for picture in pictures} == VALUES
 
 

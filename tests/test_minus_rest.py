@@ -9,7 +9,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.statistics.data import part_numbers
-from dashboard.statistics.parts import Counting, part_of
+from dashboard.statistics.parts import part_of
+from dashboard.ui.job import Job
 from dashboard.ui.page import Page
 from dashboard.ui.text import signed
 from dashboard.web.library import Library
@@ -28,7 +29,7 @@ def contrast_page(library: Library, where: str) -> Page:
     """The page of a part minus all others, once it is counted."""
     query = f"where={where}&statistic=to_self&values=rest"
     context = place_of(library, "statistics", query)
-    part_numbers(context, Counting())
+    part_numbers(context, Job())
     return page_of(library, query)
 
 

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import store.means
-from dashboard.statistics.parts import Counting, Part, PartCounts, part_labels, part_of, uniform_entropy
+from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of, uniform_entropy
+from dashboard.ui.job import Job
 from store import Corpus, StoreError
 from store.kernels.bootstrap import draw_counts
 from store.means import part_segments, sentence_means
@@ -216,7 +217,7 @@ def _replicates(values: np.ndarray, sentence: np.ndarray, counts: np.ndarray) ->
 def test_counting_a_part_minus_the_rest_counts_the_part_too(two_views: Corpus) -> None:
     with TemporaryDirectory() as folder:
         counts, part = PartCounts(Path(folder)), part_of(two_views, "kind:word")
-        counts.numbers(two_views, replace(part, minus_rest=True), Counting())
+        counts.numbers(two_views, replace(part, minus_rest=True), Job())
         found = counts.find(two_views, part)
     assert found is not None
     np.testing.assert_allclose(found.means, counted(two_views, part).means)

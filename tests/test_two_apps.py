@@ -9,8 +9,8 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.statistics.counting import CountProgress
 from dashboard.statistics.parts import PartCounts
+from dashboard.ui.job import JobNotes
 from dashboard.web.http import data_link
 from dashboard.web.library import Library
 from dashboard.web.security import AllowedHosts
@@ -73,7 +73,7 @@ def test_a_full_queue_of_one_application_leaves_the_other_free(libraries: tuple[
         assert (first.files.waiting, second.files.waiting) == (0, 0)
 
 
-@pytest.mark.parametrize("kind", [PartCounts, CountProgress, TypedSentences])
+@pytest.mark.parametrize("kind", [PartCounts, JobNotes, TypedSentences])
 def test_objects_of_topics_belong_to_one_library(libraries: tuple[Library, Library], kind: type) -> None:
     first, second = libraries
     assert first.get(kind) is first.get(kind)

@@ -4,7 +4,7 @@ import { SentenceViews } from "./sentence/views.mjs";
 import * as address from "./web/address.mjs";
 import { saveChart } from "./web/chart.mjs";
 import { keepFocus } from "./web/focus.mjs";
-import { Markup, dropInvalid, followPage, scrollToParts, toggleDrawer } from "./web/follow.mjs";
+import { Markup, dropInvalid, followPage, scrollToParts, showDone, toggleDrawer } from "./web/follow.mjs";
 import { explainButtons } from "./web/info.mjs";
 import { sizeInspector } from "./web/inspector.mjs";
 import { followShortcuts } from "./web/shortcuts.mjs";
@@ -22,7 +22,7 @@ window.headscape = {
   SentenceViews,
   Markup,
   address,
-  follow: { page: followPage, dropInvalid },
+  follow: { page: followPage, done: showDone, dropInvalid },
   drawer: toggleDrawer,
   chart: { save: saveChart },
 };

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import numpy as np
-import xarray as xr
 from dash import html
 
 from dashboard.features.columns import NO_PREDICTION
@@ -11,26 +10,39 @@ from dashboard.features.data import Series, pieces_of, token_set_title
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import NEAR, where_of
 from dashboard.points.captions import caption
+from dashboard.ui.controls import info
 from store.schema.features import POINT_KINDS, point_kind
 from store.schema.pictures import EACH, ViewName
 from store.wording import many
 
-#: Trustworthiness and what its best value means.
-TRUST = "Trustworthiness (1: neighbours in the picture are neighbours among the vectors)"
+_COMMAND = (
+    "Add the model, the data and the place of the store as your ingest had them. It draws all tokens in place of a stored picture "
+    "“{}”, and the values of the last layer, which have the same settings."
+)
+TRUST = "Whether neighbours in the picture are neighbours among the vectors; 1 is perfect (Venna and Kaski 2001)."
+#: Parameters of a fit by their names for a person.
+PARAMETERS = {
+    "neighbors": "neighbours",
+    "min_dist": "minimum distance",
+    "perplexity": "perplexity",
+    "steps": "steps",
+    "metric": "metric",
+    "seed": "seed",
+}
 
 
 def captions(shown: ShownFeatures) -> list[html.P]:
     """Which tokens, by which method, and how trustworthy every panel on screen is."""
     classifies = shown.series.features.class_probability is not None
     missing = [] if classifies else [html.P(NO_PREDICTION, className="caption")]
-    return [caption(_tokens(shown)), caption(_method(shown)), caption(*_trust(shown)), *missing]
+    return [*_trial(shown), caption(_tokens(shown)), caption(*_method(shown)), caption(*_trust(shown)), *missing]
 
 
 def headline(shown: ShownFeatures) -> str:
     """The title of the picture, up to the name of the large panel."""
     series = shown.series
     at = " at" if series.layer is None else ", values of"
-    return f"{many(series.features.n_tokens, 'token')} of {token_set_title(series.features.name)}{at} "
+    return f"{many(series.tokens(shown.view), 'token')} of {token_set_title(series.features.name)}{at} "
 
 
 def panel_texts(shown: ShownFeatures, panel: str) -> dict[str, str]:
@@ -65,56 +77,73 @@ def _meaning(shown: ShownFeatures, panel: str, title: str) -> str:
     return f"{title[0].upper()}{title[1:]}: {POINT_KINDS[point_kind(panel)].meaning}."
 
 
+def _trial(shown: ShownFeatures) -> list[html.P]:
+    """That the picture is a trial, and the command that makes it permanent."""
+    if shown.trial is None:
+        return []
+    command = shown.trial.command(shown.context.corpus, shown.series.features)
+    return [
+        caption(
+            "A trial, not in the store. Make it permanent: ",
+            html.Code(command),
+            info("the command", _COMMAND.format(shown.trial.view)),
+        )
+    ]
+
+
 def _tokens(shown: ShownFeatures) -> str:
     features = shown.series.features
-    some = f"the first {shown.tokens:,} of {features.n_tokens:,} are drawn here, all of them in a large panel"
+    some = f"the first {shown.tokens:,} of {features.n_tokens:,} are drawn here"
     drawn = "all of them are drawn" if shown.tokens == features.n_tokens else some
+    drawn += "" if shown.tokens == shown.series.tokens(shown.view) else ", all of them in a large panel"
     cut = " The review is longer than the model reads and was cut." if features.attributes.get("cut") else ""
     return f"Tokens: {str(features.attributes['says']).rstrip('.')}; {drawn}.{cut}"
 
 
-def _method(shown: ShownFeatures) -> str:
-    attributes = _view(shown).attrs
-    parameters = "".join(
-        f", {name.replace('_', ' ')} {f'{value:g}' if isinstance(value, float) else value}"
-        for name, value in dict(attributes["parameters"]).items()
-    )
-    placed = f"placed {attributes['placed']}; " if attributes.get("placed") else ""
-    fitted = f"fitted on {attributes['fitted_on']}"
-    return f"{attributes['title']}{parameters}; {fitted}; {placed}{_scales(shown.series)}{_bases(shown)}"
+def _method(shown: ShownFeatures) -> list[object]:
+    """By which method, fitted on what; behind the (i) its parameters and the rules."""
+    attributes = shown.series.attributes(shown.view)
+    parameters = dict(attributes["parameters"])
+    titles = [f"{title} {_spelled(parameters[name])}" for name, title in PARAMETERS.items() if name in parameters]
+    placed = [f"Other tokens are placed {attributes['placed']}."] if attributes.get("placed") else []
+    about = [f"{', '.join(titles)}." if titles else "", *placed, _scales(shown.series), _bases(shown)]
+    return [
+        f"{attributes['title']}, fitted on {attributes['fitted_on']}.",
+        info("the picture", " ".join(filter(None, about))),
+    ]
+
+
+def _spelled(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _scales(series: Series) -> str:
     if series.layer is not None:
-        return "equal axis scales, own to each head."
+        return "Equal axis scales, own to each head."
     if series.fitted:
-        return "equal axis scales; each panel fits its tokens: do not compare sizes across panels."
-    return "equal axis scales, the same in every panel."
+        return "Equal axis scales; each panel fits its tokens: do not compare sizes across panels."
+    return "Equal axis scales, the same in every panel."
 
 
 def _bases(shown: ShownFeatures) -> str:
     """A warning where all feature points are in one picture."""
-    if shown.series.layer is not None or ViewName.parse_points(shown.view).vectors == EACH:
+    view = shown.view if shown.trial is None else str(shown.trial.view)
+    if shown.series.layer is not None or ViewName.parse_points(view).vectors == EACH:
         return ""
-    return " Head outputs have another basis (channels of heads): do not compare their positions with those of other points."
+    return "Head outputs have another basis (channels of heads): do not compare their positions with those of other points."
 
 
 def _trust(shown: ShownFeatures) -> list[object]:
     trust = shown.series.trustworthiness(shown.view)
-    judged = f"on {_view(shown).attrs['judged_on']}"
     if np.isnan(trust).all():
         return ["Trustworthiness: too few tokens to measure. Ingest more sentences."]
+    judged = shown.series.attributes(shown.view)["judged_on"]
+    about = info("trustworthiness", f"{TRUST} Measured on {judged}. Hover a panel for its own value.")
     if shown.panel is not None:
-        return [f"{TRUST}: ", text_of("trust", panel_texts(shown, shown.panel)), f", {judged}."]
+        return ["Trustworthiness (1: perfect): ", text_of("trust", panel_texts(shown, shown.panel)), ".", about]
     titles = shown.series.titles
     low, high = int(np.nanargmin(trust)), int(np.nanargmax(trust))
-    return [
-        f"{TRUST}: mean {np.nanmean(trust):.2f}, from {trust[low]:.2f} ({titles[low]}) to {trust[high]:.2f} ({titles[high]}), "
-        f"{judged}.",
-        html.Span(" Hover a panel for its own value.", className="on-page"),
-    ]
-
-
-def _view(shown: ShownFeatures) -> xr.Dataset:
-    features = shown.series.features
-    return features.view(shown.view) if shown.series.layer is None else features.value_view(shown.view)
+    means = (
+        f"mean {np.nanmean(trust):.2f}, from {trust[low]:.2f} ({titles[low]}) to {trust[high]:.2f} ({titles[high]})."
+    )
+    return [f"Trustworthiness (1: perfect): {means}", about]

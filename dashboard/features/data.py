@@ -1,12 +1,16 @@
 """Feature points of a set of tokens: the series of panels that show them, their places, vectors and similarities."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.features.trial import Trial, TrialPicture
+from dashboard.features.trials import Trials
 from dashboard.web.cache import cached
 from dashboard.web.context import Context, feature_panels, feature_views, value_layers
 from store import Corpus, StoreError
@@ -30,20 +34,21 @@ class Series:
     """The panels of a token set in order: all feature points, or the value vectors of the heads of a `layer`.
 
     Panels are named as in a link: by their point, or by their head, `H3`. Feature points have one scale, or each is
-    `fitted`; heads have each their own.
+    `fitted`; heads have each their own. Beside the views of the store there are those of the `trials`.
     """
 
     corpus: Corpus
     features: Features
     layer: int | None = None
     fitted: bool = False
+    trials: Trials | None = field(default=None, compare=False)
 
     @classmethod
-    def parse(cls, corpus: Corpus, features: Features, text: str) -> "Series":
+    def parse(cls, corpus: Corpus, features: Features, text: str, trials: Trials | None = None) -> "Series":
         """From `points`, `fitted` or `L5`."""
         values = _VALUES.fullmatch(text)
         if text in (POINTS, FITTED):
-            return cls(corpus, features, fitted=text == FITTED)
+            return cls(corpus, features, fitted=text == FITTED, trials=trials)
         if values and int(values[1]) in value_layers(features):
             return cls(corpus, features, int(values[1]))
         raise StoreError(f"{features.name} has no panels {text[:40]!r}. Go to the page Features and choose there.")
@@ -67,7 +72,7 @@ class Series:
 
     @property
     def views(self) -> list[str]:
-        """Views of all panels, the default first."""
+        """Views of all panels in the store, the default first."""
         return feature_views(self.features, self.layer)
 
     @cached_property
@@ -95,12 +100,36 @@ class Series:
         index = None if panel is None else self.index(panel)
         if self.layer is not None:
             return self.features.value_places(view, self.layer, tokens, index)[:, :, None]
+        source = self.trial_picture(view) or _Stored(self.features, view)
         if self.fitted:
-            return fit_panels(self.features.places(view, self.features.n_tokens, index))[:, :tokens, None]
-        return self.features.places(view, tokens, index)[:, :, None]
+            return fit_panels(source.places(self.features.n_tokens, index))[:, :tokens, None]
+        return source.places(tokens, index)[:, :, None]
+
+    def tokens(self, view: str) -> int:
+        """Tokens that a view has."""
+        trial = Trial.parse(view, self.features)
+        return trial.tokens if trial else self.features.n_tokens
+
+    def trial_picture(self, view: str) -> TrialPicture | None:
+        """The picture of a trial; None of another view. Raises StoreError where it has not been fitted."""
+        trial = Trial.parse(view, self.features)
+        if trial is None or self.layer is not None:
+            return None
+        found = self.trials.find(self.corpus, self.features, trial) if self.trials else None
+        if found is None:
+            raise StoreError("The server does not have this trial any more. Run it again on page Features.")
+        return found
+
+    def attributes(self, view: str) -> Mapping[str, Any]:
+        """Title and method of a view: by which parameters, fitted and judged on what."""
+        if (trial := self.trial_picture(view)) is not None:
+            return trial.attributes
+        return (self.features.view(view) if self.layer is None else self.features.value_view(view)).attrs
 
     def trustworthiness(self, view: str) -> NDArray[np.float64]:
         """Trustworthiness of every panel, 1 is perfect: (panel,)."""
+        if (trial := self.trial_picture(view)) is not None:
+            return trial.trustworthiness
         if self.layer is None:
             return self.features.view(view)["trustworthiness"].values.astype(np.float64)
         return self.features.value_view(view)["trustworthiness"].values[self.layer].astype(np.float64)
@@ -111,6 +140,17 @@ class Series:
         if self.layer is None:
             return self.features.feature.variable[index].values.astype(np.float32)
         return self.features.value.variable[self.layer, index].values.astype(np.float32)
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """The places of a view of the store."""
+
+    features: Features
+    view: str
+
+    def places(self, tokens: int, point: int | None) -> NDArray[np.float32]:
+        return self.features.places(self.view, tokens, point)
 
 
 def fit_panels(places: NDArray[np.float32]) -> NDArray[np.float32]:

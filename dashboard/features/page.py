@@ -11,6 +11,7 @@ from dashboard.features.figures import feature_charts
 from dashboard.features.picture import features_picture
 from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import feature_token
+from dashboard.features.trial_section import is_held, trial_section
 from dashboard.points.captions import overlay_legend, overlays_of_feature
 from dashboard.points.colours import legend_line
 from dashboard.points.search import no_hits
@@ -19,6 +20,7 @@ from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade
 from dashboard.ui.tables import file_links
 from dashboard.web.context import Context, value_layers
+from dashboard.web.state import TRIAL
 
 EMPTY = "Feature points: not computed."
 UNDRAWN = "Picture of the tokens of {}: not computed."
@@ -115,6 +117,7 @@ def _controls(shown: ShownFeatures) -> list[object]:
     """The controls, the legend, and how many tokens are selected."""
     return [
         html.Div([_picture(shown), search_controls(shown.context)], className="control-rows"),
+        *trial_section(shown),
         legend_line(shown.legend, roles=ROLES, rest=shown.colour.rest),
         _selected(shown),
         *no_hits(shown.context),
@@ -131,7 +134,7 @@ def _picture(shown: ShownFeatures) -> html.Div:
         [
             choice("material", "Tokens of", token_sets, series.features.name, 130),
             choice("vectors", "Vectors", _vectors(shown), "" if series.layer is None else str(series.layer), 150),
-            choice("fview", "Picture", {name: view_title(shown, name) for name in series.views}, shown.view, 235),
+            choice("fview", "Picture", _views(shown), shown.view if shown.trial is None else TRIAL, 235),
             *scale,
             choice("fcolour", "Colour", colours, shown.colour.column.name, 235),
             *labels,
@@ -140,11 +143,11 @@ def _picture(shown: ShownFeatures) -> html.Div:
     )
 
 
-def view_title(shown: ShownFeatures, view: str) -> str:
-    """The title of a view."""
-    features = shown.series.features
-    opened = features.view(view) if shown.series.layer is None else features.value_view(view)
-    return str(opened.attrs["title"])
+def _views(shown: ShownFeatures) -> dict[str, str]:
+    """The pictures of the store by their titles, and the trial of the link if it has been fitted."""
+    series = shown.series
+    stored = {name: str(series.attributes(name)["title"]) for name in series.views}
+    return stored | ({TRIAL: shown.tried.title} if is_held(shown) else {})
 
 
 def _vectors(shown: ShownFeatures) -> dict[str, str]:

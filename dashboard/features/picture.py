@@ -59,6 +59,7 @@ def _panels(series: Series) -> str:
 
 def _large(shown: ShownFeatures, panel: str) -> Picture:
     series, state = shown.series, shown.context.state
+    token = None if state.ftoken is None or state.ftoken >= shown.tokens else state.ftoken
     title = series.titles[series.index(panel)]
     where = f"{series}/{shown.view}/{panel}"
     return replace(
@@ -66,9 +67,9 @@ def _large(shown: ShownFeatures, panel: str) -> Picture:
         sequence=[_step(shown, *names) for names in zip(series.names, series.titles, strict=True)],
         labels=f"{shown.base}/tokens.json" if state.labels else None,
         card=f"{shown.base}/card/",
-        chosen=None if state.ftoken is None else ChosenPoint(token=state.ftoken, role=ROLES[0]),
-        focus=None if state.ftoken is None else f"{shown.base}/focus/{where}/{state.ftoken}.json?near={NEAR}",
-        focus_caption=None if state.ftoken is None else focus_caption(shown, state.ftoken),
+        chosen=None if token is None else ChosenPoint(token=token, role=ROLES[0]),
+        focus=None if token is None else f"{shown.base}/focus/{where}/{token}.json?near={NEAR}",
+        focus_caption=None if token is None else focus_caption(shown, token),
         lasso=state.flasso,
         region=f"{series},{shown.view},{panel}",
     )

@@ -12,6 +12,7 @@ from dashboard.features.columns import token_columns
 from dashboard.features.data import Series, cosines, pieces_of
 from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
 from dashboard.features.token import NEAR, token_card, token_focus
+from dashboard.features.trials import Trials
 from dashboard.points import selection
 from dashboard.points.colours import codes_of, encode
 from dashboard.points.columns import KINDS, kinds_of
@@ -41,7 +42,7 @@ def _pictures(server: Flask, library: Library) -> None:
     @server.get(f"{_TOKEN_SET}/points/<series>/<view>/<panel>.bin")
     def panel_points(snapshot: str, model: str, token_set: str, series: str, view: str, panel: str) -> Response:
         corpus, features = _features(library, snapshot, model, token_set)
-        shown = Series.parse(corpus, features, series)
+        shown = Series.parse(corpus, features, series, library.get(Trials))
         if panel == "grid":
             key = "grid points", series, view, _count(features)
             return binary(current_cache().get(features, key, lambda: _grid_points(shown, view, _count(features))))
@@ -50,7 +51,7 @@ def _pictures(server: Flask, library: Library) -> None:
     @server.get(f"{_TOKEN_SET}/raster/<series>/<view>/<panel>.png")
     def panel_raster(snapshot: str, model: str, token_set: str, series: str, view: str, panel: str) -> Response:
         corpus, features = _features(library, snapshot, model, token_set)
-        shown = Series.parse(corpus, features, series)
+        shown = Series.parse(corpus, features, series, library.get(Trials))
         is_single = panel != "grid"
         places = shown.places(view, _count(features), panel if is_single else None)
         columns, slots = (1, (0,)) if is_single else shown.grid
@@ -71,7 +72,8 @@ def _pictures(server: Flask, library: Library) -> None:
     @server.get(f"{_TOKEN_SET}/mask.bin")
     def selected_tokens(snapshot: str, model: str, token_set: str) -> Response:
         corpus, features = _features(library, snapshot, model, token_set)
-        selected = token_mask(corpus, features, _selection(corpus, features), _count(features))
+        trials = library.get(Trials)
+        selected = token_mask(corpus, features, _selection(corpus, features, trials), _count(features), trials)
         return codes(selection.encode(selected[None, :, None]))
 
 
@@ -97,7 +99,7 @@ def _tokens(server: Flask, library: Library) -> None:
     ) -> Response:
         corpus, features = _features(library, snapshot, model, token_set)
         near = bounded("near", NEAR, MOST_NEAR, fewest=0)
-        shown = Series.parse(corpus, features, series)
+        shown = Series.parse(corpus, features, series, library.get(Trials))
         return lasting(jsonify(token_focus(shown, view, panel, _checked(features, token), near=near)))
 
 
@@ -107,11 +109,11 @@ def _files(server: Flask, library: Library) -> None:
         snapshot: str, model: str, token_set: str, what: str, series: str, view: str, panel: str, form: str
     ) -> Response:
         corpus, features = _features(library, snapshot, model, token_set)
-        shown = Series.parse(corpus, features, series)
+        shown = Series.parse(corpus, features, series, library.get(Trials))
         panels = shown.names if panel == "grid" else (panel,)
         shown.places(view, 1, panels[0])  # a wrong name is a 404 before the first byte
-        chosen = _selection(corpus, features) if what == "selection" else TokenSelection()
-        selected = token_mask(corpus, features, chosen, features.n_tokens)
+        chosen = _selection(corpus, features, shown.trials) if what == "selection" else TokenSelection()
+        selected = token_mask(corpus, features, chosen, shown.tokens(view), shown.trials)
         return large_file(token_tables(shown, view, panels, selected), f"{what}-{token_set}-{view}-{panel}", form)
 
     @server.get(f"{_TOKEN_SET}/<any(similarity, cka, explained):measure>.{FORM}")
@@ -135,9 +137,9 @@ def _checked(features: Features, token: int) -> int:
     return token
 
 
-def _selection(corpus: Corpus, features: Features) -> TokenSelection:
+def _selection(corpus: Corpus, features: Features, trials: Trials | None) -> TokenSelection:
     """The selection of the query string; what is invalid is ignored (the page shows a notice)."""
-    return parse_token_selection({name: request.args.get(name, "") for name in FIELDS}, corpus, features)[0]
+    return parse_token_selection({name: request.args.get(name, "") for name in FIELDS}, corpus, features, trials)[0]
 
 
 def token_tables(series: Series, view: str, panels: tuple[str, ...], selected: NDArray[np.bool_]) -> Iterator[Table]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.features.data import Series, pieces_of
+from dashboard.features.trials import Trials
 from dashboard.points.search import BETWEEN, Texts, folded, matches, matching_tokens, parted, spaced, tokens_of_phrase
 from dashboard.points.selection import Outline
 from dashboard.web.cache import cached
@@ -41,10 +42,11 @@ class Region:
     def __str__(self) -> str:
         return f"{self.series},{self.view},{self.panel},{self.outline}"
 
-    def holds(self, corpus: Corpus, features: Features, tokens: int) -> Tokens:
-        """Which of the first tokens are inside: (token,). Raises StoreError for an unknown panel."""
-        series = Series.parse(corpus, features, self.series)
-        return self.outline.holds(series.places(self.view, tokens, self.panel)[0, :, 0])
+    def holds(self, corpus: Corpus, features: Features, tokens: int, trials: Trials | None = None) -> Tokens:
+        """Which of the first tokens are inside: (token,), none that the view lacks. Raises StoreError for an unknown panel."""
+        series = Series.parse(corpus, features, self.series, trials)
+        places = series.places(self.view, tokens, self.panel)[0, :, 0]
+        return np.pad(self.outline.holds(places), (0, tokens - len(places)))
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class TokenSelection:
 
 
 def parse_token_selection(
-    fields: Mapping[str, str], corpus: Corpus, features: Features
+    fields: Mapping[str, str], corpus: Corpus, features: Features, trials: Trials | None = None
 ) -> tuple[TokenSelection, tuple[str, ...]]:
     """The selection of a link, and a notice on every part of it that is ignored."""
     notices: list[str] = []
@@ -76,17 +78,19 @@ def parse_token_selection(
     if within in OF_WORDS and features.name != SAMPLE:
         notices.append(f"Ignored an invalid parameter: within={within}. A whole review has no words with grammar.")
         within = "token"
-    region = _region(fields.get("flasso", ""), corpus, features, notices)
+    region = _region(fields.get("flasso", ""), corpus, features, notices, trials)
     return TokenSelection(q, within, region), tuple(notices)
 
 
-def token_mask(corpus: Corpus, features: Features, selection: TokenSelection, tokens: int) -> Tokens:
+def token_mask(
+    corpus: Corpus, features: Features, selection: TokenSelection, tokens: int, trials: Trials | None = None
+) -> Tokens:
     """Which of the first tokens are selected: (token,). An empty selection selects everything."""
     selected = np.ones(tokens, bool)
     if selection.q:
         selected &= _matching(corpus, features, selection)[:tokens]
     if selection.region:
-        selected &= selection.region.holds(corpus, features, tokens)
+        selected &= selection.region.holds(corpus, features, tokens, trials)
     return selected
 
 
@@ -100,11 +104,11 @@ def _matching(corpus: Corpus, features: Features, selection: TokenSelection) -> 
     return np.fromiter((matches(folded(piece), sought, selection.within) for piece in pieces_of(features)), bool)
 
 
-def _region(text: str, corpus: Corpus, features: Features, notices: list[str]) -> Region | None:
+def _region(text: str, corpus: Corpus, features: Features, notices: list[str], trials: Trials | None) -> Region | None:
     region = Region.parse(text) if text else None
     if region:
         try:
-            region.holds(corpus, features, 1)
+            region.holds(corpus, features, 1, trials)
             return region
         except StoreError:
             pass

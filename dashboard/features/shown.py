@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 from dashboard.features.columns import TokenColumn, token_columns
 from dashboard.features.data import Series, is_drawn
 from dashboard.features.selection import FIELDS, TokenSelection, parse_token_selection, token_mask
+from dashboard.features.trial import Trial
+from dashboard.features.trials import Trials
 from dashboard.points.colours import Legend, legend_of
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
-from dashboard.web.state import encode_fields
+from dashboard.web.state import TRIAL, TRIED, encode_fields
+from store.features import Features
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,12 @@ class ShownFeatures:
         """From a link whose token set `is_drawn`; `drawn` limits the tokens."""
         state, corpus = context.state, context.corpus
         features = corpus.features(state.material or corpus.token_sets[0])
-        series = Series(corpus, features, state.vectors, fitted=state.vectors is None and state.fscale == "each")
+        trials = context.library.get(Trials)
+        series = Series(corpus, features, state.vectors, state.vectors is None and state.fscale == "each", trials)
         written = {name: state.fields[name] or "" for name in FIELDS}
-        selection, notices = parse_token_selection(written, corpus, features)
-        view = state.fview if state.fview in series.views else series.views[0]
+        selection, notices = parse_token_selection(written, corpus, features, trials)
+        stored = state.fview if state.fview in series.views else series.views[0]
+        view = _trial_view(context, features, trials) or stored
         return cls(context, series, view, selection, notices, drawn)
 
     @property
@@ -47,7 +52,18 @@ class ShownFeatures:
         """Tokens drawn in every panel."""
         if self.drawn is not None:
             return self.drawn
-        return self.series.grid_tokens if self.panel is None else self.series.features.n_tokens
+        held = self.series.tokens(self.view)
+        return min(self.series.grid_tokens, held) if self.panel is None else held
+
+    @property
+    def trial(self) -> Trial | None:
+        """The trial that is shown; None where the picture is the store's."""
+        return Trial.parse(self.view, self.series.features)
+
+    @property
+    def tried(self) -> Trial:
+        """The trial of the link, fitted or not."""
+        return Trial.of(self.context.state, self.series.features)
 
     @property
     def base(self) -> str:
@@ -84,7 +100,15 @@ class ShownFeatures:
     @cached_property
     def selected(self) -> NDArray[np.bool_]:
         """Which of the drawn tokens are selected: (token,)."""
-        return token_mask(self.context.corpus, self.series.features, self.selection, self.tokens)
+        return token_mask(self.context.corpus, self.series.features, self.selection, self.tokens, self.series.trials)
+
+
+def _trial_view(context: Context, features: Features, trials: Trials) -> str | None:
+    """The view of the link's trial, where the link shows it and it has been fitted."""
+    if context.state.fview != TRIAL:
+        return None
+    trial = Trial.of(context.state, features)
+    return str(trial) if trials.find(context.corpus, features, trial) else None
 
 
 def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
@@ -93,5 +117,13 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
         return {}, {}
     shown = ShownFeatures.of(context)
     features = shown.series.features
-    values: dict[str, object] = {"material": features.name, "fview": shown.view, "fcolour": shown.colour.column.name}
-    return values, {"material": context.corpus.token_sets[0], "fview": shown.series.views[0]}
+    values: dict[str, object] = {
+        "material": features.name,
+        "fview": shown.view if shown.trial is None else TRIAL,
+        "fcolour": shown.colour.column.name,
+        "fit": shown.tried.fitted,
+        "trial": shown.tried.tokens,
+    }
+    unsaid = Trial.of(context.state.with_(fit=None, trial=TRIED), features)
+    defaults = {"material": context.corpus.token_sets[0], "fview": shown.series.views[0]}
+    return values, defaults | {"fit": unsaid.fitted, "trial": unsaid.tokens}

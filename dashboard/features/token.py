@@ -165,16 +165,17 @@ def token_card(features: Features, token: int) -> dict[str, object]:
 
 def token_focus(series: Series, view: str, panel: str, token: int, *, near: int) -> dict[str, object]:
     """The places of the token's sentence in a panel and of its nearest tokens, as JSON, in the form of `points.clicked_point`."""
-    features = series.features
+    features, drawn = series.features, series.tokens(view)
     places = series.places(view, features.n_tokens, panel)[0, :, 0].astype(np.float64).round(5)
-    own = sentence_tokens(features, token)
+    sentence = sentence_tokens(features, token)
+    own = range(sentence.start, min(sentence.stop, drawn))
     nearest = nearest_tokens(series, panel, token, count=near) if near else []
     return {
         "position": token - own.start,
         "pieces": pieces_of(features)[own.start : own.stop],
         "places": places[own.start : own.stop, None].tolist(),
         "lines": [],
-        "near": [vars(near) | {"place": places[near.token].tolist()} for near in nearest],
+        "near": [vars(near) | {"place": places[near.token].tolist()} for near in nearest if near.token < drawn],
     }
 
 

@@ -9,7 +9,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dashboard.statistics.contrast import sides, size_of_rest
-from dashboard.statistics.parts import Counting, Part, PartCounts, PartNumbers, part_of
+from dashboard.statistics.parts import Part, PartCounts, PartNumbers, part_of
+from dashboard.ui.job import Job
 from dashboard.ui.text import brief, difference_unit, model_names, signed, spell, unit_title
 from dashboard.web.cache import cached
 from dashboard.web.context import Context, comparable
@@ -68,7 +69,7 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     return {"statistic": shown_statistic(context)}, {"statistic": standard_statistic(context.corpus)}
 
 
-def part_numbers(context: Context, counting: Counting | None = None) -> PartNumbers:
+def part_numbers(context: Context, counting: Job | None = None) -> PartNumbers:
     """Numbers of the link's part. A difference from the rest is counted first: that count has those of the part, too."""
     counts, part = context.library.get(PartCounts), part_of(context.corpus, context.state.where)
     if _is_minus_rest(context):
@@ -76,7 +77,7 @@ def part_numbers(context: Context, counting: Counting | None = None) -> PartNumb
     return counts.numbers(context.corpus, part, counting)
 
 
-def shown_grid(context: Context, numbers: PartNumbers, counting: Counting | None = None) -> HeadGrid:
+def shown_grid(context: Context, numbers: PartNumbers, counting: Job | None = None) -> HeadGrid:
     """The heat map of a link: values, ranks, or the difference from another statistic or model."""
     state, means, statistic = context.state, numbers.means, shown_statistic(context)
     values = values_of(means, statistic, state.source)
@@ -254,7 +255,7 @@ def _written(values: Values, unit: str) -> Texts:
     return [["" if value != value else f"{factor * value:.{digits}f}" for value in row] for row in values]
 
 
-def _minus_rest(context: Context, values: Values, counting: Counting | None) -> HeadGrid:
+def _minus_rest(context: Context, values: Values, counting: Job | None) -> HeadGrid:
     """Minus the same statistic of all other tokens of the corpus, with intervals."""
     corpus, state, statistic = context.corpus, context.state, shown_statistic(context)
     part, unit = part_of(corpus, state.where), STATISTICS[statistic].unit
@@ -274,7 +275,7 @@ def _with_interval(text: str, between: str) -> str:
     return f"{text} (95 %: {between})" if between else text
 
 
-def _minus_model(context: Context, values: Values, other: str, counting: Counting | None) -> HeadGrid:
+def _minus_model(context: Context, values: Values, other: str, counting: Job | None) -> HeadGrid:
     """Minus the same statistic of another model over the same part of its corpus."""
     corpus, state = context.snapshot.corpus(other), context.state
     name, part = model_names(context.snapshot)[other], part_of(corpus, state.where)

@@ -15,7 +15,6 @@ from dashboard.points.controls import condition_controls
 from dashboard.points.drawn import Drawn
 from dashboard.points.selection import parse_conditions
 from dashboard.statistics.contrast import label_contrasts
-from dashboard.statistics.counting import counting_place
 from dashboard.statistics.data import (
     OF_PART,
     HeadGrid,
@@ -30,7 +29,7 @@ from dashboard.statistics.data import (
     shown_statistic,
 )
 from dashboard.statistics.differences import most_different, most_varying
-from dashboard.statistics.parts import Counting, Part, part_labels, part_of
+from dashboard.statistics.parts import Part, part_labels, part_of
 from dashboard.statistics.sections import (
     curves,
     definitions,
@@ -41,7 +40,8 @@ from dashboard.statistics.sections import (
 )
 from dashboard.ui.charts import chart, heat_map
 from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
-from dashboard.ui.page import Page
+from dashboard.ui.job import Job, Kind, job_place
+from dashboard.ui.page import HEIGHT, Page
 from dashboard.ui.tables import file_href, file_links, scrolling
 from dashboard.ui.text import QUERIES, brief, model_names, signed, unit_title
 from dashboard.web.context import Context, comparable
@@ -49,6 +49,14 @@ from store import STATISTICS
 from store.schema.model import head_name, varying_statistics
 from store.wording import many
 
+#: The numbers of a part that was never counted.
+COUNT = Kind(
+    place="numbers",
+    waiting="Waiting for another count to end.",
+    cancelled="Counting was cancelled. Count again, or change the filter.",
+    again="Count again",
+    fields=("model", "snapshot", "other", "where"),
+)
 #: Fields of a link that the heat map depends on.
 _OF_GRID = ("statistic", "source", "values", "against", "other", "where")
 SHOWN = {"value": "values", "rank": "ranks", "difference": "values ... minus"}
@@ -94,11 +102,11 @@ def layout(context: Context) -> Page:
     notices = (*part.notices, *grid_notices(context))
     if not part.tokens:
         return Page(above=top, notices=notices)
-    shown = numbers(context) if is_counted(context, part) else [counting_place()]
+    shown = numbers(context) if is_counted(context, part) else [job_place(COUNT, HEIGHT)]
     return Page(above=[*top, *shown, *_of_whole_corpus(context, part)], notices=notices)
 
 
-def numbers(context: Context, counting: Counting | None = None) -> list[object]:
+def numbers(context: Context, counting: Job | None = None) -> list[object]:
     """All numbers of the link's part. Raises `Refusal` where the server cannot count it now."""
     part = part_of(context.corpus, context.state.where)
     counted = part_numbers(context, counting)

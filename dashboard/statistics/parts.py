@@ -1,13 +1,12 @@
 """Parts of a corpus: the tokens that filters select, and their numbers, which are counted once for all readers."""
 
 import io
-import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from threading import BoundedSemaphore, Lock, get_ident
+from threading import BoundedSemaphore, Lock
 
 import numpy as np
 import xarray as xr
@@ -17,10 +16,12 @@ from dashboard.points.columns import column_of
 from dashboard.points.drawn import Drawn
 from dashboard.points.search import matching_tokens
 from dashboard.points.selection import Condition, Selection, matching_points, parse_selection
+from dashboard.ui.job import Job
 from dashboard.web.admission import Turns
 from dashboard.web.cache import cached, current_cache
 from dashboard.web.errors import Refusal
 from dashboard.web.library import Library
+from dashboard.web.processes import write_whole
 from store import Corpus
 from store.kernels.labels import head_labels
 from store.means import Watch
@@ -149,21 +150,6 @@ class PartNumbers:
     mixing: xr.DataArray
 
 
-class Counting:
-    """A wait for a count; this one never ends it and tells nobody."""
-
-    def begin(self) -> None:
-        """It is this reader's turn."""
-
-    def watch(self, share: float) -> None:
-        """So much is done, 0 to 1; raises where nobody waits any more."""
-
-    @property
-    def reader_left_or_cancelled(self) -> bool:
-        """Whether nobody waits any more."""
-        return False
-
-
 class PartCounts:
     """Numbers of parts, held by this process or found in the files of a `folder` that all processes of the server share."""
 
@@ -188,7 +174,7 @@ class PartCounts:
         numbers: PartNumbers | None = current_cache().find(self, key)
         return numbers or self._read(corpus, key)
 
-    def numbers(self, corpus: Corpus, part: Part, counting: Counting | None = None) -> PartNumbers:
+    def numbers(self, corpus: Corpus, part: Part, counting: Job | None = None) -> PartNumbers:
         """The part's numbers. Raises `Refusal` where too many readers wait, and without `counting` where it takes long."""
         if (numbers := self.find(corpus, part)) is not None:
             return numbers
@@ -211,17 +197,17 @@ class PartCounts:
         with self._lock:
             if (count := self._under_way.get(key)) is None:
                 count = self._under_way[key] = self._threads.submit(
-                    current_cache().run, self._in_turn, corpus, part, Counting()
+                    current_cache().run, self._in_turn, corpus, part, Job()
                 )
                 count.add_done_callback(lambda _: self._under_way.pop(key, None))
             return count
 
-    def _in_turn(self, corpus: Corpus, part: Part, counting: Counting) -> PartNumbers:
+    def _in_turn(self, corpus: Corpus, part: Part, counting: Job) -> PartNumbers:
         with self._turns.turn(lambda: counting.reader_left_or_cancelled):
             return self.find(corpus, part) or self._counted(corpus, part, counting)  # somebody may have asked before us
 
-    def _counted(self, corpus: Corpus, part: Part, counting: Counting) -> PartNumbers:
-        counting.begin()
+    def _counted(self, corpus: Corpus, part: Part, counting: Job) -> PartNumbers:
+        counting.begin("Counting these tokens")
         if not part.minus_rest:
             return self._keep(corpus, part, count(corpus, part, counting.watch))
         own, difference = count_contrast(corpus, part, counting.watch)
@@ -266,15 +252,6 @@ def count_contrast(corpus: Corpus, part: Part, watch: Watch) -> tuple[PartNumber
     return own, PartNumbers(
         counted["difference"], counted["difference_interval"], counted["difference_layer_interval"], mixing - rest
     )
-
-
-def write_whole(file: Path, content: bytes) -> None:
-    """Others find all of it or nothing."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    # Another thread may write another file of this count.
-    part = file.with_name(f"{file.name}.{os.getpid()}-{get_ident()}")
-    part.write_bytes(content)
-    part.replace(file)
 
 
 def _age(file: Path) -> float:

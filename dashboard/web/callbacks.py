@@ -35,7 +35,7 @@ class Painted(BaseModel):
 
 
 class Named(BaseModel):
-    """The id of a part of a count."""
+    """The id of a part of a job."""
 
     name: Text
 

@@ -14,6 +14,7 @@ from dashboard.web.state import (
     OF_WORDS,
     PAGES,
     RENAMED_PAGES,
+    TRIAL,
     WITHIN,
     LinkState,
     Of,
@@ -26,11 +27,12 @@ from store.repository.errors import SnapshotNotFound
 from store.repository.progress import IngestProgress
 from store.schema.features import stored_point
 from store.schema.model import varying_statistics
+from store.schema.pictures import JOINT
 
 #: Characters of a link.
 MAX_QUERY = 8_000
 #: Fields of feature points: the bounds of one depend on another.
-_OF_FEATURE_POINTS = ("material", "vectors", "fview", "point", "fcolour", "ftoken", "flasso")
+_OF_FEATURE_POINTS = ("material", "vectors", "fview", "point", "fcolour", "ftoken", "flasso", "fit")
 #: Fields that `LinkReader.read` alone does not read.
 _READ_APART = ("model", "snapshot", "view", "pinned", "text", "second", "statistic", "other", *_OF_FEATURE_POINTS)
 _SIMPLE = tuple(name for name in FIELDS if name not in _READ_APART)
@@ -116,13 +118,14 @@ def matches_of(corpus: Corpus) -> tuple[Within, ...]:
 
 
 def feature_bounds(corpus: Corpus, features: Features, layer: int | None) -> Bounds:
-    """The bounds that a token set and the layer of its values set."""
+    """The bounds that a token set and the layer of its values set; of values there is no trial."""
     return {
         Of.VALUE_LAYERS: tuple(map(str, value_layers(features))),
-        Of.FEATURE_VIEWS: tuple(feature_views(features, layer)),
+        Of.FEATURE_VIEWS: (*feature_views(features, layer), *([TRIAL] if layer is None else [])),
         Of.FEATURE_PANELS: feature_panels(corpus, features, layer),
         Of.FEATURE_COLUMNS: feature_columns(features),
         Of.FEATURE_TOKENS: range(features.n_tokens),
+        Of.TRIAL_FITS: (JOINT, *features.points),
     }
 
 
@@ -308,7 +311,7 @@ def _of_feature_points(reader: LinkReader, corpus: Corpus, page: str) -> dict[st
     vectors = reader.read("vectors")
     layer = None if vectors is None else int(vectors)
     reader = _bounded(reader, feature_bounds(corpus, features, layer))
-    own = {name: reader.read(name) for name in ("fview", "point", "fcolour", "ftoken", "flasso")}
+    own = {name: reader.read(name) for name in ("fview", "point", "fcolour", "ftoken", "flasso", "fit")}
     return own | {"material": None if token_set == sample else token_set, "vectors": layer}
 
 
@@ -319,16 +322,17 @@ def _bounded(reader: LinkReader, more: Bounds) -> LinkReader:
 def _stored_points(written: Mapping[str, str]) -> dict[str, str]:
     """Feature points have two names in links: `L00.layer_output`, and as in the store, `L00.feedforward`."""
     stored = dict(written)
-    if "point" in stored:
-        stored["point"] = stored_point(stored["point"])
+    for name in stored.keys() & {"point", "fit"}:
+        stored[name] = stored_point(stored[name])
     if (fitted := stored.get("fview", "").partition("-"))[2]:
         stored["fview"] = f"{fitted[0]}-{stored_point(fitted[2])}"
     return stored
 
 
 def _of_sample(written: Mapping[str, str], sample: str) -> dict[str, str]:
-    """Without the fields of a review and of values."""
+    """Without the fields of a review, of values and of a trial."""
     of_review = ("ftoken", "flasso") if written.get("material", sample) != sample else ()
     of_values = ("fview", "point") if "vectors" in written else ()
-    left_out = {"material", "vectors", *of_review, *of_values}
+    of_trial = ("fview",) if written.get("fview") == TRIAL else ()
+    left_out = {"material", "vectors", *of_review, *of_values, *of_trial}
     return {name: text for name, text in written.items() if name not in left_out}

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import get_ident
+from typing import IO
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,24 @@ def server_folder() -> Iterator[ServerFolder]:
     finally:
         if os.getpid() == owner:  # a forked worker comes here too when it ends
             folder.remove()
+
+
+def locked(file: IO[str]) -> bool:
+    """Lock an open file until it is closed; False where another thread or process has locked it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Others find all of it or nothing."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    # Another thread may write another file of this name.
+    part = file.with_name(f"{file.name}.{os.getpid()}-{get_ident()}")
+    part.write_bytes(content)
+    part.replace(file)
 
 
 #: The folder of our packages.

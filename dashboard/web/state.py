@@ -13,6 +13,7 @@ from store import STATISTICS
 from store.kernels.labels import LABELS
 from store.kernels.relations import DIRECTIONS
 from store.schema.model import RATIOS, ROLES, SOURCES, varying_statistics
+from store.schema.pictures import METRICS
 from store.schema.relations import ALL
 
 PAGES = ("overview", "heads", "head", "statistics", "map", "relations", "features", "sentence", "compare", "store")
@@ -24,6 +25,11 @@ RENAMED_PAGES = {"about": "store"}
 HEAD_TOKENS, MOST_TOKENS = 20_000, 1_000_000
 #: Lines per token by default and at most, and the minimum weight of a line by default (AttentionViz).
 TOP, MOST_TOP, LEAST = 2, 20, 0.05
+#: The picture of the feature points that a reader tries, among those of the store.
+TRIAL = "trial"
+#: Tokens of a trial by default and at most, neighbours at most, and the parameters of UMAP by default, as in an ingest.
+TRIED, MOST_TRIED, MOST_NEIGHBORS = 1_000, 2_000, 200
+NEIGHBORS, MIN_DIST = 15, 0.1
 #: Words of a sentence that can be marked on page Relations.
 MOST_WORDS = 1_000
 #: Characters of a search.
@@ -81,6 +87,7 @@ class Of(Enum):
     FEATURE_PANELS = auto()
     FEATURE_COLUMNS = auto()
     FEATURE_TOKENS = auto()
+    TRIAL_FITS = auto()
 
 
 #: A range of numbers, the words of a choice, the longest text in characters or bytes, the pattern of a text.
@@ -236,6 +243,11 @@ class LinkState:
     fcolour: Annotated[str, Field("choice", Of.FEATURE_COLUMNS)] = "kind"
     ftoken: Annotated[int | None, Field("number", Of.FEATURE_TOKENS)] = None
     flasso: Annotated[str | None, Field("text", 1_500)] = None
+    trial: Annotated[int, Field("number", range(10, MOST_TRIED + 1))] = TRIED
+    fit: Annotated[str | None, Field("choice", Of.TRIAL_FITS)] = None
+    neighbors: Annotated[int, Field("number", range(2, MOST_NEIGHBORS + 1))] = NEIGHBORS
+    mindist: Annotated[float, Field("share")] = MIN_DIST
+    metric: Annotated[str, Field("choice", METRICS)] = METRICS[0]
 
     @property
     def href(self) -> str:

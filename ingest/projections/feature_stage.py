@@ -16,8 +16,7 @@ from ingest.encode.feature_points import FeaturePoints
 from ingest.encode.point_vectors import read_point
 from ingest.projections.cubes import Cubes
 from ingest.projections.feature_pictures import FeaturePicture, Picture, ValuePicture
-from ingest.projections.manifolds import seed32
-from ingest.projections.methods import Floats, Method
+from ingest.projections.methods import Floats, feature_method
 from ingest.projections.projection_settings import PROJECTIONS
 from ingest.projections.stage import project
 from ingest.run.settings import Settings
@@ -59,7 +58,10 @@ def _feature_pictures(settings: Settings, group: zarr.Group, names: list[ViewNam
     feature = array_of(group, "feature")
     points = [str(point) for point in np.asarray(array_of(group, "point")[:])]
     read = partial(read_point, feature)
-    return [FeaturePicture(name, method(settings, name.projection), points, feature.shape[1], read) for name in names]
+    return [
+        FeaturePicture(name, feature_method(settings, name.projection), points, feature.shape[1], read)
+        for name in names
+    ]
 
 
 def _value_pictures(
@@ -71,16 +73,7 @@ def _value_pictures(
     held: Any = group.attrs["value_views"]
     wanted = {"pca", *({view.projection for view in there} - set(held)), *(name.projection for name in names)}
     kinds = [kind for kind, row in PROJECTIONS.items() if row.value_tokens and kind in wanted]
-    return [ValuePicture(method(settings, kind), array_of(group, "value")) for kind in kinds]
-
-
-def method(settings: Settings, projection: str) -> Method:
-    """The method of a projection with the settings of this ingest; PCA has neither settings nor a seed."""
-    row = PROJECTIONS[projection]
-    if row.exact:
-        return Method(projection, 0, {})
-    own = {"neighbors": settings.neighbors, "min_dist": settings.min_dist} if row.fit == "umap" else row.settings
-    return Method(projection, seed32(settings.seed), {**own, "metric": settings.metric})
+    return [ValuePicture(feature_method(settings, kind), array_of(group, "value")) for kind in kinds]
 
 
 class FeatureDrawing:

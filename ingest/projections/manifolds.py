@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from ingest.projections.projection_settings import PROJECTIONS
 
 Floats = NDArray[np.floating]
+#: Takes the share of a fit that is done, 0 to 1.
+Tell = Callable[[float], None]
 
 #: Points that differ by less in every feature are one: t-SNE would divide by their spread, and crash.
 SAME = 1e-7
@@ -23,8 +25,10 @@ def fit_head(points: Floats, *, projection: str, components: int, seed: int) -> 
     return fit_points(points, row.fit, components, seed, row.settings)
 
 
-def fit_points(points: Floats, kind: str, components: int, seed: int, settings: Mapping[str, Any]) -> Floats:
-    """Places (point, component) of points (point, feature) by `tsne` or `umap`, on one core."""
+def fit_points(
+    points: Floats, kind: str, components: int, seed: int, settings: Mapping[str, Any], *, tell: Tell | None = None
+) -> Floats:
+    """Places (point, component) of points (point, feature) by `tsne` or `umap`, on one core; UMAP tells its progress."""
     from threadpoolctl import threadpool_limits
 
     if len(points) < FEWEST_POINTS:
@@ -33,7 +37,7 @@ def fit_points(points: Floats, kind: str, components: int, seed: int, settings: 
         return np.zeros((len(points), components), np.float32)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the libraries remark on settings that are meant
-        used = used_settings(settings, len(points))
+        used = used_settings(settings, len(points)) | ({"tell": tell} if tell else {})
         return np.asarray(FITS[kind](points, components, seed=seed, **used), np.float32)
 
 
@@ -67,8 +71,9 @@ def umap(
     neighbors: int,
     min_dist: float,
     metric: str = "euclidean",
+    tell: Tell | None = None,
 ) -> Floats:
-    """umap-learn's UMAP; few points start at random places."""
+    """umap-learn's UMAP; few points start at random places. `tell` gets the share of its epochs that are done."""
     from umap import UMAP
 
     start = "spectral" if len(points) > 50 else "random"
@@ -81,9 +86,26 @@ def umap(
         init=start,
         random_state=seed,
         n_jobs=1,
+        tqdm_kwds={"disable": tell is None, "file": Epochs(tell), "bar_format": "{percentage:.0f}"},
     )
     places: Floats = fit.fit_transform(points)
     return places
+
+
+class Epochs:
+    """Takes the place of the terminal to which UMAP's progress bar writes percentages."""
+
+    def __init__(self, tell: Tell | None) -> None:
+        self._tell = tell
+
+    def write(self, text: str) -> None:
+        """Tell the share, 0 to 1."""
+        percentage = text.strip()
+        if self._tell and percentage.isdigit():
+            self._tell(int(percentage) / 100)
+
+    def flush(self) -> None:
+        """Nothing waits."""
 
 
 FITS: Mapping[str, Callable[..., Floats]] = {"tsne": tsne, "umap": umap}

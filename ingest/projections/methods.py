@@ -19,6 +19,7 @@ from torch import Tensor
 from ingest.projections.manifolds import fit_head, fit_points, seed32, used_settings
 from ingest.projections.projection_settings import PROJECTIONS
 from ingest.run.parallel import fit_later, one_thread_each, processes, side_by_side
+from ingest.run.settings import Settings
 from store.kernels.normalization import unit
 from store.kernels.projection import NEIGHBOURS, fit_pca, place, place_by_neighbours
 from store.schema.pictures import ViewName
@@ -197,6 +198,15 @@ class Method:
         if self.exact:
             return np.asarray(place(vectors, fit[0], fit[1:]), np.float32)
         return near_fitted(vectors, fitted, fit, metric=self.metric)
+
+
+def feature_method(settings: Settings, projection: str) -> Method:
+    """The method of a projection of feature points or values with the settings of an ingest; PCA has neither settings nor a seed."""
+    row = PROJECTIONS[projection]
+    if row.exact:
+        return Method(projection, 0, {})
+    own = {"neighbors": settings.neighbors, "min_dist": settings.min_dist} if row.fit == "umap" else row.settings
+    return Method(projection, seed32(settings.seed), {**own, "metric": settings.metric})
 
 
 def near_fitted(vectors: Floats, fitted: Floats, places: Floats, *, metric: str) -> Floats:

@@ -25,6 +25,7 @@ from tests.bench.screenshots import screenshots
 from tests.bench.slow import slow
 from tests.bench.statistics import computed, recomputed
 from tests.bench.tasks import tasks
+from tests.bench.trial import trials
 from tests.bench.typing import typing
 from tests.bench.vitals import vitals
 from tests.bench.words import words
@@ -61,6 +62,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "slow": slow,
     "statistics": statistics,
     "features": lambda: features_page("data/headscape"),
+    "trial": lambda: trials("data/headscape"),
     "words": lambda: words(Settings(views="pca-exact-2d", features=NONE, reviews=NONE)),
     "load": lambda: load("data/headscape"),
 }

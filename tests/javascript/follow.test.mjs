@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changes } from "../../dashboard/assets/web/follow.mjs";
+import { changes, isSameJob } from "../../dashboard/assets/web/follow.mjs";
 
 /** A component of a page. */
 const part = (id, props, type = "Select") => ({ type, namespace: "dmc", props: { id, ...props } });
@@ -39,3 +39,12 @@ test("a control that a reader has changed goes back to what the page says", () =
   const [{ props }] = changes([part("a", { value: 20 })], [part("a", { value: 20 })], () => ({ value: 99 }));
   assert.deepEqual(props, { value: 20 });
 });
+
+const SAME_JOBS = [
+  ["/statistics?where=a", "/statistics?where=a&layer=3", true],
+  ["/statistics?where=a", "/statistics", false],
+  ["/statistics?where=a", "/map?where=a", false],
+];
+for (const [before, after, same] of SAME_JOBS)
+  test(`a job goes on where its page and its fields stay: ${after}`, () =>
+    assert.equal(isSameJob(before, after, ["where"]), same));

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   fitPanels,
+  narrowing,
   panelAt,
   panelBox,
   panelIn,
@@ -50,4 +51,10 @@ test("two heads stand side by side, and below each other where there is no room"
   const [wide, narrow] = [700, 330].map((width) => fitPanels({ ...two, width }));
   assert.deepEqual([wide.columns, wide.side], [2, 348]);
   assert.deepEqual([narrow.columns, narrow.rows, narrow.side], [1, 2, 330]);
+});
+
+test("a heading is narrowed to fit, to three quarters at most", () => {
+  assert.equal(narrowing(40, 50), 1);
+  assert.equal(narrowing(50, 45), 0.9);
+  assert.equal(narrowing(100, 10), 0.75);
 });

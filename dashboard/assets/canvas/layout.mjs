@@ -204,6 +204,26 @@ const heading = (element, { start, end, top, seen }) => ({
   seen: seen && end - start >= LEAST_HEADING,
 });
 
+/** By how much a heading is narrowed at most before its end is cut. */
+const NARROWEST = 0.75;
+/** The factor by which a heading is narrowed to fit, as in a saved picture. */
+export const narrowing = (width, most) => (width > most ? Math.max(NARROWEST, most / width) : 1);
+
+const widths = new WeakMap();
+
+/** Pixels between a heading and the next one. */
+const HEADING_APART = 5;
+
+/** Pixels that a heading takes, measured once. */
+function widthOf(element) {
+  const known = widths.get(element);
+  if (known?.text === element.textContent) return known.width;
+  element.style.maxWidth = "";
+  const width = element.scrollWidth + HEADING_APART;
+  widths.set(element, { text: element.textContent, width });
+  return width;
+}
+
 /** Names of columns above the frame, each as wide as what is seen of its column, with an arrow to the next. */
 function aboveColumns(panels) {
   const { layout, camera } = panels;
@@ -227,7 +247,8 @@ function aboveRows(panels) {
     const isShared = next && rowOf(next.slot) === rowOf(rows[i].slot);
     const limit = isShared ? slotBox(layout, camera, next.slot)[0] : layout.width;
     const seen = top >= layout.title - 1 && top <= layout.height;
-    return heading(element, { start: Math.max(0, left), end: Math.min(layout.width, limit), top, seen });
+    const own = heading(element, { start: Math.max(0, left), end: Math.min(layout.width, limit), top, seen });
+    return { ...own, narrowed: narrowing(widthOf(element), own.most) };
   });
 }
 
@@ -250,10 +271,12 @@ export function placeNames(panels) {
     at: [left, top],
     most,
     seen,
+    narrowed = 1,
   } of named(panels)) {
     const ways = [`translateX(${left}px) translateX(-50%)`, `translateY(${top}px) translateY(-50%)`];
-    element.style.transform = most === undefined ? ways[axis] : `translate(${left}px, ${top}px) translateY(-100%)`;
-    element.style.maxWidth = most === undefined ? "" : `${most}px`;
+    const placed = `translate(${left}px, ${top}px) translateY(-100%) scaleX(${narrowed})`;
+    element.style.transform = most === undefined ? ways[axis] : placed;
+    element.style.maxWidth = most === undefined ? "" : `${most / narrowed}px`;
     element.style.visibility = seen ? "visible" : "hidden";
   }
   const tags = tagged(panels);

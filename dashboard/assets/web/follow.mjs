@@ -57,9 +57,6 @@ const PAINTED = 1000;
 const REST = 150;
 const LOOK = 20;
 
-/** Fields of a link that say what is counted on a page. */
-const COUNTED = ["model", "snapshot", "other", "where"];
-
 const dash = () => window.dash_clientside;
 const standing = (id) => window.dash_component_api.getLayout(id)?.props;
 const isHead = (page) => page?.shown && window.location.pathname === "/head";
@@ -145,16 +142,18 @@ async function together(page) {
   await Promise.race([pointsOf(page), pause(TOGETHER)]);
 }
 
-function isSameCount(before, after) {
-  const [was, is] = [before, after].map((link) => new URL(link, window.location.origin));
+/** Whether two links are of one page and alike in these fields. */
+export function isSameJob(before, after, fields) {
+  const [was, is] = [before, after].map((link) => new URL(link, "http://localhost"));
   return (
-    was.pathname === is.pathname && COUNTED.every((field) => was.searchParams.get(field) === is.searchParams.get(field))
+    was.pathname === is.pathname && fields.every((field) => was.searchParams.get(field) === is.searchParams.get(field))
   );
 }
 
-/** Cancels a running count, unless the next page shows the same. */
-function endCount(before, after) {
-  if (!isSameCount(before, after)) document.querySelector(".counting .cancel")?.click();
+/** Cancels the jobs that the page waits for, unless the next page waits for the same (dashboard/ui/job.py). */
+function endJobs(before, after) {
+  for (const job of document.querySelectorAll(".job"))
+    if (!isSameJob(before, after, job.dataset.fields.split(" "))) job.querySelector(".cancel")?.click();
 }
 
 /** Whether a page is the first with a typed sentence: it waits until the model is loaded. */
@@ -170,7 +169,7 @@ export async function followPage(pathname, search) {
   const element = document.getElementById("page");
   element.setAttribute("aria-busy", "true");
   element.toggleAttribute("data-typed", waitsForModel(search));
-  endCount(element.dataset.link || "", pathname + (search || ""));
+  endJobs(element.dataset.link || "", pathname + (search || ""));
   clearTimeout(resting);
   const mine = (newest = {});
   const next = await pages.newestPage(link);
@@ -182,6 +181,19 @@ export async function followPage(pathname, search) {
   element.removeAttribute("aria-busy");
   element.dataset.link = pathname + (search || "");
   return values;
+}
+
+/** Shows what a job has made: at the link with its fields, or by the page of this link anew. */
+export function showDone(done) {
+  const fields = done.at(-1);
+  if (!fields) return Array(PARTS.length + 4).fill(dash().no_update);
+  const { pathname, search } = window.location;
+  const written = new URLSearchParams(search);
+  written.delete("at");
+  for (const [field, value] of Object.entries(fields)) written.set(field, value);
+  if (same([...written], [...new URLSearchParams(search)])) return followPage(pathname, search);
+  visit(`${pathname}?${written}`);
+  return Array(PARTS.length + 4).fill(dash().no_update);
 }
 
 /**

@@ -1,0 +1,46 @@
+"""A fit of a trial without UMAP: places drawn by lot, as fast or as slow as a test wants."""
+
+from threading import Event
+
+import numpy as np
+
+from dashboard.features.trial import TrialPicture
+from dashboard.features.trial_process import Request, Watch
+from dashboard.features.trials import Trials
+from dashboard.web.library import Library
+from store import open_corpus
+
+
+class FakeFit:
+    """Takes the place of `fit_apart`; where `go_on` is cleared it waits for it, as long as somebody waits for the trial."""
+
+    def __init__(self) -> None:
+        self.go_on = Event()
+        self.go_on.set()
+        self.requests: list[Request] = []
+        self.ended = Event()
+
+    def __call__(self, request: Request, watch: Watch) -> TrialPicture:
+        self.requests.append(request)
+        try:
+            watch(0.5, "Fitting UMAP")
+            while not self.go_on.wait(0.02):
+                watch(0.5, "Fitting UMAP")
+        finally:
+            self.ended.set()
+        return picture_by_lot(request)
+
+
+def picture_by_lot(request: Request) -> TrialPicture:
+    points = open_corpus(request.url, snapshot=request.snapshot).features(request.token_set).points
+    lot = np.random.default_rng(0)
+    coordinates = lot.integers(0, 65536, (len(points), request.trial.tokens, 2)).astype(np.uint16)
+    facts = {"title": request.trial.view.title, "fitted_on": "a few tokens", "placed": "by lot", "judged_on": "nothing"}
+    return TrialPicture(coordinates, lot.random(len(points)), facts | {"parameters": {"neighbors": 15}})
+
+
+def with_fake_fit(library: Library) -> FakeFit:
+    """Let the trials of a library be fitted so."""
+    fit = FakeFit()
+    library.put(Trials, Trials(library.folder, library.url, fit))
+    return fit
