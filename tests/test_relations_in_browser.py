@@ -41,7 +41,7 @@ def test_a_relation_is_chosen(way: Choose, relations: Page, bank_corpus: store.C
     pairs = int(bank_corpus.relations.pairs.sel(relation="amod")[1])
     way(relations, "Relation", f"amod ({pairs})")
     expect(relations).to_have_url(re.compile("relation=amod"))
-    expect(relations.get_by_role("heading", name="Heads ranked at amod")).to_be_visible()
+    expect(relations.get_by_role("heading", name="Heads ranked by amod")).to_be_visible()
 
 
 @WAYS
@@ -55,7 +55,7 @@ def test_a_pattern_is_typed(relations: Page) -> None:
     box = relations.get_by_placeholder("ADJ -> NOUN, then Enter")
     box.fill("NOUN -> VERB")
     box.press("Enter")
-    expect(relations.get_by_role("heading", name="Heads ranked at NOUN -> VERB")).to_be_visible()
+    expect(relations.get_by_role("heading", name="Heads ranked by NOUN -> VERB")).to_be_visible()
 
 
 def test_a_pattern_of_nothing_is_named_once(relations: Page) -> None:
@@ -63,7 +63,7 @@ def test_a_pattern_of_nothing_is_named_once(relations: Page) -> None:
     box.fill("no such")
     box.press("Enter")
     expect(relations.get_by_text("Showing all relations.")).to_have_count(1)
-    expect(relations.get_by_role("heading", name="Heads ranked at all")).to_be_visible()
+    expect(relations.get_by_role("heading", name="Heads ranked by all relations")).to_be_visible()
 
 
 @WAYS
@@ -76,15 +76,15 @@ def test_the_head_of_the_pairs_is_chosen(way: Choose, relations: Page) -> None:
 
 
 def test_a_ranked_head_shows_its_sentences(relations: Page) -> None:
-    show = relations.get_by_role("region", name="Heads ranked at det").get_by_role("link", name="show").first
+    show = relations.get_by_role("region", name="Heads ranked by det").get_by_role("link", name="show").first
     name = (show.get_attribute("title") or "").removeprefix("Show the sentences of ")
     show.focus()
     relations.keyboard.press("Enter")
-    expect(relations.get_by_role("region", name=f"Sentences in which {name} makes most links at det")).to_be_visible()
+    expect(relations.get_by_role("region", name=f"Sentences in which {name} makes most links of det")).to_be_visible()
 
 
 def test_the_best_sentence_of_a_head_opens_with_it(relations: Page) -> None:
-    table = relations.get_by_role("region", name="Heads ranked at det")
+    table = relations.get_by_role("region", name="Heads ranked by det")
     name = table.get_by_role("row").nth(1).get_by_role("link").first.inner_text()
     layer, head = re.findall(r"\d+", name)
     table.get_by_role("link", name=re.compile("^sentence ")).first.click()
@@ -134,12 +134,12 @@ def test_pairs_of_two_sentences_are_marked_and_removed(
 def test_the_pattern_of_marked_pairs_opens_its_heads(open_page: Open, bank_server: str) -> None:
     page = open_page(f"{bank_server}/relations?example=0:0-1")
     page.get_by_role("link", name="All heads at this pattern").click()
-    expect(page.get_by_role("heading", name=re.compile(r"^Heads ranked at \w+ -> \w+$"))).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile(r"^Heads ranked by \w+ -> \w+$"))).to_be_visible()
 
 
 def test_a_ranked_head_opens_on_its_page(relations: Page) -> None:
     link = (
-        relations.get_by_role("region", name="Heads ranked at det").get_by_role("row").nth(1).get_by_role("link").first
+        relations.get_by_role("region", name="Heads ranked by det").get_by_role("row").nth(1).get_by_role("link").first
     )
     name = link.inner_text()
     link.click()

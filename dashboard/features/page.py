@@ -37,7 +37,7 @@ def picture(context: Context) -> Picture | None:
 def layout(context: Context) -> Page:
     """The page of a link; without a picture, how to get one."""
     if not is_drawn(context):
-        return Page(above=[html.H1("Features"), dmc.Alert(_what_to_do(context), color="orange")])
+        return Page(above=[html.H1("Features"), dmc.Alert(_what_to_do(context), color="blue", variant="light")])
     shown = ShownFeatures.of(context)
     return Page(
         above=[_title(shown), _how_to_read(shown), *_controls(shown)],

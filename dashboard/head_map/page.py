@@ -59,7 +59,7 @@ def layout(context: Context) -> Page:
 
 
 def _without(title: str, message: list[object]) -> Page:
-    return Page(above=[html.H1(title), dmc.Alert(message, color="orange")])
+    return Page(above=[html.H1(title), dmc.Alert(message, color="blue", variant="light")])
 
 
 def _scaling_info(context: Context) -> html.Button:
@@ -122,7 +122,7 @@ def _matrix(context: Context) -> list[object]:
             divergence_matrix(matrix, names, chosen),
             name="matrix",
             caption=[
-                "More contrast: more similar. Click a cell to select the head of its row.",
+                "Click a cell to select the head of its row.",
                 info("the matrix", about),
                 " ",
             ],

@@ -14,9 +14,12 @@ Floats = NDArray[np.float64]
 
 
 def relations_by_heads(relations: Sequence[str], above: Floats, hover: list[list[str]], heads: int) -> go.Figure:
-    """Accuracy above the best offset in points (relation, layer and head), a column a head; blue where a head is better."""
+    """Accuracy above the best offset in points (relation, layer and head), a column a head; blue where a head is better.
+
+    The scale ends at the largest gain on both sides: most heads fall far below the offset, and how far says little.
+    """
     columns = [head_name(*divmod(number, heads)) for number in range(above.shape[1])]
-    most = float(np.nanmax(np.abs(above))) if np.isfinite(above).any() else 1.0
+    most = max(float(np.nanmax(above)), 0.01) if np.isfinite(above).any() else 1.0
     heat: Any = go.Heatmap(
         z=100 * above,
         x=columns,
@@ -32,9 +35,9 @@ def relations_by_heads(relations: Sequence[str], above: Floats, hover: list[list
     )
     first = [head_name(layer, 0) for layer in range(above.shape[1] // heads)]
     ticks = [f"L{layer}" for layer in range(len(first))]
-    across = {"title": "heads, layer by layer", "tickvals": first, "ticktext": ticks, "side": "top", "type": "category"}
+    across = {"tickvals": first, "ticktext": ticks, "side": "top", "type": "category"}
     down = {"autorange": "reversed", "dtick": 1, "type": "category"}
-    return go.Figure(heat, layout(across, down, margin={"l": 104, "r": 4, "t": 46, "b": 6}))
+    return go.Figure(heat, layout(across, down, margin={"l": 104, "r": 4, "t": 24, "b": 6}))
 
 
 def relations_of_head(

@@ -46,7 +46,7 @@ class NamedKind:
     @property
     def such(self) -> str:
         """After "links"."""
-        return f"at {self.relation}"
+        return "" if self.relation == ALL else f"of {self.relation}"
 
     def made(self, words: Words, strongest: StrongestWords) -> Made:
         """Its links by a head, from the strongest words (word,)."""

@@ -78,7 +78,7 @@ def most_linked(context: Context, kind: Kind, layer: int, head: int) -> list[obj
     """The sentences in which a head makes most links of a kind."""
     found = linked_sentences(context.corpus, kind, layer, head)
     name = head_name(layer, head)
-    title = f"Sentences in which {name} makes most links {kind.such}"
+    title = f"Sentences in which {name} makes most links {kind.such}".rstrip()
     if not found.rows:
         text = f"{name} makes no such link in the corpus ({many(found.pairs, kind.counted)}). Choose another head."
         return [html.H3(title), html.P(text, className="caption", role="status")]

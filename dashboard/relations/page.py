@@ -33,7 +33,7 @@ from store import Corpus
 from store.kernels.relations import OFFSETS
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
-from store.schema.relations import ALL
+from store.schema.relations import ALL, TITLES
 from store.wording import many
 
 _ACCURACY = (
@@ -63,7 +63,7 @@ def layout(context: Context) -> Page:
     try:
         best = best_of(context.corpus)
     except NotIngested as error:
-        alert = dmc.Alert(unmade_of(context, error), color="orange")
+        alert = dmc.Alert(unmade_of(context, error), color="blue", variant="light")
         return Page(above=[html.H1("Relations between words"), alert])
     relation, notices = shown_relation(context)
     return Page(
@@ -144,7 +144,9 @@ def _heads(context: Context, relation: str) -> list[object]:
     ]
     written = [[f"{100 * value:.0f}" if value == value else "" for value in row] for row in accuracy]
     return [
-        html.H2([f"{relation}: {direction_titles(relation)[state.direction]}", info("the best offset", _OFFSET)]),
+        html.H2(
+            [f"{_heading(relation)}: {direction_titles(relation)[state.direction]}", info("the best offset", _OFFSET)]
+        ),
         *chart(
             heat_map(accuracy, written=written, hover=hover, unit="%"),
             name="heat-map",
@@ -156,6 +158,13 @@ def _heads(context: Context, relation: str) -> list[object]:
             turns=True,
         ),
     ]
+
+
+def _heading(relation: str) -> str:
+    """A relation by its label and in words."""
+    if relation == ALL:
+        return "All relations"
+    return f"{relation} ({TITLES[relation]})" if relation in TITLES else relation
 
 
 def _examples(context: Context, relation: str) -> list[object]:

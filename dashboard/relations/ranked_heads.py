@@ -10,6 +10,7 @@ from dashboard.relations.linked_sentences import best_sentence, most_linked, sho
 from dashboard.ui.tables import heading, scrolling
 from dashboard.web.context import Context
 from store.schema.model import head_name
+from store.schema.relations import ALL
 from store.wording import many
 
 #: Heads that are listed.
@@ -26,10 +27,11 @@ def ranked_heads(context: Context, relation: str) -> list[object]:
     table = html.Table([heading(titles, titles[1:3]), html.Tbody(rows)], className="rows")
     total = many(context.corpus.layers * context.corpus.heads, "head")
     caption = f"The first {len(rows)} of {total}, ranked on one half of the sentences, accuracy in % on the other."
+    title = f"Heads ranked by {'all relations' if relation == ALL else relation}"
     return [
-        html.H3(f"Heads ranked at {relation}"),
+        html.H3(title),
         html.P(caption, className="caption"),
-        scrolling(table, f"Heads ranked at {relation}"),
+        scrolling(table, title),
         *most_linked(context, kind, *shown),
     ]
 
