@@ -11,6 +11,8 @@ from dashboard.relations.data import sentence_link
 from dashboard.relations.kinds import CommonKind, WordPair, common_kind
 from dashboard.relations.linked_sentences import best_sentence, most_linked, show_link
 from dashboard.ui.controls import info, number
+from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.job import watched
 from dashboard.ui.tables import heading, scrolling
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
@@ -110,7 +112,7 @@ def by_example(context: Context) -> list[object]:
         html.Div([number("sentence", "Sentence", state.sentence, 0, corpus.n_sentences - 1, 1)], className="controls"),
         html.P(_what_to_do(context), className="caption", role="status"),
         html.P(_words(context, pairs), className="pair words"),
-        *(_marked(context, pairs) if pairs else []),
+        *([deferred(context, MARKED)] if pairs else []),
     ]
 
 
@@ -147,8 +149,9 @@ def _chosen(context: Context, pairs: tuple[MarkedPair, ...], word: int) -> str:
     return state.with_(start=None, example=written_marks(added)).href
 
 
-def _marked(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
+def _marked(context: Context) -> list[object]:
     """The marked pairs, the heads that link most of them, and what they have in common in the corpus."""
+    pairs = parse_marks(context.corpus, context.state.example)
     heads, kind = rank_heads(context.corpus, pairs)[:LISTED], kind_of(context.corpus, pairs)
     total = many(context.corpus.layers * context.corpus.heads, "head")
     parts = [html.P(["Marked: ", *_removable(context, pairs)])]
@@ -164,6 +167,11 @@ def _marked(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
     ]
 
 
+MARKED = DeferredPart(
+    "marked", "the heads that link the marked pairs", _marked, ("example", "examples", "layer", "head"), 940, steps=True
+)
+
+
 def _shown(context: Context, heads: list[RankedHead]) -> tuple[int, int]:
     """The head whose sentences are listed: the first, or the chosen one."""
     state = context.state
@@ -176,7 +184,10 @@ def _table(
     """The ranked heads; where the marked pairs have something in common, with their sentences."""
     titles = ("head", f"links, of {len(pairs)}", "mean weight in %")
     beside = ("most such links in a sentence", "sentences") if kind else ()
-    rows = [html.Tr([*_head_row(context, each, pairs[0]), *_sentences(context, kind, each, heads)]) for each in heads]
+    rows = [
+        html.Tr([*_head_row(context, each, pairs[0]), *_sentences(context, kind, each, heads)])
+        for each in watched(heads)
+    ]
     table = html.Table([heading((*titles, *beside), titles[1:]), html.Tbody(rows)], className="rows narrow")
     return scrolling(table, "Heads ranked by the marked pairs")
 
