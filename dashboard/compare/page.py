@@ -3,7 +3,7 @@
 from typing import Any
 
 import dash_mantine_components as dmc
-from dash import dcc, html
+from dash import html
 
 from dashboard.canvas.spec import Picture
 from dashboard.compare.data import STANDARD, statistic_of
@@ -51,7 +51,7 @@ from dashboard.points.controls import colour_choice, count_line, selection_count
 from dashboard.points.picture import ShownPoints
 from dashboard.points.search import no_hits
 from dashboard.sentence.finder import finder
-from dashboard.ui.controls import choice, head_choices, info, search_controls, statistic_choice, view_choices
+from dashboard.ui.controls import action, choice, head_choices, info, search_controls, statistic_choice, view_choices
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade
@@ -270,7 +270,7 @@ def _model_choice(context: Context, two: ModelPair) -> html.Div:
             marked(two, 0),
             badge(1),
             choice("other", "Model B", models | repeated, two.other.name, 300),
-            dcc.Link("Swap A and B", href=swapped.href),
+            action("Swap A and B", swapped.href),
         ],
         className="controls which",
     )

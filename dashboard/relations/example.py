@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dashboard.relations.data import sentence_link
 from dashboard.relations.kinds import CommonKind, WordPair, common_kind
 from dashboard.relations.linked_sentences import best_sentence, most_linked, show_link
-from dashboard.ui.controls import info, number
+from dashboard.ui.controls import action, info, number
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.job import watched
 from dashboard.ui.tables import heading, scrolling
@@ -126,7 +126,7 @@ def _what_to_do(context: Context) -> str:
 
 
 def _words(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
-    """The words of the sentence, each a link that marks it."""
+    """The words of the sentence, each a button that marks it."""
     rows = context.corpus.words.rows(context.state.sentence)
     own = [pair for pair in pairs if pair.sentence == context.state.sentence]
     marks = {pair.source: "dependent" for pair in own} | {pair.target: "governor" for pair in own}
@@ -134,7 +134,7 @@ def _words(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
     parts: list[object] = []
     for word, spelled in enumerate(context.corpus.words.texts(rows)):
         shown = html.Mark(spelled, className=marks[word]) if word in marks else spelled
-        parts += [dcc.Link(shown, href=_chosen(context, pairs, word), className="word"), " "]
+        parts += [action(shown, _chosen(context, pairs, word), look="word"), " "]
     return parts
 
 
@@ -200,14 +200,14 @@ def _sentences(context: Context, kind: CommonKind | None, ranked: RankedHead, he
 
 
 def _removable(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
-    """Each pair with a link that removes it."""
+    """Each pair with a button that removes it."""
     parts: list[object] = []
     for pair in pairs:
         words = context.corpus.words.texts(context.corpus.words.rows(pair.sentence))
         left = tuple(each for each in pairs if each != pair)
         href = context.state.with_(example=written_marks(left)).href
         name = f"{words[pair.source]} -> {words[pair.target]}"
-        remove = dcc.Link("✕", href=href, title=f"Remove {name}", className="remove")
+        remove = action("✕", href, title=f"Remove {name}", look="action remove")
         parts += [f"{name} (sentence {pair.sentence}) ", remove, "  "]
     return parts
 

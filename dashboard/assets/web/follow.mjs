@@ -298,7 +298,8 @@ function draw(node, around) {
   const make = window.React.createElement;
   const inner = children.map((child) => draw(child, properties.className || ""));
   if (tag === "link") return make("a", { ...properties, onClick: follow }, ...inner);
-  const element = make(tag, properties, ...inner);
+  const href = tag === "button" && properties["data-href"];
+  const element = make(tag, href ? { ...properties, onClick: () => visit(href) } : properties, ...inner);
   return isWide(tag, around) ? make("div", { className: "wide" }, element) : element;
 }
 
