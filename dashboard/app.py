@@ -1,21 +1,20 @@
 """The Dash application: the shell, and the callbacks by which its page follows the link."""
 
-from dash import ALL, MATCH, Dash, Input, Output, State, no_update
-from flask import Flask, abort
+from dash import ALL, Dash, Input, Output, State, no_update
+from flask import Flask
 from werkzeug.exceptions import HTTPException
 
-from dashboard import routes, shell
+from dashboard import routes, shell, waiting
 from dashboard.features import trial_section
 from dashboard.pages import DEFERRED, after_picture_of
 from dashboard.statistics import page as statistics
 from dashboard.ui import job
 from dashboard.ui.markup import condensed
-from dashboard.ui.page import problem
 from dashboard.ui.progress import UNDER_WAY, under_way
 from dashboard.web import assets, security
 from dashboard.web import errors as problems
 from dashboard.web.cache import Cache
-from dashboard.web.callbacks import STANDING, DeferredPart, Painted, Shown, Text, snapshot_of, validated
+from dashboard.web.callbacks import STANDING, Painted, Shown, Text, snapshot_of, validated
 from dashboard.web.connections import BODY
 from dashboard.web.context import resolve
 from dashboard.web.errors import sentence_for
@@ -44,7 +43,7 @@ def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
     security.check_callbacks(app)
     app.layout = shell.layout
     _follow_address(app)
-    _fill_deferred(app, library)
+    waiting.register(app, library, DEFERRED)
     job.register(app, library, {statistics.COUNT: statistics.numbers, trial_section.TRYING: trial_section.tried})
     trial_section.register(app)
     _follow_painting(app, library)
@@ -83,10 +82,11 @@ def _log_error(error: Exception) -> None:
 def _follow_address(app: Dash) -> None:
     """The browser fetches the page of a link itself, and waits only for the last of several links."""
     app.clientside_callback(
-        "(pathname, search) => window.headscape.follow.page(pathname, search)",
+        "(pathname, search, reloaded) => window.headscape.follow.page(pathname, search, reloaded)",
         *_outputs(),
         Input("location", "pathname"),
         Input("location", "search"),
+        Input("reloaded", "data"),
     )
     app.clientside_callback(
         "(done) => window.headscape.follow.done(done)",
@@ -117,21 +117,6 @@ def _outputs(**options: bool) -> list[Output]:
         *(Output(part, "children", **options) for part in PARTS),
         Output("shown", "data", **options),
     ]
-
-
-def _fill_deferred(app: Dash, library: Library) -> None:
-    """Compute deferred parts of a page once their placeholders are on it."""
-
-    @app.callback(Output({"deferred": MATCH}, "children"), Input({"deferred": MATCH}, "id"), *STANDING)
-    @validated
-    def fill(part: DeferredPart, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
-        if part.deferred not in DEFERRED:
-            abort(404, "There is no such part of a page. Reload the page.")
-        try:
-            context = resolve(library, pathname, search, snapshot_of(shown))
-            return condensed(DEFERRED[part.deferred](context), part.deferred)
-        except Exception as error:
-            return [problem(error)]
 
 
 def _follow_painting(app: Dash, library: Library) -> None:

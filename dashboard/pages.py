@@ -10,10 +10,13 @@ from dash import html
 from dashboard import shell
 from dashboard.canvas.spec import Picture
 from dashboard.compare import page as compare
+from dashboard.compare import typed
 from dashboard.features import page as features
 from dashboard.head_map import page as head_map
 from dashboard.overview import page as overview
 from dashboard.points import page as points
+from dashboard.points import similar
+from dashboard.relations import example as relations_by_example
 from dashboard.relations import page as relations
 from dashboard.sentence import page as sentence
 from dashboard.sentence.opening import opened
@@ -41,13 +44,24 @@ PAGES: dict[str, Callable[[Context], Page]] = {
     "store": store_page.layout,
 }
 PICTURES = {"heads": points.picture_of_heads, "head": points.picture_of_head, "compare": compare.picture}
-#: Parts of pages that take long and are filled after the page, by their names (`dashboard.ui.page`).
-DEFERRED: dict[str, Callable[[Context], list[object]]] = {
-    "changes": compare.deferred_changes,
-    "largest": compare.deferred_largest,
-    "typed": compare.deferred_typed,
-    "sentences": compare.deferred_sentences,
-    "points": compare.deferred_similarity,
+#: Parts of pages that may take long and are filled after the page, by their names.
+DEFERRED = {
+    part.name: part
+    for part in (
+        overview.CARDS,
+        overview.UNUSUAL,
+        relations.RANKED,
+        relations.EXAMPLES,
+        relations_by_example.MARKED,
+        similar.SIMILAR,
+        sentence.FOUND,
+        sentence.TYPED,
+        compare.CHANGED,
+        compare.LARGEST,
+        compare.SENTENCES,
+        compare.SIMILAR_POINTS,
+        typed.TYPED,
+    )
 }
 
 
@@ -90,7 +104,8 @@ def sentence_of(context: Context) -> dict[str, Any] | None:
 def _picture(context: Context) -> dict[str, Any]:
     try:
         picture = _for_reader(picture_of, context)
-        return {"picture": picture and picture.json(), "sentence": sentence_of(context), "message": None}
+        message = condensed(sentence.before_views(context), "message") if context.state.page == "sentence" else None
+        return {"picture": picture and picture.json(), "sentence": sentence_of(context), "message": message or None}
     except Exception as error:
         return {"picture": None, "sentence": None, "message": condensed([problem(error)], "message")}
 

@@ -79,7 +79,7 @@ def layout() -> dmc.MantineProvider:
         [
             dcc.Location(id="location", refresh="callback-nav"),
             dcc.Interval(id="poll", interval=POLL_MILLISECONDS),
-            *(dcc.Store(id=name) for name in ("shown", "saved", "noticed")),
+            *(dcc.Store(id=name) for name in ("shown", "saved", "noticed", "reloaded")),
             html.A("Skip to the page", href="#page", className="skip"),
             dmc.AppShell(
                 [

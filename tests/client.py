@@ -1,6 +1,7 @@
 """Requests to the server without a browser. Fixtures for the tests of what it answers."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -75,5 +76,39 @@ def content(client: FlaskClient, url: str) -> bytes:
 
 def above(client: FlaskClient, pathname: str, search: str = "") -> str:
     """What a page shows above its picture."""
+    return shown(client, "above", pathname, search)
+
+
+def shown(client: FlaskClient, place: str, pathname: str, search: str = "") -> str:
+    """What a page shows in a place, with the parts that it waits for."""
     answer = client.post("/data/page", data={"pathname": pathname, "search": search, "snapshot": ""})
-    return str(answer.json["above"])
+    content = answer.json[place]
+    return str([content, *(_filled(client, wait, pathname, search) for wait in waits_in(content))])
+
+
+def waits_in(content: Any) -> list[dict[str, str]]:
+    """Ids of the parts that a page waits for."""
+    if isinstance(content, list):
+        return [wait for each in content for wait in waits_in(each)]
+    if not isinstance(content, dict):
+        return []
+    if isinstance(content.get("is"), str) and content["is"] == "content":
+        return [content]
+    return [wait for value in content.values() for wait in waits_in(value)]
+
+
+def _filled(client: FlaskClient, wait: dict[str, str], pathname: str, search: str) -> object:
+    filled = [{"id": wait | {"is": kind}, "property": "children"} for kind in ("content", "said")]
+    names = (f'{{"deferred":["MATCH"],"is":"{kind}","wait":["MATCH"]}}.children' for kind in ("content", "said"))
+    asked = {
+        "output": f"..{'...'.join(names)}..",
+        "outputs": filled,
+        "inputs": [{"id": wait, "property": "id", "value": wait}],
+        "changedPropIds": [],
+        "state": [
+            {"id": "location", "property": "pathname", "value": pathname},
+            {"id": "location", "property": "search", "value": search},
+            {"id": "shown", "property": "data", "value": None},
+        ],
+    }
+    return client.post("/_dash-update-component", json=asked).json

@@ -74,9 +74,9 @@ def test_a_hostile_example_is_ignored_with_a_notice(hostile: str, bank_client: F
 @pytest.mark.slow
 def test_two_clicks_mark_a_pair_and_a_third_removes_it(bank_server: str, open_page: Open) -> None:
     page = open_page(f"{bank_server}/relations")
-    page.locator(".pair.words a").nth(0).click()
+    page.locator(".pair.words .word").nth(0).click()
     page.get_by_text("Choose the word that").wait_for()
-    page.locator(".pair.words a").nth(1).click()
+    page.locator(".pair.words .word").nth(1).click()
     page.get_by_role("columnheader", name="links, of 1").wait_for()
-    page.locator("a.remove").click()
+    page.locator(".remove").click()
     page.get_by_role("columnheader", name="links, of 1").wait_for(state="detached")

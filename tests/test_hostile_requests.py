@@ -46,18 +46,20 @@ def notice(state: list[Any], outputs: Any = None, waits: Any = (), polled: objec
 
 
 def deferred(name: object, value: object) -> dict[str, object]:
-    outputs = {"id": {"deferred": name}, "property": "children"}
-    part_id = {"id": {"deferred": name}, "property": "id", "value": value}
-    return body('{"deferred":["MATCH"]}.children', [part_id], tab(), outputs)
+    ids = {"deferred": name, "wait": "a"}
+    outputs = [{"id": ids | {"is": kind}, "property": "children"} for kind in ("content", "said")]
+    part_id = {"id": ids | {"is": "content"}, "property": "id", "value": value}
+    names = (f'{{"deferred":["MATCH"],"is":"{kind}","wait":["MATCH"]}}.children' for kind in ("content", "said"))
+    return body(f"..{'...'.join(names)}..", [part_id], tab(), outputs)
 
 
-def count(value: object) -> dict[str, object]:
-    ids = {"count": "clock", "name": "a"}
-    output = {"id": ids | {"count": "state"}, "property": "children"}
+def progress(value: object) -> dict[str, object]:
+    ids = {"deferred": "numbers", "is": "clock", "wait": "a"}
+    output = {"id": ids | {"is": "state"}, "property": "children"}
     inputs, state = (
         [{"id": ids, "property": name, "value": sent}] for name, sent in (("n_intervals", 1), ("id", value))
     )
-    return body('{"count":"state","name":["MATCH"]}.children', inputs, state, output)
+    return body('{"deferred":["MATCH"],"is":"state","wait":["MATCH"]}.children', inputs, state, output)
 
 
 def painted(value: object) -> dict[str, object]:
@@ -87,13 +89,13 @@ REFUSED: dict[str, object] = {
     "polled is a text": notice(tab(), polled="1"),
     "painted is empty": painted({}),
     "painted is a text": painted("yes"),
-    "the name of a part is a number": deferred("map", {"deferred": 1}),
+    "the name of a part is a number": deferred("map", {"deferred": 1, "wait": "a"}),
     "the name of a part is empty": deferred("map", {}),
-    "a count without a name": count({}),
+    "a wait without a name": progress({"deferred": "numbers"}),
     "changed is a number": notice(tab()) | {"changedPropIds": 5},
 }
 MISSING: dict[str, object] = {
-    "an unknown part": deferred("nothing", {"deferred": "nothing"}),
+    "an unknown part": deferred("nothing", {"deferred": "nothing", "wait": "a"}),
     "an unknown output": body("nothing.children", [], []),
     "an output of the browser": body("copy-link.children", [part("copy-link.n_clicks", 1)], []),
 }
@@ -164,7 +166,8 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
     max_leaves=12,
 )
-SENSIBLE = st.sampled_from([notice(tab()), count("a"), painted({"after": ""}), deferred("map", {"deferred": "map"})])
+PART = {"deferred": "numbers", "wait": "a"}
+SENSIBLE = st.sampled_from([notice(tab()), progress(PART), painted({"after": ""}), deferred("numbers", PART)])
 BROKEN = st.builds(lambda good, changed: good | changed, SENSIBLE, st.dictionaries(st.sampled_from(KEYS), VALUES))
 
 

@@ -76,7 +76,7 @@ def test_the_head_of_the_pairs_is_chosen(way: Choose, relations: Page) -> None:
 
 
 def test_a_ranked_head_shows_its_sentences(relations: Page) -> None:
-    show = relations.get_by_role("region", name="Heads ranked by det").get_by_role("link", name="show").first
+    show = relations.get_by_role("region", name="Heads ranked by det").get_by_role("button", name="show").first
     name = (show.get_attribute("title") or "").removeprefix("Show the sentences of ")
     show.focus()
     relations.keyboard.press("Enter")
@@ -101,11 +101,11 @@ def mark(page: Page, first: int, second: int, press: Callable[[Page, int], None]
 
 
 def click(page: Page, word: int) -> None:
-    page.locator(".pair.words a").nth(word).click()
+    page.locator(".pair.words .word").nth(word).click()
 
 
 def enter(page: Page, word: int) -> None:
-    page.locator(".pair.words a").nth(word).focus()
+    page.locator(".pair.words .word").nth(word).focus()
     page.keyboard.press("Enter")
 
 
@@ -122,7 +122,7 @@ def test_pairs_of_two_sentences_are_marked_and_removed(
     mark(relations, 0, 1, press)
     expect(relations.get_by_role("columnheader", name="links, of 2")).to_be_visible()
     expect(relations.get_by_text("the parts of speech of the marked words")).to_be_visible()
-    removed = relations.locator("a.remove")
+    removed = relations.locator(".remove")
     expect(removed).to_have_count(2)
     for left in (1, 0):
         removed.first.focus()

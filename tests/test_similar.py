@@ -13,11 +13,11 @@ from dashboard.points.token_summary import END, NONE, Shares, next_word, word_sh
 from dashboard.web.cache import BUDGET, Cache
 from store import Corpus
 from store.repository.errors import NotIngested
+from tests.client import shown
 
 
 def beside(client: FlaskClient, pathname: str, search: str) -> str:
-    answer = client.post("/data/page", data={"pathname": pathname, "search": search, "snapshot": ""})
-    return str(answer.json["beside"])
+    return shown(client, "beside", pathname, search)
 
 
 @pytest.mark.parametrize("role", ["query", "key"])

@@ -180,7 +180,7 @@ def test_the_table_has_every_head_with_its_numbers(page: Page, space: Corpus) ->
 
 def test_heads_are_sorted_and_found_by_name_and_label(fresh: Page, space: Corpus) -> None:
     rows = fresh.locator(".rows.heads tbody td:first-child")
-    fresh.locator(".rows.heads").get_by_role("link", name="entropy", exact=True).click()
+    fresh.locator(".rows.heads").get_by_role("button", name="entropy", exact=True).click()
     expect(fresh).to_have_url(re.compile("sort=entropy"))
     order = [f"L{at // 2} H{at % 2}" for at in np.argsort(-mean(space, "entropy").ravel())]
     expect(rows).to_have_text(order)

@@ -14,12 +14,13 @@ from dashboard.compare.two_models import (
     ModelPair,
     Sample,
     cached_result,
-    is_cached,
     mean_interval,
     sample_of,
     segments_of,
 )
 from dashboard.ui.files import Table
+from dashboard.ui.job import watched
+from dashboard.web.errors import Refusal
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.kernels.attention import attention_pattern
@@ -130,19 +131,19 @@ def head_divergence(two: ModelPair, layer: int, head: int) -> Weights:
     return cached_result(two, _of_head(layer, head), lambda: _of_heads(two, head_sample(two), layer, heads)[:, 0])
 
 
-def head_divergence_is_cached(two: ModelPair, layer: int, head: int) -> bool:
-    """Whether the divergence of a head is cached."""
-    return is_cached(two, _of_head(layer, head))
-
-
 def _of_head(layer: int, head: int) -> tuple[object, ...]:
     return ("divergence", layer, head)
 
 
 def _divergence(two: ModelPair, sample: Sample) -> Weights:
+    """Layer by layer; ended where nobody waits for it any more."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        layers = pool.map(lambda layer: _of_heads(two, sample, layer, slice(None)), range(two.own.layers))
-        return np.stack(list(layers), axis=1)
+        waiting = [pool.submit(_of_heads, two, sample, layer, slice(None)) for layer in range(two.own.layers)]
+        try:
+            return np.stack([divergence.result() for divergence in watched(waiting)], axis=1)
+        except Refusal:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _of_heads(two: ModelPair, sample: Sample, layer: int, heads: slice) -> Weights:
@@ -193,13 +194,6 @@ def changes(two: ModelPair, statistic: str, source: str) -> Changes:
     of_most = cached_result(two, "most changed", lambda: difference_of(two, most, "all"))
     labels = np.stack([model.head_labels.values.astype(object) for model in (two.own, two.other)])
     return Changes(divergence, difference(two, statistic, source), most, of_most, labels)
-
-
-def changes_are_cached(two: ModelPair, statistic: str, source: str) -> bool:
-    """Whether all changes are cached."""
-    return all(
-        is_cached(two, what) for what in ("divergence intervals", "most changed", ("difference", statistic, source))
-    )
 
 
 def ranked_heads(changed: Changes, by: str) -> list[tuple[int, int]]:

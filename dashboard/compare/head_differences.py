@@ -5,7 +5,6 @@ from dash import dcc, html
 from dashboard.compare.data import (
     Changes,
     changes,
-    changes_are_cached,
     divergence_sample,
     ranked_heads,
     statistic_of,
@@ -32,11 +31,6 @@ CHANGES = (
 )
 #: Number of listed heads.
 LISTED = 10
-
-
-def is_computed(context: Context, two: ModelPair) -> bool:
-    """Whether the numbers are cached."""
-    return changes_are_cached(two, statistic_of(context.state), context.state.source)
 
 
 def changed_heads(context: Context, two: ModelPair) -> list[object]:

@@ -16,21 +16,19 @@ from store.schema.model import head_name, varying_statistics
 
 #: Listed changes.
 LISTED = 3
-COMPUTING = "Computing the largest changes ..."
 
 
-def largest_changes(context: Context, two: ModelPair, *, ready: bool) -> html.Div:
-    """The line; what is not computed yet fills it later, by its name among the deferred parts."""
-    waiting: Any = {} if ready else {"id": {"deferred": "largest"}}
-    within = html.Div(changed_most(context, two) if ready else COMPUTING, className="three", **waiting)
+def largest_changes(changes: html.Div) -> html.Div:
+    """The line around `changes`, from `changed_most`."""
     title = html.Span("Largest changes", className="largest-title")
     named: Any = {"aria-label": "Largest changes"}
-    return html.Div([title, within], className="largest", role="group", **named)
+    return html.Div([title, changes], className="largest", role="group", **named)
 
 
 def changed_most(context: Context, two: ModelPair) -> list[Any]:
     """Links to the heads that diverge most, or to the statistics where heads have no counterparts."""
-    return _heads(context, two) if two.same_heads else _statistics(context, two)
+    links = _heads(context, two) if two.same_heads else _statistics(context, two)
+    return [html.Div(links, className="three")]
 
 
 def _heads(context: Context, two: ModelPair) -> list[Any]:

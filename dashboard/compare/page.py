@@ -3,10 +3,10 @@
 from typing import Any
 
 import dash_mantine_components as dmc
-from dash import dcc, html
+from dash import html
 
 from dashboard.canvas.spec import Picture
-from dashboard.compare.data import STANDARD, head_divergence_is_cached, statistic_of
+from dashboard.compare.data import STANDARD, statistic_of
 from dashboard.compare.feature_points import (
     SIMILARITY,
     ShownPoint,
@@ -17,7 +17,7 @@ from dashboard.compare.feature_points import (
     point_picture,
     similarity_panel,
 )
-from dashboard.compare.head_differences import CHANGES, changed_heads, differences, is_computed, means_over_heads
+from dashboard.compare.head_differences import CHANGES, changed_heads, differences, means_over_heads
 from dashboard.compare.largest import changed_most, largest_changes
 from dashboard.compare.names import LETTERS, badge, lettered, marked
 from dashboard.compare.picture import (
@@ -43,16 +43,17 @@ from dashboard.compare.sentences import (
     standard_ranking,
     typed_choices,
 )
-from dashboard.compare.two_models import ModelPair, is_cached, pair_of, pictures_of
-from dashboard.compare.typed import typed_patterns, typed_section
+from dashboard.compare.two_models import ModelPair, pair_of, pictures_of
+from dashboard.compare.typed import typed_section
 from dashboard.points.captions import FIDELITY, caption, shown_fidelity
 from dashboard.points.colours import legend_line, marks_line
 from dashboard.points.controls import colour_choice, count_line, selection_count
 from dashboard.points.picture import ShownPoints
 from dashboard.points.search import no_hits
 from dashboard.sentence.finder import finder
-from dashboard.ui.controls import choice, head_choices, info, search_controls, statistic_choice, view_choices
-from dashboard.ui.page import Page, deferred
+from dashboard.ui.controls import action, choice, head_choices, info, search_controls, statistic_choice, view_choices
+from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade
 from dashboard.ui.text import QUERIES
 from dashboard.web.context import Context, on_same_corpus
@@ -67,9 +68,6 @@ MAKE_IT_AFTERWARDS = (
     "If not, add one when it has ended: `headscape finetune`, then `headscape ingest --model=data/finetuned`."
 )
 RANKED = {"divergence": "attention divergence", "statistic": "difference of the statistic"}
-COMPUTING = "Computing divergences and their intervals from the stored queries and keys of both models. This takes some seconds."
-COMPUTING_SENTENCES = "Computing the divergence of the head in every sentence. This takes a second."
-COMPUTING_POINTS = "Computing the similarity of the same tokens' vectors at every point. This takes some seconds."
 
 
 def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
@@ -194,10 +192,20 @@ def deferred_largest(context: Context) -> list[object]:
     return changed_most(context, two) if two else []
 
 
-def deferred_typed(context: Context) -> list[object]:
-    """The typed sentence in both models."""
-    two = pair_of(context)
-    return typed_patterns(context, two) if two and two.same_heads and context.state.text else []
+CHANGED = DeferredPart(
+    "changes", "divergences and their intervals", deferred_changes, ("statistic", "source"), 920, steps=True
+)
+LARGEST = DeferredPart("largest", "the largest changes", deferred_largest, ("statistic", "source"), 36, shape="lines")
+SENTENCES = DeferredPart(
+    "sentences",
+    "the divergence of the head in every sentence",
+    deferred_sentences,
+    ("layer", "head", "by", "first", "find", "labelled", "fewest", "most"),
+    520,
+)
+SIMILAR_POINTS = DeferredPart(
+    "points", "the similarity of vectors at every point", deferred_similarity, (), 420, shape="box"
+)
 
 
 def _without_other(context: Context) -> Page:
@@ -212,8 +220,7 @@ def _without_other(context: Context) -> Page:
 
 def _of_two(context: Context, two: ModelPair) -> Page:
     unlike = [dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()]
-    ready = not two.same_heads or is_computed(context, two)
-    largest = largest_changes(context, two, ready=ready)
+    largest = largest_changes(deferred(context, LARGEST, ready=None if two.same_heads else True))
     above = [
         html.H1(TITLE),
         _model_choice(context, two),
@@ -238,10 +245,8 @@ def _notices(context: Context, two: ModelPair) -> tuple[str, ...]:
 
 
 def _sentences(context: Context, two: ModelPair) -> list[object]:
-    layer, head = context.state.layer, context.state.head
     if not two.same_heads:
         return []
-    ready = ranked_by(context, two) != DIVERGENCE or head_divergence_is_cached(two, layer, head)
     if context.state.text:
         patterns_shown = [
             sentence_title(context),
@@ -250,8 +255,8 @@ def _sentences(context: Context, two: ModelPair) -> list[object]:
         ]
     else:
         patterns_shown = patterns(context, two)
-    finding = deferred("sentences", COMPUTING_SENTENCES, ready, lambda: finder(context, search_in_both(context, two)))
-    return [*patterns_shown, html.H3("Find a sentence"), finding]
+    ready = None if ranked_by(context, two) == DIVERGENCE else True
+    return [*patterns_shown, html.H3("Find a sentence"), deferred(context, SENTENCES, ready=ready)]
 
 
 def _model_choice(context: Context, two: ModelPair) -> html.Div:
@@ -265,7 +270,7 @@ def _model_choice(context: Context, two: ModelPair) -> html.Div:
             marked(two, 0),
             badge(1),
             choice("other", "Model B", models | repeated, two.other.name, 300),
-            dcc.Link("Swap A and B", href=swapped.href),
+            action("Swap A and B", swapped.href),
         ],
         className="controls which",
     )
@@ -278,11 +283,10 @@ def _heads(context: Context, two: ModelPair) -> list[object]:
             html.Div(_source(context), className="controls"),
             means_over_heads(context, two),
         ]
-    counted = deferred("changes", COMPUTING, is_computed(context, two), lambda: changed_heads(context, two))
     return [
         html.H2(["Heads that changed most", info("heads that changed most", CHANGES)]),
         _choices(context),
-        counted,
+        deferred(context, CHANGED),
         html.H2("Differences of every head"),
         *differences(context, two),
         means_over_heads(context, two),
@@ -307,8 +311,8 @@ def _source(context: Context) -> dmc.Select:
 
 
 def _points(context: Context, two: ModelPair) -> list[object]:
-    ready = is_cached(two, "likeness") or both_features(two) is None
+    ready = True if both_features(two) is None else None
     return [
         html.H2(["Feature points of both models", info("CKA and cosine", SIMILARITY)]),
-        deferred("points", COMPUTING_POINTS, ready, lambda: similarity_panel(context, two)),
+        deferred(context, SIMILAR_POINTS, ready=ready),
     ]

@@ -96,11 +96,6 @@ def cached_result(two: ModelPair, key: Hashable, compute: Callable[[], T]) -> T:
     return current_cache().get(two.own, _key(two, key), compute)
 
 
-def is_cached(two: ModelPair, key: Hashable) -> bool:
-    """Whether a result is cached."""
-    return current_cache().find(two.own, _key(two, key)) is not None
-
-
 def _key(two: ModelPair, key: Hashable) -> Hashable:
     return "compare", two.other.name, key
 

@@ -4,10 +4,10 @@ import numpy as np
 from dash import dcc, html
 
 from dashboard.compare.sentences import Floats, drawn_patterns, sentence_divergence
-from dashboard.compare.two_models import ModelPair
+from dashboard.compare.two_models import ModelPair, pair_of
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence
-from dashboard.ui.page import deferred
+from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.tables import file_href
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context
@@ -15,7 +15,6 @@ from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.library import Library
 from store.wording import many
 
-COMPUTING = "Running both models on the typed sentence. The first sentence also loads them, which takes some seconds."
 UNLIKE = "The models split this sentence into different tokens. Choose a sentence of the corpus."
 
 
@@ -25,7 +24,7 @@ def typed_section(context: Context, two: ModelPair) -> list[object]:
     ready = all(typed.is_encoded(model, text) for model in (two.own, two.other))
     back = context.state.with_(text=None, second=None).href
     return [
-        html.Div(deferred("typed", COMPUTING, ready, lambda: typed_patterns(context, two)), className="typed-patterns"),
+        deferred(context, TYPED, ready=ready),
         html.P(dcc.Link("Back to the sentences of the corpus", href=f"{back}#sentence-in-both"), className="caption"),
     ]
 
@@ -55,6 +54,15 @@ def typed_patterns(context: Context, two: ModelPair) -> list[object]:
             className="caption",
         ),
     ]
+
+
+def deferred_typed(context: Context) -> list[object]:
+    """The typed sentence in both models."""
+    two = pair_of(context)
+    return typed_patterns(context, two) if two and two.same_heads and context.state.text else []
+
+
+TYPED = DeferredPart("typed", "this sentence, once both models are loaded", deferred_typed, ("text",), 760, shape="box")
 
 
 def _file(context: Context, two: ModelPair) -> str:

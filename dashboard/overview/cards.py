@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 from numpy.typing import NDArray
 
 from dashboard.overview.kinds import MOST, KindExample, examples_of
-from dashboard.statistics.kinds import BEHAVIOURS
+from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.text import spell, unbroken
 from dashboard.web.cache import cached
@@ -22,28 +22,29 @@ from store.schema.model import head_name
 LINE, ACROSS, PICTURE = 20, 44, 84
 #: Tokens drawn in the picture of a head.
 DRAWN = 4_000
+CAPTION = (
+    "Left: queries (blue) and keys (orange) of the head. Right: its attention in a typical sentence, queries to keys."
+)
 #: Smallest attention weight that is drawn as a line.
 LEAST = 0.05
 
 
 def example_cards(context: Context) -> list[object]:
-    """One card for each kind of heads; nothing where no head has a label."""
-    cards: list[Any] = [_card(context, example) for example in examples_of(context.corpus)]
-    if not cards:
-        return []
-    return [
-        html.H2("The clearest head of each kind"),
-        html.P(
-            "Left: queries (blue) and keys (orange) of the head. Right: its attention in a typical sentence, queries to keys.",
-            className="caption",
-        ),
-        html.Ul(cards, className="cards"),
-    ]
+    """One card for each kind of heads."""
+    examples = examples_of(context.corpus)
+    cards: list[Any] = [_card(context, example.kind, _sentence(context, example)) for example in examples]
+    return [html.Ul(cards, className="cards")]
 
 
-def _card(context: Context, example: KindExample) -> html.Li:
-    layer, head = example.head
-    kind = example.kind
+def cards_outline(context: Context) -> list[object]:
+    """The cards before their sentences are found."""
+    sentence = html.Div(className="skeleton lines")
+    cards: list[Any] = [_card(context, kind, sentence) for kind in kinds_of(context.corpus)]
+    return [html.Ul(cards, className="cards")]
+
+
+def _card(context: Context, kind: Kind, sentence: Component) -> html.Li:
+    layer, head = kind.heads[0]
     return html.Li(
         [
             html.H3(
@@ -53,9 +54,7 @@ def _card(context: Context, example: KindExample) -> html.Li:
                 ]
             ),
             html.P(f"Mean {kind.title}: {unbroken(spell(kind.values[0], 'share'))}.", className="evidence"),
-            html.Div(
-                [picture_of_head(context, layer, head, PICTURE), _sentence(context, example)], className="pair-of"
-            ),
+            html.Div([picture_of_head(context, layer, head, PICTURE), sentence], className="pair-of"),
         ],
         className="card",
     )

@@ -7,7 +7,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.overview.cards import example_cards, head_link, picture_of_head
+from dashboard.overview.cards import CAPTION, cards_outline, example_cards, head_link, picture_of_head
 from dashboard.overview.kinds import SINK_SHARE, KindExample, examples_of, heads_on_sinks
 from dashboard.overview.layers import where_attention_goes
 from dashboard.points.captions import FIDELITY, shown_fidelity
@@ -15,6 +15,7 @@ from dashboard.relations.data import ENOUGH_PAIRS, BestHead, best_of, clearest_r
 from dashboard.statistics.divergence import divergence_info, mean_divergence
 from dashboard.statistics.kinds import BEHAVIOURS, Kind, kinds_of
 from dashboard.ui.controls import info
+from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade, unmade_line
@@ -61,7 +62,7 @@ def layout(context: Context) -> Page:
                 [
                     _section([*_kinds(context)]),
                     _section([*where_attention_goes(context), *_pictures(context)]),
-                    _section(example_cards(context), "wide"),
+                    _section(_examples(context), "wide"),
                     _section(_relations(context)),
                     _section(_unusual(context)),
                 ],
@@ -206,13 +207,27 @@ def _relation(context: Context, row: BestHead) -> html.Tr:
     )
 
 
+def _examples(context: Context) -> list[object]:
+    """The clearest heads; nothing where no head has a label."""
+    if not kinds_of(context.corpus):
+        return []
+    return [html.H2("The clearest head of each kind"), html.P(CAPTION, className="caption"), deferred(context, CARDS)]
+
+
 def _unusual(context: Context) -> list[object]:
     """Sentences in which the clearest heads do not do as usual, and the head least like any other."""
-    items: list[Any] = [_exception(context, example) for example in examples_of(context.corpus)]
     outlier = _outlier(context)
-    if not items and not outlier:
+    if not kinds_of(context.corpus) and not outlier:
         return []
-    return [html.H2("What is unusual in this corpus"), html.Ul([*items, *outlier], className="findings")]
+    outliers = [html.Ul(outlier, className="findings")] if outlier else []
+    exceptions = [deferred(context, UNUSUAL)] if kinds_of(context.corpus) else []
+    return [html.H2("What is unusual in this corpus"), *outliers, *exceptions]
+
+
+def _exceptions(context: Context) -> list[object]:
+    """Sentences in which the clearest heads do not do as usual."""
+    items: list[Any] = [_exception(context, example) for example in examples_of(context.corpus)]
+    return [html.Ul(items, className="findings")]
 
 
 def _exception(context: Context, example: KindExample) -> html.Li:
@@ -228,6 +243,10 @@ def _exception(context: Context, example: KindExample) -> html.Li:
             dcc.Link(html.Q(text if len(text) <= 90 else f"{text[:90]} ..."), href=link),
         ]
     )
+
+
+CARDS = DeferredPart("cards", "a typical sentence of each kind", example_cards, (), 348, outline=cards_outline)
+UNUSUAL = DeferredPart("unusual", "the least usual sentence of each kind", _exceptions, (), 208, 312, shape="lines")
 
 
 def _outlier(context: Context) -> list[Any]:

@@ -23,9 +23,10 @@ from dashboard.points.marks_legend import marks_legend
 from dashboard.points.picture import ShownPoints, grid_picture
 from dashboard.points.pinned import picture_with_pinned, pin_links, pinned_name, scale_caption
 from dashboard.points.search import hit_table
-from dashboard.points.similar import similar_part
+from dashboard.points.similar import SIMILAR
 from dashboard.points.worked_example import example_card, example_link
 from dashboard.ui.controls import info
+from dashboard.ui.deferred import deferred
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links
 from dashboard.web.context import Context
@@ -38,7 +39,7 @@ TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
 
 def _point_panel(context: Context, points: ShownPoints) -> list[object]:
     """The clicked point, and the tokens most similar to it."""
-    return [*point.panel(context, points), *similar_part(context)]
+    return [*point.panel(context, points), *([] if context.state.token is None else [deferred(context, SIMILAR)])]
 
 
 #: Pixels of the tabs where their reader has chosen no others (assets/points.css).

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from dashboard.points.clicked_point import SEARCHED, TILE, Point
 from dashboard.points.token_groups import FoundToken, groups_table
 from dashboard.points.token_summary import summary
+from dashboard.ui.deferred import DeferredPart
+from dashboard.ui.job import watched
 from dashboard.ui.tables import scrolling
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
@@ -43,7 +45,7 @@ def _cosines(corpus: Corpus, point: Point, rows: NDArray[np.int64]) -> NDArray[n
     vectors = (corpus.query if point.role == "query" else corpus.key).variable[point.layer, point.head]
     own = vectors[int(corpus.rows[point.token])].values.astype(np.float32)
     parts = []
-    for start in range(0, len(rows), TILE):
+    for start in watched(range(0, len(rows), TILE)):
         tile = rows[start : start + TILE]
         # Padding is multiplied too and dropped afterwards: faster than copying the other rows.
         read = vectors[tile[0] : tile[-1] + 1].values.astype(np.float32)
@@ -80,3 +82,8 @@ def similar_part(context: Context) -> list[object]:
         html.P(caption, className="caption"),
         *summary(context, corpus.tokens, rows.tolist(), words),
     ]
+
+
+SIMILAR = DeferredPart(
+    "similar", "the most similar tokens", similar_part, ("layer", "head", "role", "token"), 1016, steps=True
+)

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from dashboard.relations.data import sentence_link
 from dashboard.relations.kinds import CommonKind, WordPair, common_kind
 from dashboard.relations.linked_sentences import best_sentence, most_linked, show_link
-from dashboard.ui.controls import info, number
+from dashboard.ui.controls import action, info, number
+from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.job import watched
 from dashboard.ui.tables import heading, scrolling
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
@@ -110,7 +112,7 @@ def by_example(context: Context) -> list[object]:
         html.Div([number("sentence", "Sentence", state.sentence, 0, corpus.n_sentences - 1, 1)], className="controls"),
         html.P(_what_to_do(context), className="caption", role="status"),
         html.P(_words(context, pairs), className="pair words"),
-        *(_marked(context, pairs) if pairs else []),
+        *([deferred(context, MARKED)] if pairs else []),
     ]
 
 
@@ -124,7 +126,7 @@ def _what_to_do(context: Context) -> str:
 
 
 def _words(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
-    """The words of the sentence, each a link that marks it."""
+    """The words of the sentence, each a button that marks it."""
     rows = context.corpus.words.rows(context.state.sentence)
     own = [pair for pair in pairs if pair.sentence == context.state.sentence]
     marks = {pair.source: "dependent" for pair in own} | {pair.target: "governor" for pair in own}
@@ -132,7 +134,7 @@ def _words(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
     parts: list[object] = []
     for word, spelled in enumerate(context.corpus.words.texts(rows)):
         shown = html.Mark(spelled, className=marks[word]) if word in marks else spelled
-        parts += [dcc.Link(shown, href=_chosen(context, pairs, word), className="word"), " "]
+        parts += [action(shown, _chosen(context, pairs, word), look="word"), " "]
     return parts
 
 
@@ -147,8 +149,9 @@ def _chosen(context: Context, pairs: tuple[MarkedPair, ...], word: int) -> str:
     return state.with_(start=None, example=written_marks(added)).href
 
 
-def _marked(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
+def _marked(context: Context) -> list[object]:
     """The marked pairs, the heads that link most of them, and what they have in common in the corpus."""
+    pairs = parse_marks(context.corpus, context.state.example)
     heads, kind = rank_heads(context.corpus, pairs)[:LISTED], kind_of(context.corpus, pairs)
     total = many(context.corpus.layers * context.corpus.heads, "head")
     parts = [html.P(["Marked: ", *_removable(context, pairs)])]
@@ -164,6 +167,11 @@ def _marked(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
     ]
 
 
+MARKED = DeferredPart(
+    "marked", "the heads that link the marked pairs", _marked, ("example", "examples", "layer", "head"), 940, steps=True
+)
+
+
 def _shown(context: Context, heads: list[RankedHead]) -> tuple[int, int]:
     """The head whose sentences are listed: the first, or the chosen one."""
     state = context.state
@@ -176,7 +184,10 @@ def _table(
     """The ranked heads; where the marked pairs have something in common, with their sentences."""
     titles = ("head", f"links, of {len(pairs)}", "mean weight in %")
     beside = ("most such links in a sentence", "sentences") if kind else ()
-    rows = [html.Tr([*_head_row(context, each, pairs[0]), *_sentences(context, kind, each, heads)]) for each in heads]
+    rows = [
+        html.Tr([*_head_row(context, each, pairs[0]), *_sentences(context, kind, each, heads)])
+        for each in watched(heads)
+    ]
     table = html.Table([heading((*titles, *beside), titles[1:]), html.Tbody(rows)], className="rows narrow")
     return scrolling(table, "Heads ranked by the marked pairs")
 
@@ -189,14 +200,14 @@ def _sentences(context: Context, kind: CommonKind | None, ranked: RankedHead, he
 
 
 def _removable(context: Context, pairs: tuple[MarkedPair, ...]) -> list[object]:
-    """Each pair with a link that removes it."""
+    """Each pair with a button that removes it."""
     parts: list[object] = []
     for pair in pairs:
         words = context.corpus.words.texts(context.corpus.words.rows(pair.sentence))
         left = tuple(each for each in pairs if each != pair)
         href = context.state.with_(example=written_marks(left)).href
         name = f"{words[pair.source]} -> {words[pair.target]}"
-        remove = dcc.Link("✕", href=href, title=f"Remove {name}", className="remove")
+        remove = action("✕", href, title=f"Remove {name}", look="action remove")
         parts += [f"{name} (sentence {pair.sentence}) ", remove, "  "]
     return parts
 

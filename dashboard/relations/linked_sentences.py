@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from dashboard.relations.data import sentence_link, strongest_of
 from dashboard.relations.kinds import CommonKind, NamedKind
+from dashboard.ui.controls import action
 from dashboard.ui.tables import heading, scrolling
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
@@ -57,11 +58,11 @@ def _row_of(links: WordPairs, sentence: int, pairs: int) -> LinkedSentence:
 
 
 def show_link(context: Context, layer: int, head: int, shown: tuple[int, int]) -> html.Td:
-    """A link that chooses the head whose sentences are listed: a cell of a table."""
+    """A button that chooses the head whose sentences are listed: a cell of a table."""
     if (layer, head) == shown:
         return html.Td("shown")
     href = context.state.with_(examples="chosen", layer=layer, head=head).href
-    return html.Td(dcc.Link("show", href=href, title=f"Show the sentences of {head_name(layer, head)}"))
+    return html.Td(action("show", href, title=f"Show the sentences of {head_name(layer, head)}"))
 
 
 def best_sentence(context: Context, kind: Kind, layer: int, head: int) -> html.Td:

@@ -21,9 +21,10 @@ from dashboard.relations.data import (
 from dashboard.relations.example import by_example
 from dashboard.relations.figures import relations_by_heads, relations_of_head
 from dashboard.relations.governors import governors
-from dashboard.relations.ranked_heads import ranked_heads
+from dashboard.relations.ranked_heads import ranked_heads, ranking_title
 from dashboard.ui.charts import chart, heat_map
 from dashboard.ui.controls import choice, explained, head_choices, info
+from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_href, file_links, heading, scrolling
@@ -72,8 +73,8 @@ def layout(context: Context) -> Page:
             html.P([_how_to_read(context.corpus), _accuracy_info(context.corpus)], className="how-to-read"),
             html.Div(_controls(context, relation), className="controls"),
             *_heads(context, relation),
-            *ranked_heads(context, relation),
-            *_examples(context, relation),
+            *_ranked(context, relation),
+            *_pairs(context, relation),
             *by_example(context),
             *_table(context, best),
             *_all_relations(context),
@@ -167,19 +168,33 @@ def _heading(relation: str) -> str:
     return f"{relation} ({TITLES[relation]})" if relation in TITLES else relation
 
 
-def _examples(context: Context, relation: str) -> list[object]:
-    """Sentences in which the head links a pair, and some in which it does not."""
-    state = context.state
+def _ranked(context: Context, relation: str) -> list[object]:
+    """The first heads at the relation, with the sentences in which each makes most links."""
+    return [html.H3(ranking_title(relation)), deferred(context, RANKED)]
+
+
+def _pairs(context: Context, relation: str) -> list[object]:
+    """The choice of a head, and pairs that it links and does not."""
     layer, head = shown_head(context, relation)
-    found = examples(context.corpus, relation, state.direction, layer, head)
     which = {"best": "the best head", "chosen": "a chosen head"}
-    controls: list[object] = [choice("examples", "Links of", which, state.examples, 190)]
-    controls += head_choices(context) if state.examples == "chosen" else []
-    share = spell(found.linked / found.pairs, "share") if found.pairs else "none"
-    caption = f"{found.linked:,} of {many(found.pairs, 'pair')} ({share}) are linked; the first are shown. "
+    controls: list[object] = [choice("examples", "Links of", which, context.state.examples, 190)]
+    controls += head_choices(context) if context.state.examples == "chosen" else []
     return [
         html.H2(f"Pairs that {head_name(layer, head)} links, and pairs that it does not"),
         html.Div(controls, className="controls"),
+        deferred(context, EXAMPLES),
+    ]
+
+
+def _examples(context: Context) -> list[object]:
+    """Sentences in which the head links a pair, and some in which it does not."""
+    state = context.state
+    relation, _ = shown_relation(context)
+    layer, head = shown_head(context, relation)
+    found = examples(context.corpus, relation, state.direction, layer, head)
+    share = spell(found.linked / found.pairs, "share") if found.pairs else "none"
+    caption = f"{found.linked:,} of {many(found.pairs, 'pair')} ({share}) are linked; the first are shown. "
+    return [
         html.P([caption, *_legend(relation)], className="caption pair", role="status"),
         html.Div(
             [
@@ -189,6 +204,18 @@ def _examples(context: Context, relation: str) -> list[object]:
             className="figures halves",
         ),
     ]
+
+
+_OF_HEAD = ("relation", "direction", "examples", "layer", "head")
+RANKED = DeferredPart(
+    "ranked",
+    "the sentences in which these heads make most links",
+    lambda context: ranked_heads(context, shown_relation(context)[0]),
+    _OF_HEAD,
+    812,
+    steps=True,
+)
+EXAMPLES = DeferredPart("examples", "the pairs that the head links", _examples, _OF_HEAD, 380, 720)
 
 
 def _legend(relation: str) -> list[object]:

@@ -7,6 +7,7 @@ from dash import dcc, html
 from dashboard.relations.data import links_of, shown_head
 from dashboard.relations.kinds import NamedKind
 from dashboard.relations.linked_sentences import best_sentence, most_linked, show_link
+from dashboard.ui.job import watched
 from dashboard.ui.tables import heading, scrolling
 from dashboard.web.context import Context
 from store.schema.model import head_name
@@ -23,17 +24,20 @@ def ranked_heads(context: Context, relation: str) -> list[object]:
     links = links_of(context.corpus, relation).sel(direction=kind.direction)
     shown = shown_head(context, relation)
     titles = ("head", "accuracy", "95 % interval", "most links in a sentence", "sentences")
-    rows = [html.Tr(_row(context, kind, links, head, shown)) for head in first_heads(links)]
+    rows = [html.Tr(_row(context, kind, links, head, shown)) for head in watched(first_heads(links))]
     table = html.Table([heading(titles, titles[1:3]), html.Tbody(rows)], className="rows")
     total = many(context.corpus.layers * context.corpus.heads, "head")
     caption = f"The first {len(rows)} of {total}, ranked on one half of the sentences, accuracy in % on the other."
-    title = f"Heads ranked by {'all relations' if relation == ALL else relation}"
     return [
-        html.H3(title),
         html.P(caption, className="caption"),
-        scrolling(table, title),
+        scrolling(table, ranking_title(relation)),
         *most_linked(context, kind, *shown),
     ]
+
+
+def ranking_title(relation: str) -> str:
+    """What heads are ranked by."""
+    return f"Heads ranked by {'all relations' if relation == ALL else relation}"
 
 
 def first_heads(links: xr.Dataset) -> list[tuple[int, int]]:

@@ -198,6 +198,7 @@ class TypedSentences:
 
     def __init__(self, encoder: SentenceEncoder | None = None) -> None:
         self._encoder = encoder or Encoder()
+        self._loaded: set[CorpusModel] = set()
 
     @classmethod
     def of(cls, _library: Library) -> "TypedSentences":
@@ -213,7 +214,16 @@ class TypedSentences:
         """
         request = CorpusModel.of(corpus), _readable(text), _readable(second)
         check_words(bool(request[1]), "")
-        return current_cache().get(self, request, lambda: self._encoder.encode(*request, has_left))
+        return current_cache().get(self, request, lambda: self._encoded(*request, has_left))
+
+    def _encoded(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
+        encoded = self._encoder.encode(model, text, second, has_left)
+        self._loaded.add(model)
+        return encoded
+
+    def has_loaded(self, corpus: Corpus) -> bool:
+        """Whether the model has encoded a sentence: the first waits until it is loaded."""
+        return CorpusModel.of(corpus) in self._loaded
 
     def is_encoded(self, corpus: Corpus, text: str, second: str = "") -> bool:
         """Whether `encode` would answer at once: the sentence is cached."""
@@ -223,6 +233,14 @@ class TypedSentences:
 def shown_sentence(context: Context) -> Sentence:
     """The sentence of a page: the typed one, else one of the corpus."""
     return context.share("sentence", lambda: _sentence(context))
+
+
+def waits_for_model(context: Context) -> bool:
+    """Whether the sentence of a page is a typed one, and the first of its model."""
+    text, typed = context.state.text, context.library.get(TypedSentences)
+    if not text or typed.has_loaded(context.corpus):
+        return False
+    return not typed.is_encoded(context.corpus, text, context.state.second or "")
 
 
 def _sentence(context: Context) -> Sentence:

@@ -6,7 +6,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.sentence.controls import SHOWN, filter_group, input_group, view_group
-from dashboard.sentence.encoder import shown_sentence
+from dashboard.sentence.encoder import shown_sentence, waits_for_model
 from dashboard.sentence.finder import finder, search_of
 from dashboard.sentence.mixing import sentence_mixing
 from dashboard.sentence.opening import about_head
@@ -19,9 +19,11 @@ from dashboard.sentence.positions import positions
 from dashboard.sentence.ranked_heads import ranking_panel
 from dashboard.sentence.tree import dependency_tree
 from dashboard.ui.controls import info
+from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
 from dashboard.web.context import Context
 from dashboard.web.errors import Refusal
+from dashboard.web.state import ORDER
 from store.schema.model import head_name
 from store.wording import many
 
@@ -40,8 +42,6 @@ _MORE = {
     "matrix": "Hover a cell for its weight; the arrow keys move from cell to cell, Enter selects its pair, Escape or a second click clears it. Double-click a token's name, or press h in its row, to hide it.",
     "neuron": "q x k channel by channel, their sum, the logit q.k / sqrt(channels), and the weight after the softmax.",
 }
-#: Shown while a page with the first typed sentence is on its way (assets/style.css).
-LOADING = "Loading the model (first sentence only) ..."
 
 
 def picture(context: Context) -> dict[str, Any] | None:
@@ -51,13 +51,32 @@ def picture(context: Context) -> dict[str, Any] | None:
 
 def layout(context: Context) -> Page:
     """The page of a link; where a typed text cannot be encoded, the reason and the text field."""
+    if waits_for_model(context):
+        return _before_model(context)
     try:
         shown_sentence(context)
     except Refusal as refusal:
         alert = dmc.Alert(str(refusal), color="red", className="problem")
-        above = [html.H1("Your own sentence"), _groups(input_group(context)), _loading(), alert]
+        above = [html.H1("Your own sentence"), _groups(input_group(context)), alert]
         return Page(above=above, beside=_finder(context))
     return _of_sentence(context)
+
+
+def _before_model(context: Context) -> Page:
+    """The page of the first typed sentence of a model, where everything has its place."""
+    state = context.state
+    above = [
+        html.H1(_title(context)),
+        html.P([state.text, *([" | ", state.second] if state.second else [])], className="sentence-text", dir="auto"),
+        _groups(input_group(context), view_group(context)),
+        html.P(_how_to_read(state.show), className="how-to-read"),
+    ]
+    return Page(above=above, beside=_finder(context))
+
+
+def before_views(context: Context) -> list[object]:
+    """What takes the place of the views until the model is loaded; nothing afterwards."""
+    return [deferred(context, TYPED, ready=False)] if waits_for_model(context) else []
 
 
 def _of_sentence(context: Context) -> Page:
@@ -65,7 +84,6 @@ def _of_sentence(context: Context) -> Page:
         html.H1(_title(context)),
         html.P(_text(context), className="sentence-text", dir="auto"),
         _groups(input_group(context), view_group(context), *filter_group(context)),
-        _loading(),
         *about_head(context),
         html.P(_how_to_read(context.state.show), className="how-to-read"),
     ]
@@ -80,17 +98,38 @@ def _groups(*groups: html.Fieldset) -> html.Div:
     return html.Div(list(groups), className="control-groups")
 
 
-def _loading() -> html.P:
-    return html.P(LOADING, className="loading", role="status")
-
-
 def _how_to_read(show: str) -> list[str | html.Button]:
     about = f"the {SHOWN[show].lower()}"
     return [HOW[show], *([info(about, _MORE[show])] if show in _MORE else [])]
 
 
 def _finder(context: Context) -> list[object]:
-    return [html.H2("Find a sentence"), *finder(context, search_of(context))]
+    ready = None if context.state.by and context.state.by != ORDER else True
+    return [html.H2("Find a sentence"), deferred(context, FOUND, ready=ready)]
+
+
+def _run(context: Context) -> list[object]:
+    """Encode the typed sentence; the page is fetched again when it is there."""
+    shown_sentence(context)
+    return []
+
+
+TYPED = DeferredPart(
+    "own-text",
+    "this sentence, once the model is loaded",
+    _run,
+    ("text", "second"),
+    560,
+    shape="box",
+    reloads=True,
+)
+FOUND = DeferredPart(
+    "found",
+    "the statistic in every sentence",
+    lambda context: finder(context, search_of(context)),
+    ("by", "layer", "head", "heads", "first", "find", "labelled", "fewest", "most"),
+    704,
+)
 
 
 def _title(context: Context) -> str:

@@ -39,7 +39,7 @@ from dashboard.statistics.sections import (
     relative_position_heading,
 )
 from dashboard.ui.charts import chart, heat_map
-from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
+from dashboard.ui.controls import action, choice, head_choices, info, statistic_choice, statistic_info
 from dashboard.ui.job import Job, Kind, job_place
 from dashboard.ui.page import HEIGHT, Page
 from dashboard.ui.tables import file_href, file_links, scrolling
@@ -328,20 +328,20 @@ def _sorted_heads(heads: Heads, columns: Columns, by: str | None) -> Heads:
 
 
 def _heads_table(context: Context, heads: Heads, columns: Columns, labels: NDArray[np.str_]) -> html.Div:
-    titles = [_sorting_link(context, name, column.short, column.title) for name, column in columns.items()]
+    titles = [_sorting_button(context, name, column.short, column.title) for name, column in columns.items()]
     units = [html.Td(unit_title(column.unit), className="number") for column in columns.values()]
-    names = html.Tr([_sorting_link(context, None, "head", "layer and head", ""), html.Th("label"), *titles])
+    names = html.Tr([_sorting_button(context, None, "head", "layer and head", ""), html.Th("label"), *titles])
     top = html.Thead([names, html.Tr([html.Td(), html.Td(), *units])])
     body = html.Tbody([_head_row(context, head, columns, labels[head]) for head in heads])
     return scrolling(html.Table([top, body], className="rows heads"), "All heads")
 
 
-def _sorting_link(context: Context, by: str | None, title: str, what: str, kind: str = "number") -> html.Th:
-    """A column's name, a link that sorts by it."""
+def _sorting_button(context: Context, by: str | None, title: str, what: str, kind: str = "number") -> html.Th:
+    """A column's name, a button that sorts by it."""
     now = by == context.state.sort
-    link = dcc.Link(title, href=context.state.with_(sort=by).href, title=f"Sort by {what}")
+    button = action(title, context.state.with_(sort=by).href, title=f"Sort by {what}", look="sort")
     sorted_by = {"aria-sort": "descending"} if now and by else {}
-    return html.Th([link, " ↓" if now and by else ""], className=kind, **sorted_by)
+    return html.Th([button, " ↓" if now and by else ""], className=kind, **sorted_by)
 
 
 def _head_row(context: Context, head: tuple[int, int], columns: Columns, label: str) -> html.Tr:

@@ -5,7 +5,7 @@ from datetime import datetime
 from dash import dcc, html
 
 from dashboard.store_page.table import stacked_table
-from dashboard.ui.controls import info
+from dashboard.ui.controls import action, info
 from dashboard.ui.tables import scrolling
 from dashboard.ui.text import brief, difference_unit, signed, unit_title
 from dashboard.web.context import Context
@@ -77,7 +77,7 @@ def changes_section(context: Context) -> list[object]:
     models = _models(changes.models, older, context.snapshot)
     return [
         html.H2(f"Changes since {utc(older.published)}", id=CHANGES),
-        html.P([_between(context, older), " ", dcc.Link("Close", href=context.state.with_(since=None).href)]),
+        html.P([_between(context, older), " ", action("Close", context.state.with_(since=None).href)]),
         *([html.P(models)] if models else []),
         *[part for change in changes.changed for part in _model(context, older, change)],
     ]

@@ -21,6 +21,12 @@ def info(name: str, text: str) -> html.Button:
     return html.Button("i", type="button", className="info", **described)
 
 
+def action(content: Any, href: str, *, title: str | None = None, look: str = "action") -> html.Button:
+    """A button that changes what this page shows: the browser goes to the link of the changed page (assets/web/follow.mjs)."""
+    described: dict[str, Any] = {"data-href": href} | ({"title": title} if title else {})
+    return html.Button(content, type="button", className=look, **described)
+
+
 def statistic_info(statistic: str) -> html.Button:
     """The (i) of a statistic or of a mixing ratio: what it means, its formula, the paper it is from."""
     known = STATISTICS.get(statistic) or RATIOS[statistic]

@@ -6,24 +6,27 @@ Progress is in small files, as any process of the server may be asked for it.
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, TypeVar
 
 import dash_mantine_components as dmc
 from dash import MATCH, Dash, Input, Output, State, dcc, html
 
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import problem
-from dashboard.web.admission import reader_left
+from dashboard.web.admission import cancelled_by, reader_left
 from dashboard.web.callbacks import STANDING, Named, Shown, Text, snapshot_of, validated
 from dashboard.web.context import Context, resolve
-from dashboard.web.errors import Refusal
+from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.library import Library
 from dashboard.web.processes import write_whole
 
+T = TypeVar("T")
 #: Seconds between two notes of how far a job is.
 PAUSE = 0.1
 _NAME = re.compile(r"[0-9a-f]{16}")
@@ -130,12 +133,17 @@ class WatchedJob(Job):
         self._folder, self._name, self._kind = folder, name, kind
         self._began = self._noted = 0.0
         self._stage = ""
+        self._within = ExitStack()
 
     def __enter__(self) -> "WatchedJob":
         write_whole(self._file("waits"), self._kind.waiting.encode())
+        token = _CURRENT.set(self)
+        self._within.callback(_CURRENT.reset, token)
+        self._within.enter_context(cancelled_by(self._file("cancel").exists))
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._within.close()
         cancelled = self._file("cancel").exists()
         for kind in ("waits", "progress", "cancel"):
             self._file(kind).unlink(missing_ok=True)
@@ -163,7 +171,7 @@ class WatchedJob(Job):
 
     @property
     def _cancelled(self) -> Refusal:
-        return Refusal(self._kind.cancelled, 409)
+        return ReaderLeft(self._kind.cancelled)  # for those who wait for the same result
 
     def _note(self, share: float) -> None:
         self._noted = time.time()
@@ -172,6 +180,22 @@ class WatchedJob(Job):
 
     def _file(self, kind: str) -> Path:
         return self._folder / f"{self._name}.{kind}"
+
+
+_CURRENT: ContextVar[Job | None] = ContextVar("job", default=None)
+
+
+def current_job() -> Job:
+    """The job that this thread works for; outside of any, one that is never ended."""
+    return _CURRENT.get() or Job()
+
+
+def watched(items: Sequence[T]) -> Iterator[T]:
+    """The same items, for work on one after the other: the job says how far it is, and ends where nobody waits."""
+    job = current_job()
+    for number, item in enumerate(items):
+        job.watch(number / len(items))
+        yield item
 
 
 def new_name() -> str:
@@ -229,7 +253,7 @@ def _follow(app: Dash, library: Library) -> None:
     def look(_ticks: int | None, job: Named) -> list[object]:
         notes = library.get(JobNotes)
         progress = notes.find(job.name)
-        return [html.P(notes.waiting(job.name))] if progress is None else _progress(progress)
+        return [html.P(notes.waiting(job.name))] if progress is None else progress_lines(progress)
 
     @app.callback(
         Output(_id(CANCEL, MATCH), "disabled"),
@@ -249,7 +273,8 @@ def _id(kind: str, name: Any) -> dict[str, Any]:
     return {"job": kind, "name": name}
 
 
-def _progress(progress: Progress) -> list[object]:
+def progress_lines(progress: Progress) -> list[object]:
+    """What is done now, how far it is, the time left and a bar."""
     left = "" if progress.left is None else f", about {max(1, round(progress.left))} s left"
     bar = dmc.Progress(value=100 * progress.share, **{"aria-label": "Progress"})
     return [html.P(f"{progress.stage}: {100 * progress.share:.0f} %{left}."), bar]

@@ -1,8 +1,6 @@
-"""The parts of a page: what they are, one that is counted later, and a page whose model has no picture yet."""
+"""The parts of a page: what they are, and a page whose model has no picture yet."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import dash_mantine_components as dmc
 from dash import html
@@ -11,8 +9,8 @@ from dashboard.ui.progress import unmade
 from dashboard.web.context import Context
 from dashboard.web.errors import sentence_for
 
-#: Pixels reserved for a part that is still being counted, so that what is below does not jump far.
-HEIGHT = 220
+#: Pixels reserved for numbers that are still being counted: those of the heat map and of the first figures.
+HEIGHT = 1600
 
 
 @dataclass(frozen=True)
@@ -37,12 +35,3 @@ def without_picture(context: Context, title: str) -> Page:
 def problem(error: Exception) -> dmc.Alert:
     """Why a part of a page, or the page, cannot be shown."""
     return dmc.Alert(sentence_for(error)[0], color="red", title="This cannot be shown", className="problem")
-
-
-def deferred(name: str, message: str, ready: bool, count: Callable[[], list[Any]]) -> html.Div:
-    """A part of a page where it is `ready`; else a placeholder that the callback of `pages.DEFERRED` fills by `name`."""
-    if ready:
-        return html.Div(count())
-    return html.Div(
-        html.P(message, className="caption"), id={"deferred": name}, role="status", style={"minHeight": HEIGHT}
-    )

@@ -35,6 +35,7 @@ MANTINE = {
     "primaryColor": "blue",
     "primaryShade": {"light": 8, "dark": 5},
     "defaultRadius": "md",
+    "respectReducedMotion": True,
     "headings": {"fontWeight": "600"},
 }
 

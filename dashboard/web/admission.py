@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Event, Lock
 from time import monotonic
 from typing import Any
@@ -73,8 +74,24 @@ def _check_present(has_left: Callable[[], bool]) -> None:
         raise ReaderLeft
 
 
+_CANCELLED: ContextVar[Callable[[], bool] | None] = ContextVar("cancelled", default=None)
+
+
+@contextmanager
+def cancelled_by(is_cancelled: Callable[[], bool]) -> Iterator[None]:
+    """Within the context the reader of this thread has left where `is_cancelled` says so, too."""
+    token = _CANCELLED.set(is_cancelled)
+    try:
+        yield
+    finally:
+        _CANCELLED.reset(token)
+
+
 def reader_left() -> bool:
-    """Whether the client of this thread's request has closed its connection; False outside of a request."""
+    """Whether the reader cancelled what this thread does, or closed the connection of its request."""
+    is_cancelled = _CANCELLED.get()
+    if is_cancelled is not None and is_cancelled():
+        return True
     return has_request_context() and client_disconnected(request.environ)
 
 

@@ -22,10 +22,11 @@ def _whole(text: str) -> str:
 Text = Annotated[str, AfterValidator(_whole)]
 
 
-class DeferredPart(BaseModel):
-    """The id of a deferred part of a page."""
+class PartWait(BaseModel):
+    """The id of an element of a deferred part of a page: the part, and the wait for it."""
 
     deferred: Text
+    wait: Text
 
 
 class Painted(BaseModel):

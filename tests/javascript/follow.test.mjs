@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changes, isSameJob } from "../../dashboard/assets/web/follow.mjs";
+import { changes, isSameJob, waitOf } from "../../dashboard/assets/web/follow.mjs";
 
 /** A component of a page. */
 const part = (id, props, type = "Select") => ({ type, namespace: "dmc", props: { id, ...props } });
@@ -30,7 +30,6 @@ const OTHER = [
   [[part("a", {}, "Select")], [part("a", {}, "Tabs")]],
   [[part("a", { value: "1" })], [part("a", {})]],
   [[part(undefined, { value: "1" })], [part(undefined, { value: "2" })]],
-  [[part({ deferred: "x" }, {})], [part({ deferred: "x" }, {})]],
 ];
 for (const [i, [before, after]] of OTHER.entries())
   test(`other components replace the whole part (${i})`, () => assert.equal(changed(before, after), null));
@@ -48,3 +47,24 @@ const SAME_JOBS = [
 for (const [before, after, same] of SAME_JOBS)
   test(`a job goes on where its page and its fields stay: ${after}`, () =>
     assert.equal(isSameJob(before, after, ["where"]), same));
+
+const wait = (name) => ({ deferred: "x", is: "content", wait: name });
+const place = (children) => part({ place: "x" }, { children: [children] }, "Div");
+
+test("a deferred part is replaced alone, before it is there and afterwards", () => {
+  const [first, second, there] = [part(wait("1"), {}), part(wait("2"), {}), part("a", {})].map(place);
+  for (const [before, after] of [
+    [first, second],
+    [first, there],
+    [there, second],
+  ])
+    assert.deepEqual(changed([before], [after]), [
+      { id: { place: "x" }, type: "Div", props: { children: after.props.children } },
+    ]);
+  assert.deepEqual(changed([there], [there]), []);
+});
+
+test("a page is asked for what it waits for", () => {
+  assert.deepEqual(waitOf([place(part(wait("1"), {}))]), wait("1"));
+  assert.equal(waitOf([place("text")]), undefined);
+});

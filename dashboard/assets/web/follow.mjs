@@ -102,6 +102,13 @@ async function drawLate(page) {
   if (shown === page) late.splice(0).forEach(({ id, props }) => dash().set_props(id, props));
 }
 
+/** Changes a component; what it waits for is asked for by its id, as Dash asks where it renders a whole part of a page. */
+function apply({ id, props }) {
+  dash().set_props(id, props);
+  const wait = waitOf(props.children);
+  if (wait) dash().set_props(wait, { id: wait });
+}
+
 /** Replaces a part of the page, or changes its components where they are the same. */
 function renew(part, page) {
   const changed = shown[part] && changes(shown[part], page[part], standing);
@@ -109,7 +116,7 @@ function renew(part, page) {
   if (!changed) return page[part];
   for (const change of changed)
     if (change.type === "Graph") late.push({ ...change, part });
-    else dash().set_props(change.id, change.props);
+    else apply(change);
   return dash().no_update;
 }
 
@@ -152,12 +159,9 @@ export function isSameJob(before, after, fields) {
 
 /** Cancels the jobs that the page waits for, unless the next page waits for the same (dashboard/ui/job.py). */
 function endJobs(before, after) {
-  for (const job of document.querySelectorAll(".job"))
+  for (const job of document.querySelectorAll(".job, .waiting"))
     if (!isSameJob(before, after, job.dataset.fields.split(" "))) job.querySelector(".cancel")?.click();
 }
-
-/** Whether a page is the first with a typed sentence: it waits until the model is loaded. */
-const waitsForModel = (search) => new URLSearchParams(search).has("text") && !shown.shown?.text;
 
 /** The parts of the page at a link; no update where the reader has gone on. */
 export async function followPage(pathname, search) {
@@ -168,7 +172,6 @@ export async function followPage(pathname, search) {
   const link = requestOf(pathname, search);
   const element = document.getElementById("page");
   element.setAttribute("aria-busy", "true");
-  element.toggleAttribute("data-typed", waitsForModel(search));
   endJobs(element.dataset.link || "", pathname + (search || ""));
   clearTimeout(resting);
   const mine = (newest = {});
@@ -245,6 +248,16 @@ function ofProperties(before, after, current) {
     : [];
 }
 
+/** The id of what a page waits for in a component, as dashboard/ui/deferred.py names it; undefined where it waits for nothing. */
+export function waitOf(node) {
+  if (Array.isArray(node)) return node.map(waitOf).find(Boolean);
+  if (!isComponent(node)) return undefined;
+  return node.props.id?.is === "content" ? node.props.id : waitOf(node.props.children);
+}
+
+/** A deferred part is replaced where it was not there yet, or is not there now: the rest of the page stays. */
+const refilled = ({ type, props: { id, children } }) => [{ id, type, props: { children } }];
+
 function ofEach(before, after, current) {
   if (before.length !== after.length) return null;
   const every = after.map((item, i) => changes(before[i], item, current));
@@ -260,7 +273,7 @@ export function changes(before, after, current) {
   if (!isComponent(before) || !isComponent(after)) return same(before, after) ? [] : null;
   if (before.type !== after.type || before.namespace !== after.namespace || !same(before.props.id, after.props.id))
     return null;
-  if (after.props.id?.deferred) return null; // it is filled anew for every page
+  if (after.props.id?.place && [before, after].some(waitOf)) return refilled(after);
   const own = ofProperties(before, after, current);
   const inner = "children" in ownProperties(after) ? [] : changes(before.props.children, after.props.children, current);
   return own && inner && [...own, ...inner];
@@ -285,7 +298,8 @@ function draw(node, around) {
   const make = window.React.createElement;
   const inner = children.map((child) => draw(child, properties.className || ""));
   if (tag === "link") return make("a", { ...properties, onClick: follow }, ...inner);
-  const element = make(tag, properties, ...inner);
+  const href = tag === "button" && properties["data-href"];
+  const element = make(tag, href ? { ...properties, onClick: () => visit(href) } : properties, ...inner);
   return isWide(tag, around) ? make("div", { className: "wide" }, element) : element;
 }
 
