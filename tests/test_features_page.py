@@ -114,7 +114,7 @@ def test_the_page_says_which_tokens_by_which_method_and_how_trustworthy(grid: Pa
     tokens = tiny_corpus.features("sample").n_tokens
     expect(grid.get_by_role("heading", level=1)).to_have_text(f"{tokens:,} tokens of the sample at 8 feature points")
     expect(grid.get_by_text("all of them are drawn")).to_be_visible()
-    expect(grid.get_by_text("fitted on")).to_be_visible()
+    expect(grid.locator(".caption", has_text="fitted on")).to_be_visible()
     expect(grid.get_by_text("Trustworthiness (1:")).to_contain_text("mean")
 
 

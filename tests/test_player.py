@@ -77,7 +77,9 @@ def test_pausing_and_playing_on_leaves_no_point_out(open_page: Open, tiny_server
 def trust(corpus: Corpus, point: str) -> str:
     """What the page says of a point, of the default picture."""
     features = corpus.features("sample")
-    return f"among the vectors): {float(features.view(features.views[0]).trustworthiness.sel(point=point)):.2f}, on 10 neighbours"
+    return (
+        f"Trustworthiness (1: perfect): {float(features.view(features.views[0]).trustworthiness.sel(point=point)):.2f}."
+    )
 
 
 def test_name_and_trustworthiness_follow_while_it_plays(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:

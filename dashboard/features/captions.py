@@ -106,9 +106,10 @@ def _method(shown: ShownFeatures) -> list[object]:
     parameters = dict(attributes["parameters"])
     titles = [f"{title} {_spelled(parameters[name])}" for name, title in PARAMETERS.items() if name in parameters]
     placed = [f"Other tokens are placed {attributes['placed']}."] if attributes.get("placed") else []
-    about = [f"{', '.join(titles)}." if titles else "", *placed, _scales(shown.series), _bases(shown)]
+    about = [f"{', '.join(titles)}." if titles else "", *placed, _axes(shown.series), _bases(shown)]
+    sizes = " Each panel fits its tokens: do not compare sizes across panels." if shown.series.fitted else ""
     return [
-        f"{attributes['title']}, fitted on {attributes['fitted_on']}.",
+        f"{attributes['title']}, fitted on {attributes['fitted_on']}.{sizes}",
         info("the picture", " ".join(filter(None, about))),
     ]
 
@@ -117,12 +118,10 @@ def _spelled(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _scales(series: Series) -> str:
+def _axes(series: Series) -> str:
     if series.layer is not None:
         return "Equal axis scales, own to each head."
-    if series.fitted:
-        return "Equal axis scales; each panel fits its tokens: do not compare sizes across panels."
-    return "Equal axis scales, the same in every panel."
+    return "Equal axis scales." if series.fitted else "Equal axis scales, the same in every panel."
 
 
 def _bases(shown: ShownFeatures) -> str:
