@@ -15,7 +15,8 @@ class Groups:
     def open(self, path: str) -> xr.Dataset:
         """A group as a lazy dataset. FileNotFoundError where there is none."""
         # chunks=None: wrapping the arrays in dask made every read 3 to 20 times slower.
-        return xr.open_zarr(self._chunks, group=path, chunks=None, consolidated=False)
+        # zarr_format=3: every store has it, and zarr would look for version 2 beside each group.
+        return xr.open_zarr(self._chunks, group=path, chunks=None, consolidated=False, zarr_format=3)
 
     def open_optional(self, path: str) -> xr.Dataset:
         """A group as a lazy dataset, empty where there is none: stores of earlier versions lack some groups."""

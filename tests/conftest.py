@@ -3,6 +3,8 @@
 import gc
 import os
 import tempfile
+from collections import Counter
+from pathlib import Path
 
 # Before anything imports `datasets`, `transformers` or `huggingface_hub`: they read these once.
 _CACHE = tempfile.TemporaryDirectory(prefix="headscape-tests-", ignore_cleanup_errors=True)
@@ -40,11 +42,26 @@ hypothesis.settings.load_profile("calm")
 _SLOW = {"chromium", "ingest", "default_store", "start_code"}
 
 
+#: Seconds of a test, about, by what it uses or is marked with; any other takes a moment.
+_SECONDS = {"start_code": 5.0, "slow": 5.0, "chromium": 2.0, "default_store": 0.5, "ingest": 0.4}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what uses a slow fixture: `make test-quick` leaves it out."""
+    """Mark as slow what uses a slow fixture: `make test-quick` leaves it out. The longest files come first.
+
+    A process of pytest-xdist runs whole files: a long one that began last would leave the others without work.
+    """
+    seconds: Counter[Path] = Counter()
     for item in items:
-        if not _SLOW.isdisjoint(getattr(item, "fixturenames", ())):
+        seconds[item.path] += max((_SECONDS[name] for name in _uses(item) & _SECONDS.keys()), default=0.1)
+        if not _SLOW.isdisjoint(_uses(item)):
             item.add_marker("slow")
+    items.sort(key=lambda item: -seconds[item.path])
+
+
+def _uses(item: pytest.Item) -> set[str]:
+    """Names of the fixtures and the marks of a test."""
+    return {*getattr(item, "fixturenames", ()), *(mark.name for mark in item.iter_markers())}
 
 
 def pytest_collection_finish() -> None:

@@ -1,7 +1,7 @@
 """Stores as the real ingest makes them, small, and what is in them."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -159,8 +159,9 @@ def few(few_store: str, tmp_path: Path) -> str:
     return str(shutil.copytree(few_store, tmp_path / "few"))
 
 
-@pytest.fixture
-def tiny_corpus(tiny_store: str) -> Iterator[store.Corpus]:
+@pytest.fixture(scope="session")
+def tiny_corpus(tiny_store: str) -> store.Corpus:
+    """Opened once: a snapshot never changes, and hundreds of tests read the same arrays."""
     return store.open_corpus(tiny_store)
 
 

@@ -14,7 +14,7 @@ import xarray as xr
 
 from dashboard.web.cache import BUDGET, Cache, cached, current_cache, memory_size
 from dashboard.web.errors import ReaderLeft
-from store import Corpus, open_snapshot
+from store import Corpus, open_corpus, open_snapshot
 from store.features import Features
 
 
@@ -173,10 +173,11 @@ def test_two_readers_get_the_same_corpus(tiny_store: str, monkeypatch: pytest.Mo
     assert snapshot.corpus() is faster[1]
 
 
-def test_two_readers_get_the_same_feature_points(tiny_corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    faster, slow = slowly(lambda: tiny_corpus.features("sample"), Features)
+def test_two_readers_get_the_same_feature_points(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = open_corpus(tiny_store)
+    faster, slow = slowly(lambda: corpus.features("sample"), Features)
     monkeypatch.setattr("store.corpus.Features", slow)
-    assert tiny_corpus.features("sample") is faster[1]
+    assert corpus.features("sample") is faster[1]
 
 
 def test_an_array_in_the_cache_counts_its_bytes() -> None:

@@ -66,11 +66,17 @@ def reference(tiny_model: Path, eager: Callable[[Path], Any]) -> Callable[[str, 
 
 
 @pytest.fixture
-def lost(tiny_corpus: Corpus) -> Corpus:
+def own_corpus(tiny_store: str) -> Corpus:
+    """A corpus that a test may change."""
+    return open_corpus(tiny_store)
+
+
+@pytest.fixture
+def lost(own_corpus: Corpus) -> Corpus:
     """A corpus whose model is nowhere: whatever asks for it is refused with status 503."""
-    provenance = {**tiny_corpus.attributes["provenance"], "settings": {"model": "nobody/nothing"}}
-    tiny_corpus.attributes = {**tiny_corpus.attributes, "provenance": provenance}
-    return tiny_corpus
+    provenance = {**own_corpus.attributes["provenance"], "settings": {"model": "nobody/nothing"}}
+    own_corpus.attributes = {**own_corpus.attributes, "provenance": provenance}
+    return own_corpus
 
 
 @pytest.fixture
@@ -216,18 +222,18 @@ def test_a_model_for_which_there_is_no_memory_is_not_put_on_the_store(
     assert str(refused).startswith("The model cannot run now. Try again")
 
 
-def test_a_store_that_does_not_say_where_its_model_is_is_refused(tiny_corpus: Corpus) -> None:
-    tiny_corpus.attributes = {**tiny_corpus.attributes, "provenance": {"settings": {}}}
-    assert "cannot be loaded" in str(refusal(TypedSentences(), tiny_corpus, "good"))
+def test_a_store_that_does_not_say_where_its_model_is_is_refused(own_corpus: Corpus) -> None:
+    own_corpus.attributes = {**own_corpus.attributes, "provenance": {"settings": {}}}
+    assert "cannot be loaded" in str(refusal(TypedSentences(), own_corpus, "good"))
 
 
 @pytest.mark.parametrize("changed", ["weights_sha256", "tokenizer_sha256"])
-def test_another_model_than_the_corpus_own_is_refused(changed: str, tiny_corpus: Corpus) -> None:
-    attributes = dict(tiny_corpus.attributes)
+def test_another_model_than_the_corpus_own_is_refused(changed: str, own_corpus: Corpus) -> None:
+    attributes = dict(own_corpus.attributes)
     attributes["provenance"] = dict(attributes["provenance"])
     (attributes if changed in attributes else attributes["provenance"])[changed] = "0" * 64
-    tiny_corpus.attributes = attributes
-    refused = refusal(TypedSentences(), tiny_corpus, "good")
+    own_corpus.attributes = attributes
+    refused = refusal(TypedSentences(), own_corpus, "good")
     assert refused.status == 503
     assert "differs from the one this store was made with" in str(refused)
 
