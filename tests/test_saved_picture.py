@@ -113,7 +113,7 @@ def test_what_the_page_says_of_a_picture_stands_below_it(
 @pytest.mark.parametrize("picture", LINKS)
 def test_n_of_n_and_how_far_it_can_be_trusted_are_in_the_file(texts_of: TextsOf, picture: str) -> None:
     text = " ".join(texts_of(picture))
-    assert re.search(r"All [\d,]+ tokens of|[\d,]+ of [\d,]+ tokens|all of them are drawn|drawn here", text)
+    assert re.search(r"all [\d,]+ tokens\.|[\d,]+ of [\d,]+ tokens|all of them are drawn|drawn here", text)
     assert re.search(r"trustworthiness [01]\.\d\d|Trustworthiness \(1: .*[01]\.\d\d", text)
 
 

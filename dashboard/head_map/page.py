@@ -3,12 +3,12 @@
 import dash_mantine_components as dmc
 import numpy as np
 import plotly.graph_objects as go
-from dash import html
+from dash import dcc, html
 
 from dashboard.head_map.figures import by_label, by_layer, by_number, divergence_matrix
-from dashboard.head_map.selected_head import selected_head
 from dashboard.statistics.data import hover_texts, values_of
-from dashboard.statistics.divergence import divergence_info, divergence_sample, mean_divergence
+from dashboard.statistics.divergence import divergence_info, divergence_sample, mean_divergence, nearest
+from dashboard.statistics.head_label import head_label
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, explained, head_choices, info, statistic_info
 from dashboard.ui.page import Page
@@ -49,7 +49,7 @@ def layout(context: Context) -> Page:
             html.Div(
                 [
                     html.Div(_map(context)),
-                    html.Div(selected_head(context), className="selected-head"),
+                    html.Div(_selected_head(context), className="selected-head"),
                     html.Div([html.H2(["Divergence between heads", divergence_info(corpus)]), *_matrix(context)]),
                 ],
                 className="split",
@@ -139,3 +139,27 @@ def _matrix(context: Context) -> list[object]:
 def _clustered(corpus: Corpus) -> list[int]:
     """Heads, numbered through all layers, in an order that puts similar ones together."""
     return [int(head) for head in clustered_order(mean_divergence(corpus))]
+
+
+def _selected_head(context: Context) -> list[object]:
+    """What stands beside the map. A row of the list selects a head, too."""
+    name = head_name(context.state.layer, context.state.head)
+    return [
+        html.H2(name),
+        html.P(head_label(context)),
+        html.Ul(
+            [html.Li(dcc.Link(text, href=href)) for text, href in _links_of_head(context).items()],
+            className="links-of-head",
+        ),
+        *nearest(context),
+    ]
+
+
+def _links_of_head(context: Context) -> dict[str, str]:
+    state = context.state
+    head = state.on("head")
+    return {
+        "Open the head": head.href,
+        "Highest-scoring pairs": head.with_(tab="pairs").href,
+        "Attention in a sentence": state.on("sentence").with_(heads=str(state.head)).href,
+    }

@@ -17,10 +17,10 @@ from dashboard.points.captions import (
     head_fidelity_caption,
     sample_caption,
 )
-from dashboard.points.cluster_list import cluster_list
+from dashboard.points.clusters import Cluster, clusters_of_head
 from dashboard.points.controls import around_picture
 from dashboard.points.marks_legend import marks_legend
-from dashboard.points.picture import ShownPoints, grid_picture
+from dashboard.points.picture import ShownPoints, grid_picture, is_plane
 from dashboard.points.pinned import picture_with_pinned, pin_links, pinned_name, scale_caption
 from dashboard.points.search import hit_table
 from dashboard.points.similar import SIMILAR
@@ -28,10 +28,11 @@ from dashboard.points.worked_example import example_card, example_link
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import deferred
 from dashboard.ui.page import Page, without_picture
-from dashboard.ui.tables import file_links
+from dashboard.ui.tables import file_links, heading
 from dashboard.web.context import Context
 from dashboard.web.state import MOST_TOKENS, LinkState
-from store.schema.model import head_name
+from store.schema.model import ROLES, head_name
+from store.wording import many
 
 #: Numbers of tokens to choose from.
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
@@ -44,6 +45,8 @@ def _point_panel(context: Context, points: ShownPoints) -> list[object]:
 
 #: Pixels of the tabs where their reader has chosen no others (assets/points.css).
 INSPECTOR = 440
+#: Columns of the table of clusters; the last two are numbers.
+CLUSTER_COLUMNS = ("cluster", "role", "points", "of its role")
 _KEYS_OF_HEADS = (
     "The wheel zooms; Tab and the arrow keys move to a head, Enter opens it. Layers and heads count from 0: "
     f"{head_name(7, 9)} is head 8-10 of the papers."
@@ -150,7 +153,7 @@ def _below(context: Context, points: ShownPoints) -> list[object]:
     path = f"points/{context.view}/{state.layer}/{state.head}"
     return [
         *marks_legend(context, points),
-        *cluster_list(context, points),
+        *_named_clusters(context, points),
         _how_to_read_head(),
         sample_caption(context, tokens),
         *scale_caption(context, points),
@@ -188,6 +191,29 @@ def _inspector_frame() -> list[object]:
         html.Div(role="separator", tabIndex=0, className="inspector-border", **border),
         html.Button("", type="button", className="inspector-turn", title="Show or hide the tabs", **turn),
     ]
+
+
+def _named_clusters(context: Context, points: ShownPoints) -> list[html.Details]:
+    """Where no name can be hovered, and for those without room: a table for each head, closed at first."""
+    state = context.state
+    if not (state.clusters and is_plane(context)):
+        return []
+    return [_clusters_of_head(context, points.drawn.tokens, *head) for head in state.shown_heads]
+
+
+def _clusters_of_head(context: Context, tokens: int, layer: int, head: int) -> html.Details:
+    found = clusters_of_head(context.corpus, context.view, tokens, layer, head)
+    summary = html.Summary(f"{head_name(layer, head)}: {many(len(found), 'named cluster')}")
+    body = html.Tbody([_cluster_row(cluster) for cluster in found])
+    return html.Details(
+        [summary, html.Table([heading(CLUSTER_COLUMNS, CLUSTER_COLUMNS[2:]), body], className="rows narrow")]
+    )
+
+
+def _cluster_row(cluster: Cluster) -> html.Tr:
+    numbers = f"{cluster.points:,}", f"{100 * cluster.points / cluster.of:.1f} %"
+    names = html.Td(cluster.name), html.Td(ROLES[cluster.role])
+    return html.Tr([*names, *(html.Td(number, className="number") for number in numbers)])
 
 
 def _typed(context: Context) -> list[object]:

@@ -1,6 +1,6 @@
 // Density contours over the points of a head: lines round the smallest regions with shares of the points of a role.
 
-/** Pixels of a line round the smallest region and round the largest one, and of the casing that lifts it off the points. */
+/** Pixels of a line round the smallest region and round the largest one, and of the casing that lifts it off points. */
 const [INNER, OUTER, CASING] = [2, 1.25, 1.5];
 /** Dashes of the second role, where colours say something else than the role. */
 const DASHES = [5, 3];

@@ -102,7 +102,7 @@ async function drawLate(page) {
   if (shown === page) late.splice(0).forEach(({ id, props }) => dash().set_props(id, props));
 }
 
-/** Changes a component; what it waits for is asked for by its id, as Dash asks where it renders a whole part of a page. */
+/** Changes a component; what it waits for is asked for by its id, as Dash asks where it renders a part of a page. */
 function apply({ id, props }) {
   dash().set_props(id, props);
   const wait = waitOf(props.children);
@@ -248,7 +248,7 @@ function ofProperties(before, after, current) {
     : [];
 }
 
-/** The id of what a page waits for in a component, as dashboard/ui/deferred.py names it; undefined where it waits for nothing. */
+/** The id of what a page waits for in a component, as dashboard/ui/deferred.py names it; undefined without any. */
 export function waitOf(node) {
   if (Array.isArray(node)) return node.map(waitOf).find(Boolean);
   if (!isComponent(node)) return undefined;
