@@ -76,6 +76,7 @@ def test_a_process_whose_reader_leaves_is_gone(request_of_trial: Request) -> Non
     seen: list[psutil.Process] = []
 
     def leave(_share: float, _stage: str | None) -> None:
+        until(lambda: bool(processes()))  # its command can be read a moment after it has begun
         seen.extend(processes())
         raise Left
 
