@@ -32,9 +32,14 @@ def captions(library: Library, page: str, query: str) -> list[str]:
     part_numbers(context, Job())
     parts = PAGES[page](context)
     every = [parts.above, parts.beside, parts.below]
-    if page == "compare":
-        every += [fill(context) for fill in DEFERRED.values()]
-    return [text(node) for node in nodes(every) if is_caption(node)]
+    deferred = [DEFERRED[name].compute(context) for name in map(deferred_part, nodes(every)) if name]
+    return [text(node) for node in nodes([*every, *deferred]) if is_caption(node)]
+
+
+def deferred_part(node: Any) -> str | None:
+    """The name of a part that is computed after the page is shown."""
+    place = getattr(node, "id", None)
+    return place.get("place") if isinstance(place, dict) else None
 
 
 def nodes(part: Any) -> Iterator[Any]:

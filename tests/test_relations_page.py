@@ -61,7 +61,7 @@ def test_an_unknown_relation_is_named_and_left_out(bank_client: FlaskClient) -> 
     page = above(bank_client, "/relations", "?relation=nothing")
     assert "'nothing' is no relation of these words." in page
     assert "Showing all relations." in page
-    assert "all: dependent attends most to governor" in page
+    assert "All relations: dependent attends most to governor" in page
 
 
 def test_the_file_of_relations_has_every_cell(bank_client: FlaskClient, base: str, bank_corpus: store.Corpus) -> None:
@@ -115,7 +115,7 @@ def test_a_store_without_words_says_how_to_get_them(client: FlaskClient) -> None
 )
 def test_a_bad_link_has_one_notice_at_most(bad: str, bank_client: FlaskClient) -> None:
     page = above(bank_client, "/relations", f"?{bad}")
-    assert "Heads ranked at" in page
+    assert "Heads ranked by" in page
     assert len(re.findall(r"Ignored|Showing|; showing", page)) == (bad != "example=0:0-999")
 
 
@@ -126,7 +126,7 @@ def test_a_relation_is_chosen_and_a_pair_opens_its_sentence(
     pairs = int(bank_corpus.relations.pairs.sel(relation="det")[1])
     page = open_page(f"{bank_server}/relations")
     choose(page, "Relation", f"det ({pairs})")
-    page.get_by_role("heading", name="det: dependent attends most to governor").wait_for()
+    page.get_by_role("heading", name="det (determiner): dependent attends most to governor").wait_for()
     page.locator(".pair td a").first.click()
     page.wait_for_url("**/sentence?**")
     page.get_by_role("heading", name="Sentence").first.wait_for()
