@@ -13,7 +13,7 @@ from dashboard.compare.names import LETTERS, MINUS, marked
 from dashboard.compare.two_models import MeanInterval, ModelPair, sample_caption
 from dashboard.statistics.data import difference_grid, values_of
 from dashboard.statistics.sections import definitions
-from dashboard.ui.charts import chart, heat_map
+from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.tables import file_href, file_links
 from dashboard.ui.text import QUERIES, brief, difference_unit, signed, spell, unit_title
@@ -161,7 +161,7 @@ def _divergence_map(context: Context, two: ModelPair, changed: Changes) -> list[
         caption="In nats, over the same sentences as the table. Click a cell to open the head. ",
         label=f"Heat map of {values.mean.shape[0]} by {values.mean.shape[1]} heads: divergence from the counterpart",
         data=file_href(context, f"compare/{two.other.name}/changes.csv", _query(context.state)),
-        height=70 + 34 * two.own.layers,
+        height=heat_map_height(two.own.layers),
         opens=True,
         turns=True,
     )
@@ -184,7 +184,7 @@ def differences(context: Context, two: ModelPair) -> list[object]:
             caption=["Click a cell to open the head.", info("the means", _sample_note(two)), " "],
             label=f"Heat map of {two.own.layers} by {two.own.heads} heads: {title}, {MINUS}",
             data=file_href(context, f"compare/{two.other.name}/differences.csv", {"source": state.source}),
-            height=70 + 34 * two.own.layers,
+            height=heat_map_height(two.own.layers),
             opens=True,
             turns=True,
         ),

@@ -7,29 +7,28 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.ui.charts import DIVERGING, QUIET, SERIES, SHARES, SYMBOLS, colour_bar, error_bars, layout
+from dashboard.ui.charts import QUIET, RAMP, SERIES, SHARES, SYMBOLS, colour_bar, error_bars, layout
 from store.schema.model import head_name
 
 Floats = NDArray[np.float64]
 
 
 def relations_by_heads(relations: Sequence[str], above: Floats, hover: list[list[str]], heads: int) -> go.Figure:
-    """Accuracy above the best offset in points (relation, layer and head), a column a head; blue where a head is better.
+    """Accuracy above the best offset in points (relation, layer and head), a column a head; only gains have a colour.
 
-    The scale ends at the largest gain on both sides: most heads fall far below the offset, and how far says little.
+    Most heads fall far below the offset, and how far says little; the tooltips say it.
     """
     columns = [head_name(*divmod(number, heads)) for number in range(above.shape[1])]
     most = max(float(np.nanmax(above)), 0.01) if np.isfinite(above).any() else 1.0
     heat: Any = go.Heatmap(
-        z=100 * above,
+        z=100 * np.maximum(above, 0),
         x=columns,
         y=list(relations),
         hovertext=hover,
         customdata=[columns] * len(relations),
         hovertemplate="%{customdata}, %{y}: %{hovertext}<extra></extra>",
-        colorscale=DIVERGING,
-        zmid=0,
-        zmin=-100 * most,
+        colorscale=RAMP,
+        zmin=0,
         zmax=100 * most,
         colorbar=colour_bar("points"),
     )

@@ -22,7 +22,7 @@ from dashboard.relations.example import by_example
 from dashboard.relations.figures import relations_by_heads, relations_of_head
 from dashboard.relations.governors import governors
 from dashboard.relations.ranked_heads import ranked_heads, ranking_title
-from dashboard.ui.charts import chart, heat_map
+from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
@@ -154,7 +154,7 @@ def _heads(context: Context, relation: str) -> list[object]:
             caption=f"Accuracy in %, n = {many(int(cell.pairs[1]), 'pair')}; {beside}. Click a cell to open the head. ",
             label=f"Heat map of {corpus.layers} by {corpus.heads} heads: accuracy at {relation}",
             data=file_href(context, "relation.csv", {"relation": relation, "direction": state.direction}),
-            height=70 + 34 * corpus.layers,
+            height=heat_map_height(corpus.layers),
             opens=True,
             turns=True,
         ),
@@ -304,7 +304,7 @@ def _all_relations(context: Context) -> list[object]:
         *chart(
             relations_by_heads(names, above, hover, corpus.heads),
             name="relations",
-            caption="Accuracy above the best offset, in points. Click a cell to open the head. ",
+            caption="Accuracy above the best offset, in points; pale cells are not above it. Click a cell to open the head. ",
             label=f"Accuracy of {accuracy.shape[1]} heads at {len(names)} relations above the best offset",
             data=file_href(context, "relations.csv"),
             height=70 + 18 * len(names),

@@ -38,10 +38,10 @@ from dashboard.statistics.sections import (
     relative_position,
     relative_position_heading,
 )
-from dashboard.ui.charts import chart, heat_map
+from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import action, choice, head_choices, info, statistic_choice, statistic_info
 from dashboard.ui.job import Job, Kind, job_place
-from dashboard.ui.page import HEIGHT, Page
+from dashboard.ui.page import Page
 from dashboard.ui.tables import file_href, file_links, scrolling
 from dashboard.ui.text import QUERIES, brief, model_names, signed, unit_title
 from dashboard.web.context import Context, comparable
@@ -70,7 +70,7 @@ _CURVES = (
 COLUMN_NAMES = {
     "to_cls": "[CLS]",
     "to_sep": "[SEP]",
-    "to_punctuation": ". ,",
+    "to_punctuation": "punct.",
     "to_previous": "prev.",
     "to_next": "next",
     "to_self": "self",
@@ -83,9 +83,11 @@ COLUMN_NAMES = {
     "to_sink": "sinks",
     "norm_to_cls": "n. [CLS]",
     "norm_to_sep": "n. [SEP]",
-    "norm_to_punctuation": "n. . ,",
+    "norm_to_punctuation": "n. punct.",
     "norm_to_self": "n. self",
 }
+#: Pixels reserved for numbers that are still being counted: those of the heat map and of the first figures.
+COUNTED = 1600
 Heads = list[tuple[int, int]]
 
 
@@ -102,7 +104,7 @@ def layout(context: Context) -> Page:
     notices = (*part.notices, *grid_notices(context))
     if not part.tokens:
         return Page(above=top, notices=notices)
-    shown = numbers(context) if is_counted(context, part) else [job_place(COUNT, HEIGHT)]
+    shown = numbers(context) if is_counted(context, part) else [job_place(COUNT, COUNTED, _skeleton(context))]
     return Page(above=[*top, *shown, *_of_whole_corpus(context, part)], notices=notices)
 
 
@@ -119,6 +121,16 @@ def numbers(context: Context, counting: Job | None = None) -> list[object]:
         html.H2("Token mixing"),
         *mixing(context, counted.mixing),
         *table_of_heads(context, counted.means, labels.values),
+    ]
+
+
+def _skeleton(context: Context) -> list[object]:
+    """Boxes where the heat map and the curves by layer will be."""
+    curve = html.Div(className="skeleton box", style={"--height": "300px", "--narrow": "300px"})
+    rows = f"{heat_map_height(context.corpus.layers)}px"
+    return [
+        html.Div(className="skeleton box of-job", style={"--height": rows, "--narrow": rows}),
+        html.Div([curve] * 6, className="figures of-job"),
     ]
 
 
@@ -225,7 +237,7 @@ def _heat_map(context: Context, grid: HeadGrid) -> list[object]:
             caption=["Click a cell to open the head.", *about, " "],
             label=f"Heat map of {corpus.layers} by {corpus.heads} heads: {grid.title}{table}",
             data=file_href(context, "heat-map.csv", _of_grid(context)),
-            height=70 + 34 * corpus.layers,
+            height=heat_map_height(corpus.layers),
             opens=True,
             turns=True,
         ),

@@ -105,6 +105,11 @@ def heat_map(
     return go.Figure(heat, layout(across, layers_down(layers), margin={"l": 34, "r": 4, "t": 24, "b": 6}))
 
 
+def heat_map_height(layers: int) -> int:
+    """Pixels of a heat map of all heads."""
+    return 48 + 34 * layers
+
+
 def _colours(values: NDArray[np.float64], diverging: bool) -> dict[str, Any]:
     """A diverging scale is symmetric around 0."""
     if not diverging:

@@ -209,13 +209,14 @@ def _checked(name: str) -> str:
     return name
 
 
-def job_place(kind: Kind, height: int = 0) -> html.Div:
+def job_place(kind: Kind, height: int = 0, skeleton: Sequence[Any] = ()) -> html.Div:
     """The placeholder of what a job makes, of at least this height; the callbacks below fill it and show the progress."""
     name = new_name()
     waits = [
         html.Div(id=_id(STATE, name), role="status"),
         dmc.Button("Cancel", id=_id(CANCEL, name), size="compact-xs", variant="default", className="cancel"),
         dcc.Interval(id=_id(CLOCK, name), interval=TICK),
+        *skeleton,
     ]
     fields: dict[str, Any] = {"data-fields": " ".join(kind.fields)}  # assets/web/follow.mjs
     return html.Div(waits, id=_id(kind.place, name), className="job", style={"minHeight": height}, **fields)

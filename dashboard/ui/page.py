@@ -9,9 +9,6 @@ from dashboard.ui.progress import unmade
 from dashboard.web.context import Context
 from dashboard.web.errors import sentence_for
 
-#: Pixels reserved for numbers that are still being counted: those of the heat map and of the first figures.
-HEIGHT = 1600
-
 
 @dataclass(frozen=True)
 class Page:
