@@ -275,7 +275,8 @@ def table_of_heads(context: Context, means: xr.DataArray, labels: NDArray[np.str
     state = context.state
     columns = table_columns(means, state.source, importance_of(context.corpus))
     heads = _sorted_heads(_matching_heads(context, labels), columns, state.sort)
-    shown = f"{len(heads):,} of {labels.size:,} heads. Numbers are means, shares in %. Click a column's name to sort."
+    order = f", by {columns[state.sort].title}, largest first" if state.sort in columns else ""
+    shown = f"{len(heads):,} of {labels.size:,} heads{order}. Numbers are means, shares in %."
     empty = [html.P("No heads match. Clear the name or the label.", role="status")] if not heads else []
     return [
         html.H2("All heads"),

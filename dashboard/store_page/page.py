@@ -170,7 +170,7 @@ def _refreshing() -> list[object]:
         html.Pre(
             "headscape ingest --store=<this store> --sentences=8000         # more of the same corpus\n"
             "headscape ingest --store=<this store> --model=<folder or name> # another model beside this one\n"
-            "headscape expire --store=<this store> --days=7                  # delete snapshots replaced more than 7 days ago",
+            "headscape expire --store=<this store> --days=7                 # delete snapshots replaced more than 7 days ago",
             tabIndex=0,
             className="commands",
         ),
