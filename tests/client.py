@@ -36,7 +36,10 @@ def base(tiny_corpus: Corpus) -> str:
 
 
 class FakeTyped:
-    """Knows one pair, and refuses an empty text."""
+    """Knows one pair, and refuses an empty text. Its model is loaded."""
+
+    def has_loaded(self, corpus: Corpus) -> bool:
+        return bool(corpus.name)
 
     def encode(self, corpus: Corpus, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         assert not has_left()

@@ -1,15 +1,15 @@
 """Captions of pages of numbers: one plain line each, with the rest behind an (i)."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from dashboard.pages import DEFERRED, PAGES
+from dashboard.pages import PAGES
 from dashboard.statistics.data import part_numbers
 from dashboard.ui.job import Job
 from dashboard.web.context import resolve
 from dashboard.web.library import Library
+from tests.components import components, deferred_content
 
 #: Characters of a line of captions at 1440 pixels.
 LINE = 140
@@ -32,24 +32,7 @@ def captions(library: Library, page: str, query: str) -> list[str]:
     part_numbers(context, Job())
     parts = PAGES[page](context)
     every = [parts.above, parts.beside, parts.below]
-    deferred = [DEFERRED[name].compute(context) for name in map(deferred_part, nodes(every)) if name]
-    return [text(node) for node in nodes([*every, *deferred]) if is_caption(node)]
-
-
-def deferred_part(node: Any) -> str | None:
-    """The name of a part that is computed after the page is shown."""
-    place = getattr(node, "id", None)
-    return place.get("place") if isinstance(place, dict) else None
-
-
-def nodes(part: Any) -> Iterator[Any]:
-    """Every component and text, a parent before its children."""
-    if isinstance(part, list | tuple):
-        for each in part:
-            yield from nodes(each)
-    elif part is not None:
-        yield part
-        yield from nodes(getattr(part, "children", None))
+    return [text(node) for node in components([*every, *deferred_content(context, every)]) if is_caption(node)]
 
 
 def is_caption(node: Any) -> bool:
@@ -58,7 +41,7 @@ def is_caption(node: Any) -> bool:
 
 def text(node: Any) -> str:
     """What is to be read of a component; the letter of an (i) is not."""
-    return "".join(str(each) for each in nodes(node) if isinstance(each, str | int) and str(each) != "i").strip()
+    return "".join(str(each) for each in components(node) if isinstance(each, str | int) and str(each) != "i").strip()
 
 
 @pytest.mark.parametrize("name", QUERIES)

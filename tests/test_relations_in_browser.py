@@ -48,7 +48,9 @@ def test_a_relation_is_chosen(way: Choose, relations: Page, bank_corpus: store.C
 def test_a_direction_is_chosen(way: Choose, relations: Page) -> None:
     way(relations, "Direction", "governor attends most to dependent")
     expect(relations).to_have_url(re.compile("direction=backward"))
-    expect(relations.get_by_role("heading", name="det: governor attends most to dependent")).to_be_visible()
+    expect(
+        relations.get_by_role("heading", name="det (determiner): governor attends most to dependent")
+    ).to_be_visible()
 
 
 def test_a_pattern_is_typed(relations: Page) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from store import Corpus, StoreError
+from store import Corpus, StoreError, open_corpus
 from tests.accessibility import is_accessible
 from tests.browser import CHROMIUM, FLAGS, Open, canvas_place, drawn, followed, serving
 
@@ -32,6 +32,7 @@ def test_the_header_names_snapshot_and_date(open_page: Open, tiny_server: str, t
 def test_a_publication_moves_nothing_and_waits_until_its_reader_asks_for_it(
     open_page: Open, few: str, ingest: Callable[..., str]
 ) -> None:
+    of_ten = open_corpus(few).n_tokens
     with serving(few) as address:
         page = drawn(open_page(f"{address}/heads"))
         before = page.locator(".frame").bounding_box()
@@ -41,9 +42,9 @@ def test_a_publication_moves_nothing_and_waits_until_its_reader_asks_for_it(
         assert page.locator(".frame").bounding_box() == before
         with followed(page):
             page.locator("label").filter(has_text="size by norm").click()
-        expect(page.get_by_text("tokens of 10 sentences")).to_be_visible()
+        expect(page.get_by_text(f"all {of_ten:,} tokens.")).to_be_visible()
         newest.click()
-        expect(page.get_by_text("tokens of 20 sentences")).to_be_visible()
+        expect(page.get_by_text(f"all {open_corpus(few).n_tokens:,} tokens.")).to_be_visible()
         page.close()  # before its server: an open page asks it every few seconds
 
 
@@ -77,7 +78,7 @@ def test_in_a_narrow_window_the_newest_is_in_the_drawer(open_page: Open, few: st
             page.locator("label").filter(has_text="size by norm").click()
         page.get_by_role("button", name="Open the pages").click()
         page.get_by_role("dialog", name="Pages").get_by_role("link", name="Open the newest").click()
-        expect(page.get_by_text("tokens of 20 sentences")).to_be_visible()
+        expect(page.get_by_text(f"all {open_corpus(few).n_tokens:,} tokens.")).to_be_visible()
         page.close()  # before its server: an open page asks it every few seconds
 
 

@@ -21,6 +21,7 @@ from dashboard.ui.theme import PALETTE, head_colours, rgb
 from dashboard.web.context import Context, resolve
 from dashboard.web.library import Library
 from store.wording import many
+from tests.components import deferred_content
 
 ASSETS = Path(dashboard.__file__).parent / "assets"
 
@@ -238,7 +239,8 @@ def tables_in(part: object) -> list[html.Table]:
 def test_the_title_of_a_column_is_aligned_as_its_cells_are(library: Library, page: str, query: str) -> None:
     shown = PAGES[page](context(library, page, query))
     compared = 0
-    for table in tables([shown.above, shown.beside, shown.below]):
+    parts = [shown.above, shown.beside, shown.below]
+    for table in tables([*parts, *deferred_content(context(library, page, query), parts)]):
         if not isinstance(table.children, list) or len(table.children) != 2 or not table.children[1].children:
             continue
         head, body = (part.children if isinstance(part.children, list) else [part.children] for part in table.children)

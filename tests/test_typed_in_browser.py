@@ -1,16 +1,24 @@
 """A sentence that a reader types behaves as one of the corpus, in a browser, whatever it holds."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 import transformers
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser import Open, choose, drawn, followed
+from dashboard.app import create_app
+from dashboard.sentence.encoder import TypedSentences
+from dashboard.sentence.sentence import Sentence
+from dashboard.web.library import Library
+from store import Corpus
+from tests.browser import Open, choose, drawn, followed, listening
+from tests.client import FakeTyped
 from tests.sentence_page import ROOT, drawn_weights, link_fields, pieces, sentence_page, shown
 from tests.stores import MAX_LENGTH
 
@@ -18,6 +26,23 @@ TEXT = "The film was good, and the music not."
 SECOND = "We loved it."
 ARABIC = "كان الفيلم جيدا"
 HOSTILE = "<img src=x onerror=alert(1)> <b>film</b>"
+
+
+class LoadingTyped(FakeTyped):
+    """Its first sentence waits for the model."""
+
+    def __init__(self) -> None:
+        self.model = Event()
+
+    def has_loaded(self, corpus: Corpus) -> bool:
+        return super().has_loaded(corpus) and self.model.is_set()
+
+    def is_encoded(self, corpus: Corpus, text: str, second: str) -> bool:
+        return self.has_loaded(corpus) and bool(text or second)
+
+    def encode(self, corpus: Corpus, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
+        assert self.model.wait(timeout=30)
+        return super().encode(corpus, text, second, has_left)
 
 
 @pytest.fixture
@@ -108,17 +133,18 @@ def test_ten_thousand_words_are_cut_with_a_notice(page: Page) -> None:
     expect(page.locator(".tokens.query .token")).to_have_count(MAX_LENGTH)
 
 
-def test_beside_the_first_typed_sentence_the_page_says_that_the_model_is_loading(page: Page) -> None:
-    routes: list[Route] = []
-    page.route("**/data/page", lambda route: routes.append(route))
-    page.get_by_role("textbox", name="Your own sentence", exact=True).fill(TEXT)
-    page.keyboard.press("Enter")
-    loading = page.get_by_text("Loading the model (first sentence only) ...")
-    expect(loading).to_be_visible()
-    for route in routes:
-        route.continue_()
-    expect(page.locator(ROOT)).to_have_attribute("data-drawn", re.compile("/typed/"))
-    expect(loading).to_be_hidden()
+def test_the_page_says_that_the_first_typed_sentence_waits_for_the_model(open_page: Open, tiny_store: str) -> None:
+    library, loading = Library(tiny_store), LoadingTyped()
+    library.put(TypedSentences, loading)  # type: ignore[arg-type]
+    with listening(create_app(library).server) as address:
+        page = sentence_page(open_page, address, layer=1)
+        page.get_by_role("textbox", name="Your own sentence", exact=True).fill(TEXT)
+        page.keyboard.press("Enter")
+        waiting = page.get_by_text("Computing this sentence, once the model is loaded ...")
+        expect(waiting).to_be_visible()
+        loading.model.set()
+        expect(page.locator(ROOT)).to_have_attribute("data-drawn", re.compile("/typed/"))
+        expect(waiting).to_be_hidden()
 
 
 def test_a_text_that_cannot_be_read_can_be_typed_again(page: Page) -> None:

@@ -11,7 +11,7 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import FileSource, Panel, Picture
-from dashboard.compare.names import lettered
+from dashboard.compare.names import lettered, of_both
 from dashboard.compare.picture import KEYS, MAKE_PICTURE, SIDE, TO_RING, BothPlaces, alignment, on_one_scale
 from dashboard.compare.two_models import ModelPair, cached_result
 from dashboard.features.captions import TRUST
@@ -307,19 +307,19 @@ def below_point(context: Context, two: ModelPair) -> list[object]:
     apart = point_places(two, point.both, point.view, point.point).apart
     return [
         caption(
-            f"{point.both.tokens:,} of {two.tokens:,} tokens, the same in both; {_title(point, point.view)}.",
-            info("the pictures of both models", f"{alignment(apart)} {_trustworthiness(two, point)}".rstrip()),
+            f"{point.both.tokens:,} of {two.tokens:,} tokens, the same in both; {_title(point, point.view)}."
+            f"{_trustworthiness(point)}",
+            info("the pictures of both models", f"{alignment(apart)} Trustworthiness: {TRUST}"),
         ),
         html.P([TO_RING, " A click opens the point in that model.", info("the keys", KEYS)], className="caption"),
     ]
 
 
-def _trustworthiness(two: ModelPair, point: ShownPoint) -> str:
-    """Trustworthiness of each model's own picture of the point."""
-    models = zip((point.both.own, point.both.other), two.names, strict=True)
-    trust = {name: float(features.view(point.view).trustworthiness.sel(point=point.point)) for features, name in models}
-    values = " and ".join(f"{value:.2f} in {name}" for name, value in trust.items() if value == value)
-    return f"{TRUST}: {values}." if values else ""
+def _trustworthiness(point: ShownPoint) -> str:
+    """Trustworthiness of each model's own picture of the point; empty where neither has one."""
+    models = (point.both.own, point.both.other)
+    each = [float(features.view(point.view).trustworthiness.sel(point=point.point)) for features in models]
+    return f" Trustworthiness {of_both(each)}." if np.isfinite(each).any() else ""
 
 
 def _title(point: ShownPoint, view: str) -> str:

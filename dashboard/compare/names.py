@@ -1,5 +1,7 @@
 """The two compared models as a page names them: A and B with their names, each with a colour of its own (compare.css)."""
 
+from collections.abc import Sequence
+
 from dash import html
 
 from dashboard.compare.two_models import ModelPair
@@ -14,6 +16,12 @@ def lettered(two: ModelPair) -> tuple[str, str]:
     """Both names as text: `A: bert-base`, `B: bert-tuned`."""
     own, other = (f"{letter}: {name}" for letter, name in zip(LETTERS, two.names, strict=True))
     return own, other
+
+
+def of_both(values: Sequence[float]) -> str:
+    """A number of each model: `A 0.86, B 0.87`; of those that have one."""
+    each = zip(LETTERS, values, strict=True)
+    return ", ".join(f"{letter} {value:.2f}" for letter, value in each if value == value)
 
 
 def badge(place: int) -> html.Span:

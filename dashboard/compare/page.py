@@ -19,7 +19,7 @@ from dashboard.compare.feature_points import (
 )
 from dashboard.compare.head_differences import CHANGES, changed_heads, differences, means_over_heads
 from dashboard.compare.largest import changed_most, largest_changes
-from dashboard.compare.names import LETTERS, badge, lettered, marked
+from dashboard.compare.names import badge, lettered, marked, of_both
 from dashboard.compare.picture import (
     KEYS,
     TO_RING,
@@ -138,20 +138,21 @@ def _below_head(context: Context, two: ModelPair) -> list[object]:
     title = two.own.view(view).attrs["title"]
     return [
         caption(
-            f"{shown:,} of {two.tokens:,} tokens, the same in both; {title}; one colour scale. {_faithful(context, two, view)}",
-            info("the pictures of both models", f"{alignment(aligned.apart)} {FIDELITY}"),
+            f"{shown:,} of {two.tokens:,} tokens, the same in both; {title}. {_faithful(context, two, view)}",
+            info("the pictures of both models", f"One colour scale. {alignment(aligned.apart)} {FIDELITY}"),
         ),
         html.P([TO_RING, " A click opens the head in that model.", info("the keys", KEYS)], className="caption"),
     ]
 
 
 def _faithful(context: Context, two: ModelPair, view: str) -> str:
-    """The rank correlation of attention and distance in each picture."""
-    layer, head = context.state.layer, context.state.head
+    """The rank correlation of attention and distance in each picture, and its trustworthiness."""
     each = [
-        float(shown_fidelity(model.view(view)).sel(measure="spearman")[layer, head]) for model in (two.own, two.other)
+        shown_fidelity(model.view(view))[:, context.state.layer, context.state.head].to_series()
+        for model in (two.own, two.other)
     ]
-    return f"Spearman: {', '.join(f'{letter} {value:.2f}' for letter, value in zip(LETTERS, each, strict=True))}."
+    spearman, trustworthiness = (of_both([values[name] for values in each]) for name in ("spearman", "trustworthiness"))
+    return f"Spearman {spearman}; trustworthiness {trustworthiness}."
 
 
 def picture(context: Context) -> Picture | None:

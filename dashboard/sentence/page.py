@@ -45,8 +45,8 @@ _MORE = {
 
 
 def picture(context: Context) -> dict[str, Any] | None:
-    """What the views of a sentence draw; None where a figure takes their place."""
-    return None if context.state.show == "mixing" else sentence_picture(context)
+    """What the views of a sentence draw; None where a figure takes their place, or until the model is loaded."""
+    return None if context.state.show == "mixing" or waits_for_model(context) else sentence_picture(context)
 
 
 def layout(context: Context) -> Page:
