@@ -16,7 +16,7 @@ from tests.bench.table import show
 from tests.browser import CHROMIUM, FLAGS, GOT_IT, canvas_place
 
 #: Medians of so many rounds, after one that warms the server; seconds of rest before each; the limit in milliseconds.
-ROUNDS, REST, LIMIT = 5, 0.8, 300
+ROUNDS, REST, LIMIT = 3, 0.8, 300
 #: Milliseconds until something that is to be used must be on the page.
 PATIENCE = 15_000
 Act = Callable[[Page, int], None]
@@ -118,7 +118,7 @@ INTERACTIONS = (
         clicking(lambda page, turn: page.locator("#head-map .scatterlayer .points path").nth(9 + 7 * turn)),
     ),
     Interaction("relations", "direction", choosing("Direction", "governor attends most to dependent", "dependent attends most to governor")),
-    Interaction("relations", "sentences of a head", clicking(lambda page, turn: page.get_by_role("link", name="show", exact=True).nth(turn % 3))),
+    Interaction("relations", "sentences of a head", clicking(lambda page, turn: page.get_by_role("button", name="show", exact=True).nth(turn % 3))),
     Interaction("features", "colour", choosing("Colour", "position", "token type")),
     Interaction("features", "search", writing("Search", "movie", "film", "actor", "music", "plot", "scene")),
     Interaction("sentence", "next sentence", clicking(lambda page, _: page.get_by_role("link", name="Next sentence").or_(page.get_by_role("button", name="Next sentence")))),
