@@ -1,5 +1,6 @@
 """The picture in a browser: in the plane and in space, into a head and out of it, and as a file."""
 
+import io
 import re
 
 import numpy as np
@@ -55,6 +56,16 @@ def test_dragging_with_shift_moves_a_head_in_space(cube: Page) -> None:
     cube.locator(".frame").press("+")
     drag(cube, keys="Shift")
     expect(cube).to_have_url(re.compile(r"at=0\.\d+,0\.\d+,1\.5,30,20"))
+
+
+def test_points_are_printed(head: Page) -> None:
+    head.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    head.emulate_media(media="print")
+    printed = np.asarray(Image.open(io.BytesIO(head.locator(".paper").screenshot())).convert("RGB")).astype(int)
+    head.emulate_media(media="screen")
+    query, key = (np.abs(printed - colour).sum(axis=-1) < 30 for colour in ((0, 114, 178), (213, 94, 0)))
+    assert query.any()
+    assert key.any()
 
 
 def test_the_wheel_over_all_heads_goes_into_the_head_under_it(heads: Page) -> None:

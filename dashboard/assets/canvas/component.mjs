@@ -93,6 +93,7 @@ export function PointPanels({ id, picture, setProps }) {
     tags(make, kind === "single" ? [] : (picture?.panels ?? [])),
     make("div", { key: "player", className: "player", role: "group", "aria-label": "Points of the model in order" }),
     frame(make, picture),
+    make("canvas", { key: "paper", className: "paper", "aria-hidden": true }),
     make("canvas", { key: "overlay", className: "overlay", "aria-hidden": true }),
     make("div", {
       key: "tools",

@@ -8,6 +8,7 @@ import { createLevelOfDetail, createPainter, pointStyle } from "./painter.mjs";
 import { createLinkedPanels } from "./linked_panels.mjs";
 import { createOverlay } from "./overlay.mjs";
 import { createPlayer, shareSequence } from "./player.mjs";
+import { drawForPaper } from "./save.mjs";
 import { createToolbar } from "./toolbar.mjs";
 import { neighbour, visit } from "../web/address.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
@@ -41,7 +42,7 @@ function showStillPicture(panels) {
 export class Panels {
   constructor(host) {
     this.host = host;
-    for (const name of ["frame", "tools", "note", "problem", "announcement", "ring", "tip", "overlay"])
+    for (const name of ["frame", "tools", "note", "problem", "announcement", "ring", "tip", "overlay", "paper"])
       this[name] = host.querySelector(`.${name}`);
     this.canvas = this.frame.querySelector("canvas");
     this.image = this.frame.querySelector("img");
@@ -120,6 +121,7 @@ export class Panels {
   watch() {
     this.on(this.canvas, "webglcontextlost", (event) => event.preventDefault());
     this.on(this.canvas, "webglcontextrestored", () => (this.painter.restore(), this.paint()));
+    this.on(window, "beforeprint", () => this.painter && this.picture && drawForPaper(this, this.paper));
     this.watchers = [new ResizeObserver(() => resize(this)), new MutationObserver(() => this.repaint())];
     this.watchers[0].observe(this.host.parentElement);
     this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });

@@ -10,6 +10,8 @@ const NAMED = { left: 34, top: 26 };
 const HEADED = { left: MARGIN, top: 26 };
 /** Text is legible in so many pixels. */
 const NARROWEST = 480;
+/** Pixels of a printed picture: about 220 for each inch of A4. */
+const PAPER = 1600;
 /** No browser keeps a canvas with a longer side. */
 const LONGEST = 16000;
 
@@ -20,11 +22,11 @@ function marginsOf({ layout, picture }) {
 const titleOf = (panels) => panels.player.label() || panels.picture.label;
 
 /** Where everything stands on the sheet, in pixels of the page. */
-export function sheetOf(panels) {
+export function sheetOf(panels, captions = captionOf(panels)) {
   const { layout } = panels;
   const { left, top } = marginsOf(panels);
   const measuring = document.createElement("canvas").getContext("2d");
-  const text = setParagraphs(measuring, captionOf(panels), Math.max(layout.width, NARROWEST));
+  const text = setParagraphs(measuring, captions, Math.max(layout.width, NARROWEST));
   const below = top + layout.height + MARGIN;
   return {
     left,
@@ -55,14 +57,10 @@ function drawRest(context, panels, { left, top, text, below }) {
   drawParagraphs(context, text, left, below);
 }
 
-/** Everything on a canvas that is so many pixels wide, as wide as the screen shows it where no width is given. */
-function compose(panels, width) {
-  const sheet = sheetOf(panels);
+/** The sheet on a canvas that is so many pixels wide, as wide as the screen shows it where no width is given. */
+function compose(panels, width, sheet = sheetOf(panels), canvas = document.createElement("canvas")) {
   const scale = scaleFor(panels, sheet, width);
-  const canvas = Object.assign(document.createElement("canvas"), {
-    width: Math.round(sheet.width * scale),
-    height: Math.round(sheet.height * scale),
-  });
+  Object.assign(canvas, { width: Math.round(sheet.width * scale), height: Math.round(sheet.height * scale) });
   const context = canvas.getContext("2d");
   context.fillStyle = panels.palette.background;
   context.fillRect(0, 0, canvas.width, canvas.height);
@@ -71,6 +69,9 @@ function compose(panels, width) {
   drawRest(context, panels, sheet);
   return canvas;
 }
+
+/** The picture without captions, for paper: a canvas of WebGL prints empty. */
+export const drawForPaper = (panels, canvas) => void compose(panels, PAPER, sheetOf(panels, []), canvas);
 
 /** The same as text of an SVG file: the points are an image in it. */
 function drawing(panels, width) {
