@@ -5,10 +5,11 @@ from dash.development.base_component import Component, ComponentRegistry
 
 from dashboard.canvas.spec import PointPanels
 from dashboard.sentence.picture import SentenceViews
+from dashboard.ui.charts import Chart
 from dashboard.ui.component import BrowserComponent
 from dashboard.ui.markup import Markup
 
-COMPONENTS: list[type[BrowserComponent]] = [Markup, PointPanels, SentenceViews]
+COMPONENTS: list[type[BrowserComponent]] = [Markup, Chart, PointPanels, SentenceViews]
 
 
 @pytest.mark.parametrize("component", COMPONENTS)

@@ -7,6 +7,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from plotly.utils import PlotlyJSONEncoder
 
+from dashboard.ui.charts import Chart
 from dashboard.ui.markup import FOLLOWED, Markup, condensed
 
 
@@ -40,10 +41,10 @@ def test_a_component_with_an_id_stays_one_and_so_do_its_parents() -> None:
 
 
 def test_controls_and_charts_keep_their_types_and_a_chart_gets_an_id() -> None:
-    select, box = as_sent([dmc.Select(id="a", value="1"), html.Div(dcc.Graph(figure={}), className="chart")])
+    select, box = as_sent([dmc.Select(id="a", value="1"), html.Div(Chart(figure={}), className="chart")])
     assert select["type"] == "Select"
     (graph,) = box["props"]["children"]
-    assert (graph["type"], graph["props"]["id"]) == ("Graph", "above-0-1-0-0")
+    assert (graph["type"], graph["props"]["id"]) == ("Chart", "above-0-1-0-0")
 
 
 def test_condensing_changes_nothing_of_what_it_is_given() -> None:

@@ -2,7 +2,7 @@
 import { PointPanels } from "./canvas/component.mjs";
 import { SentenceViews } from "./sentence/views.mjs";
 import * as address from "./web/address.mjs";
-import { saveChart } from "./web/chart.mjs";
+import { Chart, saveChart } from "./web/chart.mjs";
 import { keepFocus } from "./web/focus.mjs";
 import { Markup, dropInvalid, followPage, scrollToParts, showDone, toggleDrawer } from "./web/follow.mjs";
 import { explainButtons } from "./web/info.mjs";
@@ -21,6 +21,7 @@ window.headscape = {
   PointPanels,
   SentenceViews,
   Markup,
+  Chart,
   address,
   follow: { page: followPage, done: showDone, dropInvalid },
   drawer: toggleDrawer,

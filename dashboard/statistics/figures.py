@@ -47,17 +47,15 @@ def layer_curves(series: Sequence[Series], *, unit: str, reference: float | None
 
     `reference` is a dashed line at the value of uniform attention.
     """
-    figure = go.Figure(
-        [
-            trace
-            for index, curve in enumerate(series)
-            for trace in (_heads_of_layers(curve, index, len(series)), _means_of_layers(curve, index, unit))
-        ]
-    )
+    traces = [
+        trace
+        for index, curve in enumerate(series)
+        for trace in (_heads_of_layers(curve, index, len(series)), _means_of_layers(curve, index, unit))
+    ]
     share = {"tickformat": ".0%"} if unit == "share" else {}
     down = {"title": "" if unit == "share" else unit, "showgrid": True, "rangemode": "tozero", **share}
     across = layers_across(len(series[0].values), 0.6)
-    figure.update_layout(layout(across, down, margin={"l": 52, "r": 8, "t": 30, "b": 24}, showlegend=True))
+    figure = go.Figure(traces, layout(across, down, margin={"l": 52, "r": 8, "t": 30, "b": 24}, showlegend=True))
     if reference is not None:
         text = {"text": f"uniform attention: {reference:.2f}", "yanchor": "bottom", "font": {"size": NOTE}}
         figure.add_hline(y=reference, line={"color": QUIET, "dash": "dash", "width": 1.5}, annotation=text)

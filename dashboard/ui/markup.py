@@ -8,6 +8,7 @@ from typing import Any
 from dash import dcc
 from dash.development.base_component import Component
 
+from dashboard.ui.charts import Chart
 from dashboard.ui.component import BrowserComponent
 
 #: An element is [tag, properties, *children]; a text is itself. `LINK` goes to another page without leaving this one.
@@ -53,7 +54,7 @@ def _inside(component: Component, place: str) -> Component:
     inner = copy(component)
     if isinstance(getattr(inner, "children", None), list | tuple | Component):
         inner.children = condensed(inner.children, place)
-    if isinstance(inner, dcc.Graph) and not hasattr(inner, "id"):
+    if isinstance(inner, Chart) and not hasattr(inner, "id"):
         inner.id = place  # type: ignore[attr-defined]
     return inner
 

@@ -10,5 +10,5 @@ def wait_until_complete(page: Page, quiet: int = QUIET) -> None:
     """Wait for the page of the link, for what it asks of the server after that, and for its charts."""
     page.wait_for_selector("#page:not([aria-busy]) #above > *", timeout=1000 * PATIENCE)
     page.wait_for_load_state("networkidle", timeout=1000 * PATIENCE)
-    page.wait_for_selector(".dash-graph--pending", state="detached", timeout=1000 * PATIENCE)
+    page.wait_for_selector(".undrawn, .dash-graph--pending", state="detached", timeout=1000 * PATIENCE)
     page.wait_for_timeout(quiet)

@@ -1,4 +1,5 @@
-// Saves charts as files: plotly draws them again with a title, a PNG at double size.
+// Draws charts once they are near the window, and saves them as files: plotly draws them again with a title, a PNG at
+// double size.
 import { FAMILY } from "./elements.mjs";
 import { breakLines } from "./files.mjs";
 
@@ -10,6 +11,39 @@ const [TITLE, SMALL, BESIDE, ROOM] = [15, 11, 12, 18];
 const LIFT = 8;
 /** Colours of a file, which is on white in either theme. */
 const [INK, PAPER] = ["#1a1b1e", "#ffffff"];
+
+/** What draws each chart that is far from the window; they are drawn one by one when the browser rests. */
+const far = new Map();
+/** How far beyond the window a chart is near. */
+const NEAR = "200px";
+const rest = window.requestIdleCallback ?? ((act) => setTimeout(act, PAUSE));
+
+function drawNext() {
+  const [next] = far.values();
+  next?.();
+  if (far.size) rest(drawNext);
+}
+
+/** Calls `draw` once; returns what withdraws it. */
+function drawLater(element, draw) {
+  const observer = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && act(), { rootMargin: NEAR });
+  const withdraw = () => (observer.disconnect(), far.delete(element));
+  const act = () => (withdraw(), draw());
+  if (!far.size) rest(drawNext);
+  far.set(element, act);
+  observer.observe(element);
+  return withdraw;
+}
+
+/** The Dash component Chart. Plotly takes long to draw: what is in view comes first. */
+export function Chart(properties) {
+  const { createElement, useEffect, useRef, useState } = window.React;
+  const [drawn, setDrawn] = useState(false);
+  const place = useRef(null);
+  useEffect(() => (drawn ? undefined : drawLater(place.current, () => setDrawn(true))), [drawn]);
+  if (drawn) return createElement(window.dash_core_components.Graph, properties);
+  return createElement("div", { ref: place, style: properties.style, className: "undrawn" });
+}
 
 /** Save the chart whose button was pressed: {"save": "svg", "chart": "density-raw"}. */
 export function saveChart() {

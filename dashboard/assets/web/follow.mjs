@@ -115,15 +115,15 @@ function renew(part, page) {
   late = late.filter((change) => change.part !== part || (changed && !changed.some(({ id }) => id === change.id)));
   if (!changed) return page[part];
   for (const change of changed)
-    if (change.type === "Graph") late.push({ ...change, part });
+    if (change.type === "Chart") late.push({ ...change, part });
     else apply(change);
   return dash().no_update;
 }
 
 function outputs(page) {
   const parts = PARTS.map((part) => renew(part, page));
-  shown = page;
-  if (late.length) drawLate(page);
+  shown = structuredClone(page); // plotly writes into the figures that it draws
+  if (late.length) drawLate(shown);
   return [page.picture, page.sentence, page.message, ...parts, page.shown || dash().no_update];
 }
 
