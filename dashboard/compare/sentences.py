@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from random import randrange
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from dashboard.compare.two_models import ModelPair, sample_caption
 from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.ui.charts import DIVERGING, NOTE, RAMP, Layout, chart, colour_bar, every, layout, square
-from dashboard.ui.controls import head_choices, info, number, text_input
+from dashboard.ui.controls import head_choices, info, number, other_sentences, text_input
 from dashboard.ui.files import Table
 from dashboard.ui.tables import file_href
 from dashboard.ui.text import significant
@@ -182,19 +182,11 @@ def typed_choices(context: Context) -> list[Any]:
 
 def _choices(context: Context, two: ModelPair) -> html.Div:
     own, count = context.state.sentence, two.sentences
-    steps = (
-        ("←", "previous sentence", (own - 1) % count),
-        ("→", "next sentence", (own + 1) % count),
-        ("↻", "a random sentence", randrange(count)),
-    )
-    links = [
-        dcc.Link(text, href=sentence_href(context, to), className="neighbour", title=title) for text, title, to in steps
-    ]
     return html.Div(
         [
             *typed_choices(context),
             number("sentence", "Sentence", own, 0, count - 1, 1),
-            html.Nav(links, className="neighbours", **{"aria-label": "Other sentences"}),
+            other_sentences(own, count, partial(sentence_href, context)),
             *_pages(context, two),
         ],
         className="controls",

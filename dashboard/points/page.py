@@ -25,7 +25,7 @@ from dashboard.points.pinned import picture_with_pinned, pin_links, pinned_name,
 from dashboard.points.search import hit_table
 from dashboard.points.similar import SIMILAR
 from dashboard.points.worked_example import example_card, example_link
-from dashboard.ui.controls import info
+from dashboard.ui.controls import info, neighbour
 from dashboard.ui.deferred import deferred
 from dashboard.ui.page import Page, without_picture
 from dashboard.ui.tables import file_links, heading
@@ -254,7 +254,7 @@ def _neighbour(context: Context, arrow: str, direction: str, layers: int, heads:
     if state == context.state:
         return html.Span(arrow, className="neighbour", **{"aria-disabled": "true"})
     title = f"{direction}: {head_name(state.layer, state.head)}"
-    return dcc.Link(arrow, href=state.with_(at=None).href, className="neighbour", title=title)
+    return neighbour(arrow, title, state.with_(at=None).href)
 
 
 def step(state: LinkState, layers: int, heads: int, last_layer: int, last_head: int) -> LinkState:

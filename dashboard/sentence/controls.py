@@ -1,14 +1,23 @@
 """The controls of page Sentence, in groups: what is shown, in which view, and which tokens and weights are left out."""
 
-from random import randrange
 from typing import Any
 
 import dash_mantine_components as dmc
-from dash import dcc, html
+from dash import html
 
 from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.picture import is_mean, options_of, selected_indices
-from dashboard.ui.controls import choice, control_group, explained, info, number, statistic_choice, switch, text_input
+from dashboard.ui.controls import (
+    choice,
+    control_group,
+    explained,
+    info,
+    number,
+    other_sentences,
+    statistic_choice,
+    switch,
+    text_input,
+)
 from dashboard.web.context import Context
 from dashboard.web.state import LinkState
 from store.schema.model import RATIOS
@@ -52,22 +61,10 @@ def input_group(context: Context) -> html.Fieldset:
     second = text_input("second", "Second sentence (Sentence B)", "optional", context.state.second, 190)
     second.disabled = not context.state.text
     typed = text_input("text", "Your own sentence", "type, then Enter", context.state.text, 300)
-    return control_group("Input", [typed, second, _neighbours(context)])
-
-
-def _neighbours(context: Context) -> html.Nav:
-    count, own = context.corpus.n_sentences, context.state.sentence
-    steps = (
-        ("←", "previous sentence", (own - 1) % count),
-        ("→", "next sentence", (own + 1) % count),
-        ("↻", "a random sentence", randrange(count)),
+    others = other_sentences(
+        context.state.sentence, context.corpus.n_sentences, lambda sentence: context.state.of_sentence(sentence).href
     )
-    links = [
-        dcc.Link(arrow, href=context.state.of_sentence(sentence).href, className="neighbour", title=title)
-        for arrow, title, sentence in steps
-    ]
-    named: Any = {"aria-label": "Other sentences"}
-    return html.Nav(links, className="neighbours", **named)
+    return control_group("Input", [typed, second, others])
 
 
 def view_group(context: Context) -> html.Fieldset:

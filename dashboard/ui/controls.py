@@ -1,11 +1,13 @@
 """Controls of a page, each of which writes one field of the link; and the (i) that explains what is chosen."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from random import randrange
 from typing import Any
 
 import dash_mantine_components as dmc
 from dash import html
 
+from dashboard.ui.markup import FOLLOWED
 from dashboard.web.context import Context, matches_of
 from store import STATISTICS
 from store.schema.model import RATIOS
@@ -25,6 +27,23 @@ def action(content: Any, href: str, *, title: str | None = None, look: str = "ac
     """A button that changes what this page shows: the browser goes to the link of the changed page (assets/web/follow.mjs)."""
     described: dict[str, Any] = {"data-href": href} | ({"title": title} if title else {})
     return html.Button(content, type="button", className=look, **described)
+
+
+def neighbour(arrow: str, title: str, href: str) -> html.A:
+    """A link with an arrow to what stands beside what is shown."""
+    named: Any = {"title": title, "aria-label": title, FOLLOWED: ""}
+    return html.A(arrow, href=href, className="neighbour", **named)
+
+
+def other_sentences(own: int, count: int, href: Callable[[int], str]) -> html.Nav:
+    """Links to the sentence before, the one after and a random one of `count` sentences."""
+    links = [
+        neighbour("←", "previous sentence", href((own - 1) % count)),
+        neighbour("→", "next sentence", href((own + 1) % count)),
+        neighbour("↻", "a random sentence", href(randrange(count))),
+    ]
+    named: Any = {"aria-label": "Other sentences"}
+    return html.Nav(links, className="neighbours", **named)
 
 
 def statistic_info(statistic: str) -> html.Button:

@@ -68,6 +68,13 @@ def click_point(page: Page, turn: int) -> None:
     page.mouse.click(*canvas_place(page, 0.5 + 0.03 * turn, 0.5))
 
 
+def click_dot(page: Page, turn: int) -> None:
+    """Click a head of the map: the dots lie below an area that takes the clicks."""
+    place = page.locator("#head-map .scatterlayer .points path").nth(9 + 7 * turn).bounding_box()
+    assert place is not None
+    page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+
+
 def switch(label: str) -> Act:
     """Turn a switch on and off."""
     return clicking(lambda page, _: page.locator("label").filter(has_text=label).first)
@@ -106,22 +113,18 @@ INTERACTIONS = (
     Interaction("head?layer=2&head=2", "colour", choosing("Colour", "position", "token type", "query or key")),
     Interaction("head?layer=2&head=2", "search", writing("Search", "movie", "film", "actor", "music", "plot", "scene")),
     Interaction("statistics", "statistic", choosing("Statistic", "attention to [CLS]", "attention to [SEP]")),
-    Interaction("statistics", "queries", choosing("Mean over", "[CLS]", "all queries")),
+    Interaction("statistics", "queries", choosing("Mean over", "[CLS] only", "all queries")),
     Interaction("statistics", "ranks", choosing("Show", "ranks", "values")),
-    Interaction("statistics", "sort the table", clicking(lambda page, turn: page.locator("th a").nth(1 + turn % 5))),
+    Interaction("statistics", "sort the table", clicking(lambda page, turn: page.locator("button.sort").nth(1 + turn % 5))),
     Interaction("statistics", "heads by name", writing("Name", "L1", "L2", "L3", "L4", "L5", "L0")),
     Interaction("map", "colour", choosing("Colour", "label", "layer")),
     Interaction("map", "select a head", choosing("Head", "3", "4", "5", "6", "7", "8")),
-    Interaction(
-        "map",
-        "click a dot",
-        clicking(lambda page, turn: page.locator("#head-map .scatterlayer .points path").nth(9 + 7 * turn)),
-    ),
+    Interaction("map", "click a dot", click_dot),
     Interaction("relations", "direction", choosing("Direction", "governor attends most to dependent", "dependent attends most to governor")),
     Interaction("relations", "sentences of a head", clicking(lambda page, turn: page.get_by_role("button", name="show", exact=True).nth(turn % 3))),
-    Interaction("features", "colour", choosing("Colour", "position", "token type")),
+    Interaction("features", "colour", choosing("Colour", "position in the sentence", "token type")),
     Interaction("features", "search", writing("Search", "movie", "film", "actor", "music", "plot", "scene")),
-    Interaction("sentence", "next sentence", clicking(lambda page, _: page.get_by_role("link", name="Next sentence").or_(page.get_by_role("button", name="Next sentence")))),
+    Interaction("sentence", "next sentence", clicking(lambda page, _: page.get_by_role("link", name="next sentence", exact=True))),
     Interaction("sentence", "view", choosing("View", "Matrix view", "Model view", "Head view")),
     Interaction("sentence", "layer", choosing("Layer", "1", "2", "3")),
     Interaction("sentence", "select a token", clicking(lambda page, turn: page.locator(".tokens.query .token").nth(2 + turn % 6))),

@@ -75,7 +75,7 @@ export function fitPanels({
 }
 
 const sameLayout = (layout, other) =>
-  Boolean(layout) && Object.keys(other).every((name) => layout[name] === other[name]);
+  Boolean(layout) && Object.keys(other).every((name) => String(layout[name]) === String(other[name]));
 
 /** The place of the grid at which a panel stands, -1 for none, and the panel of a place, -1 where there is none. */
 export const slotOf = (layout, panel) => (layout.slots ? layout.slots[panel] : panel);
