@@ -21,7 +21,7 @@ from store.extras import check_extra
 from store.repository.errors import StoreError
 
 if TYPE_CHECKING:
-    from dashboard.web.security import AllowedHosts
+    from dashboard.serving import Serving
 
 #: Seconds between two checks whether an ingest has published something.
 PAUSE = 2
@@ -41,7 +41,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     if not _port_is_free(options.host, options.port):
         return _fail(f"Port {options.port} of {options.host} is not available. Choose another one with --port=...")
     try:
-        _allowed(options)
+        _serving(options)
     except ValueError as error:
         return _fail(str(error))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager stops it as Ctrl-C does
@@ -138,19 +138,23 @@ def _serve(options: argparse.Namespace) -> int:
     from dashboard.server import Server, address_of
     from dashboard.web.processes import server_folder
 
-    address, allowed = address_of(options.host, options.port), _allowed(options)
+    address, serving = address_of(options.host, options.port), _serving(options)
     print(f"Serving {options.store} at http://{address} (Ctrl-C stops it).", flush=True)
-    if allowed.every_address:
-        print(f"It answers to every IP address and to {allowed}. Add names with --allowed-hosts=NAME,...", flush=True)
+    if serving.allowed.every_address:
+        print(
+            f"It answers to every IP address and to {serving.allowed}. Add names with --allowed-hosts=NAME,...",
+            flush=True,
+        )
     with server_folder() as folder:
-        Server(options.store, address, folder, allowed).run()
+        Server(options.store, address, folder, serving).run()
     return 0
 
 
-def _allowed(options: argparse.Namespace) -> "AllowedHosts":
+def _serving(options: argparse.Namespace) -> "Serving":
+    from dashboard.serving import Serving
     from dashboard.web.security import allowed_hosts
 
-    return allowed_hosts(options.host, options.allowed_hosts.split(","))
+    return Serving(allowed=allowed_hosts(options.host, options.allowed_hosts.split(",")))
 
 
 def _fail_as(description: subprocess.CompletedProcess[str]) -> int:

@@ -7,6 +7,7 @@ from werkzeug.exceptions import HTTPException
 from dashboard import routes, shell, waiting
 from dashboard.features import trial_section
 from dashboard.pages import DEFERRED, after_picture_of
+from dashboard.serving import Serving
 from dashboard.statistics import page as statistics
 from dashboard.ui import job
 from dashboard.ui.markup import condensed
@@ -19,14 +20,14 @@ from dashboard.web.connections import BODY
 from dashboard.web.context import resolve
 from dashboard.web.errors import sentence_for
 from dashboard.web.library import Library
-from dashboard.web.security import AllowedHosts
 
 #: Placeholders of the parts of a page, in the order of assets/web/follow.mjs.
 PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")
 
 
-def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
+def create_app(library: Library, serving: Serving | None = None) -> Dash:
     """The application of a library, by default for this machine alone. Two applications in one process share nothing."""
+    serving = serving or Serving()
     app = Dash(
         __name__,
         title="Headscape",
@@ -39,7 +40,7 @@ def create_app(library: Library, allowed: AllowedHosts | None = None) -> Dash:
     )
     app.renderer = assets.RENDERER
     app.server.config["MAX_CONTENT_LENGTH"] = BODY
-    security.check_hosts(app.server, allowed or AllowedHosts())
+    security.check_hosts(app.server, serving.allowed)
     security.check_callbacks(app)
     app.layout = shell.layout
     _follow_address(app)

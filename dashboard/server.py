@@ -7,11 +7,11 @@ from gunicorn.app.base import BaseApplication
 from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.encoder_process import RemoteEncoder
+from dashboard.serving import Serving
 from dashboard.web import log as counting_handler
 from dashboard.web.connections import BufferingWorker
 from dashboard.web.library import Library
 from dashboard.web.processes import ServerFolder, return_freed_memory
-from dashboard.web.security import AllowedHosts
 
 WORKERS = 2
 #: Threads of a worker: more than readers may wait in its queues, so that others are still answered.
@@ -28,10 +28,10 @@ def address_of(host: str, port: int) -> str:
 class Server(BaseApplication):  # type: ignore[misc]
     """Gunicorn on one store, opened after the fork: the threads of icechunk do not survive one."""
 
-    def __init__(self, store: str, address: str, folder: ServerFolder, allowed: AllowedHosts) -> None:
+    def __init__(self, store: str, address: str, folder: ServerFolder, serving: Serving) -> None:
         self.store = store
         self.folder = folder
-        self.allowed = allowed
+        self.serving = serving
         self.address = address
         super().__init__()
 
@@ -57,4 +57,4 @@ class Server(BaseApplication):  # type: ignore[misc]
         encoder = RemoteEncoder(self.folder)
         library = Library(self.store, self.folder.path)
         library.put(TypedSentences, TypedSentences(encoder))
-        return create_app(library, self.allowed).server
+        return create_app(library, self.serving).server

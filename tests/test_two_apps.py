@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
+from dashboard.serving import Serving
 from dashboard.statistics.parts import PartCounts
 from dashboard.ui.job import JobNotes
 from dashboard.web.http import data_link
@@ -27,7 +28,7 @@ def clients(libraries: tuple[Library, Library]) -> tuple[FlaskClient, FlaskClien
     """Two applications, made in this order; the second answers to a name of its own."""
     first, second = libraries
     hosts = AllowedHosts(("localhost", "second.example.org"))
-    return create_app(first).server.test_client(), create_app(second, hosts).server.test_client()
+    return create_app(first).server.test_client(), create_app(second, Serving(allowed=hosts)).server.test_client()
 
 
 def page(client: FlaskClient, host: str = "localhost") -> str:

@@ -1,0 +1,18 @@
+"""How a server serves: the settings of one application, which `headscape serve` reads from its flags."""
+
+from dataclasses import dataclass, field
+
+from dashboard.web.security import AllowedHosts
+
+
+@dataclass(frozen=True)
+class Serving:
+    """Settings of an application; by default it serves this machine alone, to anybody on it.
+
+    Attributes
+    ----------
+    allowed
+        Host names that it answers to.
+    """
+
+    allowed: AllowedHosts = field(default_factory=AllowedHosts)
