@@ -15,6 +15,7 @@ FOLDERS = {
     "dashboard": (
         *(
             "web",
+            "access",
             "ui",
             "canvas",
             "points",

@@ -1,0 +1,36 @@
+"""The person who sends a request: a name and a role."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from flask import g
+
+Role = Literal["reader", "author"]
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who may read; an author writes notes too."""
+
+    name: str
+    role: Role
+
+    @property
+    def writes(self) -> bool:
+        """Whether this person may write notes."""
+        return self.role == "author"
+
+
+#: Anybody, where the server asks nobody to sign in: it then answers its own machine alone.
+LOCAL = Person("local", "author")
+
+
+def sign_request(person: Person) -> None:
+    """Note who sends the request that is being answered; the gate does, before anything else."""
+    g.person = person
+
+
+def current_person() -> Person:
+    """Who sends the request that is being answered."""
+    person: Person = g.get("person", LOCAL)
+    return person
