@@ -171,7 +171,8 @@ def _header() -> html.Div:
             dmc.Burger(id="burger", opened=False, size="sm", hiddenFrom=NARROW, **{"aria-label": "Open the pages"}),
             dcc.Link("Headscape", href="/", className="brand"),
             html.Div(id="what-is-shown", className="what-is-shown"),
-            dmc.Button("Copy link", id="copy-link", variant="default", size="xs"),
+            # Disabled until a page is there: before, its snapshot is not known, and the link would follow the next ingest.
+            dmc.Button("Copy link", id="copy-link", variant="default", size="xs", disabled=True),
             html.Button(
                 "?", id="open-shortcuts", type="button", className="plain", title="Keyboard shortcuts", **SHORTCUTS
             ),
