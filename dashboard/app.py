@@ -155,6 +155,7 @@ def _follow_choices(app: Dash) -> None:
         State("shown", "data"),
         prevent_initial_call=True,
     )
+    app.clientside_callback("(shown) => !shown", Output("copy-link", "disabled"), Input("shown", "data"))
     app.clientside_callback(
         "(clicks) => window.headscape.chart.save()",
         Output("saved", "data"),

@@ -19,7 +19,7 @@ from dashboard.sentence.picture import SentenceViews
 from dashboard.statistics import data as statistics
 from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import FOLLOWED
-from dashboard.ui.text import model_names
+from dashboard.ui.text import model_names, with_commands
 from dashboard.ui.theme import MANTINE
 from dashboard.web.context import MAX_QUERY, Context
 from dashboard.web.state import encode_fields
@@ -171,7 +171,8 @@ def _header() -> html.Div:
             dmc.Burger(id="burger", opened=False, size="sm", hiddenFrom=NARROW, **{"aria-label": "Open the pages"}),
             dcc.Link("Headscape", href="/", className="brand"),
             html.Div(id="what-is-shown", className="what-is-shown"),
-            dmc.Button("Copy link", id="copy-link", variant="default", size="xs"),
+            # Disabled until a page is there: before, its snapshot is not known, and the link would follow the next ingest.
+            dmc.Button("Copy link", id="copy-link", variant="default", size="xs", disabled=True),
             html.Button(
                 "?", id="open-shortcuts", type="button", className="plain", title="Keyboard shortcuts", **SHORTCUTS
             ),
@@ -283,8 +284,8 @@ def notices(context: Context, of_page: tuple[str, ...]) -> list[dmc.Alert]:
     sentences = _sentences(context, of_page)
     if not sentences:
         return []
-    several = html.Ul([html.Li(sentence) for sentence in sentences], className="notices")
-    content = several if len(sentences) > 1 else sentences[0]
+    several = html.Ul([html.Li(with_commands(sentence)) for sentence in sentences], className="notices")
+    content = several if len(sentences) > 1 else with_commands(sentences[0])
     return [dmc.Alert(content, color="orange", variant="light", mb="sm")]
 
 

@@ -314,7 +314,7 @@ def test_the_choice_of_a_colour_shows_its_whole_name(visit: Visit, tiny_server: 
 def test_a_store_without_feature_points_says_how_to_make_them(few_store: str) -> None:
     here = context(few_store, "point=embedding")
     assert picture_of(here) is None
-    assert "Run `headscape ingest`." in str(PAGES["features"](here).above)
+    assert "Code('headscape ingest')" in str(PAGES["features"](here).above)
 
 
 def test_too_few_tokens_for_a_measure_get_a_message(tiny_store: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from store import Corpus
 from tests.browser import Open, canvas_place, choose, drawn, expect_title, picture, seen
@@ -111,6 +111,21 @@ def test_a_copied_link_names_model_and_snapshot(head_page: Page, tiny_corpus: Co
     head_page.get_by_role("button", name="Copy link").click()
     expect(head_page.get_by_role("button", name="Copied")).to_be_visible()
     assert head_page.evaluate("navigator.clipboard.readText()") == pinned(head_page, tiny_corpus)
+
+
+def test_a_link_is_not_copied_before_its_snapshot_is_known(open_page: Open, tiny_server: str) -> None:
+    page = open_page("about:blank")
+    waiting: list[Route] = []
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    page.route("**/data/page", hold)
+    with page.expect_request("**/data/page"):
+        page.goto(f"{tiny_server}/head", wait_until="commit")
+    expect(page.get_by_role("button", name="Copy link")).to_be_disabled()
+    waiting.pop().continue_()
+    expect(page.get_by_role("button", name="Copy link")).to_be_enabled()
 
 
 def test_where_a_browser_lends_no_clipboard_the_address_bar_has_the_link(head_page: Page, tiny_corpus: Corpus) -> None:

@@ -197,7 +197,7 @@ def test_a_page_that_waits_says_how_far_the_ingest_is(few: str) -> None:
     ended = str(PAGES["features"](resolve(library, "features", "")).above)
     assert "An ingest of a model on reviews is under way: features of sample, 25 %." in waiting
     assert "headscape ingest" not in waiting
-    assert "Feature points: not computed. Run `headscape ingest`." in ended
+    assert "Feature points: not computed. Run ', Code('headscape ingest')" in ended
 
 
 def test_the_poll_for_newer_snapshots_brings_how_far_it_is(few: str) -> None:

@@ -29,6 +29,10 @@ def test_the_page_says_that_annotation_is_gold(bank_client: FlaskClient) -> None
     assert "Gold annotation of the data" in above(bank_client, "/relations")
 
 
+def test_a_row_of_the_table_says_what_its_relation_is(bank_client: FlaskClient) -> None:
+    assert "'det'], ' (determiner)'" in above(bank_client, "/relations")
+
+
 def test_every_relation_has_a_row_with_its_best_head(bank_client: FlaskClient, bank_corpus: store.Corpus) -> None:
     page = above(bank_client, "/relations")
     for row in best_of(bank_corpus):
@@ -107,7 +111,7 @@ def test_the_file_of_best_heads_has_every_relation(
 
 
 def test_a_store_without_words_says_how_to_get_them(client: FlaskClient) -> None:
-    assert "Run `headscape ingest`" in above(client, "/relations")
+    assert "Run ', ['code', {}, 'headscape ingest']" in above(client, "/relations")
 
 
 @pytest.mark.parametrize(

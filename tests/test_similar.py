@@ -96,7 +96,7 @@ def test_without_words_the_tab_says_how_to_get_them(client: FlaskClient) -> None
     assert "Most similar keys in the corpus" in page
     assert "next word" in page
     assert "part of speech" not in page
-    assert "Words: not annotated. Run `headscape ingest`" in page
+    assert "Words: not annotated. Run ', ['code', {}, 'headscape ingest']" in page
 
 
 def test_a_feature_point_summarizes_the_nearest_tokens(client: FlaskClient) -> None:

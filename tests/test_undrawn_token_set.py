@@ -38,7 +38,7 @@ def written(context: Context) -> str:
 
 def test_a_link_to_it_says_what_to_do(context_of: MakeContext) -> None:
     context = context_of("material=review-3", undrawn=("review-3",))
-    assert "Picture of the tokens of review 3: not computed. Run `headscape ingest`." in written(context)
+    assert "Picture of the tokens of review 3: not computed. Run ', Code('headscape ingest')" in written(context)
     assert "children='Show the sample.', href='/features'" in written(context)
 
 

@@ -76,4 +76,4 @@ def _values(statistic: str, own: float, other: float) -> str:
 def _link(name: str, number: str, detail: str, href: str) -> dcc.Link:
     change = html.Div(detail, className="change")
     where = f"{name}: {number}, {detail}, from {LETTERS[0]} to {LETTERS[1]}"
-    return dcc.Link([html.Div([html.Strong(name), f" {number}"]), change], href=href, title=where)
+    return dcc.Link([html.Div([html.Strong(name), " ", html.Span(number)]), change], href=href, title=where)

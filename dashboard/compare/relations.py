@@ -11,7 +11,7 @@ from dashboard.compare.two_models import ModelPair
 from dashboard.relations.data import BestHead, best_of, links_of_pairs
 from dashboard.ui.controls import info
 from dashboard.ui.tables import heading, scrolling
-from dashboard.ui.text import signed
+from dashboard.ui.text import in_brackets, signed
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from store import Corpus
@@ -97,7 +97,7 @@ def _row(context: Context, two: ModelPair, change: RelationChange) -> list[html.
     ]
     between = f"{signed(100 * low, 1)} to {signed(100 * high, 1)}" if low == low else ""
     return [
-        html.Td(change.own.relation),
+        html.Td(f"{change.own.relation}{in_brackets(change.own.relation)}"),
         html.Td(links[0]),
         html.Td(f"{100 * change.own.accuracy:.1f}", className="number"),
         html.Td(links[1]),

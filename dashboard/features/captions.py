@@ -11,6 +11,7 @@ from dashboard.features.shown import ShownFeatures
 from dashboard.features.token import NEAR, where_of
 from dashboard.points.captions import caption
 from dashboard.ui.controls import info
+from dashboard.ui.text import with_commands
 from store.schema.features import POINT_KINDS, point_kind
 from store.schema.pictures import EACH, ViewName
 from store.wording import many
@@ -34,7 +35,7 @@ PARAMETERS = {
 def captions(shown: ShownFeatures) -> list[html.P]:
     """Which tokens, by which method, and how trustworthy every panel on screen is."""
     classifies = shown.series.features.class_probability is not None
-    missing = [] if classifies else [html.P(NO_PREDICTION, className="caption")]
+    missing = [] if classifies else [html.P(with_commands(NO_PREDICTION), className="caption")]
     return [*_trial(shown), caption(_tokens(shown)), caption(*_method(shown)), caption(*_trust(shown)), *missing]
 
 

@@ -20,14 +20,13 @@ from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade, unmade_line
 from dashboard.ui.tables import heading
-from dashboard.ui.text import spell
+from dashboard.ui.text import in_brackets, spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context, short_name
 from store import Corpus
 from store.kernels.labels import LABELS
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
-from store.schema.relations import TITLES
 from store.wording import many
 
 #: Relations that are listed.
@@ -169,7 +168,7 @@ def _relations(context: Context) -> list[object]:
                 html.Strong(
                     f"{head_name(first.layer, first.head)} links {100 * first.accuracy:.0f} % of the pairs of {first.relation}"
                 ),
-                f"{_title_in_brackets(first.relation)}; the best offset finds {100 * first.offset_accuracy:.0f} %. ",
+                f"{in_brackets(first.relation)}; the best offset finds {100 * first.offset_accuracy:.0f} %. ",
                 dcc.Link("All relations", href=context.state.on("relations").href),
                 ".",
             ]
@@ -187,10 +186,6 @@ def _source_of_words(corpus: Corpus) -> str:
     return f" {corpus.words.source.capitalize()}."
 
 
-def _title_in_brackets(relation: str) -> str:
-    return f" ({TITLES[relation]})" if relation in TITLES else ""
-
-
 def _relation(context: Context, row: BestHead) -> html.Tr:
     state = context.state.with_(layer=row.layer, head=row.head)
     relation = dcc.Link(
@@ -200,7 +195,7 @@ def _relation(context: Context, row: BestHead) -> html.Tr:
     shares = (row.accuracy, row.offset_accuracy, row.random)
     return html.Tr(
         [
-            html.Td([relation, _title_in_brackets(row.relation)]),
+            html.Td([relation, in_brackets(row.relation)]),
             html.Td(head),
             *(html.Td(f"{100 * share:.0f} %", className="number") for share in shares),
         ]
@@ -267,7 +262,7 @@ def _outlier(context: Context) -> list[Any]:
         html.Li(
             [
                 link,
-                f" attends least like any other head: the nearest, {nearest}, diverges by {pairs[farthest].min():.2f} nats per token.",
+                f" attends least like any other head: the nearest, {nearest}, diverges by {pairs[farthest].min():.2f} nats per token. ",
                 divergence_info(context.corpus),
             ]
         )

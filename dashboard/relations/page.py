@@ -28,13 +28,13 @@ from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.page import Page
 from dashboard.ui.progress import unmade_of
 from dashboard.ui.tables import file_href, file_links, heading, scrolling
-from dashboard.ui.text import signed, spell
+from dashboard.ui.text import in_brackets, signed, spell
 from dashboard.web.context import Context
 from store import Corpus
 from store.kernels.relations import OFFSETS
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
-from store.schema.relations import ALL, TITLES
+from store.schema.relations import ALL
 from store.wording import many
 
 _ACCURACY = (
@@ -163,9 +163,7 @@ def _heads(context: Context, relation: str) -> list[object]:
 
 def _heading(relation: str) -> str:
     """A relation by its label and in words."""
-    if relation == ALL:
-        return "All relations"
-    return f"{relation} ({TITLES[relation]})" if relation in TITLES else relation
+    return "All relations" if relation == ALL else f"{relation}{in_brackets(relation)}"
 
 
 def _ranked(context: Context, relation: str) -> list[object]:
@@ -277,7 +275,7 @@ def _best_row(context: Context, row: BestHead) -> list[html.Td]:
         f"{row.pairs:,}",
     ]
     return [
-        html.Td(dcc.Link(row.relation, href=state.href)),
+        html.Td([dcc.Link(row.relation, href=state.href), in_brackets(row.relation)]),
         html.Td(dcc.Link(head_name(row.layer, row.head), href=head.href)),
         html.Td(direction_titles(row.relation)[row.direction]),
         *(html.Td(number, className="number") for number in numbers),

@@ -11,14 +11,13 @@ from dashboard.sentence.finder import sentence_means
 from dashboard.sentence.picture import isolated_head, numbers
 from dashboard.statistics.kinds import BEHAVIOURS, kinds_of
 from dashboard.ui.controls import info
-from dashboard.ui.text import spell
+from dashboard.ui.text import in_brackets, spell
 from dashboard.web.cache import cached
 from dashboard.web.context import Context
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
-from store.schema.relations import TITLES
 
 #: Labels of heads that say something of a sentence: sinks and broad attention look the same in every one.
 TELLING = ("previous", "next", "punctuation", "self")
@@ -155,6 +154,5 @@ def _reason(state: LinkState, opening: Opening) -> list[Any]:
     compared = (
         f"{direction_titles(best.relation)[best.direction]}; the best offset finds {100 * best.offset_accuracy:.0f} %"
     )
-    name = f"{best.relation} ({TITLES[best.relation]})" if best.relation in TITLES else best.relation
-    pairs = dcc.Link(f"{name} pairs", href=href, title=compared)
+    pairs = dcc.Link(f"{best.relation}{in_brackets(best.relation)} pairs", href=href, title=compared)
     return [f"follows grammar best: it links {100 * best.accuracy:.0f} % of ", pairs]

@@ -19,6 +19,7 @@ from dash import MATCH, Dash, Input, Output, State, dcc, html
 
 from dashboard.ui.markup import condensed
 from dashboard.ui.page import problem
+from dashboard.ui.text import with_commands
 from dashboard.web.admission import cancelled_by, reader_left
 from dashboard.web.callbacks import STANDING, Named, Shown, Text, snapshot_of, validated
 from dashboard.web.context import Context, resolve
@@ -284,4 +285,4 @@ def progress_lines(progress: Progress) -> list[object]:
 def _not_done(reason: str, kind: Kind, href: str) -> list[object]:
     """Why the part is not there, and a link that starts the job again."""
     again = [" ", html.A(kind.again, href=href)] if kind.again else []
-    return [dmc.Alert([reason, *again], color="orange", variant="light")]
+    return [dmc.Alert([*with_commands(reason), *again], color="orange", variant="light")]

@@ -6,6 +6,7 @@ import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.ui.progress import unmade
+from dashboard.ui.text import with_commands
 from dashboard.web.context import Context
 from dashboard.web.errors import sentence_for
 
@@ -31,4 +32,5 @@ def without_picture(context: Context, title: str) -> Page:
 
 def problem(error: Exception) -> dmc.Alert:
     """Why a part of a page, or the page, cannot be shown."""
-    return dmc.Alert(sentence_for(error)[0], color="red", title="This cannot be shown", className="problem")
+    sentence, _ = sentence_for(error)
+    return dmc.Alert(with_commands(sentence), color="red", title="This cannot be shown", className="problem")

@@ -5,6 +5,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import html
 
+from dashboard.ui.text import with_commands
 from dashboard.web.context import Context
 from dashboard.web.errors import stage_line
 from store.repository.errors import NotIngested
@@ -24,9 +25,10 @@ def unmade(context: Context, missing: str, remedy: str = RUN, afterwards: str = 
     """
     running = context.ingest
     if running is None:
-        return [f"{missing} {remedy}"]
+        return [*with_commands(f"{missing} {remedy}")]
     line = html.Span(stage_line(running), id={UNDER_WAY: "line"}, role="status")
-    return [f"{missing} ", line, f" It appears here if that ingest makes and publishes it. {afterwards}".rstrip()]
+    after = f" It appears here if that ingest makes and publishes it. {afterwards}".rstrip()
+    return [*with_commands(f"{missing} "), line, *with_commands(after)]
 
 
 def unmade_of(context: Context, error: NotIngested) -> list[object]:

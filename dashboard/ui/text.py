@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable
 
+from dash import html
+
 from store import Snapshot
 from store.schema.model import SOURCES
+from store.schema.relations import TITLES
 
 #: Digits that float16 vectors and float32 weights carry.
 DIGITS = 6
@@ -20,6 +23,17 @@ def spell(value: float, unit: str) -> str:
 def unbroken(text: str) -> str:
     """A text that no line is broken in, such as a number and its unit."""
     return text.replace(" ", "\u00a0")
+
+
+def in_brackets(relation: str) -> str:
+    """What a grammar calls a relation, as it follows the label; empty where the label is of another scheme."""
+    return f" ({TITLES[relation]})" if relation in TITLES else ""
+
+
+def with_commands(sentences: str) -> list[str | html.Code]:
+    """Sentences for a page: what stands in backticks, as in a terminal, is set as code."""
+    parts = sentences.split("`")
+    return [html.Code(part) if number % 2 else part for number, part in enumerate(parts) if part]
 
 
 def brief(value: float, unit: str) -> str:
