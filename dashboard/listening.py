@@ -48,9 +48,13 @@ def _check_path(path: Path) -> None:
             f"--host=unix:{path} is not an absolute path of at most {LONGEST_PATH} bytes. Choose another path."
         )
     if not path.parent.is_dir():
-        raise ValueError(f"There is no folder {path.parent} for the socket. Create it, or choose another path in --host.")
+        raise ValueError(
+            f"There is no folder {path.parent} for the socket. Create it, or choose another path in --host."
+        )
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise ValueError(f"This user may not create a socket in {path.parent}. Change its owner, or choose another path.")
+        raise ValueError(
+            f"This user may not create a socket in {path.parent}. Change its owner, or choose another path."
+        )
     if path.exists() and not stat.S_ISSOCK(path.stat().st_mode):
         raise ValueError(f"{path} is not a socket. Remove it, or choose another path in --host.")
     if path.exists() and _is_listened_to(path):

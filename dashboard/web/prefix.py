@@ -56,7 +56,9 @@ def serve_under(server: Flask, prefix: str) -> None:
         if request.root_path == prefix and request.environ["PATH_INFO"]:
             return None
         if request.path != "/":
-            abort(404, f"This server answers under {prefix}/ alone. Open {prefix}/; a proxy must pass on the whole path.")
+            abort(
+                404, f"This server answers under {prefix}/ alone. Open {prefix}/; a proxy must pass on the whole path."
+            )
         query = request.query_string.decode("latin-1")
         return redirect(f"{prefix}/" + (f"?{query}" if query else ""))
 
