@@ -75,9 +75,12 @@ def test_a_request_over_a_unix_socket_names_it_as_its_client(tmp_path: Path) -> 
         start("200 OK", [("Content-Length", "2")])  # type: ignore[operator]
         return [b"ok"]
 
-    with listening(tmp_path / "http") as bound, answering(application, bound.dup()):
-        with socket.socket(socket.AF_UNIX) as client:
-            client.connect(str(tmp_path / "http"))
-            client.sendall(GET)
-            assert client.recv(12) == b"HTTP/1.1 200"
+    with (
+        listening(tmp_path / "http") as bound,
+        answering(application, bound.dup()),
+        socket.socket(socket.AF_UNIX) as client,
+    ):
+        client.connect(str(tmp_path / "http"))
+        client.sendall(GET)
+        assert client.recv(12) == b"HTTP/1.1 200"
     assert (seen["REMOTE_ADDR"], seen["SERVER_PORT"]) == (UNIX, "80")

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import ssl
 import subprocess
 import sys
 import urllib.request
@@ -13,12 +12,12 @@ from urllib.error import HTTPError
 from urllib.parse import urlencode, urljoin, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from dashboard.shell import TITLES
 from dashboard.web.state import PAGES
-from tests.browser import GOT_IT, drawn, until
-from tests.reverse_proxies import COMMAND, PREFIX, SERVING, UNIT, replaced
+from tests.browser import GOT_IT, until
+from tests.reverse_proxies import COMMAND, PREFIX, UNIT, replaced, unverified
 
 #: An address of this server, in a page and in a style sheet.
 IN_HTML = re.compile(r"""(?:href|src)="([^"]+)\"""")
@@ -31,9 +30,7 @@ class Site:
 
     def __init__(self, address: str) -> None:
         self.address, self.origin = address, address.removesuffix(PREFIX)
-        unknown = ssl.create_default_context()
-        unknown.check_hostname, unknown.verify_mode = False, ssl.CERT_NONE
-        self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=unknown))
+        self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=unverified()))
 
     def ask(self, path: str, form: dict[str, str] | None = None, **headers: str) -> tuple[int, dict[str, str], str]:
         """Status, headers by small letters, and text."""
@@ -88,7 +85,7 @@ def test_every_asset_is_there(asked: Site) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_every_address_of_a_page_has_the_prefix_and_is_answered(name: str, asked: Site) -> None:
     found = addresses(asked.page(name))
-    assert {url for url in found if not url.startswith(f"{PREFIX}/")} == set()
+    assert {url for url in found if not url.startswith((f"{PREFIX}/", "data:"))} == set()
     # Others the browser completes, by what is pointed at.
     files = [url for url in found if "/data/" in url and "." in urlsplit(url).path.rpartition("/")[2]]
     assert files or name == "store"
