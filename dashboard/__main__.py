@@ -3,7 +3,6 @@
 import argparse
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
+from dashboard.listening import bind_of, check_free, socket_path
 from dashboard.web.processes import environment, own_module
 from store.__main__ import NOTHING_YET
 from store.closed_pipe import until_pipe_closes
@@ -38,9 +38,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         check_extra("dashboard")
     except StoreError as error:
         return _fail(str(error))
-    if not _port_is_free(options.host, options.port):
-        return _fail(f"Port {options.port} of {options.host} is not available. Choose another one with --port=...")
     try:
+        check_free(options.host, options.port)
         _serving(options)
     except ValueError as error:
         return _fail(str(error))
@@ -96,7 +95,9 @@ def _parser() -> argparse.ArgumentParser:
         help="folder, s3://bucket/prefix or gs://bucket/prefix (default data/headscape)",
     )
     parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1: this machine only)"
+        "--host",
+        default="127.0.0.1",
+        help="address to listen on (default 127.0.0.1: this machine only), or a unix socket, as unix:/run/headscape.sock",
     )
     parser.add_argument("--port", type=int, default=8050, help="port to listen on (default 8050)")
     parser.add_argument(
@@ -105,22 +106,20 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME,...",
         help="host names to answer to beside localhost and the address listened on; .example.org: all that end so",
     )
+    parser.add_argument(
+        "--prefix",
+        default="",
+        metavar="PATH",
+        help="path that addresses begin with, such as /team/heads; a proxy passes it on",
+    )
+    parser.add_argument(
+        "--trusted-proxies",
+        default="",
+        metavar="ADDRESS,...",
+        help="proxies whose X-Forwarded-For, -Proto and -Host count: addresses, networks, unix for a unix socket",
+    )
     parser.add_argument("--ingest", action="store_true", help="ingest the default corpus first where there is no store")
     return parser
-
-
-def _port_is_free(host: str, port: int) -> bool:
-    try:
-        with socket.socket(_family(host)) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((host, port))
-    except (OSError, OverflowError):
-        return False
-    return True
-
-
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def _describe(store: str) -> subprocess.CompletedProcess[str]:
@@ -135,11 +134,12 @@ def _describe(store: str) -> subprocess.CompletedProcess[str]:
 
 def _serve(options: argparse.Namespace) -> int:
     """Serve until stopped."""
-    from dashboard.server import Server, address_of
+    from dashboard.server import Server
     from dashboard.web.processes import server_folder
 
-    address, serving = address_of(options.host, options.port), _serving(options)
-    print(f"Serving {options.store} at http://{address} (Ctrl-C stops it).", flush=True)
+    address, serving = bind_of(options.host, options.port), _serving(options)
+    shown = f"{options.host}, path " if socket_path(options.host) else f"http://{address}"
+    print(f"Serving {options.store} at {shown}{serving.prefix}/ (Ctrl-C stops it).", flush=True)
     if serving.allowed.every_address:
         print(
             f"It answers to every IP address and to {serving.allowed}. Add names with --allowed-hosts=NAME,...",
@@ -152,9 +152,16 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _serving(options: argparse.Namespace) -> "Serving":
     from dashboard.serving import Serving
+    from dashboard.web.prefix import path_prefix
+    from dashboard.web.proxies import trusted_proxies
     from dashboard.web.security import allowed_hosts
 
-    return Serving(allowed=allowed_hosts(options.host, options.allowed_hosts.split(",")))
+    bound = "localhost" if socket_path(options.host) else options.host
+    return Serving(
+        allowed=allowed_hosts(bound, options.allowed_hosts.split(",")),
+        prefix=path_prefix(options.prefix),
+        proxies=trusted_proxies(options.trusted_proxies.split(",")),
+    )
 
 
 def _fail_as(description: subprocess.CompletedProcess[str]) -> int:

@@ -20,6 +20,8 @@ from dashboard.web.connections import BODY
 from dashboard.web.context import resolve
 from dashboard.web.errors import sentence_for
 from dashboard.web.library import Library
+from dashboard.web.prefix import serve_under
+from dashboard.web.proxies import follow_proxies
 
 #: Placeholders of the parts of a page, in the order of assets/web/follow.mjs.
 PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")
@@ -32,7 +34,9 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
         __name__,
         title="Headscape",
         update_title="",
-        index_string=assets.index_string(),
+        requests_pathname_prefix=f"{serving.prefix}/",
+        routes_pathname_prefix="/",
+        index_string=assets.index_string(serving.prefix),
         assets_ignore=assets.NAMED,
         health_endpoint="_healthz",
         compress=True,
@@ -40,7 +44,9 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     )
     app.renderer = assets.RENDERER
     app.server.config["MAX_CONTENT_LENGTH"] = BODY
+    follow_proxies(app.server, serving.proxies)
     security.check_hosts(app.server, serving.allowed)
+    serve_under(app.server, serving.prefix)
     security.check_callbacks(app)
     app.layout = shell.layout
     _follow_address(app)
@@ -57,14 +63,14 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     _use_cache(app.server, library.cache)
     problems.register(app.server)
     security.add_headers(app)
-    warm_up(app)
+    warm_up(app, serving.prefix)
     return app
 
 
-def warm_up(app: Dash) -> None:
+def warm_up(app: Dash, prefix: str) -> None:
     """Serve the first page once: Dash fills its registry at the first request, and threads must not find it half full."""
     with app.server.test_client() as client:
-        client.get("/")
+        client.get(f"{prefix}/")
 
 
 def _use_cache(server: Flask, cache: Cache) -> None:

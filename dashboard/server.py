@@ -16,13 +16,10 @@ from dashboard.web.processes import ServerFolder, return_freed_memory
 WORKERS = 2
 #: Threads of a worker: more than readers may wait in its queues, so that others are still answered.
 THREADS = 20
+#: Rights that a unix socket does not give: its user and its group may connect, others may not.
+SOCKET_UMASK = 0o117
 #: Seconds that a stopped worker has to finish its answers.
 GRACE = 10
-
-
-def address_of(host: str, port: int) -> str:
-    """Host and port as in a URL: an IPv6 address is in brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 class Server(BaseApplication):  # type: ignore[misc]
@@ -44,6 +41,7 @@ class Server(BaseApplication):  # type: ignore[misc]
             "worker_class": BufferingWorker,
             "control_socket_disable": True,
             "loglevel": "warning",
+            "umask": SOCKET_UMASK,
             "timeout": 60,
             "graceful_timeout": GRACE,
         }

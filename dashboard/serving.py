@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from dashboard.web.proxies import TrustedProxies
 from dashboard.web.security import AllowedHosts
 
 
@@ -13,6 +14,12 @@ class Serving:
     ----------
     allowed
         Host names that it answers to.
+    prefix
+        Path that its addresses begin with, such as `/team/heads`.
+    proxies
+        Whose word on the client, the scheme and the host it takes.
     """
 
     allowed: AllowedHosts = field(default_factory=AllowedHosts)
+    prefix: str = ""
+    proxies: TrustedProxies = field(default_factory=TrustedProxies)

@@ -22,6 +22,7 @@ from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.text import model_names, with_commands
 from dashboard.ui.theme import MANTINE
 from dashboard.web.context import MAX_QUERY, Context
+from dashboard.web.prefix import root
 from dashboard.web.state import encode_fields
 from store import Snapshot
 
@@ -169,7 +170,7 @@ def _header() -> html.Div:
     return html.Div(
         [
             dmc.Burger(id="burger", opened=False, size="sm", hiddenFrom=NARROW, **{"aria-label": "Open the pages"}),
-            dcc.Link("Headscape", href="/", className="brand"),
+            dcc.Link("Headscape", href=f"{root()}/", className="brand"),
             html.Div(id="what-is-shown", className="what-is-shown"),
             # Disabled until a page is there: before, its snapshot is not known, and the link would follow the next ingest.
             dmc.Button("Copy link", id="copy-link", variant="default", size="xs", disabled=True),

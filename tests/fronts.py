@@ -17,11 +17,11 @@ THREADS = 2
 
 
 @contextmanager
-def answering(application: Application) -> Iterator[FrontServer]:
-    """A front on a free port, for as long as the context lasts."""
+def answering(application: Application, listening: socket.socket | None = None) -> Iterator[FrontServer]:
+    """A front on a socket, by default of a free port, for as long as the context lasts."""
     threads, loop, stop = ThreadedTaskDispatcher(), EventLoop(), threading.Event()
     threads.set_thread_count(THREADS)
-    front = FrontServer(application, socket.create_server(("127.0.0.1", 0)), threads, loop)
+    front = FrontServer(application, listening or socket.create_server(("127.0.0.1", 0)), threads, loop)
     for number in loop.sockets:
         loop.change(number)
 

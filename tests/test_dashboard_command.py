@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from dashboard import __main__ as command
-from dashboard.server import address_of
+from dashboard.listening import bind_of, check_free
 
 Popen = subprocess.Popen[bytes]
 
@@ -58,8 +58,9 @@ def test_an_address_of_ipv6_is_listened_to() -> None:
     try:
         with socket.create_server(("::1", 0), family=socket.AF_INET6) as taken:
             port = taken.getsockname()[1]
-            assert not command._port_is_free("::1", port)
+            with pytest.raises(ValueError, match=f"Port {port} of ::1 is not available"):
+                check_free("::1", port)
     except OSError:
         pytest.skip("this machine has no IPv6")
-    assert command._port_is_free("::1", port)
-    assert address_of("::1", port) == f"[::1]:{port}"
+    check_free("::1", port)
+    assert bind_of("::1", port) == f"[::1]:{port}"

@@ -217,7 +217,7 @@ def _picture_of_point(context: Context, two: ModelPair, point: ShownPoint) -> Pi
         titled=True,
         min_side=SIDE,
         panels=panels,
-        page="/features",
+        page="features",
         dropped_fields=["other", *(name for name in OF_FEATURES if context.state.fields[name] is None)],
         label=f"{tokens:,} tokens at {point_title(point.point)} in {two.names[0]} and in {two.names[1]}",
         points=f"{base}/points/{where}.bin",

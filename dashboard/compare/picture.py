@@ -120,7 +120,7 @@ def _picture(context: Context, two: ModelPair, view: str, points: ShownPoints) -
         titled=True,
         min_side=SIDE,
         panels=_panels(context, two, name),
-        page="/head",
+        page="head",
         dropped_fields=("other",),
         label=f"Queries and keys of {name} in {two.names[0]} and in {two.names[1]}",
         points=f"{base}/points/{view}/{where}.bin?tokens={tokens}",

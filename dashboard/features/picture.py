@@ -11,7 +11,7 @@ from dashboard.ui.theme import ramp
 from store.schema.features import POINT_KINDS, point_kind
 from store.wording import many
 
-PAGE = "/features"
+PAGE = "features"
 #: The title of what comes before the layers.
 INPUT = "input"
 

@@ -43,19 +43,21 @@ def _version(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()[:12]
 
 
-def index_string() -> str:
-    """The page that loads our modules, as a template of Dash."""
+def index_string(prefix: str = "") -> str:
+    """The page that loads our modules from under the server's prefix, as a template of Dash."""
     page = (DASHBOARD / "index.html").read_text("utf-8")
-    tags = "\n      ".join(_tags(modules()))
-    return page.replace("{%modules%}", tags).replace("{%link-table%}", json.dumps(browser_table()))
+    tags = "\n      ".join(_tags(modules(), prefix))
+    page = page.replace("{%modules%}", tags).replace("{%prefix%}", prefix)
+    return page.replace("{%link-table%}", json.dumps(browser_table(prefix)))
 
 
-def _tags(versions: Mapping[str, str]) -> Iterator[str]:
-    addresses = {path: f"{path}?m={version}" for path, version in versions.items()}
+def _tags(versions: Mapping[str, str], prefix: str) -> Iterator[str]:
+    addresses = {f"{prefix}{path}": f"{prefix}{path}?m={version}" for path, version in versions.items()}
     yield f'<script type="importmap">{json.dumps({"imports": addresses})}</script>'
-    yield from (f'<link rel="preload" as="font" type="font/woff2" href="/fonts/{name}" crossorigin>' for name in FONTS)
+    fonts = (f"{prefix}/fonts/{name}" for name in FONTS)
+    yield from (f'<link rel="preload" as="font" type="font/woff2" href="{font}" crossorigin>' for font in fonts)
     yield from (f'<link rel="modulepreload" href="{address}">' for address in addresses.values())
-    yield f'<script type="module" src="{addresses[ENTRY]}"></script>'
+    yield f'<script type="module" src="{addresses[prefix + ENTRY]}"></script>'
 
 
 def import_map_hashes(app: Dash) -> list[str]:

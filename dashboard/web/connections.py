@@ -21,6 +21,8 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
+from dashboard.web.proxies import UNIX
+
 #: Bytes of the first line of a request, which holds a typed pair: as many as most proxies accept.
 REQUEST_LINE = 8190
 #: Bytes of a request: of line and headers together (Referer repeats the line), of the body.
@@ -60,6 +62,7 @@ def adjustments(connections: int) -> Adjustments:
         log_socket_errors=False,
         ident="",
         server_name="localhost",
+        clear_untrusted_proxy_headers=False,  # proxies.py does it
     )
 
 
@@ -222,6 +225,19 @@ class FrontServer(TcpWSGIServer):  # type: ignore[misc]
             sockinfo=(listening.family, listening.type, listening.proto, listening.getsockname()),
             bind_socket=False,
         )
+
+    def getsockname(self) -> tuple[str, int]:
+        """The address that the server listens on; a unix socket has no port, and the one of http is left out of URLs."""
+        return (UNIX, 80) if self.family == socket.AF_UNIX else super().getsockname()
+
+    def fix_addr(self, addr: Any) -> Any:
+        """The address of a client, which a unix socket does not have."""
+        return (UNIX, 0) if self.family == socket.AF_UNIX else addr
+
+    def set_socket_options(self, conn: socket.socket) -> None:
+        """Options of TCP alone."""
+        if self.family != socket.AF_UNIX:
+            super().set_socket_options(conn)
 
     @property
     def answers(self) -> bool:

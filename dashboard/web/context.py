@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 from dashboard.web.errors import remedy_text
 from dashboard.web.library import Library
 from dashboard.web.link_reader import LinkReader
+from dashboard.web.prefix import page_name
 from dashboard.web.state import (
     FIELDS,
     OF_SNAPSHOT,
@@ -201,7 +202,7 @@ def _written(search: str, notices: list[str]) -> dict[str, str]:
 
 def _page(pathname: str | None, written: Mapping[str, str], notices: list[str]) -> str:
     """The page of a link. Before Overview was the first page, all heads were: links such as `/?colour=norm` show them."""
-    name = (pathname or "/").strip("/")[:80]
+    name = page_name(pathname or "/")[:80]
     name = RENAMED_PAGES.get(name, name)
     if name in PAGES:
         return name

@@ -7,6 +7,7 @@ from typing import Literal, NoReturn
 from flask import Flask, Response, abort, request
 
 from dashboard.web.library import Library
+from dashboard.web.prefix import root
 from store import Corpus
 from store.schema.model import SOURCES
 
@@ -22,7 +23,7 @@ FOREVER = "private, max-age=31536000, immutable"
 
 def data_link(corpus: Corpus) -> str:
     """Where the URLs of a corpus begin."""
-    return f"/data/{FORMAT}/{corpus.snapshot}/{corpus.name}"
+    return f"{root()}/data/{FORMAT}/{corpus.snapshot}/{corpus.name}"
 
 
 def corpus_of(library: Library, snapshot: str, model: str) -> Corpus:

@@ -19,6 +19,19 @@ from dashboard.web.assets import import_map_hashes
 CALLBACKS = "/_dash-update-component"
 #: Names of this machine that a browser resolves by itself.
 LOCAL = (".localhost", "127.0.0.1", "::1")
+#: Headers of every response: no page of another server reads it, frames it or learns a link of it.
+ALWAYS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",  # for browsers that do not know frame-ancestors
+    "Referrer-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+#: Browsers ignore these without https, and Chromium complains of the first.
+BEHIND_HTTPS = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Strict-Transport-Security": "max-age=31536000",
+}
 _NAME = re.compile(r"\.?[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
 
 
@@ -179,24 +192,26 @@ def _is(sent: Id, wanted: Any) -> bool:
 
 def add_headers(app: Dash) -> None:
     """Add the headers to every response. Call it last: the inline scripts of Dash are allowed by their hashes."""
-    policy = "; ".join(
-        [
-            "default-src 'self'",
-            "script-src 'self' " + " ".join([*app.csp_hashes(), *import_map_hashes(app)]),
-            "style-src 'self' 'unsafe-inline'",  # Mantine and plotly add style elements
-            "img-src 'self' data: blob:",
-            "connect-src 'self'",
-            "object-src 'none'",
-            "base-uri 'self'",
-            "form-action 'self'",
-            "frame-ancestors 'none'",
-        ]
-    )
+    headers = ALWAYS | {"Content-Security-Policy": _content_policy([*app.csp_hashes(), *import_map_hashes(app)])}
 
     def add(response: Response) -> Response:
-        response.headers["Content-Security-Policy"] = policy
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["Referrer-Policy"] = "same-origin"
+        response.headers.update(headers | BEHIND_HTTPS if request.is_secure else headers)
         return response
 
     app.server.after_request(add)
+
+
+def _content_policy(script_hashes: Sequence[str]) -> str:
+    """What a page may load: from this server alone."""
+    directives = {
+        "default-src": ["'none'"],
+        "script-src": ["'self'", *script_hashes],
+        "style-src": ["'self'", "'unsafe-inline'"],  # Mantine and plotly add style elements whose text changes
+        "img-src": ["'self'", "data:", "blob:"],  # a chart becomes a file by way of a picture
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+    }
+    return "; ".join(" ".join([name, *sources]) for name, sources in directives.items())

@@ -9,6 +9,7 @@ from enum import Enum, auto
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 from urllib.parse import urlencode
 
+from dashboard.web.prefix import root
 from store import STATISTICS
 from store.kernels.labels import LABELS
 from store.kernels.relations import DIRECTIONS
@@ -131,7 +132,7 @@ def head_numbers(text: str | None) -> tuple[int, int] | None:
 
 
 def _link(page: str, written: Mapping[str, object]) -> str:
-    return f"/{page}" + (f"?{encode_fields(written)}" if written else "")
+    return f"{root()}/{page}" + (f"?{encode_fields(written)}" if written else "")
 
 
 _OF_TOKENS = ("queries", "toward", "hide")
@@ -314,10 +315,11 @@ FIELDS: Mapping[str, Field] = _table()
 DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(LinkState) if field.name in FIELDS}
 
 
-def browser_table() -> dict[str, Any]:
-    """What the browser needs of the table, ready for JSON: it makes links itself."""
+def browser_table(prefix: str = "") -> dict[str, Any]:
+    """What the browser needs of the table, ready for JSON: it makes links itself, under the server's prefix."""
     each = {name: _in_browser(name, field) for name, field in FIELDS.items()}
-    return {"fields": each, "longest": MOST_TYPED + BEYOND_TYPED, "longestPair": MOST_OF_PAIR + BEYOND_PAIR}
+    longest = {"longest": MOST_TYPED + BEYOND_TYPED, "longestPair": MOST_OF_PAIR + BEYOND_PAIR}
+    return {"fields": each, "root": prefix} | longest
 
 
 def _in_browser(name: str, field: Field) -> dict[str, Any]:

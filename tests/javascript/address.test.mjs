@@ -140,7 +140,7 @@ for (const [sent, link] of [
     stand("/features?point=embedding&at=0.5,0.5,2,0,0&q=a");
     trigger(sent);
     const panels = [{ name: "L1 mixed", fields: { point: "L01.mixed" } }];
-    const picture = { page: "/features", dropped_fields: ["point"], panels };
+    const picture = { page: "features", dropped_fields: ["point"], panels };
     assert.equal(address.go({ panel: 0 }, { panel: 0 }, picture), link);
   });
 

@@ -8,6 +8,11 @@ const fieldOf = (field) => linkTable().fields[field] ?? {};
 /** What a field holds by default: of some fields the store decides, and the page says it. */
 const defaultOf = (field, shown) => shown?.defaults?.[field] ?? fieldOf(field).default;
 
+/** The path of a page, or of anything else that this server answers: it may have a prefix. */
+export const pathOf = (name) => `${linkTable().root}/${name}`;
+/** The name of the page in the address bar. */
+export const pageNow = () => window.location.pathname.slice(pathOf("").length);
+
 /** The fields of the address bar: a page's own state may be older, the canvas writes the camera there. */
 const fieldsNow = () => new URLSearchParams(window.location.search);
 /** A comma may stand in a link as it is; regions and cameras are full of them. */
@@ -33,7 +38,7 @@ function shortPair(fields) {
 }
 
 /** Whether links to the page on screen hold a field also where it has its default. */
-const isAlwaysWritten = (field) => (fieldOf(field).always ?? []).includes(window.location.pathname.slice(1));
+const isAlwaysWritten = (field) => (fieldOf(field).always ?? []).includes(pageNow());
 
 /** The fields with one changed, or removed where it has its default. */
 function withField(fields, field, value, standard) {
@@ -130,7 +135,7 @@ const numbersOf = (name) =>
 
 /** The page of a head. */
 function headLink([layer, head]) {
-  return "/head" + link(withField(withField(fieldsNow(), "layer", String(layer)), "head", String(head)));
+  return pathOf("head") + link(withField(withField(fieldsNow(), "layer", String(layer)), "head", String(head)));
 }
 
 /**
@@ -154,7 +159,7 @@ function pageLink(picture, fields) {
   const every = fieldsNow();
   for (const field of ["at", ...picture.dropped_fields]) every.delete(field);
   for (const [field, value] of Object.entries(fields)) every.set(field, value);
-  return picture.page + link(every);
+  return pathOf(picture.page) + link(every);
 }
 
 /** The panel of a sequence at which a reader stopped; where one looks at it stays. */
@@ -176,7 +181,7 @@ export function stepTexts(step, places, picture) {
 function headsLink() {
   const fields = fieldsNow();
   for (const field of ["layer", "head", "at"]) fields.delete(field);
-  return "/heads" + link(fields);
+  return pathOf("heads") + link(fields);
 }
 
 /** The link after a panel was opened or a head was left. */

@@ -1,15 +1,13 @@
 // Follows the address bar: fetches the page of the newest link, cancels earlier requests, updates what has changed on
 // screen, and draws its plain HTML.
-import { neighbour, visit } from "./address.mjs";
+import { neighbour, pageNow, pathOf, visit } from "./address.mjs";
 import { UNREACHABLE, prefetch } from "./loading.mjs";
-
-const URL_OF_PAGES = "/data/page";
 
 /** A failed request in the form of a page. */
 const problem = (sentence) => ({ problem: sentence });
 
 async function fetchPage(request, signal) {
-  const response = await fetch(URL_OF_PAGES, { method: "POST", body: new URLSearchParams(request), signal });
+  const response = await fetch(pathOf("data/page"), { method: "POST", body: new URLSearchParams(request), signal });
   return response.ok ? response.json() : problem(await response.text());
 }
 
@@ -59,7 +57,7 @@ const LOOK = 20;
 
 const dash = () => window.dash_clientside;
 const standing = (id) => window.dash_component_api.getLayout(id)?.props;
-const isHead = (page) => page?.shown && window.location.pathname === "/head";
+const isHead = (page) => page?.shown && pageNow() === "head";
 
 const pages = createPages();
 /** The page on screen, and charts that have yet to follow it. */

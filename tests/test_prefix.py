@@ -1,0 +1,87 @@
+"""Under a prefix: what the server answers, and where the addresses in its answers lead."""
+
+import json
+import re
+
+import pytest
+from flask.testing import FlaskClient
+
+from dashboard import __main__ as command
+from dashboard.app import create_app
+from dashboard.serving import Serving
+from dashboard.web.library import Library
+from dashboard.web.prefix import path_prefix
+from dashboard.web.state import LinkState
+
+PREFIX = "/head/x"
+
+
+@pytest.fixture(scope="module")
+def under(tiny_store: str) -> FlaskClient:
+    """A client of a server whose prefix begins like the name of a page."""
+    return create_app(Library(tiny_store), Serving(prefix=PREFIX)).server.test_client()
+
+
+def page(client: FlaskClient, pathname: str, search: str = "") -> str:
+    return client.post(f"{PREFIX}/data/page", data={"pathname": pathname, "search": search, "snapshot": ""}).text
+
+
+@pytest.mark.parametrize("path", ["/", PREFIX, f"{PREFIX}?layer=3", "/?layer=3"])
+def test_the_start_leads_to_the_first_page_with_the_same_fields(path: str, under: FlaskClient) -> None:
+    answer = under.get(path)
+    query = path.partition("?")[2]
+    assert (answer.status_code, answer.location) == (302, f"{PREFIX}/" + (f"?{query}" if query else ""))
+
+
+@pytest.mark.parametrize(
+    "path", ["/heads", "/_healthz", "/head", "/head/", "/head/xy", "/data/page", "/assets/style.css"]
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_outside_the_prefix_there_is_nothing(method: str, path: str, under: FlaskClient) -> None:
+    answer = under.open(path, method=method)
+    assert (answer.status_code, answer.mimetype) == (404, "text/plain")
+    assert answer.text.startswith(f"This server answers under {PREFIX}/ alone.")
+
+
+def test_routes_answer_under_the_prefix(under: FlaskClient) -> None:
+    assert under.get(f"{PREFIX}/_healthz").status_code == 200
+    assert under.get(f"{PREFIX}/fonts/Roboto-Regular.woff2").status_code == 200
+    assert under.post(f"{PREFIX}/_dash-update-component", json=[]).status_code == 400
+
+
+def test_every_address_of_the_shell_has_the_prefix(under: FlaskClient) -> None:
+    shell = under.get(f"{PREFIX}/").text
+    addresses = re.findall(r"""(?:src|href)="([^"#]+)""", shell)
+    assert len(addresses) > 70
+    assert all(address.startswith(f"{PREFIX}/") for address in addresses)
+    (imports,) = re.findall(r'<script type="importmap">(.*?)</script>', shell)
+    assert all(path.startswith(f"{PREFIX}/assets/") for path in json.loads(imports)["imports"])
+
+
+@pytest.mark.parametrize("name", ["heads", "head"])
+def test_a_path_of_the_address_bar_names_its_page(name: str, under: FlaskClient) -> None:
+    shown = json.loads(page(under, f"{PREFIX}/{name}"))["shown"]
+    assert shown["path"] == f"{PREFIX}/{name}"
+
+
+def test_the_path_of_a_page_without_the_prefix_is_no_page(under: FlaskClient) -> None:
+    assert "Unknown page: head/heads" in json.loads(page(under, "/head/heads"))["above"][0]["props"]["children"]
+
+
+def test_an_address_has_the_prefix_only_in_an_answer() -> None:
+    assert LinkState(page="heads").href == "/heads"
+
+
+@pytest.mark.parametrize(
+    ("text", "prefix"), [("", ""), ("/", ""), ("/x/y", "/x/y"), (" /x/y/ ", "/x/y"), ("/a.b~c", "/a.b~c")]
+)
+def test_a_prefix_is_a_path(text: str, prefix: str) -> None:
+    assert path_prefix(text) == prefix
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "//x", "/x//y", "/../x", "/x/.", "/x y", "/é", '/"', "http://a/x", "/x?a", "/%41"]
+)
+def test_what_is_no_path_is_reported_before_serving(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--port", "0", "--prefix", text]) == 1
+    assert capsys.readouterr().err.startswith(f"dashboard: --prefix={text} is not a path such as /team/heads.")

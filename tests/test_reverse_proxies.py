@@ -1,0 +1,220 @@
+"""Behind nginx and Caddy, under a prefix and on a unix socket, as docs/serving/ has it: every page, file and link works."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.parse import urlencode, urljoin, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dashboard.shell import TITLES
+from dashboard.web.state import PAGES
+from tests.browser import GOT_IT, until
+from tests.reverse_proxies import COMMAND, PREFIX, UNIT, replaced, unverified
+
+#: An address of this server, in a page and in a style sheet.
+IN_HTML = re.compile(r"""(?:href|src)="([^"]+)\"""")
+IN_CSS = re.compile(r"""url\(["']?([^"')]+)""")
+ADDRESS = re.compile(r"/[a-z_][\w.-]*(/|\?|$)|/$")
+
+
+class Site:
+    """Asks a proxy whose certificate nobody knows."""
+
+    def __init__(self, address: str) -> None:
+        self.address, self.origin = address, address.removesuffix(PREFIX)
+        self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=unverified()))
+
+    def ask(self, path: str, form: dict[str, str] | None = None, **headers: str) -> tuple[int, dict[str, str], str]:
+        """Status, headers by small letters, and text."""
+        body = None if form is None else urlencode(form).encode()
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        try:
+            answer = self._opener.open(urllib.request.Request(self.origin + path, body, named), timeout=60)
+        except HTTPError as error:
+            answer = error
+        with answer:
+            text = answer.read().decode("utf-8", "replace")
+            return answer.status, {name.lower(): value for name, value in answer.headers.items()}, text
+
+    def page(self, name: str, search: str = "") -> dict[str, object]:
+        """What a page gets from the server."""
+        form = {"pathname": f"{PREFIX}/{name}", "search": search, "snapshot": ""}
+        status, _, text = self.ask(f"{PREFIX}/data/page", form)
+        assert status == 200
+        return json.loads(text)
+
+
+@pytest.fixture(scope="module")
+def asked(proxied: str) -> Site:
+    return Site(proxied)
+
+
+def strings(value: object) -> Iterator[str]:
+    """Every text of a structure."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from strings(part)
+
+
+def addresses(page: object) -> set[str]:
+    """Every address in what a page gets."""
+    texts = list(strings(page))
+    return {text for text in texts if ADDRESS.match(text)} | {url for text in texts for url in IN_CSS.findall(text)}
+
+
+def test_every_asset_is_there(asked: Site) -> None:
+    status, _, text = asked.ask(f"{PREFIX}/")
+    assert status == 200
+    found = [url for url in IN_HTML.findall(text) if not url.startswith("#")]
+    assert len(found) > 70
+    sheets = [url for url in found if ".css" in url]
+    found += [urljoin(sheet, url) for sheet in sheets for url in IN_CSS.findall(asked.ask(sheet)[2])]
+    assert {url: status for url in found if (status := asked.ask(url)[0]) != 200} == {}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_address_of_a_page_has_the_prefix_and_is_answered(name: str, asked: Site) -> None:
+    found = addresses(asked.page(name))
+    assert {url for url in found if not url.startswith((f"{PREFIX}/", "data:"))} == set()
+    # Others the browser completes, by what is pointed at.
+    files = [url for url in found if "/data/" in url and "." in urlsplit(url).path.rpartition("/")[2]]
+    assert files or name == "store"
+    assert {url: status for url in files if (status := asked.ask(url)[0]) != 200} == {}
+
+
+def test_the_prefix_without_its_last_slash_leads_to_the_first_page(asked: Site) -> None:
+    status, _, text = asked.ask(PREFIX)
+    assert status == 200
+    assert f'src="{PREFIX}/assets/color_scheme.js"' in text
+
+
+def test_the_longest_link_passes(asked: Site) -> None:
+    link = f"{PREFIX}/sentence?text=" + "a" * 8_000
+    assert asked.ask(link, Referer=asked.origin + link)[0] == 200
+
+
+def test_a_client_cannot_say_where_it_comes_from(asked: Site) -> None:
+    headers = {"X_Forwarded_Host": "evil.example", "X_Forwarded_Proto": "http", "X_Forwarded_For": "10.0.0.9"}
+    status, answered, _ = asked.ask(f"{PREFIX}/", **headers)
+    assert status == 200
+    assert answered["strict-transport-security"] == "max-age=31536000"
+
+
+@pytest.fixture(scope="module")
+def errors() -> list[str]:
+    """What went wrong in the browser: on the console, and requests that left the prefix or were refused."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def reader(chromium: Browser, proxied: str, errors: list[str]) -> Iterator[Page]:
+    """A page at the first page of the server."""
+    rights = ["clipboard-read", "clipboard-write"]
+    with chromium.new_context(ignore_https_errors=True, permissions=rights) as context:
+        context.add_init_script(GOT_IT)
+        page = context.new_page()
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("response", lambda answer: errors.append(answer.url) if answer.status >= 400 else None)
+        page.on("request", lambda request: None if _is_ours(request.url, proxied) else errors.append(request.url))
+        page.goto(f"{proxied}/")
+        yield page
+    assert errors == []
+
+
+def _is_ours(url: str, site: str) -> bool:
+    return url.startswith((f"{site}/", "data:", "blob:"))
+
+
+def at(page: Page, site: str, name: str) -> Page:
+    """The page, once it shows the one of this name by its navigation."""
+    link = page.locator("#navigation").get_by_role("link", name=TITLES[name], exact=True)
+    if not link.count():
+        page.goto(f"{site}/")
+    link.click()
+    until(page, f"location.pathname === '{PREFIX}/{name}' || '{name}' === 'overview'")
+    expect(link).to_have_attribute("aria-current", "page")
+    until(page, "!document.querySelector('#page').hasAttribute('aria-busy')")
+    expect(page.locator(".problem").filter(has_text=re.compile(r"\S"))).to_have_count(0)
+    return page
+
+
+def test_every_page_is_a_click_away_and_a_step_back_returns(reader: Page, proxied: str) -> None:
+    for name in PAGES:
+        at(reader, proxied, name)
+        if name in ("heads", "head", "features", "compare"):
+            until(reader, f"document.querySelector('.frame').dataset.drawn?.startsWith('{PREFIX}/data/')")
+    reader.go_back()
+    until(reader, f"location.pathname === '{PREFIX}/compare'")
+    expect(reader.locator("#navigation").get_by_role("link", name="Compare")).to_have_attribute("aria-current", "page")
+
+
+def test_a_panel_and_a_key_open_pages_under_the_prefix(reader: Page, proxied: str) -> None:
+    at(reader, proxied, "heads").locator(".frame").focus()
+    reader.keyboard.press("Enter")
+    until(reader, f"location.pathname === '{PREFIX}/head'")
+    reader.locator("h1").click()
+    reader.keyboard.press("g")
+    reader.keyboard.press("m")
+    until(reader, f"location.pathname === '{PREFIX}/map'")
+
+
+def test_a_copied_link_opens_the_same(reader: Page, proxied: str) -> None:
+    reader.goto(f"{proxied}/head?layer=1&head=1")
+    drawn_title = reader.get_by_role("heading", level=1)
+    expect(drawn_title).to_contain_text("L1 H1")
+    reader.get_by_role("button", name="Copy link").click()
+    expect(reader.get_by_role("button", name="Copied")).to_be_visible()
+    link = reader.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(f"{proxied}/head?")
+    reader.goto(link)
+    expect(drawn_title).to_contain_text("L1 H1")
+
+
+def test_files_are_saved(reader: Page, proxied: str) -> None:
+    at(reader, proxied, "statistics")
+    with reader.expect_download() as download:
+        reader.get_by_role("link", name="CSV", exact=True).first.click()
+    assert download.value.path().read_text("utf-8").count("\n") > 1
+
+
+def test_the_offline_page_works_without_the_server(reader: Page, proxied: str, tmp_path: Path) -> None:
+    at(reader, proxied, "sentence")
+    with reader.expect_download() as download:
+        reader.get_by_role("button", name="Save HTML").click()
+    download.value.save_as(tmp_path / "saved.html")
+    saved = reader.context.browser.new_page(offline=True)
+    saved.goto((tmp_path / "saved.html").as_uri())
+    expect(saved.locator("#sentence canvas, #sentence svg").first).to_be_visible()
+    saved.close()
+
+
+@pytest.fixture
+def unit(tmp_path: Path) -> Path:
+    """The unit, with a command that is there."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is missing; install Debian's package systemd")
+    command = Path(sys.executable).with_name("headscape")
+    (tmp_path / UNIT.name).write_text(replaced(UNIT.read_text("utf-8"), {COMMAND: str(command)}))
+    return tmp_path / UNIT.name
+
+
+def test_systemd_accepts_the_unit(unit: Path) -> None:
+    run = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+
+
+def test_systemd_rates_the_unit_as_hardly_exposed(unit: Path) -> None:
+    rate = ["systemd-analyze", "security", "--offline=true", "--threshold=20", str(unit)]
+    run = subprocess.run(rate, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout[-200:]
