@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
+from dashboard.access.flags import access_of, add_flags
 from dashboard.web.processes import environment, own_module
 from store.__main__ import NOTHING_YET
 from store.closed_pipe import until_pipe_closes
@@ -106,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
         help="host names to answer to beside localhost and the address listened on; .example.org: all that end so",
     )
     parser.add_argument("--ingest", action="store_true", help="ingest the default corpus first where there is no store")
+    add_flags(parser)
     return parser
 
 
@@ -154,7 +156,9 @@ def _serving(options: argparse.Namespace) -> "Serving":
     from dashboard.serving import Serving
     from dashboard.web.security import allowed_hosts
 
-    return Serving(allowed=allowed_hosts(options.host, options.allowed_hosts.split(",")))
+    return Serving(
+        allowed=allowed_hosts(options.host, options.allowed_hosts.split(",")), access=access_of(options, os.environ)
+    )
 
 
 def _fail_as(description: subprocess.CompletedProcess[str]) -> int:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from dashboard.access.settings import Access
 from dashboard.web.security import AllowedHosts
 
 
@@ -13,6 +14,9 @@ class Serving:
     ----------
     allowed
         Host names that it answers to.
+    access
+        Who may come in.
     """
 
     allowed: AllowedHosts = field(default_factory=AllowedHosts)
+    access: Access = field(default_factory=Access)
