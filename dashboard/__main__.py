@@ -15,6 +15,7 @@ if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
 from dashboard.access.flags import access_of, add_flags
+from dashboard.access.private_file import AccessFileError
 from dashboard.web.processes import environment, own_module
 from store.__main__ import NOTHING_YET
 from store.closed_pipe import until_pipe_closes
@@ -42,8 +43,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     if not _port_is_free(options.host, options.port):
         return _fail(f"Port {options.port} of {options.host} is not available. Choose another one with --port=...")
     try:
-        _serving(options)
-    except ValueError as error:
+        _check_access(_serving(options))
+    except (ValueError, AccessFileError) as error:
         return _fail(str(error))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager stops it as Ctrl-C does
     try:
@@ -159,6 +160,12 @@ def _serving(options: argparse.Namespace) -> "Serving":
     return Serving(
         allowed=allowed_hosts(options.host, options.allowed_hosts.split(",")), access=access_of(options, os.environ)
     )
+
+
+def _check_access(serving: "Serving") -> None:
+    from dashboard.access.sessions import check_files
+
+    check_files(serving.access)
 
 
 def _fail_as(description: subprocess.CompletedProcess[str]) -> int:

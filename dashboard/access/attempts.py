@@ -1,17 +1,17 @@
 """Attempts to sign in, counted over all workers: Flask-Limiter, with its counts in a database of SQLite."""
 
 import hashlib
-import logging
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import closing
 from ipaddress import ip_address, ip_network
 from math import ceil
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from flask import Flask, request
-from flask_limiter import Limiter
+from flask import Flask, Response, request
+from flask_limiter import Limiter, RateLimitExceeded, RequestLimit
 from limits.storage import Storage
 
 #: Attempts of an address for a name; of all addresses for a name; of an address for all names. Nobody waits longer than
@@ -79,10 +79,18 @@ class AttemptsFile(Storage):
         return row[0] if row else None
 
 
-def limiter(server: Flask, folder: Path) -> Limiter:
-    """Limits of a server whose processes share a folder."""
-    logging.getLogger("flask-limiter").setLevel(logging.WARNING)
-    return Limiter(client, app=server, storage_uri=f"{SCHEME}://{quote(str(folder / 'attempts.sqlite'))}")
+def limiter(server: Flask, folder: Path, refuse: Callable[[str], Response]) -> Limiter:
+    """Limits of a server whose processes share a folder; `refuse` makes the page that says how long to wait."""
+
+    def answer(limit: RequestLimit) -> Response:
+        seconds = max(1, ceil(limit.reset_at - time.time()))
+        response = refuse(f"Too many attempts to sign in. Try again in {seconds} s.")
+        response.headers["Retry-After"] = str(seconds)
+        return response
+
+    server.register_error_handler(RateLimitExceeded, lambda error: error.get_response())
+    location = f"{SCHEME}://{quote(str(folder / 'attempts.sqlite'))}"
+    return Limiter(client, app=server, storage_uri=location, on_breach=answer)
 
 
 def client() -> str:
@@ -102,8 +110,3 @@ def name() -> str:
 def name_at_address() -> str:
     """The name in the form and the address of its client."""
     return f"{name()} {client()}"
-
-
-def seconds_until(moment: float) -> int:
-    """Whole seconds to wait."""
-    return max(1, ceil(moment - time.time()))

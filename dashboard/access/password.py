@@ -3,7 +3,6 @@
 import logging
 
 from flask import Flask, Response, redirect, request
-from flask_limiter import RequestLimit
 from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.access import attempts, sign_in_page
@@ -36,14 +35,14 @@ class ByPassword:
     def register(self, server: Flask, library: Library) -> None:
         """Add the page to sign in and what its form is sent to."""
         sign_in_page.register(server, self._sessions)
-        limits = attempts.limiter(server, library.folder)
+        limits = attempts.limiter(server, library.folder, _too_many)
         view = self._sign_in
         for limit, key in (
             (attempts.ADDRESS, attempts.client),
             (attempts.NAME, attempts.name),
             (attempts.NAME_AT_ADDRESS, attempts.name_at_address),
         ):
-            view = limits.limit(limit, key_func=key, on_breach=_too_many)(view)
+            view = limits.limit(limit, key_func=key)(view)
         server.add_url_rule(SIGN_IN, "sign_in", view, methods=["POST"])
 
     @property
@@ -73,9 +72,5 @@ class ByPassword:
             return checked_user(self._users.value, name, password)
 
 
-def _too_many(limit: RequestLimit) -> Response:
-    seconds = attempts.seconds_until(limit.reset_at)
-    problem = f"Too many attempts to sign in. Try again in {seconds} s."
-    response = sign_in_page.sign_in_page(local_link(request.form.get("next", "")), problem, 429)
-    response.headers["Retry-After"] = str(seconds)
-    return response
+def _too_many(problem: str) -> Response:
+    return sign_in_page.sign_in_page(local_link(request.form.get("next", "")), problem, 429)

@@ -51,7 +51,7 @@ class ByProvider:
         logging.getLogger("authlib").setLevel(logging.INFO)  # below, it logs the verifiers of codes
         sign_in_page.register(server, self._sessions, self._host)
         self._client = _client(server, self._provider)
-        limits = attempts.limiter(server, library.folder)
+        limits = attempts.limiter(server, library.folder, self._too_many)
         for name, view in (("provider", self._go), ("callback", self._return)):
             limited = limits.limit(attempts.ADDRESS, key_func=attempts.client)(_answered(view))
             server.add_url_rule(f"{SIGN_IN}/{name}", name, limited, methods=["GET"])
@@ -98,6 +98,9 @@ class ByProvider:
             more = self._client.userinfo(token=token)
             claims |= more if more["sub"] == claims["sub"] else {}
         return claims
+
+    def _too_many(self, problem: str) -> Response:
+        return sign_in_page.sign_in_page(local_link(str(session.get("link", ""))), problem, 429, provider=self._host)
 
     def _refuse(self, link: str, problem: str, status: int) -> Response:
         session.clear()

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dashboard.access.private_file import AccessFileError, Watched, locked, write_private
 from dashboard.access.settings import Access
+from dashboard.access.users import watched_users
 
 #: Seconds for which an ended session is remembered beyond its time: a clock may be set back meanwhile.
 MARGIN = 86_400
@@ -145,6 +146,23 @@ class Sessions:
         session.clear()
         if signed_in:
             self._ended.end(signed_in)
+
+
+def check_files(access: Access) -> None:
+    """Make the files of sessions, and read all files once, before a server starts.
+
+    Raises
+    ------
+    AccessFileError
+        Where nobody could sign in.
+    """
+    if access.signs_in:
+        secret_key(access.state)
+        ended = EndedSessions(access.state)
+        ended.create()
+        _ = ended.value
+    if access.kind == "password" and not watched_users(access.users).value:
+        raise AccessFileError(f"{access.users} has no user. Add one with `headscape users add NAME --role=author`.")
 
 
 def secret_key(state: Path) -> bytes:

@@ -7,9 +7,11 @@ import { keepFocus } from "./web/focus.mjs";
 import { Markup, dropInvalid, followPage, scrollToParts, showDone, toggleDrawer } from "./web/follow.mjs";
 import { explainButtons } from "./web/info.mjs";
 import { sizeInspector } from "./web/inspector.mjs";
+import { watchSession } from "./web/session.mjs";
 import { followShortcuts } from "./web/shortcuts.mjs";
 import { showExampleOnce } from "./web/worked_example.mjs";
 
+watchSession();
 keepFocus();
 explainButtons();
 showExampleOnce();

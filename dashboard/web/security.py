@@ -194,7 +194,7 @@ def add_headers(app: Dash) -> None:
     )
 
     def add(response: Response) -> Response:
-        response.headers["Content-Security-Policy"] = policy
+        response.headers.setdefault("Content-Security-Policy", policy)  # the page to sign in has a stricter one
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "same-origin"
         return response
