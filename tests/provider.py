@@ -29,7 +29,7 @@ class FakeProvider:
     )
     wrong: dict[str, Any] = field(default_factory=dict)
     userinfo: dict[str, Any] = field(default_factory=dict)
-    key: RSAKey = KEY
+    key: RSAKey = field(default_factory=lambda: KEY)
     address: str = ""
     status: int = 200
     #: What browsers and the server have sent, by code.
@@ -68,9 +68,7 @@ def _application(provider: FakeProvider) -> Flask:
 
     @server.get("/.well-known/openid-configuration")
     def discovery() -> Response:
-        places = {
-            f"{name}_endpoint": f"{provider.address}/{name}" for name in ("authorization", "token", "userinfo")
-        }
+        places = {f"{name}_endpoint": f"{provider.address}/{name}" for name in ("authorization", "token", "userinfo")}
         answer = jsonify(issuer=provider.address, jwks_uri=f"{provider.address}/keys", **places)
         answer.status_code = provider.status
         return answer

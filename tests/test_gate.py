@@ -75,8 +75,18 @@ def forged_cookies(server: Flask, foreign: Flask, folder: Path) -> Iterator[str]
 
 HEADERS: list[Mapping[str, str]] = [
     {},
-    {"X-Forwarded-User": "ada", "X-Forwarded-For": PROXY, "Authorization": "Basic YWRhOmFkYQ==", "headscape.peer": PROXY},
-    {"Accept": "text/html", "Sec-Fetch-Mode": "navigate", "X-Original-URL": "/_healthz", "X-HTTP-Method-Override": "GET"},
+    {
+        "X-Forwarded-User": "ada",
+        "X-Forwarded-For": PROXY,
+        "Authorization": "Basic YWRhOmFkYQ==",
+        "headscape.peer": PROXY,
+    },
+    {
+        "Accept": "text/html",
+        "Sec-Fetch-Mode": "navigate",
+        "X-Original-URL": "/_healthz",
+        "X-HTTP-Method-Override": "GET",
+    },
 ]
 
 
@@ -89,9 +99,7 @@ def comes_through(client: FlaskClient, path: str, method: str, headers: Mapping[
 
 
 def rules_that_answer(client: FlaskClient, links: Mapping[str, str], headers: Mapping[str, str]) -> set[str]:
-    return {
-        rule for rule, path in links.items() for method in METHODS if comes_through(client, path, method, headers)
-    }
+    return {rule for rule, path in links.items() for method in METHODS if comes_through(client, path, method, headers)}
 
 
 @pytest.mark.parametrize("kind", OPEN)
@@ -134,7 +142,9 @@ def test_a_route_that_is_added_later_is_behind_the_gate(tiny_store: str, tmp_pat
     assert server.test_client().get("/later").status_code == 401
 
 
-@pytest.mark.parametrize("path", ["/_readyz", "/_healthz/x", "//_healthz", "/login/x", "/_HEALTHZ", "/data/../_healthz"])
+@pytest.mark.parametrize(
+    "path", ["/_readyz", "/_healthz/x", "//_healthz", "/login/x", "/_HEALTHZ", "/data/../_healthz"]
+)
 def test_a_path_like_an_open_one_is_closed(path: str, server_client: FlaskClient) -> None:
     assert server_client.get(path).status_code in (303, 308, 401)
 

@@ -53,7 +53,9 @@ class AttemptsFile(Storage):
 
     def get(self, key: str) -> int:
         """How many attempts there are in the window."""
-        return int(self._run("SELECT number FROM attempts WHERE key = :key AND until > :now", key=key, now=time.time()) or 0)
+        return int(
+            self._run("SELECT number FROM attempts WHERE key = :key AND until > :now", key=key, now=time.time()) or 0
+        )
 
     def get_expiry(self, key: str) -> float:
         """When the window ends."""

@@ -35,7 +35,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     flags.add_argument("--auth", default="", metavar="|".join(get_args(Kind)), help="who may come in (default none)")
     flags.add_argument("--open-to-anybody", action="store_true", help="allow --auth=none on an address of the network")
     add_folder_flags(flags)
-    flags.add_argument("--session-hours", default="", help=f"hours until people sign in again (default {SESSION_HOURS:g})")
+    flags.add_argument(
+        "--session-hours", default="", help=f"hours until people sign in again (default {SESSION_HOURS:g})"
+    )
     flags.add_argument("--oidc-discovery", default="", metavar="URL", help="address of an OpenID provider")
     flags.add_argument("--oidc-client", default="", metavar="ID", help=f"its client; the secret is read from {SECRET}")
     flags.add_argument("--oidc-domains", default="", metavar="NAME,...", help="domains of e-mail to admit; * is all")
@@ -122,13 +124,21 @@ def _hours(text: str) -> float:
 def _provider(options: argparse.Namespace, environment: Mapping[str, str]) -> Provider:
     secret, domains = environment.get(SECRET, ""), tuple(name.lower() for name in _names(options.oidc_domains))
     if not (options.oidc_discovery and options.oidc_client and secret):
-        raise ValueError(f"--auth=oidc needs --oidc-discovery=URL, --oidc-client=ID and the variable {SECRET}. Give all.")
+        raise ValueError(
+            f"--auth=oidc needs --oidc-discovery=URL, --oidc-client=ID and the variable {SECRET}. Give all."
+        )
     if not domains and not options.oidc_groups:
-        raise ValueError("--auth=oidc needs --oidc-domains or --oidc-groups. `--oidc-domains=*` admits all of the provider.")
+        raise ValueError(
+            "--auth=oidc needs --oidc-domains or --oidc-groups. `--oidc-domains=*` admits all of the provider."
+        )
     for name in domains:
         if name != "*" and not _DOMAIN.fullmatch(name):
-            raise ValueError(f"--oidc-domains={name} is no domain. Write names such as example.org, separated by commas.")
-    return Provider(_discovery(options.oidc_discovery), options.oidc_client, secret, domains, _names(options.oidc_groups))
+            raise ValueError(
+                f"--oidc-domains={name} is no domain. Write names such as example.org, separated by commas."
+            )
+    return Provider(
+        _discovery(options.oidc_discovery), options.oidc_client, secret, domains, _names(options.oidc_groups)
+    )
 
 
 def _discovery(address: str) -> str:

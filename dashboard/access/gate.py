@@ -152,7 +152,9 @@ def _refusal(access: Access) -> AnyResponse:
         return Response("The proxy names nobody. Sign in there, then reload the page.", 401, mimetype="text/plain")
     if _opens_page():
         query = request.query_string.decode("ascii", "replace")
-        return redirect(sign_in_link(f"{request.script_root}{quote(request.path)}" + (f"?{query}" if query else "")), 303)
+        return redirect(
+            sign_in_link(f"{request.script_root}{quote(request.path)}" + (f"?{query}" if query else "")), 303
+        )
     response = Response(ENDED, 401, mimetype="text/plain")
     response.headers[SIGN_IN_HEADER] = f"{request.script_root}{SIGN_IN}"
     response.headers["Cache-Control"] = "no-store"

@@ -43,7 +43,9 @@ def write_private(file: Path, content: bytes) -> None:
             os.fsync(written.fileno())
         part.replace(file)
     except OSError as error:
-        raise AccessFileError(f"{file} cannot be written: {error.strerror}. Free some space, then try again.") from error
+        raise AccessFileError(
+            f"{file} cannot be written: {error.strerror}. Free some space, then try again."
+        ) from error
 
 
 class Watched(Generic[T]):

@@ -63,7 +63,7 @@ class ByProvider:
         return self._access.person(signed_in.name) if signed_in else None
 
     def _go(self) -> AnyResponse:
-        session.clear()  # what an attempt before has left would fill the cookie
+        self._sessions.forget_attempt()
         session["link"] = local_link(request.args.get("next", ""))
         _load(self._client, self._provider)
         answer: AnyResponse = self._client.authorize_redirect(url_for("callback", _external=True))
@@ -103,7 +103,7 @@ class ByProvider:
         return sign_in_page.sign_in_page(local_link(str(session.get("link", ""))), problem, 429, provider=self._host)
 
     def _refuse(self, link: str, problem: str, status: int) -> Response:
-        session.clear()
+        self._sessions.forget_attempt()
         return sign_in_page.sign_in_page(link, problem, status, provider=self._host)
 
 

@@ -140,6 +140,11 @@ class Sessions:
         session["person"] = signed_in.model_dump()
         session.permanent = True
 
+    def forget_attempt(self) -> None:
+        """Forget what an earlier attempt to sign in has left in the cookie, which it would fill."""
+        for name in [name for name in session if name != "person"]:
+            session.pop(name)
+
     def end(self) -> None:
         """End the session of the request, if it has one: a copy of its cookie is worth nothing."""
         signed_in = self.current

@@ -61,7 +61,7 @@ def add_user(file: Path, name: str, role: Role, password: str) -> None:
 
 def remove_user(file: Path, name: str) -> None:
     """Remove a user, whose sessions end."""
-    _change(file, lambda users: {other: users[other] for other in users if other != _known(users, name)})
+    _change(file, partial(_without, name=name))
 
 
 def change_user(file: Path, name: str, *, password: str | None = None, role: Role | None = None) -> None:
@@ -76,6 +76,11 @@ def _added(users: Users, name: str, user: User) -> Users:
     if name in users:
         raise AccessFileError(f"There is a user {name} already. Change it with `headscape users password {name}`.")
     return {**users, name: user}
+
+
+def _without(users: Users, name: str) -> Users:
+    known = _known(users, name)
+    return {other: user for other, user in users.items() if other != known}
 
 
 def _known(users: Users, name: str) -> str:
