@@ -35,7 +35,7 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     guard(server, serving.access, library)  # before anything else is called for a request
     app = Dash(
         __name__,
-        server=server,
+        server=server,  # type: ignore[arg-type]  # Dash takes the server too
         title="Headscape",
         update_title="",
         index_string=assets.index_string(),

@@ -211,7 +211,7 @@ def test_a_page_of_another_site_changes_nothing(headers: dict[str, str], path: s
     assert "another site" in response.text
 
 
-def test_a_page_of_another_site_signs_nobody_in_or_out(client_of: ClientOf, server: Flask) -> None:  # noqa: F811
+def test_a_page_of_another_site_signs_nobody_in_or_out(client_of: ClientOf) -> None:  # noqa: F811
     client, form = client_of("ada"), {"name": "bob", "password": PASSWORD}
     before = cookie_of(client)
     for headers in OTHER_SITES:

@@ -74,11 +74,12 @@ class AttemptsFile(Storage):
         """Forget attempts."""
         self._run("DELETE FROM attempts WHERE key = :key", key=key)
 
-    def _run(self, statement: str, **values: float | str) -> object:
+    def _run(self, statement: str, **values: float | str) -> float | None:
         with closing(sqlite3.connect(self._file, PATIENCE, isolation_level=None)) as database:
             database.execute("PRAGMA synchronous = OFF")  # they are worth nothing after a crash of the machine
             row = database.execute(statement, values).fetchone()
-        return row[0] if row else None
+        value: float | None = row[0] if row else None
+        return value
 
 
 def limiter(server: Flask, folder: Path, refuse: Callable[[str], Response]) -> Limiter:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from dashboard.access.settings import SESSION_HOURS, STATE, UNIX, Access, Kind, Provider, TrustedProxy
 
+KINDS: tuple[Kind, ...] = get_args(Kind)
 SECRET = "HEADSCAPE_OIDC_SECRET"
 WELL_KNOWN = "/.well-known/openid-configuration"
 _DOMAIN = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
@@ -32,7 +33,7 @@ OF_KIND: Mapping[str, str] = {
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of access."""
     flags = parser.add_argument_group("access", "who may come in; docs/access.md explains each kind")
-    flags.add_argument("--auth", default="", metavar="|".join(get_args(Kind)), help="who may come in (default none)")
+    flags.add_argument("--auth", default="", metavar="|".join(KINDS), help="who may come in (default none)")
     flags.add_argument("--open-to-anybody", action="store_true", help="allow --auth=none on an address of the network")
     add_folder_flags(flags)
     flags.add_argument(
@@ -86,9 +87,9 @@ def access_of(options: argparse.Namespace, environment: Mapping[str, str]) -> Ac
 
 
 def _kind(options: argparse.Namespace) -> Kind:
-    kind = options.auth or "none"
-    if kind not in get_args(Kind):
-        raise ValueError(f"--auth={kind} is not known. Write one of {', '.join(get_args(Kind))}.")
+    kind = next((kind for kind in KINDS if kind == (options.auth or "none")), None)
+    if kind is None:
+        raise ValueError(f"--auth={options.auth} is not known. Write one of {', '.join(KINDS)}.")
     for name, of_kind in OF_KIND.items():
         if getattr(options, name) and of_kind != kind:
             flag = name.replace("_", "-")

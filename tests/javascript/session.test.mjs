@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { signInLink, signInPage } from "../../dashboard/assets/web/session.mjs";
+import { forDash, signInLink, signInPage } from "../../dashboard/assets/web/session.mjs";
 
 const response = (status, headers) => new Response("", { status, headers });
 
@@ -14,4 +14,10 @@ test("only a refusal that names a page to sign in ends the session on screen", (
   assert.equal(signInPage(response(401, { "Sign-In": "/login" })), "/login");
   assert.equal(signInPage(response(401, {})), null);
   assert.equal(signInPage(response(200, { "Sign-In": "/login" })), null);
+});
+
+test("a callback of Dash without a session changes nothing", () => {
+  const from = (url) => Object.defineProperty(response(401, {}), "url", { value: url });
+  assert.equal(forDash(from("http://localhost/x/_dash-update-component")).status, 204);
+  assert.equal(forDash(from("http://localhost/x/data/page")).status, 401);
 });

@@ -18,13 +18,18 @@ function show(page) {
   document.body.append(make("div", attributes, "Your session has ended. ", link, "."));
 }
 
+/** To Dash a callback without a session is one that changes nothing: it would read the text of a refusal twice. */
+export const forDash = (response) =>
+  new URL(response.url).pathname.endsWith("/_dash-update-component") ? new Response(null, { status: 204 }) : response;
+
 /** Watches the responses to all requests of the page. */
 export function watchSession() {
   const { fetch } = window;
   window.fetch = async (...request) => {
     const response = await fetch(...request);
     const page = signInPage(response);
-    if (page) show(page);
-    return response;
+    if (!page) return response;
+    show(page);
+    return forDash(response);
   };
 }
