@@ -19,6 +19,10 @@ from tests.browser import listening
 CLIENT, SECRET = "headscape-test", "a-secret-of-the-client"
 KEY, FOREIGN_KEY = (RSAKey.generate_key(2048, {"kid": "1"}) for _ in range(2))
 
+SIGNATURES = {"id_token_signing_alg_values_supported": ["none", "HS256", "RS256"]}
+#: The header of a token without a signature.
+UNSIGNED = base64.urlsafe_b64encode(b'{"alg":"none"}').decode().rstrip("=")
+
 
 @dataclass
 class FakeProvider:
@@ -32,6 +36,7 @@ class FakeProvider:
     key: RSAKey = field(default_factory=lambda: KEY)
     address: str = ""
     status: int = 200
+    signed: bool = True
     #: What browsers and the server have sent, by code.
     sent: dict[str, dict[str, str]] = field(default_factory=dict)
     tokens: list[dict[str, str]] = field(default_factory=list)
@@ -50,7 +55,8 @@ class FakeProvider:
     def id_token(self, query: dict[str, str]) -> str:
         now = int(time.time())
         standard = {"iss": self.address, "aud": CLIENT, "iat": now, "exp": now + 60, "nonce": query["nonce"]}
-        return jwt.encode({"alg": "RS256", "kid": "1"}, standard | self.claims | self.wrong, self.key)
+        token = jwt.encode({"alg": "RS256", "kid": "1"}, standard | self.claims | self.wrong, self.key)
+        return token if self.signed else f"{UNSIGNED}.{token.split('.')[1]}."
 
 
 def _token(provider: FakeProvider) -> Response:
@@ -69,7 +75,7 @@ def _application(provider: FakeProvider) -> Flask:
     @server.get("/.well-known/openid-configuration")
     def discovery() -> Response:
         places = {f"{name}_endpoint": f"{provider.address}/{name}" for name in ("authorization", "token", "userinfo")}
-        answer = jsonify(issuer=provider.address, jwks_uri=f"{provider.address}/keys", **places)
+        answer = jsonify(issuer=provider.address, jwks_uri=f"{provider.address}/keys", **places, **SIGNATURES)
         answer.status_code = provider.status
         return answer
 

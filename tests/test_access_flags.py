@@ -113,9 +113,7 @@ def test_a_server_without_users_does_not_start(tmp_path: Path, capsys: pytest.Ca
     assert command.main(flags) == 1
     missing, none = capsys.readouterr().err.splitlines()
     assert missing.startswith(f"dashboard: {tmp_path}/users.json cannot be read: No such file")
-    assert (
-        none == f"dashboard: {tmp_path}/users.json has no user. Add one with `headscape users add NAME --role=author`."
-    )
+    assert none == f"dashboard: {tmp_path}/users.json has no user. Add one with `headscape users add NAME`."
 
 
 def test_a_server_for_the_network_does_not_start_unasked(capsys: pytest.CaptureFixture[str]) -> None:

@@ -111,6 +111,13 @@ def test_a_token_with_another_signature_is_refused(browser: FlaskClient, provide
     assert not comes_in(browser)
 
 
+def test_a_token_without_a_signature_is_refused_even_if_the_provider_lists_it(
+    browser: FlaskClient, provider: FakeProvider
+) -> None:
+    provider.signed = False
+    is_refused(returned(browser, provider), 401, "did not confirm who you are")
+
+
 @pytest.mark.parametrize("state", ["x", ""])
 def test_another_state_is_refused(state: str, browser: FlaskClient, provider: FakeProvider) -> None:
     code = parse_qs(urlsplit(way_back(browser, provider)).query)["code"][0]

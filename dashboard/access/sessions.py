@@ -167,7 +167,7 @@ def check_files(access: Access) -> None:
         ended.create()
         _ = ended.value
     if access.kind == "password" and not watched_users(access.users).value:
-        raise AccessFileError(f"{access.users} has no user. Add one with `headscape users add NAME --role=author`.")
+        raise AccessFileError(f"{access.users} has no user. Add one with `headscape users add NAME`.")
 
 
 def secret_key(state: Path) -> bytes:

@@ -10,6 +10,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from dashboard.access.gate import SIGN_IN, SIGN_OUT, local_link
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.sessions import Sessions
+from dashboard.web.assets import FONTS
 from dashboard.web.errors import Refusal
 
 FOLDER = Path(__file__).parent
@@ -29,7 +30,14 @@ POLICY = "; ".join(
 def sign_in_page(link: str, problem: str = "", status: int = 200, *, name: str = "", provider: str = "") -> Response:
     """The page, which returns to a link; with a form, or with a link to a provider where one is named."""
     page = render_template_string(
-        PAGE, style=STYLE, root=request.script_root, link=link, problem=problem, name=name, provider=provider
+        PAGE,
+        style=STYLE,
+        fonts=FONTS,
+        root=request.script_root,
+        link=link,
+        problem=problem,
+        name=name,
+        provider=provider,
     )
     response = Response(page, status, mimetype="text/html")
     response.headers["Cache-Control"] = "no-store"

@@ -18,7 +18,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 SHORTEST, LONGEST = 12, 256
 #: One of the settings that OWASP's Password Storage Cheat Sheet gives for scrypt: 32 MiB, three times.
 METHOD = "scrypt:32768:8:3"
-REMEDY = "Restore a copy, or remove it and add users with `headscape users add NAME --role=author`."
+REMEDY = "Restore a copy, or remove it and add users with `headscape users add NAME`."
 
 
 class User(BaseModel):
