@@ -32,6 +32,18 @@ PORT ?= 8050
 ALLOWED_HOSTS ?=
 PREFIX ?=
 TRUSTED_PROXIES ?=
+AUTH ?=
+OPEN_TO_ANYBODY ?=
+STATE ?=
+USERS ?=
+SESSION_HOURS ?=
+OIDC_DISCOVERY ?=
+OIDC_CLIENT ?=
+OIDC_DOMAINS ?=
+OIDC_GROUPS ?=
+IDENTITY_HEADER ?=
+IDENTITY_FROM ?=
+AUTHORS ?=
 DAYS ?= 7
 TORCH ?= torch==2.13.0
 ONLY ?=
@@ -39,7 +51,8 @@ PYTHON := .venv/bin/python
 # Recipes read variables from the environment: a shell interprets no quote, space or dash in them.
 export MODEL DATA CHOOSE SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
   ANNOTATE PROBES POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS \
-  PREFIX TRUSTED_PROXIES DAYS
+  PREFIX TRUSTED_PROXIES DAYS \
+  AUTH OPEN_TO_ANYBODY STATE USERS SESSION_HOURS OIDC_DISCOVERY OIDC_CLIENT OIDC_DOMAINS OIDC_GROUPS IDENTITY_HEADER IDENTITY_FROM AUTHORS
 
 # Images of Docker often forbid Python to write bytecode: every process would compile thousands of modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -88,9 +101,14 @@ finetune: install  ## teach a BERT the labels of reviews; the result is a MODEL 
 	@$(RUN) finetune --model="$$MODEL" --data="$$DATA" --text="$$TEXT" --label="$$LABEL" --epochs="$$EPOCHS" --batch="$$BATCH" \
 	  --learning-rate="$$LEARNING_RATE" --max-length="$$MAX_LENGTH" --freeze="$$FREEZE" --seed="$$SEED" --device="$$DEVICE" --out="$$OUT"
 
-dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT ALLOWED_HOSTS PREFIX TRUSTED_PROXIES)
+# The secret of an OpenID client is no flag, which `ps` would show: the command reads HEADSCAPE_OIDC_SECRET.
+ACCESS = --auth="$$AUTH" --state="$$STATE" --users="$$USERS" --session-hours="$$SESSION_HOURS" --oidc-discovery="$$OIDC_DISCOVERY" \
+  --oidc-client="$$OIDC_CLIENT" --oidc-domains="$$OIDC_DOMAINS" --oidc-groups="$$OIDC_GROUPS" --identity-header="$$IDENTITY_HEADER" \
+  --identity-from="$$IDENTITY_FROM" --authors="$$AUTHORS" $(if $(OPEN_TO_ANYBODY),--open-to-anybody)
+
+dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT ALLOWED_HOSTS PREFIX AUTH ..., see docs/serving.md)
 	@$(PYTHON) -m headscape serve --store="$$STORE" --host="$$HOST" --port="$$PORT" --allowed-hosts="$$ALLOWED_HOSTS" \
-	  --prefix="$$PREFIX" --trusted-proxies="$$TRUSTED_PROXIES" --ingest
+	  --prefix="$$PREFIX" --trusted-proxies="$$TRUSTED_PROXIES" $(ACCESS) --ingest
 
 describe: install  ## list models, corpora, pictures, size and history of the store (STORE)
 	@$(PYTHON) -m headscape describe --store="$$STORE"

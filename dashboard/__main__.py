@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
+from dashboard.access.flags import access_of, add_flags
+from dashboard.access.private_file import AccessFileError
 from dashboard.listening import bind_of, check_free, socket_path
 from dashboard.web.processes import environment, own_module
 from store.__main__ import NOTHING_YET
@@ -40,8 +42,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _fail(str(error))
     try:
         check_free(options.host, options.port)
-        _serving(options)
-    except ValueError as error:
+        _check_access(_serving(options))
+    except (ValueError, AccessFileError) as error:
         return _fail(str(error))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager stops it as Ctrl-C does
     try:
@@ -119,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
         help="proxies whose X-Forwarded-For, -Proto and -Host count: addresses, networks, unix for a unix socket",
     )
     parser.add_argument("--ingest", action="store_true", help="ingest the default corpus first where there is no store")
+    add_flags(parser)
     return parser
 
 
@@ -161,7 +164,14 @@ def _serving(options: argparse.Namespace) -> "Serving":
         allowed=allowed_hosts(bound, options.allowed_hosts.split(",")),
         prefix=path_prefix(options.prefix),
         proxies=trusted_proxies(options.trusted_proxies.split(",")),
+        access=access_of(options, os.environ),
     )
+
+
+def _check_access(serving: "Serving") -> None:
+    from dashboard.access.sessions import check_files
+
+    check_files(serving.access)
 
 
 def _fail_as(description: subprocess.CompletedProcess[str]) -> int:

@@ -1,10 +1,13 @@
 """The Dash application: the shell, and the callbacks by which its page follows the link."""
 
+from functools import partial
+
 from dash import ALL, Dash, Input, Output, State, no_update
 from flask import Flask
 from werkzeug.exceptions import HTTPException
 
 from dashboard import routes, shell, waiting
+from dashboard.access.gate import guard
 from dashboard.features import trial_section
 from dashboard.pages import DEFERRED, after_picture_of
 from dashboard.serving import Serving
@@ -30,8 +33,12 @@ PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is
 def create_app(library: Library, serving: Serving | None = None) -> Dash:
     """The application of a library, by default for this machine alone. Two applications in one process share nothing."""
     serving = serving or Serving()
+    server = Flask(__name__)
+    serve_under(server, serving.prefix)  # outside of the prefix there is nothing
+    guard(server, serving.access, library)  # before anything else is called for a request
     app = Dash(
         __name__,
+        server=server,  # type: ignore[arg-type]  # Dash takes the server too
         title="Headscape",
         update_title="",
         requests_pathname_prefix=f"{serving.prefix}/",
@@ -46,9 +53,8 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     app.server.config["MAX_CONTENT_LENGTH"] = BODY
     follow_proxies(app.server, serving.proxies)
     security.check_hosts(app.server, serving.allowed)
-    serve_under(app.server, serving.prefix)
     security.check_callbacks(app)
-    app.layout = shell.layout
+    app.layout = partial(shell.layout, signs_in=serving.access.signs_in, named=serving.access.kind != "none")
     _follow_address(app)
     waiting.register(app, library, DEFERRED)
     job.register(app, library, {statistics.COUNT: statistics.numbers, trial_section.TRYING: trial_section.tried})
@@ -63,14 +69,18 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     _use_cache(app.server, library.cache)
     problems.register(app.server)
     security.add_headers(app)
-    warm_up(app, serving.prefix)
+    warm_up(app)
     return app
 
 
-def warm_up(app: Dash, prefix: str) -> None:
-    """Serve the first page once: Dash fills its registry at the first request, and threads must not find it half full."""
-    with app.server.test_client() as client:
-        client.get(f"{prefix}/")
+def warm_up(app: Dash) -> None:
+    """Make the first page once: Dash fills its registry at the first request, and threads must not find it half full.
+
+    The gate is for requests: this is none.
+    """
+    with app.server.test_request_context("/"):
+        app._setup_server()
+        app.index()
 
 
 def _use_cache(server: Flask, cache: Cache) -> None:

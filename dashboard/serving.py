@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from dashboard.access.settings import Access
 from dashboard.web.proxies import TrustedProxies
 from dashboard.web.security import AllowedHosts
 
@@ -18,8 +19,11 @@ class Serving:
         Path that its addresses begin with, such as `/team/heads`.
     proxies
         Whose word on the client, the scheme and the host it takes.
+    access
+        Who may come in.
     """
 
     allowed: AllowedHosts = field(default_factory=AllowedHosts)
     prefix: str = ""
     proxies: TrustedProxies = field(default_factory=TrustedProxies)
+    access: Access = field(default_factory=Access)

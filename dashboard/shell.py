@@ -6,7 +6,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 import dash_mantine_components as dmc
 from dash import dcc, html
+from flask import has_request_context, request
 
+from dashboard.access.gate import SIGN_OUT
+from dashboard.access.person import Person, current_person
 from dashboard.canvas.spec import PointPanels
 from dashboard.compare import page as comparison
 from dashboard.features import shown as features
@@ -74,8 +77,12 @@ SHORTCUTS: Any = {"aria-label": "Keyboard shortcuts", "aria-haspopup": "dialog"}
 POLL_MILLISECONDS = 5_000
 
 
-def layout() -> dmc.MantineProvider:
-    """The empty shell. The browser fills in the page and the header, by the link."""
+def layout(*, signs_in: bool = False, named: bool = False) -> dmc.MantineProvider:
+    """The empty shell. The browser fills in the page and the header, by the link.
+
+    `named`: every request is of a known person, whom the header names; `signs_in`: who can sign out.
+    """
+    person = current_person() if named and has_request_context() else None
     return dmc.MantineProvider(
         [
             dcc.Location(id="location", refresh="callback-nav"),
@@ -84,7 +91,7 @@ def layout() -> dmc.MantineProvider:
             html.A("Skip to the page", href="#page", className="skip"),
             dmc.AppShell(
                 [
-                    dmc.AppShellHeader(_header()),
+                    dmc.AppShellHeader(_header(_account(person, signs_in, "account"))),
                     dmc.AppShellNavbar(html.Nav(id="navigation", **PAGES_LABEL), p="xs"),
                     dmc.AppShellMain(html.Div(_parts(), id="page", tabIndex=-1)),
                 ],
@@ -92,7 +99,7 @@ def layout() -> dmc.MantineProvider:
                 navbar={"width": 190, "breakpoint": NARROW, "collapsed": {"mobile": True}},
                 padding="md",
             ),
-            _drawer(),
+            _drawer(_account(person, signs_in, "account-in-drawer")),
             html.Div(id="newer", className="newer", role="status"),
             _shortcuts(),
         ],
@@ -132,10 +139,10 @@ def _keys(title: str, keys: Mapping[str, str]) -> html.Section:
     return html.Section([html.H3(title), html.Dl(rows)])
 
 
-def _drawer() -> dmc.Drawer:
+def _drawer(account: list[object]) -> dmc.Drawer:
     """The navigation of a narrow window, closed by Escape, its button, a click beside it and a click on a page."""
     return dmc.Drawer(
-        html.Nav(id="drawer-navigation", **PAGES_LABEL),
+        [html.Nav(id="drawer-navigation", **PAGES_LABEL), *account],
         id="drawer",
         title="Pages",
         size=240,
@@ -166,7 +173,20 @@ def _parts() -> list[object]:
     ]
 
 
-def _header() -> html.Div:
+def _account(person: Person | None, signs_in: bool, kind: str) -> list[object]:
+    """Who is signed in, with which role, and the way out; nothing where nobody is."""
+    if person is None:
+        return []
+    name = html.Span([html.Strong(person.name), f", {person.role}"], title=f"Signed in as {person.name}")
+    form = html.Form(
+        html.Button("Sign out", type="submit", className="plain"),
+        action=f"{request.script_root}{SIGN_OUT}",
+        method="post",
+    )
+    return [html.Div([name, *([form] if signs_in else [])], className=kind)]
+
+
+def _header(account: list[object]) -> html.Div:
     return html.Div(
         [
             dmc.Burger(id="burger", opened=False, size="sm", hiddenFrom=NARROW, **{"aria-label": "Open the pages"}),
@@ -184,6 +204,7 @@ def _header() -> html.Div:
                 size="md",
                 **{"aria-label": "Switch between light and dark"},
             ),
+            *account,
         ],
         className="header",
     )

@@ -163,6 +163,13 @@ def test_scripts_come_only_from_this_server(client: FlaskClient) -> None:
     assert "unsafe-eval" not in policy
 
 
+def test_inline_scripts_run_by_their_hashes_alone_and_styles_by_any(client: FlaskClient) -> None:
+    directives = (part.split() for part in client.get("/").headers["Content-Security-Policy"].split("; "))
+    policy = {name: sources for name, *sources in directives}
+    assert {source for source in policy["script-src"] if not source.startswith("'sha256-")} == {"'self'"}
+    assert policy["style-src"] == ["'self'", "'unsafe-inline'"]  # style elements of Mantine and plotly
+
+
 def test_the_first_requests_find_every_script_registered(tiny_store: str) -> None:
     app = create_app(Library(tiny_store))
     assert app._got_first_request["setup_server"]

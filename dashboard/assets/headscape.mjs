@@ -8,10 +8,12 @@ import { Markup, dropInvalid, followPage, scrollToParts, showDone, toggleDrawer 
 import { explainButtons } from "./web/info.mjs";
 import { sizeInspector } from "./web/inspector.mjs";
 import { printLight } from "./web/print.mjs";
+import { watchSession } from "./web/session.mjs";
 import { followShortcuts } from "./web/shortcuts.mjs";
 import { showExampleOnce } from "./web/worked_example.mjs";
 
 printLight();
+watchSession();
 keepFocus();
 explainButtons();
 showExampleOnce();

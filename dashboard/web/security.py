@@ -195,7 +195,8 @@ def add_headers(app: Dash) -> None:
     headers = ALWAYS | {"Content-Security-Policy": _content_policy([*app.csp_hashes(), *import_map_hashes(app)])}
 
     def add(response: Response) -> Response:
-        response.headers.update(headers | BEHIND_HTTPS if request.is_secure else headers)
+        for name, value in (headers | BEHIND_HTTPS if request.is_secure else headers).items():
+            response.headers.setdefault(name, value)  # the page to sign in has a stricter policy
         return response
 
     app.server.after_request(add)

@@ -178,6 +178,7 @@ export async function followPage(pathname, search) {
   if (!next || newest !== mine) return Array(PARTS.length + 4).fill(dash().no_update);
   const before = shown;
   const values = outputs(next.problem ? refused(next.problem) : next);
+  if (next.problem) values[values.length - 1] = dash().no_update; // the link stays that of the page that was refused
   lookAhead(before, next);
   element.removeAttribute("aria-busy");
   element.dataset.link = pathname + (search || "");

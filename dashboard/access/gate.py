@@ -1,0 +1,169 @@
+"""The gate: nothing is answered to a person whom the server does not know, but for health and signing in.
+
+It is the first function that Flask calls for a request, before any route is run, also where no route fits: a route that is
+added later is behind it.
+"""
+
+from typing import Protocol
+from urllib.parse import quote, urlsplit
+
+from flask import Flask, Response, abort, redirect, request
+from werkzeug.wrappers import Response as AnyResponse
+
+from dashboard.access.person import LOCAL, Person, sign_request
+from dashboard.access.private_file import AccessFileError
+from dashboard.access.settings import Access
+from dashboard.web.errors import Refusal
+from dashboard.web.library import Library
+
+#: Rules of routes that are open to everybody, beside those of signing in.
+OPEN = frozenset({"/_healthz", "/_readyz"})
+SIGN_IN, SIGN_OUT = "/login", "/logout"
+#: Rules of routes by which people sign in, and of the typeface of that page.
+OF_SIGNING_IN = frozenset({SIGN_IN, f"{SIGN_IN}/provider", f"{SIGN_IN}/callback", SIGN_OUT, "/fonts/<name>"})
+#: Beginnings of paths that pages fetch, and that nobody opens as a page.
+FETCHED = ("/data/", "/_", "/assets/", "/fonts/")
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+#: Characters of a link to return to: it travels in a link, and in a cookie of 4 KB while a provider is asked.
+LONGEST = 2_000
+#: The WSGI key of the address of a connection, before a proxy's word for it is believed.
+PEER = "headscape.peer"
+#: Names the page to sign in, to a script that was refused.
+SIGN_IN_HEADER = "Sign-In"
+ENDED = "Your session has ended. Sign in again."
+#: Who sends a request that is refused, or that everybody may send.
+NOBODY = Person("", "reader")
+
+
+class Entrance(Protocol):
+    """A kind of access: how a server learns who sends a request."""
+
+    def register(self, server: Flask, library: Library) -> None:
+        """Add the routes by which people sign in; the folder of the library is shared by the processes of the server."""
+
+    @property
+    def person(self) -> Person | None:
+        """Who sends the request; None where it is not known."""
+
+
+class Anybody:
+    """Nobody is asked: whoever reaches the server may read and write."""
+
+    person = LOCAL
+
+    def register(self, server: Flask, library: Library) -> None:
+        """Add nothing."""
+
+
+class ByProxy:
+    """A proxy names the person in a header, and only that proxy may connect."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def register(self, server: Flask, library: Library) -> None:
+        """Add nothing: the proxy has the page to sign in."""
+
+    @property
+    def person(self) -> Person | None:
+        """Whom the proxy names; 403 where the connection is not the proxy's."""
+        proxy = self._access.proxy
+        assert proxy
+        peer = request.environ.get(PEER) or request.environ.get("REMOTE_ADDR") or ""
+        if not proxy.trusts(str(peer)):
+            abort(403, "This server answers to its proxy alone. Open the address of the proxy.")
+        name = request.headers.get(proxy.header, "")
+        # Two headers of a name arrive as one, with a comma: the client may have sent the first.
+        is_name = 0 < len(name) < 255 and name.isprintable() and not set(name) & set(" ,;")
+        return self._access.person(name) if is_name else None
+
+
+def guard(server: Flask, access: Access, library: Library) -> None:
+    """Let in whom `access` admits. Call it before anything else is added to the server."""
+    entrance = _entrance(access)
+    open_rules = OPEN | OF_SIGNING_IN if access.signs_in else OPEN
+
+    @server.before_request
+    def admit() -> AnyResponse | None:
+        sign_request(NOBODY)
+        refuse_other_sites()
+        if request.url_rule is not None and request.url_rule.rule in open_rules:
+            return None
+        person = known_person(entrance)
+        if person is None:
+            return _refusal(access)
+        sign_request(person)
+        return None
+
+    entrance.register(server, library)
+
+
+def known_person(entrance: Entrance) -> Person | None:
+    """Who sends the request; nobody comes in while a file that decides it cannot be read."""
+    try:
+        return entrance.person
+    except AccessFileError as error:
+        raise Refusal(str(error), 503) from error
+
+
+def refuse_other_sites() -> None:
+    """Refuse to change anything for a page of another site, signing in and out too.
+
+    The rule of Go's `http.CrossOriginProtection`: browsers send `Sec-Fetch-Site` to servers with https and to this machine,
+    and `Origin` to all. What sends neither is no browser, and has no cookie that another site could use.
+    """
+    if request.method in SAFE:
+        return
+    site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+    is_own = site in ("same-origin", "none") if site else not origin or urlsplit(origin).netloc == request.host
+    if not is_own:
+        abort(403, "This request comes from a page of another site. Open this server's own page, then try again.")
+
+
+def local_link(link: str, length: int = LONGEST) -> str:
+    """A link to return to, if it stays on this server and is not too long; else its path, or the first page."""
+    first = f"{request.script_root}/"
+    is_local = link.startswith(first) and not link.startswith(("//", f"{first}/")) and "\\" not in link
+    if not (is_local and link.isprintable()) or link.startswith((first + SIGN_IN[1:], first + SIGN_OUT[1:])):
+        return first
+    return link if len(link) <= length else local_link(link.partition("?")[0][:length])
+
+
+def sign_in_link(link: str) -> str:
+    """The page to sign in, which returns to a link."""
+    return f"{request.script_root}{SIGN_IN}?next={quote(local_link(link), safe='/:,;=@!$()*')}"
+
+
+def _entrance(access: Access) -> Entrance:
+    # Authlib and Flask-Limiter take a moment to import, and not every server needs them.
+    if access.kind == "password":
+        from dashboard.access.password import ByPassword
+
+        return ByPassword(access)
+    if access.kind == "oidc":
+        from dashboard.access.provider import ByProvider
+
+        return ByProvider(access)
+    return ByProxy(access) if access.kind == "proxy" else Anybody()
+
+
+def _refusal(access: Access) -> AnyResponse:
+    if not access.signs_in:
+        return Response("The proxy names nobody. Sign in there, then reload the page.", 401, mimetype="text/plain")
+    if _opens_page():
+        query = request.query_string.decode("ascii", "replace")
+        return redirect(
+            sign_in_link(f"{request.script_root}{quote(request.path)}" + (f"?{query}" if query else "")), 303
+        )
+    response = Response(ENDED, 401, mimetype="text/plain")
+    response.headers[SIGN_IN_HEADER] = f"{request.script_root}{SIGN_IN}"
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _opens_page() -> bool:
+    """Whether a browser opens a page, and does not fetch a part of one."""
+    if request.method not in ("GET", "HEAD") or request.path.startswith(FETCHED):
+        return False
+    mode = request.headers.get("Sec-Fetch-Mode")
+    return mode == "navigate" if mode else "text/html" in request.headers.get("Accept", "")

@@ -1,0 +1,88 @@
+"""Small files that decide who may come in: only this user reads them, and a change is seen at the next request."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+#: Permissions of a file, and of its folder: only this user may read it.
+PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
+
+
+class AccessFileError(Exception):
+    """A file that decides who may come in cannot be used; the message says what to do."""
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Hold the lock of a file, which exists or does not: two that change it take turns."""
+    try:
+        file.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        lock = os.open(file.with_name(f"{file.name}.lock"), os.O_RDWR | os.O_CREAT, PRIVATE)
+    except OSError as error:
+        raise AccessFileError(f"{file} cannot be written: {error.strerror}. Choose another folder.") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def write_private(file: Path, content: bytes) -> None:
+    """Write a file whole. Call it with the file locked: readers find all of it or what was there before."""
+    part = file.with_name(f"{file.name}.part")
+    try:
+        part.unlink(missing_ok=True)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as written:
+            written.write(content)
+            written.flush()
+            os.fsync(written.fileno())
+        part.replace(file)
+    except OSError as error:
+        raise AccessFileError(
+            f"{file} cannot be written: {error.strerror}. Free some space, then try again."
+        ) from error
+
+
+class Watched(Generic[T]):
+    """What a file says, read again when the file has changed: a look at its date, size and number takes 2 µs."""
+
+    def __init__(self, file: Path, parse: Callable[[bytes], T], remedy: str) -> None:
+        self.file = file
+        self._parse, self._remedy = parse, remedy
+        self._lock = Lock()
+        self._known: tuple[tuple[int, ...], T] | None = None
+
+    @property
+    def value(self) -> T:
+        """What the file says now.
+
+        Raises
+        ------
+        AccessFileError
+            Where it cannot be read or says nothing that is valid.
+        """
+        with self._lock:
+            version = self._version()  # before reading: a change meanwhile is seen the next time
+            if self._known is None or self._known[0] != version:
+                self._known = version, self._read()
+            return self._known[1]
+
+    def _version(self) -> tuple[int, ...]:
+        try:
+            status = self.file.stat()
+        except OSError as error:
+            raise AccessFileError(f"{self.file} cannot be read: {error.strerror}. {self._remedy}") from error
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    def _read(self) -> T:
+        try:
+            return self._parse(self.file.read_bytes())
+        except OSError as error:
+            raise AccessFileError(f"{self.file} cannot be read: {error.strerror}. {self._remedy}") from error
+        except ValueError:  # its text repeats what the file holds, hashes too
+            raise AccessFileError(f"{self.file} is damaged. {self._remedy}") from None

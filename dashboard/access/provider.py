@@ -1,0 +1,157 @@
+"""Access by an OpenID provider: authorization code with PKCE, state and nonce, by Authlib."""
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+from urllib.parse import urlsplit
+
+from authlib.common.errors import AuthlibBaseError
+from authlib.integrations.flask_client import OAuth
+from flask import Flask, Response, redirect, request, session, url_for
+from joserfc.errors import JoseError
+from requests import RequestException
+from werkzeug.wrappers import Response as AnyResponse
+
+from dashboard.access import attempts, sign_in_page
+from dashboard.access.gate import SIGN_IN, local_link
+from dashboard.access.person import Person
+from dashboard.access.private_file import AccessFileError
+from dashboard.access.sessions import Sessions
+from dashboard.access.settings import Access, Provider
+from dashboard.web.errors import Refusal
+from dashboard.web.library import Library
+
+#: Seconds to connect to a provider, and without a byte from it.
+TIMEOUT = (3, 10)
+#: Seconds by which the provider's clock may differ.
+LEEWAY = 60
+#: Signatures that only the provider can make: neither none nor those with a secret that both know.
+SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
+DOWN = "The provider by which people sign in does not answer as it should. Try again in a minute."
+UNCONFIRMED = "The provider did not confirm who you are. Sign in again."
+UNVERIFIED = "The provider has not verified your e-mail address. Verify it there, then sign in again."
+STRANGER = "Your account may not come in here. Ask whoever runs this server, or sign in with another account."
+
+log = logging.getLogger("headscape.access")
+View = Callable[[], AnyResponse]
+
+
+class ByProvider:
+    """People whom an OpenID provider vouches for, each with a session."""
+
+    def __init__(self, access: Access) -> None:
+        assert access.provider
+        self._access, self._provider = access, access.provider
+        self._sessions = Sessions(access)
+        self._host = urlsplit(self._provider.discovery).hostname or "the provider"
+
+    def register(self, server: Flask, library: Library) -> None:
+        """Add the page to sign in, the way to the provider and the way back."""
+        logging.getLogger("authlib").setLevel(logging.INFO)  # below, it logs the verifiers of codes
+        sign_in_page.register(server, self._sessions, self._host)
+        self._client = _client(server, self._provider)
+        limits = attempts.limiter(server, library.folder, self._too_many)
+        for name, view in (("provider", self._go), ("callback", self._return)):
+            limited = limits.limit(attempts.ADDRESS, key_func=attempts.client)(_answered(view))
+            server.add_url_rule(f"{SIGN_IN}/{name}", name, limited, methods=["GET"])
+
+    @property
+    def person(self) -> Person | None:
+        """Whose session it is, with the role that the settings give."""
+        signed_in = self._sessions.current
+        return self._access.person(signed_in.name) if signed_in else None
+
+    def _go(self) -> AnyResponse:
+        self._sessions.forget_attempt()
+        session["link"] = local_link(request.args.get("next", ""))
+        _load(self._client, self._provider)
+        answer: AnyResponse = self._client.authorize_redirect(url_for("callback", _external=True))
+        return answer
+
+    def _return(self) -> AnyResponse:
+        link = local_link(str(session.get("link", "")))
+        try:
+            claims = self._claims()
+        except (AuthlibBaseError, JoseError, ValueError, KeyError, TypeError) as error:
+            log.warning("Refused a sign-in from %s: %s", attempts.client(), type(error).__name__)
+            return self._refuse(link, UNCONFIRMED, 401)
+        if claims.get("email_verified") is not True:
+            return self._refuse(link, UNVERIFIED, 403)
+        if not admits(self._provider, claims):
+            return self._refuse(link, STRANGER, 403)
+        self._sessions.begin(str(claims["email"]).lower())
+        return redirect(link, 303)
+
+    def _claims(self) -> Mapping[str, Any]:
+        """What the provider says of a person, once its signature and everything else is checked."""
+        if "error" not in request.args and not request.args.get("code"):
+            raise ValueError("there is no code")
+        metadata = _load(self._client, self._provider)
+        options = {
+            "iss": {"essential": True, "value": metadata["issuer"]},
+            "aud": {"essential": True, "value": self._provider.client},  # Authlib itself leaves this to azp
+        }
+        token = self._client.authorize_access_token(claims_options=options, leeway=LEEWAY)
+        claims: dict[str, Any] = dict(token["userinfo"])
+        if "email" not in claims and metadata.get("userinfo_endpoint"):
+            more = self._client.userinfo(token=token)
+            claims |= more if more["sub"] == claims["sub"] else {}
+        return claims
+
+    def _too_many(self, problem: str) -> Response:
+        return sign_in_page.sign_in_page(local_link(str(session.get("link", ""))), problem, 429, provider=self._host)
+
+    def _refuse(self, link: str, problem: str, status: int) -> Response:
+        self._sessions.forget_attempt()
+        return sign_in_page.sign_in_page(link, problem, status, provider=self._host)
+
+
+def admits(provider: Provider, claims: Mapping[str, Any]) -> bool:
+    """Whether a person with a verified e-mail address is of the domains and the groups that may come in."""
+    name, _, domain = str(claims.get("email", "")).lower().rpartition("@")
+    groups = claims.get("groups", [])
+    is_of_domain = not provider.domains or "*" in provider.domains or domain in provider.domains
+    is_of_group = not provider.groups or (isinstance(groups, list) and not set(provider.groups).isdisjoint(groups))
+    return bool(name and domain) and is_of_domain and is_of_group
+
+
+def _client(server: Flask, provider: Provider) -> Any:
+    return OAuth(server).register(
+        "provider",
+        client_id=provider.client,
+        client_secret=provider.secret,
+        server_metadata_url=provider.discovery,
+        client_kwargs={"scope": "openid email profile", "code_challenge_method": "S256", "default_timeout": TIMEOUT},
+    )
+
+
+def _load(client: Any, provider: Provider) -> Mapping[str, Any]:
+    """What the provider says of itself, which is fetched once; adjust the client to it."""
+    metadata: dict[str, Any] = client.load_server_metadata()
+    if not all(isinstance(metadata.get(name), str) for name in ("issuer", "authorization_endpoint", "token_endpoint")):
+        metadata.pop("_loaded_at", None)  # ask again the next time
+        raise RequestException("no OpenID provider")
+    signatures = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
+    metadata["id_token_signing_alg_values_supported"] = [name for name in signatures if name in SIGNATURES]
+    if "client_secret_basic" not in metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"]):
+        client.client_kwargs["token_endpoint_auth_method"] = "client_secret_post"
+    if provider.groups and "groups" in metadata.get("scopes_supported", []):  # some refuse scopes that they do not know
+        client.client_kwargs["scope"] = "openid email profile groups"
+    return metadata
+
+
+def _answered(view: View) -> View:
+    """A view that says in a sentence where the provider is down or a file is damaged."""
+
+    @wraps(view)
+    def answer() -> AnyResponse:
+        try:
+            return view()
+        except (RequestException, RuntimeError) as error:  # Authlib's where an address is missing
+            log.warning("The provider does not answer: %s", type(error).__name__)
+            raise Refusal(DOWN, 503) from error
+        except AccessFileError as error:
+            raise Refusal(str(error), 503) from error
+
+    return answer

@@ -1,0 +1,90 @@
+"""Servers that ask who sends a request, and people who sign in. Fixtures for the tests of access."""
+
+from collections.abc import Callable
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.security import generate_password_hash
+
+from dashboard.access import users
+from dashboard.access.settings import Access, TrustedProxy
+from dashboard.access.users import User
+from dashboard.app import create_app
+from dashboard.serving import Serving
+from dashboard.web.library import Library
+
+PASSWORD = "correct horse battery"
+#: A hash that costs nothing: what scrypt costs is no matter of these tests.
+CHEAP = "scrypt:512:8:1"
+PROXY = "10.0.0.1"
+HTML = {"Accept": "text/html"}
+
+
+def write_users(file: Path, **roles: str) -> Path:
+    """Users with one password."""
+    named = {
+        name: User(role=role, password=generate_password_hash(PASSWORD, CHEAP), stamp="1")  # type: ignore[arg-type]
+        for name, role in roles.items()
+    }
+    file.write_bytes(users._FILE.dump_json(named))
+    return file
+
+
+def by_password(folder: Path, **settings: float) -> Access:
+    """Of ada, who is an author, and bob, a reader."""
+    file = write_users(folder / "users.json", ada="author", bob="reader")
+    return Access("password", state=folder, users=file, **settings)  # type: ignore[arg-type]
+
+
+def by_proxy(**settings: tuple[str, ...]) -> Access:
+    proxy = TrustedProxy("X-Forwarded-User", (ip_network(PROXY),))
+    return Access("proxy", proxy=proxy, **settings)  # type: ignore[arg-type]
+
+
+def server_of(store: str, access: Access) -> Flask:
+    server: Flask = create_app(Library(store), Serving(access=access)).server
+    return server
+
+
+def sign_in(client: FlaskClient, name: str = "ada", password: str = PASSWORD, link: str = "") -> int:
+    """The status of the answer to the form."""
+    return client.post("/login", data={"name": name, "password": password, "next": link}).status_code
+
+
+def cookie_of(client: FlaskClient) -> tuple[str, str]:
+    """The name and the value of the cookie of a session."""
+    (cookie,) = client._cookies.values()  # type: ignore[union-attr]
+    return cookie.key, cookie.value
+
+
+def comes_in(client: FlaskClient) -> bool:
+    return client.get("/").status_code == 200
+
+
+@pytest.fixture(autouse=True)
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In modules that import this fixture, the command writes cheap hashes, and unknown names are as cheap."""
+    monkeypatch.setattr(users, "METHOD", CHEAP)
+    nobody = users.NOBODY.model_copy(update={"password": generate_password_hash("nobody has this", CHEAP)})
+    monkeypatch.setattr(users, "NOBODY", nobody)
+
+
+@pytest.fixture
+def server(tiny_store: str, tmp_path: Path) -> Flask:
+    """One that ada, an author, and bob, a reader, sign in to with a password."""
+    return server_of(tiny_store, by_password(tmp_path))
+
+
+@pytest.fixture
+def client_of(server: Flask) -> Callable[..., FlaskClient]:
+    """A browser in which somebody has signed in."""
+
+    def client_of(name: str) -> FlaskClient:
+        client = server.test_client()
+        assert sign_in(client, name) == 303
+        return client
+
+    return client_of

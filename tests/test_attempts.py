@@ -1,0 +1,121 @@
+"""Attempts to sign in are counted exactly over all processes, and nobody waits long."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from limits import parse
+from limits.storage import MemoryStorage
+from limits.strategies import FixedWindowRateLimiter
+
+from dashboard.access.attempts import SCHEME, AttemptsFile, client
+from dashboard.web.processes import environment
+from tests.access import (
+    PASSWORD,
+    cheap_passwords,  # noqa: F401
+    server,  # noqa: F401
+)
+
+
+@pytest.fixture
+def attempts(tmp_path: Path) -> AttemptsFile:
+    return AttemptsFile(f"{SCHEME}://{tmp_path}/attempts.sqlite")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets all clocks to so many seconds from now."""
+    now = time.time()
+    return lambda seconds: monkeypatch.setattr(time, "time", lambda: now + seconds)
+
+
+def test_it_counts_as_the_storage_in_memory_does(attempts: AttemptsFile) -> None:
+    memory = MemoryStorage()
+    for key in "abacab":
+        assert attempts.incr(key, 60) == memory.incr(key, 60)
+    for key in "abcd":
+        assert attempts.get(key) == memory.get(key)
+    attempts.clear("a")
+    assert (attempts.get("a"), attempts.get("b"), attempts.check()) == (0, 2, True)
+    attempts.reset()
+    assert attempts.get("b") == 0
+
+
+COUNT = """
+import sys
+from dashboard.access.attempts import AttemptsFile
+attempts = AttemptsFile(sys.argv[1])
+print(*(attempts.incr("key", 600) for _ in range(100)))
+"""
+
+
+def test_no_attempt_is_lost_between_processes(tmp_path: Path) -> None:
+    location = f"{SCHEME}://{tmp_path}/attempts.sqlite"
+    command = [sys.executable, "-c", COUNT, location]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) for _ in range(2)]
+    counts = [count for process in processes for count in process.communicate()[0].split()]
+    assert sorted(map(int, counts)) == list(range(1, 201))
+
+
+@pytest.mark.parametrize("seconds", [60.5, -3600])
+def test_a_window_ends_also_where_the_clock_was_set_back(
+    seconds: float, attempts: AttemptsFile, clock: Callable[[float], None]
+) -> None:
+    limits, limit = FixedWindowRateLimiter(attempts), parse("2 per minute")
+    clock(0)
+    assert [limits.hit(limit, "key") for _ in range(3)] == [True, True, False]
+    clock(seconds)
+    assert limits.hit(limit, "key")
+
+
+def statuses(server: Flask, names: list[str], addresses: list[str]) -> list[int]:  # noqa: F811
+    client = server.test_client()
+    return [
+        client.post(
+            "/login", data={"name": name, "password": "wrong"}, environ_overrides={"REMOTE_ADDR": address}
+        ).status_code
+        for name, address in zip(names, addresses, strict=True)
+    ]
+
+
+def test_a_name_is_tried_five_times_a_minute_from_an_address(server: Flask) -> None:  # noqa: F811
+    assert statuses(server, ["ada"] * 6, ["192.0.2.1"] * 6) == [401] * 5 + [429]
+    assert statuses(server, ["bob", "ada"], ["192.0.2.1", "192.0.2.2"]) == [401, 401]
+
+
+def test_a_name_is_tried_twenty_times_a_minute_from_everywhere(server: Flask) -> None:  # noqa: F811
+    addresses = [f"192.0.2.{number}" for number in range(21)]
+    assert statuses(server, ["ada"] * 21, addresses) == [401] * 20 + [429]
+
+
+def test_an_address_tries_sixty_names_a_minute(server: Flask) -> None:  # noqa: F811
+    assert statuses(server, [f"u{n}" for n in range(61)], ["2001:db8::1"] * 61) == [401] * 60 + [429]
+    assert statuses(server, ["ada", "ada"], ["2001:db8::2", "2001:db8:0:1::2"]) == [429, 401]
+
+
+def test_too_many_attempts_are_a_sentence_with_the_time_to_wait(
+    server: Flask,  # noqa: F811
+    clock: Callable[[float], None],
+) -> None:
+    browser = server.test_client()
+    clock(0)
+    for _ in range(6):
+        response = browser.post("/login", data={"name": "ada", "password": "wrong", "next": "/head"})
+    assert 60 <= int(response.headers["Retry-After"]) <= 61
+    assert f"Too many attempts to sign in. Try again in {response.headers['Retry-After']} s." in response.text
+    assert 'value="/head"' in response.text
+    clock(61)
+    assert browser.post("/login", data={"name": "ada", "password": PASSWORD}).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [("192.0.2.1", "192.0.2.1"), ("2001:db8::1", "2001:db8::/64"), ("", "unknown"), ("localhost", "unknown")],
+)
+def test_all_of_a_network_of_ipv6_is_one_client(address: str, counted: str) -> None:
+    with Flask("client").test_request_context(environ_overrides={"REMOTE_ADDR": address}):
+        assert client() == counted

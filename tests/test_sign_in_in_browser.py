@@ -1,0 +1,86 @@
+"""Signing in and out in a real browser."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dashboard.access.sessions import EndedSessions
+from tests.access import PASSWORD, by_password, server_of
+from tests.accessibility import serious
+from tests.browser import GOT_IT, listening
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("access")
+
+
+@pytest.fixture(scope="module")
+def address(tiny_store: str, folder: Path) -> Iterator[str]:
+    with listening(server_of(tiny_store, by_password(folder))) as address:
+        yield address
+
+
+@pytest.fixture
+def page_of(chromium: Browser) -> Iterator[Callable[..., Page]]:
+    """A page of a browser in which nobody has signed in; it fails on an error but that of a refusal."""
+    errors: list[str] = []
+    contexts = []
+
+    def page_of(**options: object) -> Page:
+        context = chromium.new_context(**options)  # type: ignore[arg-type]
+        context.add_init_script(GOT_IT)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+        return page
+
+    yield page_of
+    for context in contexts:
+        context.close()
+    assert [error for error in errors if "401" not in error] == []
+
+
+def sign_in(page: Page, password: str = PASSWORD) -> None:
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill(password)
+    page.keyboard.press("Enter")
+
+
+def test_a_session_from_sign_in_to_its_end(page_of: Callable[..., Page], address: str, folder: Path) -> None:
+    page = page_of()
+    page.goto(f"{address}/statistics?statistic=to_sep")
+    sign_in(page, "wrong")
+    expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong. Try again.")
+    sign_in(page)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Statistics")
+    assert page.url == f"{address}/statistics?statistic=to_sep"
+    expect(page.get_by_title("Signed in as ada").first).to_have_text("ada, author")
+    EndedSessions(folder).end_all("ada")
+    page.get_by_role("link", name="Head map").click()
+    ended = page.locator("#session-ended")
+    expect(ended).to_have_text("Your session has ended. Sign in again.")
+    expect(page).to_have_url(link := f"{address}/map?statistic=to_sep")
+    ended.get_by_role("link").click()
+    sign_in(page)
+    expect(page.locator("#navigation a[aria-current]")).to_have_text("Head map")
+    assert page.url == link
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+    page.goto(f"{address}/map")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_sign_in(scheme: str, page_of: Callable[..., Page], address: str) -> None:
+    page = page_of(color_scheme=scheme, viewport={"width": 360, "height": 640}, bypass_csp=True)
+    page.goto(address)
+    expect(page.get_by_label("Name")).to_be_focused()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert serious(page) == []
+    sign_in(page, "wrong")
+    expect(page.get_by_label("Password")).to_be_focused()
+    assert serious(page) == []

@@ -1,0 +1,144 @@
+"""The users file and the command `headscape users`."""
+
+import io
+import json
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from dashboard.access import __main__ as command
+from dashboard.access.private_file import AccessFileError
+from dashboard.access.users import add_user, change_user, checked_user, remove_user, watched_users
+from tests.access import PASSWORD, cheap_passwords  # noqa: F401
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "users.json"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit status, output and complaint of the command."""
+    status = command.main(arguments)
+    return status, *capsys.readouterr()
+
+
+@pytest.fixture
+def piped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A password comes from standard input."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{PASSWORD}\n"))
+
+
+def test_a_user_signs_in_with_the_right_password_only(file: Path) -> None:
+    add_user(file, "ada", "author", PASSWORD)
+    users = watched_users(file).value
+    assert checked_user(users, " Ada", PASSWORD) == users["ada"]
+    assert checked_user(users, "ada", PASSWORD + "x") is None
+    assert checked_user(users, "eve", PASSWORD) is None
+
+
+def test_the_file_has_no_password_and_only_its_owner_reads_it(file: Path) -> None:
+    add_user(file, "ada", "author", PASSWORD)
+    assert PASSWORD not in file.read_text()
+    assert json.loads(file.read_text())["ada"]["password"].startswith("scrypt:")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+def test_one_letter_typed_in_two_ways_is_one_password(file: Path) -> None:
+    add_user(file, "ada", "reader", "caf\u00e9 au lait \u00e9")
+    assert checked_user(watched_users(file).value, "ada", "cafe\u0301 au lait e\u0301")
+
+
+def test_an_unknown_name_costs_as_much_as_a_known_one(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_user(file, "ada", "reader", PASSWORD)
+    methods: list[str] = []
+    monkeypatch.setattr("dashboard.access.users.check_password_hash", lambda hashed, _: methods.append(hashed[:14]))
+    for name in ("ada", "eve"):
+        checked_user(watched_users(file).value, name, PASSWORD)
+    assert methods[0] == methods[1]
+
+
+def test_a_change_is_seen_at_once(file: Path) -> None:
+    add_user(file, "ada", "reader", PASSWORD)
+    users = watched_users(file)
+    stamp = users.value["ada"].stamp
+    change_user(file, "ada", role="author")
+    assert (users.value["ada"].role, users.value["ada"].stamp) == ("author", stamp)
+    change_user(file, "ada", password="another password")
+    assert users.value["ada"].stamp != stamp
+    remove_user(file, "ada")
+    assert users.value == {}
+
+
+def test_users_added_at_the_same_time_are_all_there(file: Path) -> None:
+    threads = [threading.Thread(target=add_user, args=(file, f"u{i}", "reader", PASSWORD)) for i in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(watched_users(file).value) == 12
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b'{"ada": {"role": "king"}}', b'{"ada": null}'])
+def test_a_damaged_file_is_a_sentence_without_what_it_holds(content: bytes, file: Path) -> None:
+    file.parent.mkdir()
+    file.write_bytes(content)
+    with pytest.raises(AccessFileError, match=r"users\.json is damaged\. Restore a copy") as error:
+        _ = watched_users(file).value
+    assert "king" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "complaint"),
+    [
+        ("Ada", PASSWORD, "no name"),
+        ("a b", PASSWORD, "no name"),
+        ("", PASSWORD, "no name"),
+        ("ada", "short", "12 to 256 characters"),
+        ("ada", "x" * 257, "12 to 256 characters"),
+    ],
+)
+def test_a_bad_name_or_password_is_refused(name: str, password: str, complaint: str, file: Path) -> None:
+    with pytest.raises(AccessFileError, match=complaint):
+        add_user(file, name, "reader", password)
+    assert not file.exists()
+
+
+@pytest.mark.usefixtures("piped")
+def test_the_command_adds_and_lists_and_removes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = f"--state={tmp_path}"
+    assert run(capsys, "add", "ada", "--role=author", folder) == (0, "ada may sign in as author.\n", "")
+    assert run(capsys, "role", "ada", "--role=reader", folder)[0] == 0
+    assert run(capsys, "list", folder) == (0, "ada\treader\n", "")
+    assert run(capsys, "remove", "ada", folder) == (0, "ada may no longer come in.\n", "")
+    assert run(capsys, "list", folder) == (0, "", "")
+
+
+@pytest.mark.usefixtures("piped")
+def test_a_user_is_not_added_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add_user(tmp_path / "users.json", "ada", "reader", PASSWORD)
+    status, _, complaint = run(capsys, "add", "ada", f"--state={tmp_path}")
+    assert (status, complaint.count("\n")) == (1, 1)
+    assert "There is a user ada already" in complaint
+
+
+@pytest.mark.parametrize("name", ["remove", "password", "role"])
+def test_an_unknown_user_is_a_sentence(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{PASSWORD}\n"))
+    status, _, complaint = run(capsys, name, "eve", f"--state={tmp_path}")
+    assert (status, complaint) == (1, "users: There is no user 'eve'. List them with `headscape users list`.\n")
+
+
+def test_a_password_is_asked_twice_without_echo(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([PASSWORD, PASSWORD + "x"])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(command, "getpass", lambda _: next(answers))
+    status, _, complaint = run(capsys, "add", "ada", f"--state={tmp_path}")
+    assert (status, complaint) == (1, "users: The two passwords differ. Type the same one twice.\n")
