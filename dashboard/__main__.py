@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
 
-from dashboard.web.processes import environment, own_module
+from dashboard.web.processes import environment, own_module, workers_by_default
 from store.__main__ import NOTHING_YET
 from store.closed_pipe import until_pipe_closes
 from store.extras import check_extra
@@ -23,6 +23,8 @@ from store.repository.errors import StoreError
 if TYPE_CHECKING:
     from dashboard.serving import Serving
 
+#: Most processes that answer.
+MOST_WORKERS = 256
 #: Seconds between two checks whether an ingest has published something.
 PAUSE = 2
 
@@ -105,6 +107,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME,...",
         help="host names to answer to beside localhost and the address listened on; .example.org: all that end so",
     )
+    parser.add_argument(
+        "--workers",
+        default="",
+        metavar="N",
+        help="processes that answer (default: one for each core, at least 2, at most one for each 450 MB of memory)",
+    )
     parser.add_argument("--ingest", action="store_true", help="ingest the default corpus first where there is no store")
     return parser
 
@@ -154,7 +162,18 @@ def _serving(options: argparse.Namespace) -> "Serving":
     from dashboard.serving import Serving
     from dashboard.web.security import allowed_hosts
 
-    return Serving(allowed=allowed_hosts(options.host, options.allowed_hosts.split(",")))
+    return Serving(
+        allowed=allowed_hosts(options.host, options.allowed_hosts.split(",")),
+        workers=_workers(options.workers),
+    )
+
+
+def _workers(text: str) -> int:
+    if not text:
+        return workers_by_default()
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MOST_WORKERS):
+        raise ValueError(f"--workers={text} is not possible. Give a number from 1 to {MOST_WORKERS}.")
+    return int(text)
 
 
 def _fail_as(description: subprocess.CompletedProcess[str]) -> int:

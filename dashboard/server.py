@@ -5,6 +5,7 @@ from typing import Any
 from gunicorn.app.base import BaseApplication
 
 from dashboard.app import create_app
+from dashboard.reloading import RollingArbiter
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.encoder_process import RemoteEncoder
 from dashboard.serving import Serving
@@ -13,7 +14,6 @@ from dashboard.web.connections import BufferingWorker
 from dashboard.web.library import Library
 from dashboard.web.processes import ServerFolder, return_freed_memory
 
-WORKERS = 2
 #: Threads of a worker: more than readers may wait in its queues, so that others are still answered.
 THREADS = 20
 #: Seconds that a stopped worker has to finish its answers.
@@ -39,7 +39,7 @@ class Server(BaseApplication):  # type: ignore[misc]
         """The settings of gunicorn."""
         settings = {
             "bind": self.address,
-            "workers": WORKERS,
+            "workers": self.serving.workers,
             "threads": THREADS,
             "worker_class": BufferingWorker,
             "control_socket_disable": True,
@@ -49,6 +49,10 @@ class Server(BaseApplication):  # type: ignore[misc]
         }
         for name, value in settings.items():
             self.cfg.set(name, value)
+
+    def run(self) -> None:
+        """Serve until stopped."""
+        RollingArbiter(self).run()
 
     def load(self) -> Any:
         """The WSGI application of a worker."""

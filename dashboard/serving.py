@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from dashboard.web.processes import workers_by_default
 from dashboard.web.security import AllowedHosts
 
 
@@ -13,6 +14,9 @@ class Serving:
     ----------
     allowed
         Host names that it answers to.
+    workers
+        Processes that answer.
     """
 
     allowed: AllowedHosts = field(default_factory=AllowedHosts)
+    workers: int = field(default_factory=workers_by_default)

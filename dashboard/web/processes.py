@@ -74,6 +74,27 @@ def write_whole(file: Path, content: bytes) -> None:
     part.replace(file)
 
 
+#: Fewest workers by default, so that one answers while another computes, and bytes of memory that each needs.
+FEWEST_WORKERS, WORKER_MEMORY = 2, 450 << 20
+#: Bytes that a container may have, as Linux says it; "max" where there is no limit.
+CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")
+
+
+def workers_by_default() -> int:
+    """One worker for each core that this process may use: at least two, but no more than fit into memory."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(max(FEWEST_WORKERS, cores), _memory() // WORKER_MEMORY))
+
+
+def _memory() -> int:
+    """Bytes of memory of this machine, or of the container."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        return min(machine, int(CONTAINER_MEMORY.read_text()))
+    except (OSError, ValueError):  # no container, or one without a limit
+        return machine
+
+
 #: The folder of our packages.
 PLACE = str(Path(__file__).parents[2])
 

@@ -21,6 +21,7 @@ from tests.bench.peers import compare
 from tests.bench.projections import seconds_per_head
 from tests.bench.reading import reads
 from tests.bench.relations import relations
+from tests.bench.reloads import reloads
 from tests.bench.screenshots import screenshots
 from tests.bench.slow import slow
 from tests.bench.statistics import computed, recomputed
@@ -65,6 +66,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "trial": lambda: trials("data/headscape"),
     "words": lambda: words(Settings(views="pca-exact-2d", features=NONE, reviews=NONE)),
     "load": lambda: load("data/headscape"),
+    "reloads": lambda: reloads("data/headscape"),
 }
 
 
