@@ -31,13 +31,15 @@ HOST ?= 127.0.0.1
 PORT ?= 8050
 ALLOWED_HOSTS ?=
 WORKERS ?=
+METRICS_FROM ?=
+ACCESS_LOG ?=
 DAYS ?= 7
 TORCH ?= torch==2.13.0
 ONLY ?=
 PYTHON := .venv/bin/python
 # Recipes read variables from the environment: a shell interprets no quote, space or dash in them.
 export MODEL DATA CHOOSE SENTENCES TOKENS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
-  ANNOTATE PROBES POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS WORKERS DAYS
+  ANNOTATE PROBES POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS WORKERS METRICS_FROM ACCESS_LOG DAYS
 
 # Images of Docker often forbid Python to write bytecode: every process would compile thousands of modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -86,8 +88,9 @@ finetune: install  ## teach a BERT the labels of reviews; the result is a MODEL 
 	@$(RUN) finetune --model="$$MODEL" --data="$$DATA" --text="$$TEXT" --label="$$LABEL" --epochs="$$EPOCHS" --batch="$$BATCH" \
 	  --learning-rate="$$LEARNING_RATE" --max-length="$$MAX_LENGTH" --freeze="$$FREEZE" --seed="$$SEED" --device="$$DEVICE" --out="$$OUT"
 
-dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT ALLOWED_HOSTS WORKERS)
-	@$(PYTHON) -m headscape serve --store="$$STORE" --host="$$HOST" --port="$$PORT" --allowed-hosts="$$ALLOWED_HOSTS" --workers="$$WORKERS" --ingest
+dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT ALLOWED_HOSTS WORKERS METRICS_FROM ACCESS_LOG)
+	@$(PYTHON) -m headscape serve --store="$$STORE" --host="$$HOST" --port="$$PORT" --allowed-hosts="$$ALLOWED_HOSTS" --workers="$$WORKERS" \
+	  --metrics-from="$$METRICS_FROM" --access-log="$$ACCESS_LOG" --ingest
 
 describe: install  ## list models, corpora, pictures, size and history of the store (STORE)
 	@$(PYTHON) -m headscape describe --store="$$STORE"

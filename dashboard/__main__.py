@@ -113,6 +113,18 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="processes that answer (default: one for each core, at least 2, at most one for each 450 MB of memory)",
     )
+    parser.add_argument(
+        "--metrics-from",
+        default="",
+        metavar="ADDRESS,...",
+        help="addresses and networks that may read /metrics (default: this machine)",
+    )
+    parser.add_argument(
+        "--access-log",
+        default="",
+        metavar="FILE",
+        help="write each request as a JSON line to this file, or to standard output for - (default: off)",
+    )
     parser.add_argument("--ingest", action="store_true", help="ingest the default corpus first where there is no store")
     return parser
 
@@ -159,12 +171,17 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _serving(options: argparse.Namespace) -> "Serving":
+    from dashboard.monitoring.access_log import check_file
+    from dashboard.monitoring.address_list import address_list
     from dashboard.serving import Serving
     from dashboard.web.security import allowed_hosts
 
+    check_file(options.access_log)
     return Serving(
         allowed=allowed_hosts(options.host, options.allowed_hosts.split(",")),
         workers=_workers(options.workers),
+        metrics_from=address_list(options.metrics_from.split(","), flag="--metrics-from"),
+        access_log=options.access_log,
     )
 
 

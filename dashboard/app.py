@@ -6,6 +6,9 @@ from werkzeug.exceptions import HTTPException
 
 from dashboard import routes, shell, waiting
 from dashboard.features import trial_section
+from dashboard.monitoring import routes as monitoring
+from dashboard.monitoring.monitor import Monitor
+from dashboard.monitoring.requests import name_requests, watch_requests
 from dashboard.pages import DEFERRED, after_picture_of
 from dashboard.serving import Serving
 from dashboard.statistics import page as statistics
@@ -54,10 +57,13 @@ def create_app(library: Library, serving: Serving | None = None) -> Dash:
     _follow_sentence(app)
     _notice_new_data(app, library)
     routes.register(app.server, library)
+    name_requests(app.server)
+    monitoring.register(app.server, library, serving.metrics_from)
     _use_cache(app.server, library.cache)
     problems.register(app.server)
     security.add_headers(app)
     warm_up(app)
+    watch_requests(app.server, library.get(Monitor).metrics, serving.access_log)
     return app
 
 

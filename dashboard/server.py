@@ -5,6 +5,8 @@ from typing import Any
 from gunicorn.app.base import BaseApplication
 
 from dashboard.app import create_app
+from dashboard.monitoring.metrics import VARIABLE, forget_dead, share_metrics
+from dashboard.monitoring.monitor import Monitor
 from dashboard.reloading import RollingArbiter
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.encoder_process import RemoteEncoder
@@ -46,6 +48,9 @@ class Server(BaseApplication):  # type: ignore[misc]
             "loglevel": "warning",
             "timeout": 60,
             "graceful_timeout": GRACE,
+            "raw_env": [f"{VARIABLE}={self.folder.metrics}"],
+            "post_worker_init": self._begin,
+            "child_exit": self._clean,
         }
         for name, value in settings.items():
             self.cfg.set(name, value)
@@ -61,4 +66,15 @@ class Server(BaseApplication):  # type: ignore[misc]
         encoder = RemoteEncoder(self.folder)
         library = Library(self.store, self.folder.path)
         library.put(TypedSentences, TypedSentences(encoder))
+        metrics, self._place = share_metrics(self.folder.metrics)
+        self._monitor = Monitor(library, metrics)
+        library.put(Monitor, self._monitor)
         return create_app(library, self.serving).server
+
+    def _begin(self, worker: BufferingWorker) -> None:
+        """Called in a worker before it answers."""
+        self._monitor.start(lambda: worker.connections)
+
+    def _clean(self, _arbiter: object, _worker: BufferingWorker) -> None:
+        """Called in the process that watches the workers, after one of them has ended."""
+        forget_dead(self.folder.metrics)

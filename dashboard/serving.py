@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from dashboard.monitoring.address_list import AddressList
 from dashboard.web.processes import workers_by_default
 from dashboard.web.security import AllowedHosts
 
@@ -16,7 +17,13 @@ class Serving:
         Host names that it answers to.
     workers
         Processes that answer.
+    metrics_from
+        Addresses that may read the metrics.
+    access_log
+        File of the access log, `-` for standard output; empty for none.
     """
 
     allowed: AllowedHosts = field(default_factory=AllowedHosts)
     workers: int = field(default_factory=workers_by_default)
+    metrics_from: AddressList = field(default_factory=AddressList)
+    access_log: str = ""

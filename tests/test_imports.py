@@ -16,6 +16,7 @@ FOLDERS = {
         *(
             "web",
             "access",
+            "monitoring",
             "ui",
             "canvas",
             "points",

@@ -40,6 +40,8 @@ OTHER_FILES = 200
 #: Beyond the limit: connections that are accepted while no other one can be closed, and waitress' own sockets.
 SPARE = 20
 
+#: Key of the WSGI environment: whether the server stops.
+STOPS = "headscape.stops"
 #: Seconds between two signs of life to gunicorn, which replaces a worker without them.
 PULSE = 1.0
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
@@ -88,6 +90,11 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
 
 class Answer(WSGITask):  # type: ignore[misc]
     """The answer to a request; of a worker that finishes, the last of its connection."""
+
+    def get_environment(self) -> dict[str, Any]:
+        """The WSGI environment."""
+        environ: dict[str, Any] = super().get_environment()
+        return environ | {STOPS: self.channel.server.stops}
 
     def build_response_header(self) -> bytes:
         """The status and the headers: `Connection: close` tells the client to send its next request to another worker."""
@@ -220,8 +227,8 @@ class FrontServer(TcpWSGIServer):  # type: ignore[misc]
     """
 
     channel_class = Connection
-    #: Whether every answer is the last of its connection.
-    finishes = False
+    #: Whether every answer is the last of its connection, and whether no other worker answers in place of this one.
+    finishes = stops = False
 
     def __init__(
         self, application: Any, listening: socket.socket, threads: ThreadedTaskDispatcher, loop: EventLoop
@@ -295,6 +302,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]
     def __init__(self, *settings: Any) -> None:
         super().__init__(*settings)
         self._made = self.tmp.last_update()
+        self.fronts: list[FrontServer] = []
 
     @property
     def answers(self) -> bool:
@@ -331,6 +339,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]
     def _finish(self) -> None:
         for front in self.fronts:
             front.stop_accepting()
+            front.stops = not self.replaced
         end = time.monotonic() + self.cfg.graceful_timeout
         self._turn(0)  # requests that have arrived are answered
         while time.monotonic() < end and self._is_needed():
@@ -338,6 +347,11 @@ class BufferingWorker(Worker):  # type: ignore[misc]
         for front in self.fronts:
             front.close()
         self.loop.close()
+
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return sum(len(front.active_channels) for front in self.fronts)
 
     def _is_needed(self) -> bool:
         return any(front.answers or (self.replaced and front.active_channels) for front in self.fronts)
