@@ -36,7 +36,7 @@ class IngestOutcome:
 def note_outcome(url: str, failure: str = "") -> None:
     """Write the end of an ingest in one step. No effect on object storage, without a store, and while another ingest writes it."""
     place = _file(url, ENDING)
-    if place is None or not _folder(place, ENDING).is_dir() or is_locked(_folder(place, ENDING)):
+    if place is None or not (_folder(place, ENDING) / "snapshots").is_dir() or is_locked(_folder(place, ENDING)):
         return
     new = place.with_name(f"{place.name}.{os.getpid()}")
     new.write_text(json.dumps(asdict(IngestOutcome(time.time(), failure))), "utf-8")
@@ -45,7 +45,7 @@ def note_outcome(url: str, failure: str = "") -> None:
 
 def ingest_outcome(url: str) -> IngestOutcome | None:
     """The end of the last ingest; None where none was noted, and for object storage."""
-    return _killed(url) or _noted(url)
+    return max(filter(None, (_killed(url), _noted(url))), key=lambda outcome: outcome.ended, default=None)
 
 
 def _noted(url: str) -> IngestOutcome | None:
