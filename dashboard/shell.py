@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from dashboard.access.person import Person, current_person
 from dashboard.canvas.spec import PointPanels
 from dashboard.compare import page as comparison
 from dashboard.features import shown as features
@@ -36,7 +37,10 @@ TITLES = {
     "sentence": "Sentence",
     "compare": "Compare",
     "store": "Store",
+    "server": "Server",
 }
+#: Pages of authors.
+OF_AUTHORS = frozenset({"server"})
 #: The letter that opens a page after `g`.
 LETTERS = {
     "overview": "o",
@@ -49,6 +53,7 @@ LETTERS = {
     "sentence": "e",
     "compare": "c",
     "store": "t",
+    "server": "v",
 }
 #: Keys of a picture -> what they do.
 PICTURE_KEYS = {
@@ -102,7 +107,7 @@ def layout() -> dmc.MantineProvider:
 
 def _shortcuts() -> html.Dialog:
     """The list of keys, opened by `?` or its button (assets/web/shortcuts.mjs)."""
-    pages = {f"g {letter}": TITLES[page] for page, letter in LETTERS.items()}
+    pages = {f"g {LETTERS[page]}": title for page, title in pages_of(current_person()).items()}
     named: Any = {"aria-labelledby": "shortcuts-title"}
     return html.Dialog(
         [
@@ -189,7 +194,12 @@ def _header() -> html.Div:
 
 def navigation(context: Context) -> list[html.A]:
     """Links to the pages, with the same model, head and snapshot; to page Sentence as it opens where no head was chosen."""
-    return [_page_link(context, page, title) for page, title in TITLES.items()]
+    return [_page_link(context, page, title) for page, title in pages_of(current_person()).items()]
+
+
+def pages_of(person: Person) -> dict[str, str]:
+    """Titles of the pages that somebody may open."""
+    return {page: title for page, title in TITLES.items() if person.writes or page not in OF_AUTHORS}
 
 
 def drawer(context: Context, newest: str) -> list[html.A]:

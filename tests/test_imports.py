@@ -27,6 +27,7 @@ FOLDERS = {
             "sentence",
             "compare",
             "store_page",
+            "server_page",
             "overview",
         ),
     ),
