@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dashboard.access.person import Person, sign_request
 from dashboard.app import create_app
+from dashboard.monitoring import history
 from dashboard.monitoring.history import EVERY, MOST, History, Sample, quantile, sample
 from dashboard.monitoring.metrics import Metrics
 from dashboard.monitoring.monitor import Monitor
@@ -126,11 +127,13 @@ def test_routes_are_counted_with_their_failures() -> None:
     assert (taken.requests, taken.failed, taken.busy) == (4, 1, 0)
 
 
-def test_the_history_keeps_an_hour(tmp_path: Path) -> None:
-    history = History(tmp_path)
-    for number in range(MOST + 5):
-        history.add(Sample(float(number)))
-    assert [each.time for each in history.samples] == [float(number) for number in range(5, MOST + 5)]
+def test_the_history_keeps_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MOST * EVERY == 3600
+    monkeypatch.setattr(history, "MOST", 3)
+    kept = History(tmp_path)
+    for number in range(5):
+        kept.add(Sample(float(number)))
+    assert [each.time for each in kept.samples] == [2, 3, 4]
 
 
 # -- all workers ----------------------------------------------------------------------------------------
@@ -156,6 +159,12 @@ def healthy(address: str) -> float:
     return scraped(address)["headscape_requests_total"]["/_healthz"]
 
 
+def measured(address: str) -> bool:
+    """Whether the metrics have the memory of two workers."""
+    sizes = scraped(address)["headscape_resident_bytes"].values()
+    return len(sizes) == 2 and all(size > 1e7 for size in sizes)
+
+
 @pytest.mark.slow
 def test_metrics_are_of_all_workers_and_outlive_them(served: Served) -> None:
     server, address = served
@@ -170,12 +179,11 @@ def test_metrics_are_of_all_workers_and_outlive_them(served: Served) -> None:
 @pytest.mark.slow
 def test_a_killed_worker_leaves_no_memory_in_the_metrics_and_its_successor_takes_its_place(served: Served) -> None:
     server, address = served
-    wait_until(lambda: len(scraped(address)["headscape_resident_bytes"]) == 2)
+    wait_until(lambda: measured(address))
     first = min(workers(server))
     os.kill(first, signal.SIGKILL)
     wait_until(lambda: first not in workers(server) and len(workers(server)) == 2)
-    wait_until(lambda: len(scraped(address)["headscape_resident_bytes"]) == 2)
-    assert all(size > 1e7 for size in scraped(address)["headscape_resident_bytes"].values())
+    wait_until(lambda: measured(address))
 
 
 @pytest.mark.slow

@@ -51,7 +51,7 @@ def sample(metrics: Iterable[Metric], *, age: float | None, stage: str, now: flo
         totals[each.name] = totals.get(each.name, 0) + each.value
         if each.name == "headscape_request_seconds_bucket":
             classes[each.labels["le"]] = classes.get(each.labels["le"], 0) + each.value
-        elif each.name == "headscape_resident_bytes":
+        elif each.name == "headscape_resident_bytes" and each.value:  # a worker that starts has not measured itself yet
             resident[each.labels.get("pid", "0")] = each.value
         elif each.name == "headscape_requests_total" and each.labels["status"] == "5xx":
             totals["5xx"] = totals.get("5xx", 0) + each.value

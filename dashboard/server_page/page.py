@@ -67,13 +67,20 @@ def _now(samples: Sequence[Sample], context: Context) -> dmc.Table:
 def _of_sample(newest: Sample, oldest: Sample) -> dict[str, str]:
     workers = sorted(newest.resident.values())
     memory = ", ".join(_megabytes(each) for each in workers)
+    requests, busy, failed = (
+        max(0, int(last - first))
+        for last, first in (
+            (newest.requests, oldest.requests),
+            (newest.busy, oldest.busy),
+            (newest.failed, oldest.failed),
+        )
+    )
     return {
         "workers": f"{len(workers)}, with {memory} of memory" if workers else "none has been measured",
         "open connections": f"{newest.connections:,.0f}",
         "readers in queues": f"{newest.waiting:,.0f}",
         "cached results": _megabytes(newest.cache),
-        "last hour": f"{many(int(newest.requests - oldest.requests), 'request')}, "
-        f"{newest.busy - oldest.busy:,.0f} told to come back later, {newest.failed - oldest.failed:,.0f} failed",
+        "last hour": f"{many(requests, 'request')}, {busy:,} told to come back later, {failed:,} failed",
     }
 
 
@@ -85,8 +92,8 @@ def _charts(samples: Sequence[Sample]) -> list[object]:
             title,
             html.P(f"No numbers yet: a sample is taken every {EVERY} s. Reload the page.", className="unmade"),
         ]
-    hour = last_hour(samples)
-    return [title, html.Div([html.Div(each) for each in _figures(hour)], className="figures halves")]
+    hour, rhythm = last_hour(samples), html.P(f"A sample every {EVERY} s; times are in UTC.", className="caption")
+    return [title, rhythm, html.Div([html.Div(each) for each in _figures(hour)], className="figures halves")]
 
 
 def _figures(hour: LastHour) -> list[list[object]]:
